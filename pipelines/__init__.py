@@ -1,0 +1,1 @@
+"""When and where Nightjar's stages run: Prefect flows over the DVC graph, and the command line."""

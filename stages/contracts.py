@@ -1,0 +1,253 @@
+"""Contracts: the schema, the key and the checks of every Parquet table Nightjar writes.
+
+`stages.tables` enforces them while a table is written, so an artifact that exists satisfies its contract, and a
+stage whose output breaks one fails, which stops whatever is downstream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+STRINGS = pa.list_(pa.field("element", pa.string(), nullable=False))
+EXAMPLES = pa.list_(
+    pa.field(
+        "element",
+        pa.struct(
+            [pa.field(name, pa.string(), nullable=False) for name in ("input", "output")]
+            + [pa.field("explanation", pa.string())]
+        ),
+        nullable=False,
+    )
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: its schema, the columns that identify a row, and the allowed values or ranges of columns.
+
+    `key` is unique in the whole artifact. `shard` names the column of which every Parquet part holds one value,
+    so that uniqueness can be checked part by part in constant memory.
+    """
+
+    name: str
+    version: int
+    schema: pa.Schema
+    key: tuple[str, ...]
+    shard: str | None = None
+    allowed: Mapping[str, frozenset[str]] | None = None
+    ranges: Mapping[str, tuple[float, float]] | None = None
+
+
+def _schema(*fields: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> pa.Schema:
+    """A schema whose fields are not nullable unless a third element says so."""
+    return pa.schema([pa.field(field[0], field[1], nullable=len(field) > 2 and bool(field[2])) for field in fields])
+
+
+# Where a row came from; every table that holds source rows begins with it.
+_PROVENANCE: tuple[tuple[str, pa.DataType], ...] = (("dataset", pa.string()), ("file", pa.string()))
+_INSTANCE: tuple[tuple[str, pa.DataType], ...] = (
+    *_PROVENANCE,
+    ("task_id", pa.string()),
+    ("id", pa.string()),
+    ("index", pa.int32()),
+    ("input", pa.string()),
+    ("outputs", STRINGS),
+)
+
+REJECTED = Table(
+    "rejected",
+    1,
+    _schema(*_PROVENANCE, ("id", pa.string(), True), ("reason", pa.string()), ("raw", pa.string())),
+    key=(),
+)
+TASKS = Table(
+    "tasks",
+    1,
+    _schema(
+        *_PROVENANCE,
+        ("task_id", pa.string()),
+        ("definition", STRINGS),
+        ("categories", STRINGS),
+        ("sources", STRINGS),
+        ("urls", STRINGS),
+        ("domains", STRINGS),
+        ("reasoning", STRINGS),
+        ("contributors", STRINGS),
+        ("input_language", STRINGS),
+        ("output_language", STRINGS),
+        ("instruction_language", STRINGS),
+        ("license", STRINGS),
+        ("positive_examples", EXAMPLES),
+        ("negative_examples", EXAMPLES),
+    ),
+    key=("task_id",),
+)
+INSTANCES = Table("instances", 1, _schema(*_INSTANCE), key=("task_id", "id"), shard="task_id")
+DOCUMENTS = Table(
+    "documents",
+    1,
+    _schema(
+        *_PROVENANCE,
+        ("id", pa.string()),
+        ("title", pa.string()),
+        ("text", pa.string()),
+        ("url", pa.string()),
+        ("date", pa.date32(), True),
+    ),
+    key=("id",),
+)
+TRACKS = frozenset({"default", "xlingual"})
+SPLIT_TASKS = Table(
+    "split_tasks",
+    1,
+    _schema(("track", pa.string()), ("task_id", pa.string()), ("role", pa.string()), ("reason", pa.string())),
+    key=("track", "task_id"),
+    allowed={"track": TRACKS, "role": frozenset({"train", "test", "excluded"})},
+)
+TRAIN = Table("train", 1, _schema(*_INSTANCE), key=("task_id", "id"))
+TEST = Table(
+    "test",
+    1,
+    _schema(("track", pa.string()), ("category", pa.string()), *_INSTANCE),
+    key=("task_id", "id"),
+    allowed={"track": TRACKS},
+)
+CANDIDATES = Table(
+    "candidates",
+    1,
+    _schema(
+        ("tool", pa.string()),
+        ("source", pa.string()),
+        ("task_id", pa.string(), True),
+        ("id", pa.string()),
+        ("target", pa.int32()),
+        ("token", pa.int32()),
+        ("offset", pa.int32()),
+        ("probability", pa.float64()),
+        ("call", pa.string()),
+        ("result", pa.string(), True),
+        ("loss_no_call", pa.float64(), True),
+        ("loss_call_without_result", pa.float64(), True),
+        ("loss_call_with_result", pa.float64(), True),
+        ("gain", pa.float64(), True),
+        ("status", pa.string()),
+    ),
+    key=("tool", "source", "task_id", "id", "target", "token", "call"),
+    allowed={
+        "source": frozenset({"corpus", "train"}),
+        "status": frozenset({"kept", "below_threshold", "malformed", "no_result"}),
+    },
+    ranges={"probability": (0.0, 1.0)},
+)
+CALLS_MERGED = Table(
+    "calls",
+    1,
+    _schema(
+        ("source", pa.string()),
+        ("task_id", pa.string(), True),
+        ("id", pa.string()),
+        ("target", pa.int32()),
+        ("text", pa.string()),
+        ("tools", STRINGS),
+    ),
+    key=("source", "task_id", "id", "target"),
+    allowed={"source": frozenset({"corpus", "train"})},
+)
+PASSAGES = Table(
+    "passages",
+    1,
+    _schema(
+        ("passage", pa.int64()),
+        ("document_id", pa.string()),
+        ("title", pa.string()),
+        ("text", pa.string()),
+        ("start", pa.int32()),
+    ),
+    key=("passage",),
+)
+EVIDENCE = Table(
+    "evidence",
+    1,
+    _schema(
+        ("split", pa.string()),
+        ("task_id", pa.string()),
+        ("id", pa.string()),
+        ("rank", pa.int32()),
+        ("passage", pa.int64()),
+        ("document_id", pa.string()),
+        ("title", pa.string()),
+        ("text", pa.string()),
+        ("score", pa.float64()),
+    ),
+    key=("split", "task_id", "id", "rank"),
+    allowed={"split": frozenset({"train", "test"})},
+)
+CALL = pa.struct(
+    [
+        pa.field("tool", pa.string(), nullable=False),
+        pa.field("input", pa.string(), nullable=False),
+        pa.field("result", pa.string()),
+    ]
+)
+PREDICTIONS = Table(
+    "predictions",
+    1,
+    _schema(
+        ("benchmark", pa.string()),
+        ("system", pa.string()),
+        ("track", pa.string()),
+        ("category", pa.string()),
+        ("task_id", pa.string()),
+        ("id", pa.string()),
+        ("prediction", pa.string()),
+        ("text", pa.string()),
+        ("calls", pa.list_(pa.field("element", CALL, nullable=False))),
+        ("prompt", pa.string()),
+        ("prompt_sha256", pa.string()),
+        ("prompt_tokens", pa.int32()),
+        ("new_tokens", pa.int32()),
+        ("model_sha256", pa.string()),
+        ("adapter_sha256", pa.string(), True),
+    ),
+    key=("system", "task_id", "id"),
+)
+INSTANCE_SCORES = Table(
+    "instance_scores",
+    1,
+    _schema(
+        ("benchmark", pa.string()),
+        ("system", pa.string()),
+        ("track", pa.string()),
+        ("category", pa.string()),
+        ("task_id", pa.string()),
+        ("id", pa.string()),
+        ("exact_match", pa.float64()),
+        ("rouge1", pa.float64()),
+        ("rougeL", pa.float64()),
+        ("calls", pa.int32()),
+    ),
+    key=("system", "task_id", "id"),
+    ranges={"exact_match": (0, 1), "rouge1": (0, 1), "rougeL": (0, 1)},
+)
+SCORES = Table(
+    "scores",
+    1,
+    _schema(
+        ("benchmark", pa.string()),
+        ("system", pa.string()),
+        ("track", pa.string()),
+        ("level", pa.string()),
+        ("name", pa.string()),
+        ("metric", pa.string()),
+        ("n", pa.int64()),
+        ("value", pa.float64()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+    ),
+    key=("system", "track", "level", "name", "metric"),
+    allowed={"level": frozenset({"overall", "category", "task"})},
+    ranges={"value": (0, 100), "low": (0, 100), "high": (0, 100)},
+)

@@ -1,0 +1,36 @@
+"""The one error a user sees for a mistake that is the input's, not the program's."""
+
+from __future__ import annotations
+
+import errno
+
+
+class NightjarError(Exception):
+    """Bad input of any kind, told in one line: what is wrong, where, and what to do about it.
+
+    The command line and the stages turn it into that line on standard error and exit status 2.
+    """
+
+    def __init__(self, what: str, where: object, fix: str) -> None:
+        self.what, self.where, self.fix = what, str(where), fix
+        super().__init__(what, self.where, fix)
+
+    def __str__(self) -> str:
+        line = f"{self.where}: {self.what}; {self.fix}"
+        return " ".join(line.split())
+
+
+def from_os_error(error: OSError, where: object) -> NightjarError | None:
+    """The one-line form of an operating-system error, or None if the error is not the user's to mend.
+
+    Arrow wraps the error number in its message, hence the look at the text.
+    """
+    if error.errno == errno.ENOSPC or "No space left on device" in str(error):
+        return NightjarError("the disk is full", where, "free some space and run again; nothing was kept half-written")
+    if isinstance(error, PermissionError):
+        return NightjarError("permission denied", error.filename or where, "check who owns the file")
+    if isinstance(error, FileNotFoundError):
+        return NightjarError("no such file or folder", error.filename or where, "check the path")
+    if isinstance(error, NotADirectoryError | IsADirectoryError | FileExistsError):
+        return NightjarError(error.strerror or "wrong kind of file", error.filename or where, "check the path")
+    return None

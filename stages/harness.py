@@ -1,0 +1,143 @@
+"""What every stage's `python -m stages.<stage> [item]` shares: parameters in, errors as one line, facts out.
+
+The facts of a run (rows in, out and rejected, what it read and wrote, versions, seed) are a DVC metric in
+data/metrics. Seconds are not among them: with a clock inside, two equal runs would differ. They go to the local
+history, which `nightjar plan` reads its estimates from.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from stages import params as params_module
+from stages.errors import NightjarError, from_os_error
+from stages.params import Params
+from stages.tables import write_text
+
+METRICS = Path("data/metrics")
+HISTORY = Path(".nightjar/history.jsonl")
+
+log = logging.getLogger("nightjar")
+
+
+@dataclass
+class Stage:
+    """One run of one stage: its name, its parameters, and the facts it collects on the way."""
+
+    name: str
+    params: Params
+    rows_in: int = 0
+    rows_out: int = 0
+    rows_rejected: int = 0
+    inputs: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def item(self) -> str:
+        """What follows the @ in the stage's name: a dataset, a tool, a recipe."""
+        return self.name.partition("@")[2]
+
+    def reads(self, *paths: Path) -> None:
+        self.inputs.extend(path.as_posix() for path in paths)
+
+    def writes(self, *paths: Path) -> None:
+        self.outputs.extend(path.as_posix() for path in paths)
+
+    def count(self, rows_in: int, rows_out: int, rejected: int = 0) -> None:
+        """Account for the rows. Raises NightjarError unless rows in = rows out + rows rejected."""
+        if rows_in != rows_out + rejected:
+            what = f"{rows_in} rows went in, but {rows_out} came out and {rejected} were rejected"
+            raise NightjarError(what, self.name, "this is a fault of the stage: please report it")
+        self.rows_in, self.rows_out, self.rows_rejected = rows_in, rows_out, rejected
+
+
+def metrics_file(stage: str) -> Path:
+    """Where the facts of a stage are kept, e.g. data/metrics/ingest-corpus.json for ingest@corpus."""
+    return METRICS / f"{stage.replace('@', '-')}.json"
+
+
+def _facts(stage: Stage, packages: tuple[str, ...]) -> Mapping[str, Any]:
+    return {
+        "stage": stage.name,
+        "inputs": stage.inputs,
+        "outputs": stage.outputs,
+        "rows_in": stage.rows_in,
+        "rows_out": stage.rows_out,
+        "rows_rejected": stage.rows_rejected,
+        "seed": stage.params.seed,
+        "versions": {name: version(name) for name in ("nightjar", *packages)},
+        **stage.details,
+    }
+
+
+def _remember(stage: str, seconds: float, status: str) -> None:
+    """Append one line to the local history; a single short write, so that parallel stages do not mix."""
+    HISTORY.parent.mkdir(exist_ok=True)
+    line = json.dumps({"stage": stage, "seconds": round(seconds, 3), "status": status, "ended": round(time.time())})
+    descriptor = os.open(HISTORY, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(descriptor, (line + "\n").encode())
+    finally:
+        os.close(descriptor)
+
+
+def main(
+    folder: str,
+    run: Callable[[Stage], None],
+    items: tuple[str, ...] = (),
+    packages: tuple[str, ...] = ("pyarrow",),
+    threads: bool = False,
+) -> None:
+    """Run a stage from its `__main__.py` and exit: 0 if all is well, 2 with one line on bad input.
+
+    `items` are the words allowed after the stage's name, `packages` those whose versions belong to the facts.
+    With `threads`, the number of threads of numerical libraries is set from the parameters before torch loads:
+    the order of floating-point sums depends on it, and so do the bytes of a trained model.
+    """
+    logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr, force=True)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    started = time.monotonic()
+    name = folder
+    try:
+        arguments = sys.argv[1:]
+        if (len(arguments) != 1 or arguments[0] not in items) if items else bool(arguments):
+            wanted = f"one of {', '.join(items)}" if items else "no argument"
+            raise NightjarError(f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {wanted}")
+        name = f"{folder}@{arguments[0]}" if items else folder
+        stage = Stage(name, params_module.load())
+        if threads:
+            for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+                os.environ[variable] = str(stage.params.threads)
+            os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1")
+        run(stage)
+        write_text(metrics_file(name), json.dumps(_facts(stage, packages), indent=2, sort_keys=True) + "\n")
+    except NightjarError as error:
+        _fail(name, started, error)
+    except OSError as error:
+        told = from_os_error(error, name)
+        if told is None:
+            raise
+        _fail(name, started, told)
+    seconds = time.monotonic() - started
+    _remember(name, seconds, "done")
+    counts = f"{stage.rows_in} rows in, {stage.rows_out} out, {stage.rows_rejected} rejected"
+    log.info("%s: %s, %.1f s", name, counts, seconds)
+
+
+def _fail(name: str, started: float, error: NightjarError) -> None:
+    print(f"nightjar: {error}", file=sys.stderr)
+    try:
+        _remember(name, time.monotonic() - started, "failed")
+    except OSError:
+        pass  # the disk may be the very thing that is full
+    raise SystemExit(2)

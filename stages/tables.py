@@ -1,0 +1,231 @@
+"""Parquet artifacts: the only way Nightjar's stages read and write tables.
+
+An artifact is a directory with one folder of Parquet parts a table, and `rejected.parquet` for the rows that were
+refused. It is written to a temporary sibling and renamed when complete, so that a killed stage leaves the old
+version or none. The bytes depend on the rows alone: no clock, host or path in them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from stages.contracts import REJECTED, Table
+from stages.errors import NightjarError
+
+REJECTED_FILE = "rejected.parquet"
+# Long texts: a row group of 8,192 rows stays in the tens of megabytes.
+ROWS_PER_GROUP = 8192
+
+
+def temporary_sibling(path: Path) -> Path:
+    """A fresh name beside `path` for work in progress; leftovers of processes that died are removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for leftover in path.parent.glob(f".{path.name}.tmp-*"):
+        pid = leftover.name.rsplit("-", 1)[1]
+        if not pid.isdigit() or int(pid) == os.getpid() or not Path("/proc", pid).exists():
+            _remove(leftover)
+    return path.with_name(f".{path.name}.tmp-{os.getpid()}")
+
+
+def replace(temporary: Path, path: Path) -> None:
+    """Put the finished `temporary` file or directory in the place of `path`."""
+    if path.is_dir() and not path.is_symlink():
+        # A directory cannot be renamed onto a full one; the old version steps aside under a name that the next
+        # writer removes.
+        old = path.with_name(f".{path.name}.tmp-{os.getpid()}-old")
+        os.replace(path, old)
+        os.replace(temporary, path)
+        shutil.rmtree(old)
+    else:
+        os.replace(temporary, path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a small text file whole or not at all."""
+    temporary = temporary_sibling(path)
+    temporary.write_text(text, encoding="utf-8")
+    replace(temporary, path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@dataclass
+class _Written:
+    """What the checks need to remember of a table between its parts."""
+
+    rows: int = 0
+    shards: set[str] = field(default_factory=set)
+    keys: pa.Table | None = None
+
+
+class ArtifactWriter:
+    """Writes one artifact; use as a context manager: it is published only if the block ends without an error.
+
+        with ArtifactWriter(Path("data/split")) as writer:
+            writer.write(contracts.TASKS, table)
+            writer.reject(rows)
+
+    Raises NightjarError from `write` when rows break their contract.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rejected: list[dict[str, Any]] = []
+        self._written: dict[str, _Written] = {}
+
+    def __enter__(self) -> ArtifactWriter:
+        self.temporary = temporary_sibling(self.path)
+        self.temporary.mkdir()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            _remove(self.temporary)
+            return
+        try:
+            rejected = pa.Table.from_pylist(self.rejected, schema=REJECTED.schema)
+            _write_part(rejected, self.temporary / REJECTED_FILE)
+            replace(self.temporary, self.path)
+        except BaseException:
+            _remove(self.temporary)
+            raise
+
+    def write(self, contract: Table, rows: pa.Table | Sequence[dict[str, Any]], part: str = "part-0") -> int:
+        """Write `rows` as one Parquet part of the contract's table; returns the number of rows.
+
+        Raises NightjarError if the rows do not fit the schema, a key occurs twice, or a value is out of range.
+        """
+        where = self.path / contract.name / part
+        if not re.fullmatch(r"[A-Za-z0-9_.\-]+", part) or part.startswith("."):
+            raise NightjarError(f"{part!r} is not a safe file name", where, "rename its source")
+        if isinstance(rows, pa.Table):
+            if rows.schema.names != contract.schema.names:
+                raise NightjarError(f"columns are {rows.schema.names}", where, f"wanted {contract.schema.names}")
+            table = rows.cast(contract.schema)
+        else:
+            table = pa.Table.from_pylist(list(rows), schema=contract.schema)
+        state = self._written.setdefault(contract.name, _Written())
+        check(contract, table, where)
+        self._check_unique(contract, table, state, where)
+        folder = self.temporary / contract.name
+        folder.mkdir(exist_ok=True)
+        _write_part(table, folder / f"{part}.parquet")
+        state.rows += len(table)
+        return len(table)
+
+    def reject(self, dataset: str, file: str, reason: str, raw: str, id: str | None = None) -> None:
+        """Record one refused row: nothing is dropped in silence."""
+        self.rejected.append({"dataset": dataset, "file": file, "id": id, "reason": reason, "raw": raw})
+
+    def rows(self, contract: Table) -> int:
+        """Rows written so far to the contract's table."""
+        state = self._written.get(contract.name)
+        return state.rows if state else 0
+
+    def folder(self, name: str) -> Path:
+        """A folder inside the artifact for files that are not tables, such as a search index."""
+        path = self.temporary / name
+        path.mkdir(exist_ok=True)
+        return path
+
+    def _check_unique(self, contract: Table, table: pa.Table, state: _Written, where: Path) -> None:
+        if not contract.key:
+            return
+        keys = table.select(list(contract.key))
+        if contract.shard:
+            values = set(pc.unique(table[contract.shard]).to_pylist())
+            if repeated := values & state.shards:
+                raise NightjarError(f"{contract.shard} {min(repeated)!r} stands in two parts", where, "merge them")
+            state.shards |= values
+        elif state.keys is not None:
+            keys = pa.concat_tables([state.keys, keys])
+        if not contract.shard:
+            state.keys = keys
+        counts = keys.group_by(list(contract.key)).aggregate([([], "count_all")])
+        doubled = counts.filter(pc.greater(counts["count_all"], 1))
+        if len(doubled):
+            row = doubled.slice(0, 1).select(list(contract.key)).to_pylist()[0]
+            raise NightjarError(f"the key {row} occurs more than once", where, "keys must be unique")
+
+
+def check(contract: Table, table: pa.Table, where: object) -> None:
+    """Raise NightjarError if `table` breaks the contract's rules on nulls, allowed values or ranges."""
+    for column in contract.schema:
+        if not column.nullable and table[column.name].null_count:
+            raise NightjarError(f"column {column.name} has nulls", where, "fill or reject those rows")
+    for name, values in (contract.allowed or {}).items():
+        if strange := set(pc.unique(table[name]).to_pylist()) - values:
+            raise NightjarError(f"{name} has {sorted(strange)}", where, f"allowed are {sorted(values)}")
+    for name, (low, high) in (contract.ranges or {}).items():
+        span = pc.min_max(table[name]).as_py()
+        inside = span["min"] is None or (low <= span["min"] and span["max"] <= high)
+        if not inside or pc.any(pc.is_nan(table[name])).as_py():
+            raise NightjarError(f"{name} spans {span}", where, f"allowed is {low} to {high}")
+
+
+def _write_part(table: pa.Table, path: Path) -> None:
+    pq.write_table(
+        table.replace_schema_metadata(None),
+        path,
+        compression="zstd",
+        compression_level=1,
+        row_group_size=ROWS_PER_GROUP,
+        write_statistics=["id"] if "id" in table.column_names else False,
+        store_schema=False,
+    )
+
+
+def _parts(path: Path, contract: Table) -> list[str]:
+    folder = path / contract.name
+    parts = sorted(str(part) for part in folder.glob("*.parquet"))
+    if not parts:
+        raise NightjarError("no such table", folder, "run the stage that makes it: nightjar rebuild")
+    return parts
+
+
+def read(path: Path, contract: Table, columns: list[str] | None = None, where: pc.Expression | None = None) -> pa.Table:
+    """The table `contract.name` of the artifact at `path`, its parts in the order of their names.
+
+    Raises NightjarError if the table is missing or was written with another schema.
+    """
+    dataset = ds.dataset(_parts(path, contract), schema=contract.schema, format="parquet")
+    try:
+        return dataset.to_table(columns=columns, filter=where, use_threads=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise NightjarError(f"unreadable ({error})", path / contract.name, "rebuild it") from None
+
+
+def read_rows(path: Path, contract: Table, columns: list[str] | None = None) -> list[dict[str, Any]]:
+    """`read` as a list of dictionaries; for tables that fit in memory as Python objects."""
+    rows: list[dict[str, Any]] = read(path, contract, columns).to_pylist()
+    return rows
+
+
+def batches(path: Path, contract: Table, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """The table's record batches one after another, for tables too large to hold."""
+    dataset = ds.dataset(_parts(path, contract), schema=contract.schema, format="parquet")
+    yield from dataset.to_batches(columns=columns, use_threads=False)
+
+
+def read_rejected(path: Path) -> pa.Table:
+    """The refused rows of the artifact at `path`."""
+    return pq.read_table(path / REJECTED_FILE, schema=REJECTED.schema)

@@ -1,0 +1,45 @@
+"""Fixtures that several test folders use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def _folder(variable: str) -> Path:
+    value = os.environ.get(variable)
+    if not value:
+        pytest.skip(f"{variable} is not set")
+    path = Path(value)
+    if not path.is_dir():
+        pytest.fail(f"{variable} names {path}, which is not a folder")
+    return path
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """The folder of scores that the published evaluators give."""
+    return _folder("NIGHTJAR_GOLDEN")
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real public data sets."""
+    return _folder("NIGHTJAR_REAL_DATA")
+
+
+@pytest.fixture(scope="session")
+def sample() -> Path:
+    """The sample data in the repository."""
+    return ROOT / "data" / "sample"
+
+
+@pytest.fixture()
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that is the current one, as the project's root is for a stage."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
