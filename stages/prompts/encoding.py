@@ -17,7 +17,6 @@ from typing import Any, Protocol
 from stages.errors import NightjarError
 from stages.params import Encoding
 
-
 CUE = "Now complete the following example -"
 
 
@@ -54,9 +53,9 @@ def encode(task: Mapping[str, Any], instance_input: str, options: Encoding, toke
     `task` has the keys of contracts.TASKS that matter here: task_id, definition (a list, of which the first
     counts, or a string), positive_examples and negative_examples. Lengths are in tokens of `tokenizer`.
 
-    Examples are added in order, positive ones first; the first that does not fit ends its kind, later ones are
-    not tried. The length that is checked joins the examples with blanks and leaves the task name out, as
-    published, although the text has no such blanks. A text that is still too long loses its end, cue included.
+    Examples are added in order, positive ones first; the first that does not fit ends its kind, and later ones
+    are not tried. The length that is checked joins the examples with blanks and leaves the task name out, as
+    published, although the text has no such blanks. A text still too long loses its end, cue included.
 
     Raises NightjarError if the task has no definition and one is asked for.
     """
@@ -88,7 +87,7 @@ def encode(task: Mapping[str, Any], instance_input: str, options: Encoding, toke
 
 
 class _Lengths:
-    """Token ids, remembering the last text: with up to two examples the last check is the final text itself."""
+    """Token ids, remembering the last text: with one or two examples the last check is the final text."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
