@@ -53,7 +53,7 @@ def encode(task: Mapping[str, Any], instance_input: str, options: Encoding, toke
     `task` has the keys of contracts.TASKS that matter here: task_id, definition (a list, of which the first
     counts, or a string), positive_examples and negative_examples. Lengths are in tokens of `tokenizer`.
 
-    Examples are added in order, positive ones first; the first that does not fit ends its kind, and later ones
+    Examples are added in order, positive ones first; the first that does not fit ends its kind, later ones
     are not tried. The length that is checked joins the examples with blanks and leaves the task name out, as
     published, although the text has no such blanks. A text still too long loses its end, cue included.
 

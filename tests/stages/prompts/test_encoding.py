@@ -146,6 +146,8 @@ def test_gpt2_bpe_known_ids() -> None:
     # The published example of the vocabulary; " world" is one token with its blank.
     assert load().get_vocab_size() == 50257
     assert Gpt2Bpe().encode("Hello world") == [15496, 995]
+    assert load().encode("a<|endoftext|> b").tokens == ["a", "<|endoftext|>", "Ġb"]
+    assert Gpt2Bpe().decode(Gpt2Bpe().encode("a<|endoftext|> b")) == "a b"
 
 
 RAW = {
