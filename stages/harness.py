@@ -115,6 +115,8 @@ def main(
             raise NightjarError(f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {wanted}")
         name = f"{folder}@{arguments[0]}" if items else folder
         stage = Stage(name, params_module.load())
+        if not sys.stderr.isatty():
+            os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
         if threads:
             for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
                 os.environ[variable] = str(stage.params.threads)

@@ -43,3 +43,11 @@ def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder that is the current one, as the project's root is for a stage."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a tiny random language model."""
+    from tests.tiny_models import language_model
+
+    return language_model(tmp_path_factory.mktemp("tiny_lm"))

@@ -1,0 +1,1 @@
+"""Language models: load them, score texts with them, generate with them."""

@@ -1,0 +1,161 @@
+"""Batched decoding, greedy or sampled, that a controller can steer: start, feed, take back, end.
+
+Tool use needs all four: a call starts when its marker is likely enough, its result is fed in, a call that came to
+nothing is taken back as if it had never been written, and sampling ends early when no call can come of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+import torch
+
+from stages.lm.forward import Batch, Prefix, common_length, forward, prefill, step
+from stages.lm.load import LanguageModel
+
+
+class Answer(Enum):
+    """What a controller can ask for beside feeding text."""
+
+    TAKE_BACK = "take back what was written since the last token the controller chose, that token included"
+    END = "end this text here"
+
+
+@dataclass
+class Row:
+    """One text being written: its new ids, and where each of them stands in the batch's columns.
+
+    `mark` is the number of ids before the last token that the controller chose.
+    """
+
+    number: int
+    ids: list[int] = field(default_factory=list)
+    columns: list[int] = field(default_factory=list)
+    fed: list[int] = field(default_factory=list)
+    written: int = 0
+    ended: bool = False
+    stopped: bool = False
+    text: str = ""
+    mark: int = 0
+    mark_logits: torch.Tensor | None = None
+
+
+class Controller:
+    """Steers decoding; this one does nothing. `lm/` knows no tools: `tools/decode.py` has the one that calls them."""
+
+    def choose(self, row: Row, logits: torch.Tensor) -> int | None:
+        """A token to write in the place of the model's choice, given the (vocabulary,) logits; None to leave it."""
+        return None
+
+    def after(self, row: Row) -> str | Answer | None:
+        """Called when the model has read the tokens written so far: text to feed in next, or an Answer, or None."""
+        return None
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A finished text without its stop string; `tokens` were written, those fed in or taken back included.
+
+    `stopped` tells whether it ended by itself, not by the limit.
+    """
+
+    text: str
+    tokens: int
+    stopped: bool
+
+
+@torch.inference_mode()
+def generate(
+    lm: LanguageModel,
+    prompts: Sequence[Sequence[int]],
+    max_new_tokens: int,
+    stop: Sequence[str] = (),
+    temperature: float = 0.0,
+    generator: torch.Generator | None = None,
+    controller: Controller | None = None,
+    base: Prefix | None = None,
+) -> list[Generated]:
+    """Continue every prompt (ids, at least one) until a stop string, the end token, or `max_new_tokens`.
+
+    With `temperature` 0 the likeliest token is taken, the lowest id among equals; otherwise tokens are sampled with
+    `generator`. `base`: a prefix the prompts may begin with. What the prompts have in common is computed once.
+    """
+    if not prompts:
+        return []
+    controller = controller or Controller()
+    shared = min(common_length(prompts), min(map(len, prompts)) - 1)
+    if len(prompts) > 1 and shared > 0:
+        base = prefill(lm, prompts[0][:shared], base)
+    batch = forward(lm, prompts, keep=1, base=base)
+    rows = [Row(number) for number in range(len(prompts))]
+    logits = batch.logits[:, -1]
+    while True:
+        tokens = []
+        for row in rows:
+            tokens.append(_next_token(lm, row, logits[row.number], temperature, generator, controller))
+        column = batch.mask.shape[1]
+        for row, token in zip(rows, tokens, strict=True):
+            if not row.ended:
+                _write(lm, row, token, column, max_new_tokens, stop)
+        if all(row.ended for row in rows):
+            return [Generated(row.text, row.written, row.stopped) for row in rows]
+        batch = step(lm, batch, tokens)
+        logits = batch.logits[:, -1]
+        for row in rows:
+            if not row.ended and not row.fed:
+                _consult(lm, row, controller, batch, logits)
+
+
+def _next_token(
+    lm: LanguageModel,
+    row: Row,
+    logits: torch.Tensor,
+    temperature: float,
+    generator: torch.Generator | None,
+    controller: Controller,
+) -> int:
+    if row.ended:
+        return lm.tokenizer.end
+    if row.fed:
+        return row.fed.pop(0)
+    chosen = controller.choose(row, logits)
+    if chosen is not None:
+        row.mark, row.mark_logits = len(row.ids), logits.clone()
+        return chosen
+    if temperature == 0.0:
+        return int(logits.argmax())
+    probabilities = (logits / temperature).softmax(-1)
+    return int(torch.multinomial(probabilities, 1, generator=generator))
+
+
+def _write(lm: LanguageModel, row: Row, token: int, column: int, max_new_tokens: int, stop: Sequence[str]) -> None:
+    row.written += 1
+    if token == lm.tokenizer.end:
+        row.ended = row.stopped = True
+        return
+    row.ids.append(token)
+    row.columns.append(column)
+    row.text = lm.tokenizer.decode(row.ids)
+    found = [place for mark in stop if (place := row.text.find(mark)) >= 0]
+    if found:
+        row.text = row.text[: min(found)]
+        row.ended = row.stopped = True
+    elif row.written >= max_new_tokens:
+        row.ended = True
+
+
+def _consult(lm: LanguageModel, row: Row, controller: Controller, batch: Batch, logits: torch.Tensor) -> None:
+    """Do what the controller asks. Tokens taken back are masked, and the logits from before them return."""
+    answer = controller.after(row)
+    if isinstance(answer, str):
+        row.fed = lm.tokenizer.encode(answer)
+    elif answer is Answer.END:
+        row.ended = True
+    elif answer is Answer.TAKE_BACK:
+        assert row.mark_logits is not None
+        batch.mask[row.number, row.columns[row.mark :]] = 0
+        logits[row.number] = row.mark_logits
+        del row.ids[row.mark :], row.columns[row.mark :]
+        row.text = lm.tokenizer.decode(row.ids)
