@@ -43,9 +43,10 @@ def _results(a: int, b: int) -> set[int]:
         results.add(product)
     for x, y in ((a, b), (b, a)):
         if y:
+            results.add((200 * x + y) // (2 * y) * (_UNIT // 100))
             quotient, rest = divmod(x * _UNIT, y)
-            cents = _UNIT // 100
-            results.add(quotient if not rest else (2 * x * 100 + y) // (2 * y) * cents)
+            if not rest:
+                results.add(quotient)
     return results
 
 
@@ -62,13 +63,13 @@ def related(found: list[tuple[int, int]], window: int = WINDOW) -> bool:
     for index, value in found:
         while recent and recent[0][0] <= index - window:
             counts[recent.popleft()[1]] -= 1
-        if results.get(value, -1) > index - window:
+        if results.get(value, index - window) > index - window:
             return True
         for first, other in recent:
             for result in _results(value, other):
                 if counts.get(result, 0) > (result == other):
                     return True
-                results[result] = max(first, results.get(result, -1))
+                results[result] = max(first, results.get(result, first))
         recent.append((index, value))
         counts[value] = counts.get(value, 0) + 1
     return False
