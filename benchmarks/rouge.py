@@ -2,8 +2,8 @@
 
     python benchmarks/rouge.py [--pairs 4000] [--distinct]
 
-Pairs look like an evaluation's: short answers, half of them labels that occur again and again. With `--distinct`
-no text is a label, so that only the memory of stems helps.
+Pairs look like an evaluation's: short answers, half of them labels that occur again and again. With
+`--distinct` no text is a label, so that only the memory of stems helps.
 """
 
 from __future__ import annotations
@@ -17,8 +17,21 @@ from rouge_score import rouge_scorer
 
 from stages.evaluate import metrics
 
-STARTS = "nation relat quick beauti organ decis cause answer city river teach move".split()
-ENDS = ["", *"s al ally ing ed ful fulness ation er ers ive iveness ly".split()]
+STARTS = [
+    "nation",
+    "relat",
+    "quick",
+    "beauti",
+    "organ",
+    "decis",
+    "cause",
+    "answer",
+    "city",
+    "river",
+    "teach",
+    "move",
+]
+ENDS = ["", *["s", "al", "ally", "ing", "ed", "ful", "fulness", "ation", "er", "ers", "ive", "iveness", "ly"]]
 
 
 def pairs(count: int, distinct: bool) -> tuple[list[str], list[list[str]]]:

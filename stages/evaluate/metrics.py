@@ -127,7 +127,7 @@ def _without_blank() -> list[int]:
     """For every BPE id the number of the token without its leading "Ġ"."""
     numbers: dict[str, int] = {}
     tokenizer = gpt2_bpe.load()
-    tokens = (tokenizer.id_to_token(number) for number in range(tokenizer.get_vocab_size()))
+    tokens = (tokenizer.id_to_token(number) or "" for number in range(tokenizer.get_vocab_size()))
     return [numbers.setdefault(token.lstrip("Ġ"), len(numbers)) for token in tokens]
 
 

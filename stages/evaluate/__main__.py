@@ -1,0 +1,62 @@
+"""Stage evaluate: test instances and predictions in, one score an instance and their means out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stages import contracts, harness
+from stages.errors import NightjarError
+from stages.evaluate import aggregate, baselines, supernatinst
+from stages.tables import ArtifactWriter, read_rows
+
+SPLIT = Path("data/split")
+INGESTED = Path("data/ingest/natural_instructions")
+
+
+def run(stage: harness.Stage) -> None:
+    settings = stage.params.evaluate.supernatinst
+    out = Path("data/evaluate", stage.item)
+    predicted = {system: Path("data/predict", f"{stage.item}-{system}") for system in supernatinst.MODELS}
+    stage.reads(SPLIT, INGESTED, *predicted.values())
+    test = read_rows(SPLIT, contracts.TEST)
+    if not test:
+        raise NightjarError(
+            "no test instances", SPLIT, "the split left no test task: see data/split/rejected.parquet"
+        )
+    needed = ["task_id", "positive_examples"]
+    tasks = {row["task_id"]: row for row in read_rows(INGESTED, contracts.TASKS, needed)}
+
+    rows = []
+    for system, copy in baselines.BASELINES.items():
+        given = supernatinst.baseline_answers(test, tasks, copy, INGESTED)
+        rows += supernatinst.score_system(system, test, given)
+    missing = {}
+    for system, folder in predicted.items():
+        predictions = read_rows(folder, contracts.PREDICTIONS, ["task_id", "id", "prediction", "calls"])
+        given, missing[system] = supernatinst.answers(test, predictions, folder)
+        rows += supernatinst.score_system(system, test, given)
+
+    bootstrap = aggregate.Bootstrap(stage.params.seed, settings.bootstrap_samples, settings.confidence)
+    scores = aggregate.aggregate(rows, bootstrap)
+    stage.details["comparisons"] = aggregate.compare(rows, supernatinst.COMPARISONS, bootstrap)
+    stage.details["confidence"] = settings.confidence
+    stage.details["missing_predictions"] = missing
+    with ArtifactWriter(out) as writer:
+        writer.write(contracts.INSTANCE_SCORES, rows)
+        writer.write(contracts.SCORES, scores)
+        stage.count(len(test) * (len(predicted) + len(baselines.BASELINES)), len(rows))
+    stage.details["scores"] = {
+        f"{row['track']}/{row['system']}": {"rougeL": row["value"], "n": row["n"]}
+        for row in scores
+        if row["level"] == "overall" and row["metric"] == "rougeL"
+    }
+    stage.writes(out)
+
+
+if __name__ == "__main__":
+    harness.main(
+        "evaluate",
+        run,
+        items=(supernatinst.BENCHMARK,),
+        packages=("numpy", "nltk", "rapidfuzz", "tokenizers"),
+    )

@@ -1,0 +1,144 @@
+"""From one score an instance to the numbers of a table: means with bootstrap intervals (facts 1.9).
+
+A mean is over instances, not over tasks: a task with fewer instances weighs less, as published. Every
+interval has its own random stream, derived from what it is the interval of, so that no result depends on
+the order of work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stages.evaluate.metrics import METRICS
+
+DECIMALS = 4
+# Draws at a time: 32 MB of indices and values.
+_DRAWS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How intervals are made: `samples` resamples, percentiles that enclose `confidence` of them."""
+
+    seed: int
+    samples: int
+    confidence: float
+
+    def interval(self, values: NDArray[np.float64], *of: str) -> tuple[float, float]:
+        """Low and high end for the mean of `values`, resampled with replacement; `of` names the cell."""
+        name = "\x1f".join([str(self.seed), *of])
+        rng = np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big"))
+        n = len(values)
+        means = np.empty(self.samples)
+        step = max(1, _DRAWS // n)
+        for start in range(0, self.samples, step):
+            count = min(step, self.samples - start)
+            means[start : start + count] = values[rng.integers(0, n, size=(count, n))].mean(axis=1)
+        tail = (1 - self.confidence) / 2
+        low, high = np.quantile(means, [tail, 1 - tail])
+        return float(low), float(high)
+
+
+def percent(values: Sequence[float] | NDArray[np.float64]) -> float:
+    """100 x mean, rounded to 4 decimals; summed one after another, as the published evaluator does."""
+    return round(100.0 * sum(np.asarray(values).tolist()) / len(values), DECIMALS)
+
+
+def category_name(category: str) -> str:
+    """The published form of a category: "Textual Entailment" is textual_entailment."""
+    return "_".join(category.lower().split())
+
+
+def group(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    """Rows by (level, name): overall, then each category, then each task, names sorted."""
+    overall: list[Mapping[str, Any]] = []
+    by_category: dict[str, list[Mapping[str, Any]]] = {}
+    by_task: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        overall.append(row)
+        by_category.setdefault(category_name(row["category"]), []).append(row)
+        by_task.setdefault(row["task_id"], []).append(row)
+    return {
+        ("overall", "overall"): overall,
+        **{("category", name): by_category[name] for name in sorted(by_category)},
+        **{("task", name): by_task[name] for name in sorted(by_task)},
+    }
+
+
+def aggregate(rows: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> list[dict[str, Any]]:
+    """Rows of contracts.SCORES from rows of contracts.INSTANCE_SCORES.
+
+    Values and interval ends are percentages with 4 decimals. Systems keep the order they come in.
+    """
+    cells: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        cells.setdefault((row["benchmark"], row["system"], row["track"]), []).append(row)
+    table = []
+    for (benchmark, system, track), chosen in cells.items():
+        for (level, name), members in group(chosen).items():
+            for metric in METRICS:
+                values = np.array([row[metric] for row in members])
+                low, high = bootstrap.interval(values, benchmark, system, track, level, name, metric)
+                table.append(
+                    {
+                        "benchmark": benchmark,
+                        "system": system,
+                        "track": track,
+                        "level": level,
+                        "name": name,
+                        "metric": metric,
+                        "n": len(members),
+                        "value": percent(values),
+                        "low": _percentage(low),
+                        "high": _percentage(high),
+                    }
+                )
+    return table
+
+
+def compare(
+    rows: Sequence[Mapping[str, Any]], pairs: Sequence[tuple[str, str]], bootstrap: Bootstrap
+) -> list[dict[str, Any]]:
+    """For each (system, baseline) pair the mean difference over the same instances, by track and metric.
+
+    The bootstrap draws instances, not scores, so that what makes an instance hard for both cancels out.
+    `value`, `low` and `high` are differences of percentages; `moved` tells that the interval leaves zero
+    out.
+    """
+    scores: dict[tuple[str, str], dict[tuple[str, str], Mapping[str, Any]]] = {}
+    for row in rows:
+        scores.setdefault((row["system"], row["track"]), {})[row["task_id"], row["id"]] = row
+    table = []
+    for system, baseline in pairs:
+        for track in sorted({track for name, track in scores if name == system}):
+            ours, theirs = scores[system, track], scores[baseline, track]
+            if ours.keys() != theirs.keys():
+                raise ValueError(f"{system} and {baseline} were not scored on the same instances")
+            for metric in METRICS:
+                differences = np.array([ours[key][metric] - theirs[key][metric] for key in sorted(ours)])
+                low, high = bootstrap.interval(differences, "difference", system, baseline, track, metric)
+                value, low, high = percent(differences), _percentage(low), _percentage(high)
+                table.append(
+                    {
+                        "system": system,
+                        "baseline": baseline,
+                        "track": track,
+                        "metric": metric,
+                        "n": len(differences),
+                        "value": value,
+                        "low": low,
+                        "high": high,
+                        "moved": low > 0 or high < 0,
+                    }
+                )
+    return table
+
+
+def _percentage(fraction: float) -> float:
+    return round(100.0 * fraction, DECIMALS)

@@ -1,0 +1,144 @@
+"""Scoring files: the published values, and every way a file can be wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages.errors import NightjarError
+from stages.evaluate.score import score_files
+
+
+def write(path: Path, rows: list[Any]) -> Path:
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return path
+
+
+def reference(id: str, texts: list[str], category: str = "Word Analogy", **more: Any) -> dict[str, Any]:
+    return {"id": id, "references": texts, "task_id": f"task_{id[0]}", "task_category": category, **more}
+
+
+@pytest.fixture()
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    references = [
+        reference("a1", ["yes"], "Textual Entailment"),
+        reference("a2", ["no", "nope"], "Textual Entailment"),
+        reference("b1", ["the quick fox"]),
+    ]
+    predictions = [{"id": "b1", "prediction": "quick foxes"}, {"id": "a1", "prediction": "Yes."}]
+    return write(tmp_path / "p.jsonl", predictions), write(tmp_path / "r.jsonl", references)
+
+
+def test_means_by_hand(files: tuple[Path, Path], tmp_path: Path) -> None:
+    details = tmp_path / "details.jsonl"
+    result = score_files("supernatinst", *files, details)
+    assert list(result) == ["benchmark", "n", "missing", "metrics", "by_category", "by_task"]
+    assert (result["n"], result["missing"]) == (3, 1)
+    # b1: fox and foxes share their stem; 2 of 2 and 2 of 3 words match: F = 0.8.
+    assert result["metrics"] == {"exact_match": 33.3333, "rouge1": 60.0, "rougeL": 60.0}
+    half = {"n": 2, "exact_match": 50.0, "rouge1": 50.0, "rougeL": 50.0}
+    assert result["by_category"]["textual_entailment"] == result["by_task"]["task_a"] == half
+    lines = [json.loads(line) for line in details.read_text().splitlines()]
+    assert [line["id"] for line in lines] == ["a1", "a2", "b1"]
+    assert [line["missing"] for line in lines] == [False, True, False]
+    assert lines[2]["rougeL"] == pytest.approx(0.8) and lines[2]["task_id"] == "task_b"
+
+
+def test_golden(golden: Path, tmp_path: Path) -> None:
+    cases = json.loads((golden / "sni_em_rougeL.json").read_text())["cases"]
+    predictions = write(
+        tmp_path / "p.jsonl", [{"id": str(case["id"]), "prediction": case["prediction"]} for case in cases]
+    )
+    for track, prefix in (("default", ""), ("xlingual", "xlingual_")):
+        rows = [
+            {"id": str(case["id"]), "references": case["references"], "task_id": f"t{case['id'] % 7}",
+             "task_category": "x", "track": track}
+            for case in cases
+        ]  # fmt: skip
+        details = tmp_path / f"{track}.jsonl"
+        result = score_files("supernatinst", predictions, write(tmp_path / "r.jsonl", rows), details)
+        for metric in ("rouge1", "rougeL"):
+            values = [case[prefix + metric] for case in cases]
+            assert result["metrics"][metric] == round(100 * sum(values) / len(values), 4)
+            group = [case[prefix + metric] for case in cases if case["id"] % 7 == 3]
+            assert result["by_task"]["t3"][metric] == round(100 * sum(group) / len(group), 4)
+            scored = [json.loads(line)[metric] for line in details.read_text().splitlines()]
+            assert scored == pytest.approx(values, abs=1e-9)
+
+
+def test_both_tracks(tmp_path: Path) -> None:
+    references = [reference("a1", ["北京"]), reference("b1", ["北京"], track="xlingual")]
+    predictions = [{"id": "a1", "prediction": "北京"}, {"id": "b1", "prediction": "北京"}]
+    result = score_files(
+        "supernatinst", write(tmp_path / "p.jsonl", predictions), write(tmp_path / "r.jsonl", references)
+    )
+    assert result["metrics"]["rougeL"] == 50.0
+    assert result["by_track"]["default"]["metrics"] == {"exact_match": 100.0, "rouge1": 0.0, "rougeL": 0.0}
+    assert result["by_track"]["xlingual"]["metrics"]["rougeL"] == 100.0
+    assert result["by_track"]["xlingual"]["by_category"]["word_analogy"]["n"] == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("{", r"p\.jsonl:2: not JSON"),
+        ('{"id": "a2", "prediction": NaN}', r"p\.jsonl:2: not JSON"),
+        ([], r"p\.jsonl:2: not an object"),
+        ({"prediction": "x"}, r"p\.jsonl:2: not an object with an id"),
+        ({"id": 7, "prediction": "x"}, r"p\.jsonl:2: the id 7 is not a text"),
+        ({"id": "a2", "prediction": None}, r"p\.jsonl:2: prediction is missing"),
+        ({"id": "zz", "prediction": "x"}, r"p\.jsonl:2: no reference has the id 'zz'"),
+        ({"id": "a1", "prediction": "x"}, r"p\.jsonl:2: the id 'a1' stands in line 1 already"),
+    ],
+)
+def test_bad_predictions(files: tuple[Path, Path], line: Any, what: str) -> None:
+    write(files[0], [{"id": "a1", "prediction": "x"}, line])
+    with pytest.raises(NightjarError, match=what):
+        score_files("supernatinst", *files)
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        (reference("b1", []), "at least one text"),
+        (reference("b1", "yes"), "at least one text"),  # type: ignore[arg-type]
+        (reference("b1", ["yes"], track="french"), "the track is 'french'"),
+        ({"id": "b1", "references": ["a"], "task_id": "t"}, "task_category is missing"),
+        (reference("a1", ["yes"]), "stands in line 1 already"),
+    ],
+)
+def test_bad_references(files: tuple[Path, Path], line: Any, what: str) -> None:
+    write(files[1], [reference("a1", ["yes"]), line])
+    with pytest.raises(NightjarError, match=what) as caught:
+        score_files("supernatinst", *files)
+    assert "r.jsonl:2" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_bad_files(files: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(NightjarError, match="supernatinst"):
+        score_files("sonnets", *files)
+    with pytest.raises(NightjarError, match="no such file"):
+        score_files("supernatinst", tmp_path / "none", files[1])
+    with pytest.raises(NightjarError, match=r"wrong kind|directory"):
+        score_files("supernatinst", tmp_path, files[1])
+    files[0].write_bytes(b'{"id": "a1", "prediction": "\xff"}\n')
+    with pytest.raises(NightjarError, match=r"p\.jsonl:1: not JSON"):
+        score_files("supernatinst", *files)
+    files[1].write_text("\n")
+    with pytest.raises(NightjarError, match="no references"):
+        score_files("supernatinst", *files)
+
+
+def test_details_never_replace_a_folder_or_an_input(files: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "precious"
+    folder.mkdir()
+    (folder / "file").write_text("kept")
+    with pytest.raises(NightjarError, match="a folder"):
+        score_files("supernatinst", *files, folder)
+    before = files[0].read_text()
+    with pytest.raises(NightjarError, match="files to read"):
+        score_files("supernatinst", *files, files[0])
+    assert (folder / "file").read_text() == "kept" and files[0].read_text() == before

@@ -1,0 +1,140 @@
+"""The stage as a process, on artifacts small enough to score by hand."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages import contracts, tables
+
+ROOT = Path(__file__).parents[3]
+SYSTEMS = ("untuned", "tk_instruct", "combined")
+
+
+def task(name: str, demo: str | None) -> dict[str, Any]:
+    lists = [field.name for field in contracts.TASKS.schema if field.type == contracts.STRINGS]
+    examples = [] if demo is None else [{"input": "q", "output": demo, "explanation": None}]
+    return {
+        **{key: [] for key in lists},
+        "dataset": "natural_instructions",
+        "file": f"{name}.json",
+        "task_id": name,
+        "positive_examples": examples,
+        "negative_examples": [],
+    }
+
+
+def test_row(name: str, number: int, text: str, outputs: list[str], track: str = "default") -> dict[str, Any]:
+    return {
+        "track": track,
+        "category": "Word Analogy",
+        "dataset": "natural_instructions",
+        "file": f"{name}.json",
+        "task_id": name,
+        "id": f"{name}-{number}",
+        "index": number,
+        "input": text,
+        "outputs": outputs,
+    }
+
+
+test_row.__test__ = False  # type: ignore[attr-defined]
+
+
+def prediction(system: str, row: dict[str, Any], text: str) -> dict[str, Any]:
+    return {
+        "benchmark": "supernatinst",
+        "system": system,
+        **{key: row[key] for key in ("track", "category", "task_id", "id")},
+        "prediction": text,
+        "text": text,
+        "calls": [{"tool": "Calculator", "input": "1+1", "result": "2"}] if system == "combined" else [],
+        "prompt": "p",
+        "prompt_sha256": "0",
+        "prompt_tokens": 1,
+        "new_tokens": 1,
+        "model_sha256": "0",
+        "adapter_sha256": None,
+    }
+
+
+ROWS = [
+    test_row("t1", 0, "big is to small", ["cold"]),
+    test_row("t1", 1, "warm", ["Warm"]),
+    test_row("t2", 0, "你好", ["hola", "你好"], "xlingual"),
+]
+
+
+@pytest.fixture()
+def project(workdir: Path) -> Path:
+    shutil.copy(ROOT / "params.yaml", workdir)
+    with tables.ArtifactWriter(Path("data/split")) as writer:
+        writer.write(contracts.TEST, ROWS)
+    with tables.ArtifactWriter(Path("data/ingest/natural_instructions")) as writer:
+        writer.write(contracts.TASKS, [task("t1", "cold."), task("t2", None)])
+    for system in SYSTEMS:
+        answered = ROWS[:2] if system == "untuned" else ROWS
+        with tables.ArtifactWriter(Path(f"data/predict/supernatinst-{system}")) as writer:
+            writer.write(contracts.PREDICTIONS, [prediction(system, row, "cold") for row in answered])
+    return workdir
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "stages.evaluate", *(arguments or ("supernatinst",))]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_scores_and_facts(project: Path) -> None:
+    done = run()
+    assert done.returncode == 0, done.stderr
+    out = Path("data/evaluate/supernatinst")
+    rows = tables.read_rows(out, contracts.INSTANCE_SCORES)
+    assert [row["system"] for row in rows[::3]] == ["copy_input", "copy_demo", *SYSTEMS]
+    rouge = {(row["system"], row["id"]): row["rougeL"] for row in rows}
+    assert rouge["copy_input", "t1-1"] == rouge["copy_input", "t2-0"] == rouge["copy_demo", "t1-0"] == 1
+    assert rouge["copy_demo", "t2-0"] == rouge["untuned", "t2-0"] == 0
+    assert {row["calls"] for row in rows if row["system"] == "combined"} == {1}
+    scores = tables.read_rows(out, contracts.SCORES)
+    overall = {(row["system"], row["track"]): (row["n"], row["value"]) for row in scores
+               if row["level"] == "overall" and row["metric"] == "exact_match"}  # fmt: skip
+    assert overall["copy_input", "default"] == (2, 50.0) and overall["copy_input", "xlingual"] == (1, 100.0)
+    facts = json.loads(Path("data/metrics/evaluate-supernatinst.json").read_text())
+    assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"]) == (15, 15, 0)
+    assert facts["missing_predictions"] == {"untuned": 1, "tk_instruct": 0, "combined": 0}
+    pairs = {(line["system"], line["baseline"]) for line in facts["comparisons"]}
+    assert pairs == {("tk_instruct", "untuned"), ("combined", "untuned"), ("combined", "tk_instruct")}
+
+
+def test_same_input_same_bytes(project: Path) -> None:
+    def files() -> dict[str, bytes]:
+        paths = [*Path("data/evaluate").rglob("*.parquet"), *Path("data/metrics").iterdir()]
+        return {path.as_posix(): path.read_bytes() for path in paths}
+
+    run()
+    first = files()
+    shutil.rmtree("data/evaluate")
+    run()
+    assert files() == first and len(first) == 4
+
+
+def test_predictions_of_another_split(project: Path) -> None:
+    strange = prediction("combined", test_row("t9", 0, "", [""]), "x")
+    with tables.ArtifactWriter(Path("data/predict/supernatinst-combined")) as writer:
+        writer.write(contracts.PREDICTIONS, [strange])
+    done = run()
+    assert done.returncode == 2 and "belong to no test instance" in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and not Path("data/evaluate").exists()
+
+
+def test_a_split_without_tests_and_a_wrong_name(project: Path) -> None:
+    assert run("sonnets").returncode == 2
+    with tables.ArtifactWriter(Path("data/split")) as writer:
+        writer.write(contracts.TEST, [])
+    done = run()
+    assert done.returncode == 2 and "no test instances" in done.stderr
