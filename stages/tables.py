@@ -27,6 +27,10 @@ from stages.errors import NightjarError
 REJECTED_FILE = "rejected.parquet"
 # Long texts: a row group of 8,192 rows stays in the tens of megabytes.
 ROWS_PER_GROUP = 8192
+# Columns whose values hardly repeat: a dictionary of them costs time and makes the file larger.
+_FREE_TEXT = frozenset({"id", "input", "text", "prompt", "raw", "prediction"})
+# Columns that readers filter on: their smallest and largest values let whole row groups be skipped.
+_SEARCHED = ("task_id", "id")
 
 
 def temporary_sibling(path: Path) -> Path:
@@ -156,6 +160,11 @@ class ArtifactWriter:
             if repeated := values & state.shards:
                 raise NightjarError(f"{contract.shard} {min(repeated)!r} stands in two parts", where, "merge them")
             state.shards |= values
+            if len(values) == 1 and contract.shard in contract.key and len(contract.key) == 2:
+                # One shard: the other half of the key decides, and counting one column is far quicker.
+                other = next(name for name in contract.key if name != contract.shard)
+                if pc.count_distinct(table[other], mode="all").as_py() == len(table):
+                    return
         elif state.keys is not None:
             keys = pa.concat_tables([state.keys, keys])
         if not contract.shard:
@@ -189,7 +198,12 @@ def _write_part(table: pa.Table, path: Path) -> None:
         compression="zstd",
         compression_level=1,
         row_group_size=ROWS_PER_GROUP,
-        write_statistics=["id"] if "id" in table.column_names else False,
+        use_dictionary=[
+            column.name
+            for column in table.schema
+            if pa.types.is_string(column.type) and column.name not in _FREE_TEXT
+        ],
+        write_statistics=[name for name in _SEARCHED if name in table.column_names] or False,
         store_schema=False,
     )
 
@@ -224,6 +238,19 @@ def batches(path: Path, contract: Table, columns: list[str] | None = None) -> It
     """The table's record batches one after another, for tables too large to hold."""
     dataset = ds.dataset(_parts(path, contract), schema=contract.schema, format="parquet")
     yield from dataset.to_batches(columns=columns, use_threads=False)
+
+
+def part_rows(path: Path, contract: Table) -> dict[str, int]:
+    """The number of rows of every part of the table, by the part's name; reads the footers only."""
+    return {Path(part).stem: pq.read_metadata(part).num_rows for part in _parts(path, contract)}
+
+
+def read_part(path: Path, contract: Table, part: str, columns: list[str] | None = None) -> pa.Table:
+    """One part of the table, for tables whose parts are tasks. Raises NightjarError if there is no such part."""
+    file = path / contract.name / f"{part}.parquet"
+    if not file.is_file():
+        raise NightjarError("no such part", file, "rebuild the artifact")
+    return pq.read_table(file, schema=contract.schema, columns=columns, use_threads=False)
 
 
 def read_rejected(path: Path) -> pa.Table:

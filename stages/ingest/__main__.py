@@ -1,0 +1,23 @@
+"""`python -m stages.ingest DATASET`: the dataset's folder (ingest.DATASET.path) to data/ingest/DATASET."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stages.harness import Stage, main
+from stages.ingest.datasets import DATASETS, ingest
+from stages.params import DatasetPath
+
+
+def run(stage: Stage) -> None:
+    settings: DatasetPath = getattr(stage.params.ingest, stage.item)
+    source, output = Path(settings.path), Path("data/ingest", stage.item)
+    stage.reads(source)
+    statistics = ingest(stage.item, source, output)
+    stage.writes(output)
+    stage.count(statistics.rows_in, statistics.rows_out, statistics.rows_rejected)
+    stage.details.update(statistics.facts())
+
+
+if __name__ == "__main__":
+    main("ingest", run, items=tuple(DATASETS))

@@ -1,0 +1,109 @@
+"""What an ingest counts: files, rows in, rows out, and why rows were refused."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from stages.errors import NightjarError
+from stages.tables import ArtifactWriter
+
+log = logging.getLogger("nightjar")
+
+# Called with the bytes read so far and the bytes in all.
+Progress = Callable[[int, int], None]
+RAW_FILE_CHARACTERS = 2000
+
+
+@dataclass(frozen=True)
+class Refused:
+    """One row that is not taken: its id if it has one, the reason, what exactly, and its text as it came."""
+
+    reason: str
+    raw: str
+    id: str | None = None
+    detail: str = ""
+
+
+class UnreadableFile(Exception):
+    """A whole file that cannot be taken: the reason, and what exactly is wrong."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        self.reason, self.detail = reason, detail
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+
+
+@dataclass
+class Statistics:
+    """The outcome of one ingest.
+
+    rows_in = rows_out + rows_rejected, and the counts of `reasons` add up to rows_rejected; a file that could
+    not be read at all counts as one row. `left_out` counts entries of a task's head (a NaN in its list of URLs)
+    that were left out while the task was kept. `bytes` is the size of the files read, `seconds` the wall
+    clock.
+    """
+
+    tasks: int = 0
+    files: int = 0
+    files_rejected: int = 0
+    rows_in: int = 0
+    rows_out: int = 0
+    rows_rejected: int = 0
+    left_out: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    bytes: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything counted, for JSON."""
+        return asdict(self)
+
+    def facts(self) -> dict[str, Any]:
+        """What belongs in the facts of a stage beside the rows: all but the clock."""
+        clock_and_rows = {"seconds", "rows_in", "rows_out", "rows_rejected"}
+        return {name: value for name, value in self.as_dict().items() if name not in clock_and_rows}
+
+
+class Ledger:
+    """Keeps the statistics of one ingest while it writes, and passes refused rows on to the artifact."""
+
+    def __init__(self, dataset: str, writer: ArtifactWriter) -> None:
+        self.dataset, self._writer = dataset, writer
+        self._started = time.monotonic()
+        self._reasons: Counter[str] = Counter()
+        self._first = ""
+        self.statistics = Statistics()
+
+    def refuse(self, file: str, row: Refused) -> None:
+        """Keep a refused row."""
+        reason = f"{row.reason}: {row.detail}" if row.detail else row.reason
+        self._first = self._first or f"{file}: {reason}"
+        self._writer.reject(self.dataset, file, reason, row.raw, row.id)
+        self._reasons[row.reason] += 1
+
+    def refuse_file(self, file: str, error: UnreadableFile, start: bytes) -> None:
+        """Keep the start of a file that cannot be read, warn, and go on; it counts as one row."""
+        log.warning("warning: %s is left out: %s", file, error)
+        raw = start[: RAW_FILE_CHARACTERS * 4].decode("utf-8", "backslashreplace")[:RAW_FILE_CHARACTERS]
+        self.statistics.rows_in += 1
+        self.statistics.files_rejected += 1
+        self.refuse(file, Refused(error.reason, raw, detail=error.detail))
+
+    def close(self, where: object) -> Statistics:
+        """The final statistics. Raises NightjarError if nothing was good, or if a row is unaccounted for."""
+        numbers = self.statistics
+        numbers.reasons = dict(sorted(self._reasons.items()))
+        numbers.rows_rejected = sum(self._reasons.values())
+        numbers.seconds = time.monotonic() - self._started
+        if not numbers.rows_out:
+            read = f"{numbers.files} files, {numbers.rows_in} rows"
+            what = f"nothing in it can be used ({read}; first {self._first})"
+            raise NightjarError(what, where, "mend the files or give another folder")
+        if numbers.rows_in != numbers.rows_out + numbers.rows_rejected:
+            what = f"{numbers.rows_in} rows in, {numbers.rows_out} out, {numbers.rows_rejected} rejected"
+            raise NightjarError(what, where, "this is a fault of the stage: please report it")
+        return numbers

@@ -1,0 +1,164 @@
+"""A folder of Super-NaturalInstructions task files to Parquet: a row a task, a part of instances a task.
+
+Two threads read ahead while the main one writes: Arrow works outside Python's global lock. The order of the
+files' names alone decides the order of everything written, so the number of threads does not show in the
+bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from stages.contracts import INSTANCES, TASKS
+from stages.errors import NightjarError
+from stages.ingest.accounts import Ledger, Progress, Statistics, UnreadableFile, log
+from stages.ingest.task_file import TaskFile, read_task
+from stages.tables import ArtifactWriter
+
+DATASET = "natural_instructions"
+LISTS = ("train_tasks.txt", "test_tasks.txt", "excluded_tasks.txt")
+TRACKS = ("default", "xlingual")
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_\-][A-Za-z0-9_.\-]*")
+_THREADS = 2
+# How much may be read ahead of the writer; a file larger than that is read alone.
+_READ_AHEAD_BYTES = 12_000_000
+
+
+def ingest_natural_instructions(path: Path, output: Path, progress: Progress | None = None) -> Statistics:
+    """Ingest the task files of `path` (it holds tasks/*.json, or the files themselves) into the artifact
+    `output`.
+
+    Published lists in `path`/splits are copied, so that the split depends on the artifact alone. A task none
+    of whose instances can be taken is left out; its instances are among the rejected. Raises NightjarError if
+    there is no task file, none can be used, or a published list is not plain text.
+    """
+    files = task_files(path)
+    total = sum(_size(file) for file in files)
+    done = 0
+    heads: list[dict[str, Any]] = []
+    with ArtifactWriter(output) as writer:
+        ledger = Ledger(DATASET, writer)
+        numbers = ledger.statistics
+        for file, size, start, result in _read_ahead(files, path):
+            name = _relative(file, path)
+            numbers.files += 1
+            numbers.bytes += size
+            if isinstance(result, UnreadableFile):
+                ledger.refuse_file(name, result, start)
+            else:
+                _take(result, name, ledger, writer, heads)
+            done += size
+            if progress:
+                progress(done, total)
+        if heads:
+            writer.write(TASKS, heads)
+        numbers.tasks = len(heads)
+        statistics = ledger.close(path)
+        _copy_lists(path / "splits", writer)
+    return statistics
+
+
+def task_files(path: Path) -> list[Path]:
+    """The task files of a dataset folder, by name. Raises NightjarError if it is not there or has none."""
+    if not path.exists():
+        raise NightjarError(
+            "no such folder", path, "set ingest.natural_instructions.path or give another --input"
+        )
+    if not path.is_dir():
+        raise NightjarError("not a folder", path, "give the folder that holds tasks/*.json")
+    folder = path / "tasks" if (path / "tasks").is_dir() else path
+    files = sorted((file for file in folder.glob("*.json") if not file.is_dir()), key=lambda file: file.name)
+    if not files:
+        raise NightjarError("no task files (*.json) in it", folder, "give the folder that holds tasks/*.json")
+    return files
+
+
+def _take(
+    task: TaskFile, name: str, ledger: Ledger, writer: ArtifactWriter, heads: list[dict[str, Any]]
+) -> None:
+    numbers = ledger.statistics
+    numbers.rows_in += len(task.instances) + len(task.refused)
+    for row in task.refused:
+        ledger.refuse(name, row)
+    if not len(task.instances):
+        log.warning("warning: %s is left out: none of its %d instances can be used", name, len(task.refused))
+        return
+    if task.left_out:
+        numbers.left_out += len(task.left_out)
+        log.warning("warning: %s: %d entries left out, first %s", name, len(task.left_out), task.left_out[0])
+    numbers.rows_out += writer.write(INSTANCES, task.instances, part=task.head["task_id"])
+    heads.append(task.head)
+
+
+def _read_ahead(
+    files: list[Path], root: Path
+) -> Iterator[tuple[Path, int, bytes, TaskFile | UnreadableFile]]:
+    """Every file with its size, its first bytes and what it holds, in order, read ahead by threads."""
+    pending: deque[tuple[Path, int, Future[tuple[bytes, TaskFile | UnreadableFile]]]] = deque()
+    waiting = deque(files)
+    ahead = 0
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="ingest") as pool:
+        try:
+            while waiting or pending:
+                while waiting and (not pending or ahead + _size(waiting[0]) <= _READ_AHEAD_BYTES):
+                    file = waiting.popleft()
+                    size = _size(file)
+                    ahead += size
+                    pending.append((file, size, pool.submit(_read, file, root)))
+                file, size, future = pending.popleft()
+                start, result = future.result()
+                del future  # it holds the whole task
+                ahead -= size
+                yield file, size, start, result
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _read(file: Path, root: Path) -> tuple[bytes, TaskFile | UnreadableFile]:
+    data = b""
+    try:
+        if not _SAFE_NAME.fullmatch(file.stem) or ".." in file.name:
+            raise UnreadableFile("unsafe file name", "allowed are letters, digits, _ - and single dots")
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            raise UnreadableFile("cannot be opened", error.strerror or "") from None
+        return data[:8000], read_task(data, DATASET, _relative(file, root), file.stem)
+    except UnreadableFile as error:
+        return data[:8000], error
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def _relative(file: Path, root: Path) -> str:
+    """The file's name below the dataset's folder, as text that UTF-8 can hold."""
+    return os.fsencode(file.relative_to(root).as_posix()).decode("utf-8", "backslashreplace")
+
+
+def _copy_lists(folder: Path, writer: ArtifactWriter) -> None:
+    """Copy the published lists into the artifact, line by line as they are."""
+    for track in TRACKS:
+        for name in LISTS:
+            file = folder / track / name
+            if not file.is_file():
+                continue
+            try:
+                text = file.read_text(encoding="utf-8")
+            except UnicodeDecodeError as error:
+                raise NightjarError(
+                    f"not UTF-8 at byte {error.start}", file, "save the list as UTF-8"
+                ) from None
+            target = writer.folder("splits") / track
+            target.mkdir(exist_ok=True)
+            (target / name).write_text(text, encoding="utf-8", newline="\n")

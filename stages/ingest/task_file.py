@@ -1,0 +1,243 @@
+"""One Super-NaturalInstructions task file to one row of `tasks` and a table of instances (facts 1.1).
+
+Two readers give the same result. Arrow's reads a flawless file straight into columns, at hundreds of
+megabytes a second, and fails on anything out of the ordinary: a missing or doubled key, a wrong type, an
+unknown key. Whatever it does not take goes to the exact reader, which looks at every instance and names what
+is wrong with it.
+
+A doubled key inside an instance costs that instance. Anywhere else it costs the file: nobody can tell which
+of two definitions, or of two lists of instances, its author meant, and JSON parsers silently drop one of
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+
+from stages.contracts import INSTANCES, STRINGS
+from stages.ingest.accounts import Refused, UnreadableFile
+from stages.ingest.instances import check, make_id
+from stages.ingest.json_text import doubled_key, exact, is_text, not_text, raw_text
+
+# Column, the key in the file, and whether a file without it is refused: the split and the prompts need those.
+_LISTS = (
+    ("categories", "Categories", True),
+    ("sources", "Source", True),
+    ("urls", "URL", False),
+    ("domains", "Domains", False),
+    ("reasoning", "Reasoning", False),
+    ("contributors", "Contributors", False),
+    ("input_language", "Input_language", True),
+    ("output_language", "Output_language", True),
+    ("instruction_language", "Instruction_language", False),
+    ("license", "Instance License", False),
+)
+_EXAMPLES = (("positive_examples", "Positive Examples"), ("negative_examples", "Negative Examples"))
+_OLD_SPELLINGS = {
+    f"{side}_language": f"{side.lower()}_language" for side in ("Input", "Output", "Instruction")
+}
+
+_STRINGS = pa.list_(pa.string())
+_EXAMPLE = pa.struct([(name, pa.string()) for name in ("input", "output", "explanation")])
+_INSTANCE = pa.struct([("id", pa.string()), ("input", pa.string()), ("output", _STRINGS)])
+# Explicit types, and an error for any other key: left to guess types, Arrow takes dates for times and can be
+# crashed by deep nesting.
+_FLAWLESS = [
+    pa.schema(
+        [("Definition", definition), ("Instances", pa.list_(_INSTANCE))]
+        + [(key, _STRINGS) for _, key, _ in _LISTS]
+        + [(old, _STRINGS) for old in _OLD_SPELLINGS.values()]
+        + [(key, pa.list_(_EXAMPLE)) for _, key in _EXAMPLES]
+    )
+    for definition in (_STRINGS, pa.string())
+]
+_LARGEST_BLOCK = 2**31 - 2
+
+
+@dataclass
+class TaskFile:
+    """What one file holds: its row of `tasks`, the instances taken and refused, and what was left out."""
+
+    head: dict[str, Any]
+    instances: pa.Table
+    refused: list[Refused] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+def read_task(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile:
+    """A task file's content. Raises UnreadableFile if no part of it can be used."""
+    return read_flawless(data, dataset, file, task_id) or read_any(data, dataset, file, task_id)
+
+
+def read_flawless(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile | None:
+    """The content of a file without a flaw, or None: then the exact reader has to look at it."""
+    for schema in _FLAWLESS:
+        table = _arrow(data, schema)
+        if table is not None:
+            break
+    else:
+        return None
+    rows = table["Instances"].combine_chunks().flatten()
+    ids, inputs, outputs = rows.flatten()
+    head = table.drop(["Instances"]).to_pylist()[0]
+    texts = outputs.flatten()
+    if not len(rows) or rows.null_count or any(map(_flawed, (inputs, texts))) or outputs.null_count:
+        return None
+    if pc.min(pc.list_value_length(outputs)).as_py() < 1:
+        return None
+    if ids.null_count:
+        number = task_id.partition("_")[0]
+        triples = zip(ids.to_pylist(), inputs.to_pylist(), outputs.to_pylist(), strict=True)
+        ids = pa.array([given or make_id(number, text, out) for given, text, out in triples], pa.string())
+    if _flawed(ids) or pc.count_distinct(ids).as_py() != len(ids):
+        return None
+    try:
+        row, left_out = _head({key: value for key, value in head.items() if value is not None})
+    except UnreadableFile:
+        return None
+    if left_out:
+        return None
+    columns = _columns(dataset, file, task_id, ids, list(range(len(ids))), inputs, outputs)
+    return TaskFile({"dataset": dataset, "file": file, "task_id": task_id, **row}, columns)
+
+
+def _arrow(data: bytes, schema: pa.Schema) -> pa.Table | None:
+    # Arrow 26 crashes on a lone `null`, hence the look at the first byte.
+    if data[:64].lstrip()[:1] != b"{" or len(data) > _LARGEST_BLOCK:
+        return None
+    try:
+        table = pyarrow.json.read_json(
+            pa.BufferReader(data),
+            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+            parse_options=pyarrow.json.ParseOptions(
+                explicit_schema=schema, newlines_in_values=True, unexpected_field_behavior="error"
+            ),
+        )
+        table.validate(full=True)  # UTF-8 among others
+    except (pa.ArrowException, UnicodeDecodeError):
+        return None
+    return table if len(table) == 1 and not table["Instances"].null_count else None
+
+
+def _flawed(texts: pa.Array) -> bool:
+    """Whether any text is null or blank. Arrow and Python agree on what is white space."""
+    if not len(texts):
+        return False
+    shortest = pc.min(pc.binary_length(texts)).as_py()
+    return bool(texts.null_count or not shortest or pc.any(pc.utf8_is_space(texts)).as_py())
+
+
+def read_any(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile:
+    """The content of any file, instance by instance. Raises UnreadableFile if no part of it can be used."""
+    try:
+        return _read_any(exact(data), dataset, file, task_id)
+    except RecursionError:
+        raise UnreadableFile("not JSON", "nested too deeply") from None
+
+
+def _read_any(value: Any, dataset: str, file: str, task_id: str) -> TaskFile:
+    if not isinstance(value, dict):
+        raise UnreadableFile("not a JSON object")
+    instances = value.get("Instances")
+    # The whole object's own doubled keys count, those of its instances do not.
+    key = getattr(value, "key", None) or doubled_key(
+        [item for name, item in value.items() if name != "Instances"]
+    )
+    if key is not None:
+        raise UnreadableFile("a key stands twice", raw_text(key))
+    if not isinstance(instances, list):
+        raise UnreadableFile("no instances" if instances is None else "Instances is not a list")
+    if not instances:
+        raise UnreadableFile("no instances")
+    row, left_out = _head(value)
+    number = task_id.partition("_")[0]
+    seen: set[str] = set()
+    taken: list[tuple[int, tuple[str, str, list[str]]]] = []
+    refused: list[Refused] = []
+    for index, item in enumerate(instances):
+        result = check(item, number, seen)
+        if isinstance(result, Refused):
+            refused.append(result)
+        else:
+            taken.append((index, result))
+    ids, inputs, outputs = ([instance[part] for _, instance in taken] for part in range(3))
+    columns = _columns(
+        dataset,
+        file,
+        task_id,
+        pa.array(ids, pa.string()),
+        [index for index, _ in taken],
+        pa.array(inputs, pa.string()),
+        pa.array(outputs, STRINGS),
+    )
+    return TaskFile({"dataset": dataset, "file": file, "task_id": task_id, **row}, columns, refused, left_out)
+
+
+def _columns(
+    dataset: str,
+    file: str,
+    task_id: str,
+    ids: pa.Array,
+    indices: list[int],
+    inputs: pa.Array,
+    outputs: pa.Array,
+) -> pa.Table:
+    same = [pa.repeat(pa.scalar(value, pa.string()), len(ids)) for value in (dataset, file, task_id)]
+    index = pa.array(indices, pa.int32())
+    return pa.table([*same, ids, index, inputs, outputs.cast(STRINGS)], schema=INSTANCES.schema)
+
+
+def _head(value: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The columns of `tasks` from a file's keys, and what was left out of them. Raises UnreadableFile."""
+    left_out: list[str] = []
+    row: dict[str, Any] = {"definition": _definition(value.get("Definition"))}
+    for column, key, required in _LISTS:
+        entries = value.get(key)
+        if entries is None and key in _OLD_SPELLINGS:
+            entries = value.get(_OLD_SPELLINGS[key])
+        if entries is None:
+            if required:
+                raise UnreadableFile(f"no {key}")
+            entries = []
+        entries = entries if isinstance(entries, list) else [entries]
+        row[column] = [entry for entry in entries if is_text(entry)]
+        left_out += [f"{key}: an entry is {not_text(entry)}" for entry in entries if not is_text(entry)]
+        if required and not row[column] and entries:
+            raise UnreadableFile(f"{key} is not text")
+    for column, key in _EXAMPLES:
+        examples = value.get(key)
+        if not isinstance(examples, list):
+            raise UnreadableFile(f"no {key}" if examples is None else f"{key} is not a list")
+        row[column] = list(_examples(examples, key, left_out))
+    return row, left_out
+
+
+def _definition(value: Any) -> list[str]:
+    """The definition as a list of strings; older files have one plain string."""
+    texts = [value] if isinstance(value, str) else value
+    if texts is None:
+        raise UnreadableFile("no Definition")
+    if not isinstance(texts, list) or not all(map(is_text, texts)):
+        raise UnreadableFile("Definition is not text")
+    if not texts or not texts[0].strip():
+        raise UnreadableFile("Definition is blank")
+    return texts
+
+
+def _examples(examples: list[Any], key: str, left_out: list[str]) -> Iterator[dict[str, Any]]:
+    for number, example in enumerate(examples, 1):
+        fields = example if isinstance(example, dict) else {}
+        output = fields.get("output")
+        if isinstance(output, list) and len(output) == 1:
+            output = output[0]
+        explanation = fields.get("explanation")
+        if is_text(fields.get("input")) and is_text(output) and (explanation is None or is_text(explanation)):
+            yield {"input": fields["input"], "output": output, "explanation": explanation}
+        else:
+            left_out.append(f"{key}: number {number} is not {{input, output, explanation}} of strings")
