@@ -107,12 +107,13 @@ SPLIT_TASKS = Table(
     key=("track", "task_id"),
     allowed={"track": TRACKS, "role": frozenset({"train", "test", "excluded"})},
 )
-TRAIN = Table("train", 1, _schema(*_INSTANCE), key=("task_id", "id"))
+TRAIN = Table("train", 1, _schema(*_INSTANCE), key=("task_id", "id"), shard="task_id")
 TEST = Table(
     "test",
     1,
     _schema(("track", pa.string()), ("category", pa.string()), *_INSTANCE),
     key=("task_id", "id"),
+    shard="task_id",
     allowed={"track": TRACKS},
 )
 CANDIDATES = Table(

@@ -42,9 +42,8 @@ class Statistics:
     """The outcome of one ingest.
 
     rows_in = rows_out + rows_rejected, and the counts of `reasons` add up to rows_rejected; a file that could
-    not be read at all counts as one row. `left_out` counts entries of a task's head (a NaN in its list of URLs)
-    that were left out while the task was kept. `bytes` is the size of the files read, `seconds` the wall
-    clock.
+    not be read at all counts as one row. `left_out` counts entries of a task's head, such as a NaN in its
+    list of URLs, that were left out while the task was kept. `bytes` is the size of the files read.
     """
 
     tasks: int = 0

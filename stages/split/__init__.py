@@ -1,0 +1,1 @@
+"""Split: categories, tracks and the leakage rule decide which tasks train and which test."""
