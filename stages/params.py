@@ -84,6 +84,7 @@ class Tool(Model):
 class Augment(Model):
     calculator: Tool
     calendar: Tool
+    precision: Literal["float32", "bfloat16"]
     temperature: Annotated[float, Field(gt=0)]
     max_call_tokens: Positive
     max_text_tokens: Positive

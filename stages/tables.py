@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from stages.contracts import REJECTED, Table
+from stages.contracts import EVIDENCE, REJECTED, Table
 from stages.errors import NightjarError
 
 REJECTED_FILE = "rejected.parquet"
@@ -256,3 +256,12 @@ def read_part(path: Path, contract: Table, part: str, columns: list[str] | None 
 def read_rejected(path: Path) -> pa.Table:
     """The refused rows of the artifact at `path`."""
     return pq.read_table(path / REJECTED_FILE, schema=REJECTED.schema)
+
+
+def evidence_by_instance(path: Path, split: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """The retrieved passages of one side (train or test) of the artifact at `path`, best first, by (task_id, id)."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in sorted(read_rows(path, EVIDENCE), key=lambda row: row["rank"]):
+        if row["split"] == split:
+            found.setdefault((row["task_id"], row["id"]), []).append(row)
+    return found

@@ -24,6 +24,11 @@ class Prefix:
     ids: list[int]
     layers: tuple[tuple[torch.Tensor, torch.Tensor], ...]
 
+    @staticmethod
+    def of(ids: Sequence[int], cache: Any) -> Prefix:
+        """The prefix that a one-row cache holds."""
+        return Prefix(list(ids), tuple((layer.keys, layer.values) for layer in cache.layers))
+
     def cache(self, rows: int, length: int) -> DynamicCache:
         """A fresh cache of the first `length` tokens for a batch of `rows`; the prefix stays as it is."""
         cache = DynamicCache()
@@ -69,7 +74,7 @@ def prefill(lm: LanguageModel, ids: Sequence[int], base: Prefix | None = None) -
     own = torch.tensor([list(ids[shared:])], device=lm.device)
     positions = torch.arange(shared, len(ids), device=lm.device)[None]
     lm.model(input_ids=own, past_key_values=cache, position_ids=positions, use_cache=True, logits_to_keep=1)
-    return Prefix(list(ids), tuple((layer.keys, layer.values) for layer in cache.layers))
+    return Prefix.of(ids, cache)
 
 
 @torch.inference_mode()

@@ -84,12 +84,50 @@ def generate(
     """
     if not prompts:
         return []
-    controller = controller or Controller()
     shared = min(common_length(prompts), min(map(len, prompts)) - 1)
     if len(prompts) > 1 and shared > 0:
         base = prefill(lm, prompts[0][:shared], base)
     batch = forward(lm, prompts, keep=1, base=base)
-    rows = [Row(number) for number in range(len(prompts))]
+    return _decode(lm, batch, max_new_tokens, stop, temperature, generator, controller or Controller())
+
+
+@torch.inference_mode()
+def branch(
+    lm: LanguageModel,
+    prefix: Prefix,
+    lengths: Sequence[int],
+    token: int,
+    max_new_tokens: int,
+    stop: Sequence[str] = (),
+    temperature: float = 0.0,
+    generator: torch.Generator | None = None,
+    controller: Controller | None = None,
+) -> list[Generated]:
+    """Continue several beginnings of one text: row r is the first `lengths[r]` ids of `prefix`, then `token`.
+
+    Nothing is computed twice: each row masks what lies behind its own beginning. Otherwise as `generate`; the texts
+    returned begin behind `token`.
+    """
+    if not lengths:
+        return []
+    mask = torch.ones(len(lengths), len(prefix.ids), dtype=torch.long, device=lm.device)
+    for row, length in enumerate(lengths):
+        mask[row, length:] = 0
+    batch = Batch(torch.empty(0), prefix.cache(len(lengths), len(prefix.ids)), mask)
+    batch = step(lm, batch, [token] * len(lengths))
+    return _decode(lm, batch, max_new_tokens, stop, temperature, generator, controller or Controller())
+
+
+def _decode(
+    lm: LanguageModel,
+    batch: Batch,
+    max_new_tokens: int,
+    stop: Sequence[str],
+    temperature: float,
+    generator: torch.Generator | None,
+    controller: Controller,
+) -> list[Generated]:
+    rows = [Row(number) for number in range(len(batch.mask))]
     logits = batch.logits[:, -1]
     while True:
         tokens = []

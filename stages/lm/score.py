@@ -12,17 +12,16 @@ from stages.lm.load import LanguageModel
 
 def token_probabilities(
     lm: LanguageModel, context: Sequence[int], text: Sequence[int], token: int, base: Prefix | None = None
-) -> list[float]:
+) -> tuple[list[float], Prefix]:
     """P(token | context, text[:i]) for every i in 0..len(text)-1: the p_i of Toolformer (facts 3.2).
 
-    `context` has at least one id. `base`: a prefix that `context` begins with.
+    `context` has at least one id, `text` too. `base`: a prefix that `context` may begin with. Also returns the keys
+    and values of context and text (less its last id), for `generate.branch` to go on from.
     """
-    if not text:
-        return []
-    row = [*context, *text[:-1]]
-    logits = forward(lm, [row], keep=len(text), base=base).logits[0]
-    probabilities: list[float] = logits.softmax(-1)[:, token].tolist()
-    return probabilities
+    ids = [*context, *text[:-1]]
+    batch = forward(lm, [ids], keep=len(text), base=base)
+    probabilities: list[float] = batch.logits[0].softmax(-1)[:, token].tolist()
+    return probabilities, Prefix.of(ids, batch.cache)
 
 
 def continuation_logprobs(

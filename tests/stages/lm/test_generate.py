@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from stages.lm.generate import Answer, Controller, Row, generate
+from stages.lm.forward import prefill
+from stages.lm.generate import Answer, Controller, Row, branch, generate
 from stages.lm.load import LanguageModel, load, prepare
 
 PROMPTS = ["Input: one\nOutput:", "Input: a longer one, of more words\nOutput:", "Input: x", "Definition: it"]
@@ -99,3 +100,12 @@ def test_fed_text_is_written_as_it_is_and_decoding_goes_on_from_it(lm: LanguageM
     fed = lm.tokenizer.encode(" 42]")
     rest = plain_greedy(lm, [*prompt, *first, *fed], 12 - len(fed))
     assert result.text == lm.tokenizer.decode([*first, *fed, *rest])
+
+
+def test_branches_of_one_text_give_what_each_beginning_gives_alone(lm: LanguageModel) -> None:
+    ids = lm.tokenizer.encode(PROMPTS[1])
+    token = lm.tokenizer.encode("[")[0]
+    lengths = [3, 9, 9, len(ids)]
+    results = branch(lm, prefill(lm, ids), lengths, token, max_new_tokens=8)
+    for length, result in zip(lengths, results, strict=True):
+        assert result.text == lm.tokenizer.decode(plain_greedy(lm, [*ids[:length], token], 8))

@@ -1,0 +1,1 @@
+"""Answers a benchmark's instances with one system; scoring is another stage."""

@@ -1,0 +1,1 @@
+"""Fine-tunes the language model by one recipe, through accelerate."""
