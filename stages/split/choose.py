@@ -32,7 +32,7 @@ def choose_balanced(groups: Mapping[str, T], limit: int | None, seed: int) -> se
 
 
 def choose_rows(count: int, limit: int | None, seed: int, task_id: str) -> list[int]:
-    """At most `limit` of the numbers 0 to count-1, ascending; a larger limit keeps what a smaller one chose."""
+    """At most `limit` of the numbers 0 to count-1, ascending; a larger limit keeps a smaller one's."""
     rows = list(range(count))
     if limit is None or limit >= count:
         return rows

@@ -1,0 +1,113 @@
+"""The exact JSON reader, against texts whose doubled keys are known because the test wrote them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages.ingest.accounts import UnreadableFile
+from stages.ingest.json_text import Doubled, doubled_key, exact, is_text, not_text, raw_text
+
+KEYS = st.sampled_from(["a", "b", 'c"', "d\\", "e:", "é", ""])
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.sampled_from(['": ', '"a":', "\\", "x", " :"]))
+
+
+class Pairs(list[tuple[str, Any]]):
+    """An object before it is text: it may hold a key twice."""
+
+
+TREES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.lists(st.tuples(KEYS, inner), max_size=4).map(Pairs)),
+    max_leaves=12,
+)
+
+
+def write(tree: Any, blank: str, escape: bool) -> str:
+    """The tree as JSON text, with `blank` around colons and keys escaped or plain."""
+    if isinstance(tree, Pairs):
+        items = []
+        for key, value in tree:
+            name = "".join(f"\\u{ord(c):04x}" for c in key) if escape else json.dumps(key)[1:-1]
+            items.append(f'"{name}"{blank}:{blank}{write(value, blank, escape)}')
+        return "{" + ",".join(items) + "}"
+    if isinstance(tree, list):
+        return "[" + ",".join(write(item, blank, escape) for item in tree) + "]"
+    return json.dumps(tree)
+
+
+def has_double(tree: Any) -> bool:
+    """Whether any object of the tree, nested in whatever, has a key twice: by looking."""
+    if isinstance(tree, Pairs):
+        keys = [key for key, _ in tree]
+        return any(keys.count(key) > 1 for key in keys) or any(has_double(value) for _, value in tree)
+    return isinstance(tree, list) and any(map(has_double, tree))
+
+
+@given(TREES, st.sampled_from(["", " ", "\n\t"]), st.booleans())
+def test_doubled_keys_are_found_wherever_they_are(tree: Any, blank: str, escape: bool) -> None:
+    text = write(tree, blank, escape)
+    value = exact(text.encode())
+    assert value == json.loads(text)
+    found = doubled_key(value)
+    # A double inside a value that its own double hides is found through the outer one.
+    assert (found is not None) == has_double(tree)
+
+
+@given(TREES)
+def test_raw_text_keeps_everything(tree: Any) -> None:
+    text = write(tree, "", False)
+    again = raw_text(exact(text.encode()))
+    pairs = [json.loads(one, object_pairs_hook=lambda items: ("object", items)) for one in (text, again)]
+    assert pairs[0] == pairs[1]
+
+
+def test_a_doubled_key_keeps_both_values() -> None:
+    value = exact(b'{"x": {"a": 1, "b": 2, "a": 3}}')["x"]
+    assert isinstance(value, Doubled)
+    assert value.key == "a"
+    assert raw_text(value) == '{"a": 1, "b": 2, "a": 3}'
+
+
+@pytest.mark.parametrize(
+    ("data", "reason", "detail"),
+    [
+        (b"", "not JSON", "Expecting value"),
+        (b"hello", "not JSON", "Expecting value at line 1 column 1"),
+        (b'{"a": [1, 2', "not JSON", "cut off"),
+        (b'{"a": "never end', "not JSON", "cut off"),
+        (b'{"a": 1,}', "not JSON", "line 1"),
+        ('{"a": "é"}'.encode("latin-1"), "not UTF-8", "at byte 7"),
+        ('{"a": 1}'.encode("utf-16"), "not UTF-8", "at byte 0"),
+        ('{"a": 1}'.encode("utf-16-le"), "not JSON", ""),
+        (b"[" * 200_000, "not JSON", "nested too deeply"),
+        (b'{"a": ' * 200_000, "not JSON", "nested too deeply"),
+        (b"[" + b"9" * 10_000 + b"]", "not JSON", "digits"),
+    ],
+)
+def test_unreadable(data: bytes, reason: str, detail: str) -> None:
+    with pytest.raises(UnreadableFile) as caught:
+        exact(data)
+    assert caught.value.reason == reason
+    assert detail in caught.value.detail
+
+
+def test_what_is_read() -> None:
+    assert exact(b"\xef\xbb\xbf[1]") == [1], "a byte-order mark is harmless"
+    assert exact(b"[NaN]")[0] != exact(b"[NaN]")[0], "NaN is read, for the rows beside it"
+
+
+def test_is_text() -> None:
+    assert is_text("é") and is_text("")
+    assert not is_text("\ud800") and not is_text(None) and not is_text(1)
+    assert [not_text(value) for value in ("\ud800", float("nan"), 1.0, None)] == [
+        "not valid Unicode",
+        "NaN",
+        "not a string",
+        "not a string",
+    ]
+    assert raw_text(exact(b'["\\ud800"]')) == '["\\ud800"]', "half a character stays as its escape"
