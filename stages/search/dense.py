@@ -7,6 +7,7 @@ passage number.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from stages.errors import NightjarError
 from stages.search.fuse import Ranking
 
+# It tells at length which instruction sets it tries.
+logging.getLogger("faiss").setLevel(logging.WARNING)
 try:
     import faiss
 except ImportError:

@@ -1,0 +1,1 @@
+"""Cuts the corpus into passages and indexes them, dense (FAISS) and lexical (BM25)."""

@@ -1,0 +1,1 @@
+"""Finds the passages that go with every training and test instance."""

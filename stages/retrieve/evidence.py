@@ -1,0 +1,72 @@
+"""Evidence for instances: what the retriever finds for their inputs, one row a passage."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stages.contracts import EVIDENCE, TEST, TRAIN, Table
+from stages.retrieve.retriever import Retriever
+from stages.tables import ArtifactWriter, batches
+
+# Instances that are looked up together: enough for the encoder's batches, few enough to hold their evidence.
+QUERIES_PER_PART = 8192
+
+log = logging.getLogger("nightjar")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Instances asked for, those with evidence, those without; rows of evidence."""
+
+    queries: int
+    answered: int
+    rejected: int
+    evidence: int
+
+
+def write_evidence(retriever: Retriever, split: Path, output: Path, passages: int) -> Facts:
+    """Write the `passages` best passages for every TRAIN and TEST instance of the artifact `split`.
+
+    The query is the instance's input, nothing else: neither references nor the task's definition. Ranks
+    count from 1. An instance for which nothing is found (no word in common, with bm25) goes to the rejected
+    rows.
+    """
+    queries = 0
+    with ArtifactWriter(output) as writer:
+        for name, contract in (("train", TRAIN), ("test", TEST)):
+            for number, rows in enumerate(_queries(split, contract)):
+                found = retriever.rank([row["input"] for row in rows], passages)
+                wanted = sorted({hit for ranking in found for hit, _ in ranking})
+                texts = dict(zip(wanted, retriever.passages(wanted), strict=True))
+                evidence: list[dict[str, Any]] = []
+                for row, ranking in zip(rows, found, strict=True):
+                    if not ranking:
+                        reason = "no passage shares a word with it"
+                        writer.reject(row["dataset"], row["file"], reason, row["input"], row["id"])
+                    key = {"split": name, "task_id": row["task_id"], "id": row["id"]}
+                    for rank, (hit, score) in enumerate(ranking, start=1):
+                        evidence.append({**key, "rank": rank, "score": score, **texts[hit]})
+                writer.write(EVIDENCE, evidence, part=f"{name}-{number:05d}")
+                queries += len(rows)
+                log.info("retrieve: %d instances", queries)
+        if not queries:
+            writer.write(EVIDENCE, [])  # an empty split has an empty table, not none
+        rejected = len(writer.rejected)
+        return Facts(queries, queries - rejected, rejected, writer.rows(EVIDENCE))
+
+
+def _queries(split: Path, contract: Table) -> Iterator[list[dict[str, Any]]]:
+    """The instances of one table in chunks of QUERIES_PER_PART, in the order of the table."""
+    chunk: list[dict[str, Any]] = []
+    for batch in batches(split, contract, ["dataset", "file", "task_id", "id", "input"]):
+        for row in batch.to_pylist():
+            chunk.append(row)
+            if len(chunk) == QUERIES_PER_PART:
+                yield chunk
+                chunk = []
+    if chunk:
+        yield chunk

@@ -1,0 +1,124 @@
+"""The index stage on a small corpus: every word indexed, every document counted, the same bytes twice."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stages.contracts import DOCUMENTS, PASSAGES
+from stages.errors import NightjarError
+from stages.index import build as build_module
+from stages.index.build import build
+from stages.search.dense import DenseIndex
+from stages.search.encoder import SentenceEncoder
+from stages.search.lexical import LexicalIndex
+from stages.tables import ArtifactWriter, read_rejected, read_rows
+from tests.tiny_models import sentence_encoder
+
+ROOT = Path(__file__).parents[3]
+TEXTS = {
+    "moths": "Nightjars hunt moths at dusk. They fly low over heath and clearings, mouths wide open.",
+    "nests": "They build no nest: two eggs lie on the bare ground.",
+    "empty": " \n ",
+    "short": "Churring",
+}
+
+
+def write_corpus(path: Path, texts: dict[str, str], title: str = "On ") -> None:
+    rows: list[dict[str, Any]] = [
+        {
+            "dataset": "corpus",
+            "file": "a.jsonl",
+            "id": id,
+            "title": title and title + id,
+            "text": text,
+            "url": "",
+            "date": None,
+        }
+        for id, text in texts.items()
+    ]
+    with ArtifactWriter(path) as writer:
+        writer.write(DOCUMENTS, rows[:2], part="part-0")
+        writer.write(DOCUMENTS, rows[2:], part="part-1")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sentence_encoder(tmp_path_factory.mktemp("tiny_encoder"))
+
+
+def _bytes(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("dense", ["flat", "ivf"])
+@pytest.mark.parametrize("per_part", [3, 65_536])
+def test_everything_is_indexed(
+    dense: str, per_part: int, encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_module, "PASSAGES_PER_PART", per_part)
+    write_corpus(tmp_path / "corpus", TEXTS)
+    facts = build(tmp_path / "corpus", encoder, tmp_path / "index", 4, dense, 1)
+    passages = read_rows(tmp_path / "index", PASSAGES)
+    assert [row["passage"] for row in passages] == list(range(len(passages)))
+    for id, text in TEXTS.items():
+        own = [row for row in passages if row["document_id"] == id]
+        assert " ".join(row["text"] for row in own).split() == text.split()
+        assert all(text[row["start"] :].startswith(row["text"]) for row in own)
+        assert all(row["title"] == f"On {id}" for row in own)
+    assert (facts.documents, facts.indexed, facts.rejected) == (4, 3, 1)
+    assert (facts.passages, facts.words) == (len(passages), sum(len(text.split()) for text in TEXTS.values()))
+    assert read_rejected(tmp_path / "index").to_pylist() == [
+        {"dataset": "corpus", "file": "a.jsonl", "id": "empty", "reason": "no words", "raw": " \n "}
+    ]
+
+    model = SentenceEncoder(encoder)
+    vectors = DenseIndex.load(tmp_path / "index" / "dense" / "vectors.faiss")
+    lexical = LexicalIndex.load(tmp_path / "index" / "lexical")
+    assert len(vectors) == len(lexical) == len(passages)
+    texts = [f"{row['title']}\n{row['text']}" for row in passages]
+    assert [ranking[0][0] for ranking in vectors.search(model.encode(texts), 1)] == list(range(len(texts)))
+    assert [ranking[0][0] for ranking in lexical.search(texts, 1)] == list(range(len(texts)))
+    assert np.isclose(vectors.search(model.encode(texts[:1]), 1)[0][0][1], 1)
+
+
+def test_the_same_bytes_twice(encoder: Path, tmp_path: Path) -> None:
+    write_corpus(tmp_path / "corpus", TEXTS)
+    for name in ("first", "second"):
+        build(tmp_path / "corpus", encoder, tmp_path / name, 5, "flat", 1)
+    first = _bytes(tmp_path / "first")
+    assert first == _bytes(tmp_path / "second")
+    assert {name.split("/")[0] for name in first} == {"passages", "dense", "lexical", "rejected.parquet"}
+
+
+def test_nothing_is_left_of_a_failure(encoder: Path, tmp_path: Path) -> None:
+    write_corpus(tmp_path / "corpus", {"a": " ", "b": "", "c": "\n"})
+    with pytest.raises(NightjarError, match="no document has a word"):
+        build(tmp_path / "corpus", encoder, tmp_path / "index", 5, "flat", 1)
+    write_corpus(tmp_path / "corpus", {"a": "...", "b": "!", "c": "\n"}, title="")
+    with pytest.raises(NightjarError, match="no word to index"):
+        build(tmp_path / "corpus", encoder, tmp_path / "index", 5, "flat", 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+
+
+def test_as_a_stage(encoder: Path, workdir: Path) -> None:
+    (workdir / "params.yaml").write_text((ROOT / "params.yaml").read_text())
+    write_corpus(workdir / "data" / "ingest" / "corpus", TEXTS)
+    command = [sys.executable, "-m", "stages.index"]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
+    failed = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert failed.returncode == 2
+    assert failed.stderr.startswith("nightjar: models/base/sentence_encoder: no such model directory")
+    assert failed.stderr.count("\n") == 1
+    (workdir / "models" / "base").mkdir(parents=True)
+    (workdir / "models" / "base" / "sentence_encoder").symlink_to(encoder)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads((workdir / "data" / "metrics" / "index.json").read_text())
+    assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"], facts["passages"]) == (4, 3, 1, 3)

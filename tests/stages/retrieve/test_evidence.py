@@ -1,0 +1,154 @@
+"""The retrieve stage against rankings made from scratch: cosines by numpy, scores by rank_bm25."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rank_bm25 import BM25Okapi
+
+from stages.contracts import DOCUMENTS, EVIDENCE, TEST, TRAIN
+from stages.errors import NightjarError
+from stages.index.build import build
+from stages.retrieve import evidence as evidence_module
+from stages.retrieve.evidence import write_evidence
+from stages.retrieve.retriever import Retriever
+from stages.search.encoder import SentenceEncoder
+from stages.search.lexical import words
+from stages.tables import ArtifactWriter, read_rejected, read_rows
+from tests.tiny_models import sentence_encoder
+
+ROOT = Path(__file__).parents[3]
+TEXTS = [
+    "Nightjars hunt moths at dusk.",
+    "Two eggs lie on the bare ground.",
+    "The moon lights the heath.",
+    "A churring song carries far on a still night.",
+    "Moths fly to the light of a lamp.",
+    "Cattle were said to lose their milk to the bird.",
+]
+TRAIN_INPUTS = ["Where do the eggs lie?", "What hunts moths at dusk?", "Where do the eggs lie?"]
+TEST_INPUTS = ["moths and light", "??", "the song of a still night"]
+
+
+def _row(id: str, input: str, **more: str) -> dict[str, Any]:
+    base = {"dataset": "natural_instructions", "file": "t.json", "task_id": "t", "id": id, "index": 0}
+    return {**more, **base, "input": input, "outputs": ["SECRET moths"]}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with index, split and encoder. Titles are empty, so that what is indexed is the text."""
+    root = tmp_path_factory.mktemp("made")
+    (root / "encoder").mkdir()
+    sentence_encoder(root / "encoder")
+    blank = {"dataset": "corpus", "file": "a.jsonl", "title": "", "url": "", "date": None}
+    with ArtifactWriter(root / "corpus") as writer:
+        writer.write(DOCUMENTS, [{**blank, "id": f"d{i}", "text": text} for i, text in enumerate(TEXTS)])
+    build(root / "corpus", root / "encoder", root / "index", 100, "flat", 1)
+    with ArtifactWriter(root / "split") as writer:
+        writer.write(TRAIN, [_row(str(i), text) for i, text in enumerate(TRAIN_INPUTS)])
+        test = {"track": "default", "category": "c"}
+        writer.write(TEST, [_row(f"x{i}", text, **test) for i, text in enumerate(TEST_INPUTS)])
+    return root
+
+
+def _expected(made: Path, kind: str, query: str) -> list[tuple[int, float]]:
+    """The whole ranking of the texts for one query."""
+    encoder = SentenceEncoder(made / "encoder")
+    cosines = encoder.encode(TEXTS) @ encoder.encode([query])[0]
+    dense = sorted(enumerate(cosines.tolist()), key=lambda hit: -hit[1])
+    bm25 = BM25Okapi([words(text) for text in TEXTS]).get_scores(words(query)).round(9)
+    shared = [i for i, text in enumerate(TEXTS) if set(words(text)) & set(words(query))]
+    lexical = sorted(((i, bm25[i]) for i in shared), key=lambda hit: (-hit[1], hit[0]))
+    if kind != "hybrid":
+        return dense if kind == "dense" else lexical
+    ranks = [{number: rank for rank, (number, _) in enumerate(ranking, 1)} for ranking in (dense, lexical)]
+    fused = {i: sum(1 / (60 + rank[i]) for rank in ranks if i in rank) for i in range(len(TEXTS))}
+    return sorted(fused.items(), key=lambda hit: (-hit[1], hit[0]))
+
+
+@pytest.mark.parametrize("kind", ["dense", "bm25", "hybrid"])
+@pytest.mark.parametrize("per_part", [2, 8192])
+def test_evidence(
+    kind: str, per_part: int, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence_module, "QUERIES_PER_PART", per_part)
+    retriever = Retriever(made / "index", made / "encoder", kind)
+    facts = write_evidence(retriever, made / "split", tmp_path / "retrieve", 2)
+    rows = read_rows(tmp_path / "retrieve", EVIDENCE)
+    inputs = {("train", str(i)): text for i, text in enumerate(TRAIN_INPUTS)}
+    inputs |= {("test", f"x{i}"): text for i, text in enumerate(TEST_INPUTS)}
+    for (split, id), query in inputs.items():
+        own = sorted(
+            (row for row in rows if (row["split"], row["id"]) == (split, id)), key=lambda row: row["rank"]
+        )
+        expected = _expected(made, kind, query)[:2]
+        assert [row["rank"] for row in own] == list(range(1, len(expected) + 1))
+        assert [row["passage"] for row in own] == [number for number, _ in expected]
+        assert np.allclose([row["score"] for row in own], [score for _, score in expected], atol=1e-5)
+        assert [(row["text"], row["document_id"]) for row in own] == [
+            (TEXTS[n], f"d{n}") for n, _ in expected
+        ]
+    rejected = read_rejected(tmp_path / "retrieve").to_pylist()
+    assert [row["id"] for row in rejected] == (["x1"] if kind == "bm25" else [])
+    assert (facts.queries, facts.answered + facts.rejected, facts.rejected) == (6, 6, len(rejected))
+    assert facts.evidence == len(rows)
+
+
+def test_the_same_bytes_twice(made: Path, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        retriever = Retriever(made / "index", made / "encoder", "hybrid")
+        write_evidence(retriever, made / "split", tmp_path / name, 3)
+    for path in (tmp_path / "first").rglob("*.parquet"):
+        assert path.read_bytes() == (tmp_path / "second" / path.relative_to(tmp_path / "first")).read_bytes()
+
+
+def test_references_play_no_part(made: Path) -> None:
+    """The answer to the second training instance names moths; no query but the inputs is ever asked."""
+    asked: list[str] = []
+    retriever = Retriever(made / "index", made / "encoder", "bm25")
+    rank = retriever.rank
+    retriever.rank = lambda texts, k: (asked.extend(texts), rank(texts, k))[1]  # type: ignore[method-assign,func-returns-value]
+    write_evidence(retriever, made / "split", made / "asked", 1)
+    assert asked == TRAIN_INPUTS + TEST_INPUTS
+
+
+def test_errors(made: Path, tmp_path: Path) -> None:
+    with pytest.raises(NightjarError, match="no such table"):
+        Retriever(tmp_path, made / "encoder", "dense")
+    blank = {"dataset": "corpus", "file": "a.jsonl", "title": "", "url": "", "date": None}
+    with ArtifactWriter(tmp_path / "corpus") as writer:
+        writer.write(DOCUMENTS, [{**blank, "id": "d", "text": "one two three"}])
+    build(tmp_path / "corpus", made / "encoder", tmp_path / "index", 1, "flat", 1)
+    (tmp_path / "index" / "dense" / "vectors.faiss").write_bytes(
+        (made / "index" / "dense" / "vectors.faiss").read_bytes()
+    )
+    with pytest.raises(NightjarError, match="do not fit"):
+        Retriever(tmp_path / "index", made / "encoder", "hybrid")
+
+
+def test_as_a_stage(made: Path, workdir: Path) -> None:
+    (workdir / "params.yaml").write_text((ROOT / "params.yaml").read_text())
+    (workdir / "models" / "base").mkdir(parents=True)
+    (workdir / "data").mkdir()
+    (workdir / "models" / "base" / "sentence_encoder").symlink_to(made / "encoder")
+    (workdir / "data" / "split").symlink_to(made / "split")
+    command = [sys.executable, "-m", "stages.retrieve"]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
+    failed = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert failed.returncode == 2
+    assert (
+        failed.stderr
+        == "nightjar: data/index/passages: no such table; run the stage that makes it: nightjar rebuild\n"
+    )
+    (workdir / "data" / "index").symlink_to(made / "index")
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads((workdir / "data" / "metrics" / "retrieve.json").read_text())
+    assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"]) == (6, 6, 0)
