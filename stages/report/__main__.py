@@ -1,0 +1,56 @@
+"""Stage report: scores, facts and tool calls in, one page out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from stages import contracts, harness
+from stages.report import calls, facts, headline, page, results
+from stages.tables import read_rows, replace, temporary_sibling
+
+OUT = Path("data/report")
+SCORED = Path("data/evaluate/supernatinst")
+AUGMENTED = Path("data/augment")
+CORPUS, SPLIT = Path("data/ingest/corpus"), Path("data/split")
+TOOLS = ("calculator", "calendar")
+
+
+def run(stage: harness.Stage) -> None:
+    stage.reads(harness.METRICS, SCORED, *(AUGMENTED / tool for tool in TOOLS), CORPUS, SPLIT)
+    scores = results.read(SCORED)
+    nodes = facts.read(harness.METRICS)
+    wanted = ["evaluate@supernatinst", *(f"augment@{tool}" for tool in TOOLS)]
+    leading = facts.leading_to(wanted, facts.edges(nodes))
+    nodes = [node for node in nodes if node.name in leading]
+    tools = []
+    for tool in TOOLS:
+        rows = read_rows(AUGMENTED / tool, contracts.CANDIDATES)
+        threshold = getattr(stage.params.augment, tool).filter_threshold
+        tools.append(calls.summarise(tool, threshold, rows, calls.read_texts(CORPUS, SPLIT, rows)))
+    entries = headline.of(scores)
+    files = {**page.build(scores, nodes, tools), "headline.json": json.dumps(entries, indent=2) + "\n"}
+
+    _publish(files)
+    stage.count(len(entries), len(entries))
+    stage.details["files"] = sorted(files)
+    stage.writes(OUT)
+
+
+def _publish(files: Mapping[str, str]) -> None:
+    """Write all files or none."""
+    temporary = temporary_sibling(OUT)
+    temporary.mkdir()
+    try:
+        for name, text in files.items():
+            (temporary / name).write_text(text, encoding="utf-8")
+        replace(temporary, OUT)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+if __name__ == "__main__":
+    harness.main("report", run, packages=("jinja2",))

@@ -1,0 +1,102 @@
+"""What ran: the facts every stage leaves in data/metrics, and the graph their inputs and outputs make."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from stages.errors import NightjarError
+
+
+@dataclass(frozen=True)
+class Node:
+    """One stage that ran, with the facts it left."""
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    rows_in: int
+    rows_out: int
+    rows_rejected: int
+    details: Mapping[str, Any]
+
+    @property
+    def stage(self) -> str:
+        return self.name.partition("@")[0]
+
+    @property
+    def item(self) -> str:
+        return self.name.partition("@")[2]
+
+
+Edges = dict[str, set[str]]
+
+
+def read(folder: Path) -> list[Node]:
+    """The nodes of all facts files in `folder` but the report's own, sorted by name.
+
+    Raises NightjarError for a file that is not a stage's facts.
+    """
+    nodes = []
+    for file in sorted(folder.glob("*.json")):
+        if file.name == "report.json":
+            continue
+        try:
+            facts = json.loads(file.read_text(encoding="utf-8"))
+            nodes.append(
+                Node(
+                    str(facts["stage"]),
+                    tuple(facts["inputs"]),
+                    tuple(facts["outputs"]),
+                    int(facts["rows_in"]),
+                    int(facts["rows_out"]),
+                    int(facts["rows_rejected"]),
+                    facts,
+                )
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            what = f"not the facts of a stage ({type(error).__name__}: {error})"
+            raise NightjarError(what, file, "delete it and run its stage again") from None
+    return sorted(nodes, key=lambda node: node.name)
+
+
+def edges(nodes: Iterable[Node]) -> Edges:
+    """For every node those it reads from: whose output is one of its inputs, or lies above or below it."""
+    listed = list(nodes)
+    return {
+        node.name: {
+            other.name
+            for other in listed
+            if other is not node and any(_touch(a, b) for a in node.inputs for b in other.outputs)
+        }
+        for node in listed
+    }
+
+
+def leading_to(wanted: Iterable[str], sources: Edges) -> set[str]:
+    """`wanted` and all they were made from. Facts that a removed stage left behind are not among them."""
+    found: set[str] = set()
+    waiting = [name for name in wanted if name in sources]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(sources[name])
+    return found
+
+
+def reduced(sources: Edges) -> Edges:
+    """The same graph without the edges that a longer way implies, so that it can be drawn and read."""
+    above = {name: leading_to(direct, sources) for name, direct in sources.items()}  # with itself
+    return {
+        name: {one for one in direct if not any(one in above[other] and one != other for other in direct)}
+        for name, direct in sources.items()
+    }
+
+
+def _touch(a: str, b: str) -> bool:
+    first, second = PurePosixPath(a), PurePosixPath(b)
+    return first == second or first in second.parents or second in first.parents

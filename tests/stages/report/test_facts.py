@@ -1,0 +1,83 @@
+"""The graph from facts: reachability checked against brute force."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages.errors import NightjarError
+from stages.report import facts
+from stages.report.facts import Node
+
+
+def graphs() -> st.SearchStrategy[dict[str, set[str]]]:
+    """Acyclic graphs: every node reads from nodes before it."""
+    pairs = st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda pair: pair[0] < pair[1]))
+    return pairs.map(lambda edges: {f"n{n}": {f"n{a}" for a, b in edges if b == n} for n in range(9)})
+
+
+def reachable(sources: dict[str, set[str]]) -> set[tuple[str, str]]:
+    """All (above, below) pairs, by repeated squaring of the relation."""
+    pairs = {(above, below) for below, direct in sources.items() for above in direct}
+    while True:
+        more = pairs | {(a, d) for a, b in pairs for c, d in pairs if b == c}
+        if more == pairs:
+            return pairs
+        pairs = more
+
+
+@given(graphs())
+def test_reduced_keeps_what_leads_where_with_the_fewest_edges(sources: dict[str, set[str]]) -> None:
+    reduced = facts.reduced(sources)
+    assert reachable(reduced) == reachable(sources)
+    for below, direct in reduced.items():
+        for above in direct:
+            without = {**reduced, below: direct - {above}}
+            assert (above, below) not in reachable(without)
+
+
+@given(graphs(), st.integers(0, 8))
+def test_leading_to(sources: dict[str, set[str]], number: int) -> None:
+    name = f"n{number}"
+    assert facts.leading_to([name], sources) == {name} | {a for a, b in reachable(sources) if b == name}
+
+
+def node(name: str, inputs: list[str], outputs: list[str]) -> Node:
+    return Node(name, tuple(inputs), tuple(outputs), 0, 0, 0, {})
+
+
+def test_edges_follow_folders_but_not_spelling() -> None:
+    nodes = [
+        node("make", [], ["data/a", "data/metrics/x.json"]),
+        node("part", ["data/a/tasks"], ["data/b"]),
+        node("whole", ["data"], ["models/m"]),
+        node("other", ["data/ab"], ["data/c"]),
+    ]
+    assert facts.edges(nodes) == {
+        "make": set(),
+        "part": {"make"},
+        "whole": {"make", "part", "other"},
+        "other": set(),
+    }
+
+
+def test_facts_of_a_removed_stage_and_of_the_report_are_left_out(project: Path) -> None:
+    metrics = project / "data" / "metrics"
+    stale = json.loads((metrics / "index.json").read_text()) | {"stage": "old", "outputs": ["data/old"]}
+    (metrics / "old.json").write_text(json.dumps(stale))
+    (metrics / "report.json").write_text("not even JSON")
+    nodes = facts.read(metrics)
+    assert "old" in {one.name for one in nodes}
+    leading = facts.leading_to(["evaluate@supernatinst"], facts.edges(nodes))
+    assert "old" not in leading and len(leading) == 15
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"stage": "x"}', '{"stage": "x", "rows_in": null}'])
+def test_bad_facts(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(NightjarError, match="not the facts of a stage"):
+        facts.read(tmp_path)
