@@ -10,15 +10,15 @@ import torch
 
 from stages.augment.formulas import WINDOW, Losses, positions, weighted_loss
 from stages.augment.texts import Text
-from stages.errors import NightjarError
 from stages.lm.forward import Prefix, prefill
 from stages.lm.generate import Answer, Controller, Row, branch
 from stages.lm.load import LanguageModel
 from stages.lm.score import continuation_logprobs, token_probabilities
 from stages.params import Tool
 from stages.prompts.tool_prompts import CALL_NAMES, head
+from stages.tools.decode import marker_token
 from stages.tools.run import run
-from stages.tools.syntax import END, START, Call, parse, write
+from stages.tools.syntax import END, Call, parse, write
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,6 @@ class _OnlyThisTool(Controller):
     def after(self, row: Row) -> str | Answer | None:
         possible = self.opening.startswith(row.text) or row.text.startswith(self.opening)
         return None if possible and "\n" not in row.text else Answer.END
-
-
-def marker_token(lm: LanguageModel) -> int:
-    """The id of the token that starts a call. Raises NightjarError if the vocabulary has no single one for it."""
-    ids = lm.tokenizer.encode(START)
-    if len(ids) != 1:
-        where = "models.language_model"
-        raise NightjarError(f"the tokenizer has no single token for {START!r}", where, "use another model")
-    return ids[0]
 
 
 class Annotator:

@@ -54,6 +54,11 @@ class Controller:
         return None
 
 
+    def holds(self, row: Row) -> bool:
+        """Whether an end token or stop string met now is not the text's end; the controller must then deal with it."""
+        return False
+
+
 @dataclass(frozen=True)
 class Generated:
     """A finished text without its stop string; `tokens` were written, those fed in or taken back included.
@@ -136,7 +141,7 @@ def _decode(
         column = batch.mask.shape[1]
         for row, token in zip(rows, tokens, strict=True):
             if not row.ended:
-                _write(lm, row, token, column, max_new_tokens, stop)
+                _write(lm, row, token, column, max_new_tokens, stop, controller.holds(row))
         if all(row.ended for row in rows):
             return [Generated(row.text, row.written, row.stopped) for row in rows]
         batch = step(lm, batch, tokens)
@@ -168,15 +173,17 @@ def _next_token(
     return int(torch.multinomial(probabilities, 1, generator=generator))
 
 
-def _write(lm: LanguageModel, row: Row, token: int, column: int, max_new_tokens: int, stop: Sequence[str]) -> None:
+def _write(
+    lm: LanguageModel, row: Row, token: int, column: int, max_new_tokens: int, stop: Sequence[str], held: bool
+) -> None:
     row.written += 1
-    if token == lm.tokenizer.end:
+    if token == lm.tokenizer.end and not held:
         row.ended = row.stopped = True
         return
     row.ids.append(token)
     row.columns.append(column)
     row.text = lm.tokenizer.decode(row.ids)
-    found = [place for mark in stop if (place := row.text.find(mark)) >= 0]
+    found = [] if held else [place for mark in stop if (place := row.text.find(mark)) >= 0]
     if found:
         row.text = row.text[: min(found)]
         row.ended = row.stopped = True

@@ -12,6 +12,7 @@ from datetime import date
 
 import torch
 
+from stages.errors import NightjarError
 from stages.lm.forward import Prefix
 from stages.lm.generate import Answer, Controller, Row, generate
 from stages.lm.load import LanguageModel
@@ -21,6 +22,15 @@ from stages.tools.syntax import END, START, Found, find, parse, remove, write
 # Failed attempts an answer may cost; each is a few tokens.
 ATTEMPTS = 3
 ARROWS = ("->", "→")
+
+
+def marker_token(lm: LanguageModel) -> int:
+    """The id of the token that starts a call. Raises NightjarError if the vocabulary has no single one for it."""
+    ids = lm.tokenizer.encode(START)
+    if len(ids) != 1:
+        what = f"the tokenizer has no single token for {START!r}"
+        raise NightjarError(what, "models.language_model", "use another model, or none with calls")
+    return ids[0]
 
 
 @dataclass
@@ -56,8 +66,7 @@ class ToolController(Controller):
     states: dict[int, _State] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # The token that the marker begins with; most vocabularies have the whole marker as one.
-        self.marker = self.lm.tokenizer.encode(START)[0]
+        self.marker = marker_token(self.lm)
 
     def choose(self, row: Row, logits: torch.Tensor) -> int | None:
         """The call marker where a call is to start; the next best token where the model must not start one."""
@@ -72,6 +81,10 @@ class ToolController(Controller):
         if int(logits.argmax()) == self.marker:
             return int(logits.topk(2).indices[1])
         return None
+
+    def holds(self, row: Row) -> bool:
+        state = self.states.get(row.number)
+        return state is not None and state.opened is not None
 
     def after(self, row: Row) -> str | Answer | None:
         state = self.states.setdefault(row.number, _State())
@@ -92,7 +105,7 @@ class ToolController(Controller):
                 state.calls += 1
                 # The result as `write` writes it, escaped, with the end marker.
                 return write(call, result).removeprefix(write(call, "").removesuffix(END).rstrip())
-        elif _possible(inside):
+        elif _possible(inside) and row.ids[-1] != self.lm.tokenizer.end:
             return None
         state.opened = None
         state.failures += 1
