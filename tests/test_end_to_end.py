@@ -1,0 +1,143 @@
+"""The whole graph on a tiny random model, by both drivers: plain DVC without Prefect, and the Prefect flow."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from stages import contracts, tables
+from tests.conftest import ROOT
+from tests.tiny_models import language_model, sentence_encoder
+
+pytestmark = pytest.mark.slow
+
+# Half of the tasks of either side, a few instances each; lengths that a random model fills in no time.
+SMALL: dict[str, Any] = {
+    "split": {"train_tasks": 6, "train_instances_per_task": 3, "test_tasks": 12, "test_instances_per_task": 2},
+    "augment": {"max_documents": 3, "max_targets": 3, "max_call_tokens": 6, "precision": "float32"},
+    "train": {name: {"precision": "float32", "max_steps": 3} for name in ("combined", "tk_instruct")},
+    "predict": {"supernatinst": {"max_new_tokens": 6, "precision": "float32"}},
+    "evaluate": {"supernatinst": {"bootstrap_samples": 100}},
+}
+
+
+def overlay(values: dict[str, Any], changes: dict[str, Any]) -> None:
+    for key, value in changes.items():
+        if isinstance(value, dict):
+            overlay(values[key], value)
+        else:
+            values[key] = value
+
+
+def project(folder: Path, models: Path) -> Path:
+    """A copy of the project's tracked files with small parameters and tiny models, under Git and DVC."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.split()
+    for name in listed:
+        if name.split("/")[0] in ("tests", "docs", "benchmarks") or not (ROOT / name).is_file():
+            continue
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, folder / name)
+    yaml = YAML()
+    values = yaml.load((folder / "profiles/sample.yaml").read_text())
+    sources = {name: {"source": str(models / name), "sha256": None} for name in values["models"]}
+    overlay(values, SMALL | {"models": sources})
+    with (folder / "params.yaml").open("w") as stream:
+        yaml.dump(values, stream)
+    (folder / "dvc.lock").unlink(missing_ok=True)
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    return folder
+
+
+def environment(**more: str) -> dict[str, str]:
+    folder = Path(sys.executable).parent
+    return os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"} | more
+
+
+def outputs(folder: Path) -> dict[str, dict[str, str]]:
+    """What dvc.lock says every stage made: path to hash."""
+    lock = YAML(typ="safe").load((folder / "dvc.lock").read_text())
+    return {
+        stage: {out["path"]: out["md5"] for out in entry["outs"]} for stage, entry in lock["stages"].items()
+    }
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    for make in (language_model, sentence_encoder):
+        (folder / make.__name__).mkdir()
+        make(folder / make.__name__)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def repro(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project after `dvc repro` in an environment where Prefect cannot be imported."""
+    folder = project(tmp_path_factory.mktemp("repro"), models)
+    hidden = tmp_path_factory.mktemp("hidden")
+    (hidden / "prefect.py").write_text("raise ImportError('Prefect is not installed')\n")
+    command = [sys.executable, "-m", "dvc", "repro"]
+    done = subprocess.run(
+        command, cwd=folder, env=environment(PYTHONPATH=str(hidden)), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return folder
+
+
+def test_every_artifact_is_there_and_keeps_its_accounts(repro: Path) -> None:
+    stages = outputs(repro)
+    assert len(stages) == 16
+    for facts_file in (repro / "data/metrics").glob("*.json"):
+        facts = json.loads(facts_file.read_text())
+        assert facts["rows_in"] == facts["rows_out"] + facts["rows_rejected"], facts_file.name
+        assert all((repro / output).exists() for output in facts["outputs"])
+    test = tables.read_rows(repro / "data/split", contracts.TEST)
+    assert len({row["category"] for row in test}) == 12
+    train = tables.read_rows(repro / "data/split", contracts.TRAIN)
+    assert not {row["task_id"] for row in train} & {row["task_id"] for row in test}
+    for system in ("untuned", "combined", "tk_instruct"):
+        rows = tables.read_rows(repro / f"data/predict/supernatinst-{system}", contracts.PREDICTIONS)
+        assert {(row["task_id"], row["id"]) for row in rows} == {(row["task_id"], row["id"]) for row in test}
+    scores = tables.read_rows(repro / "data/evaluate/supernatinst", contracts.SCORES)
+    systems = {row["system"] for row in scores}
+    assert systems == {"copy_input", "copy_demo", "untuned", "tk_instruct", "combined"}
+    assert (repro / "data/report/index.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_evidence_is_in_the_prompts_of_the_recipe_that_wants_it_alone(repro: Path) -> None:
+    for system, wanted in (("combined", True), ("tk_instruct", False), ("untuned", False)):
+        rows = tables.read_rows(repro / f"data/predict/supernatinst-{system}", contracts.PREDICTIONS)
+        assert all(("\nEvidence 1 - " in "\n" + row["prompt"]) == wanted for row in rows)
+
+
+def test_the_flow_makes_the_same_artifacts_as_plain_dvc(
+    repro: Path, models: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = project(tmp_path_factory.mktemp("flow"), models)
+    command = [sys.executable, "-m", "pipelines.cli", "rebuild", "--jobs", "2"]
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert outputs(folder) == outputs(repro)
+    assert "data/report/index.html" in done.stdout
+    again = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
+    assert again.returncode == 0
+    assert outputs(folder) == outputs(repro)
+
+
+def test_a_prediction_is_traced_to_its_raw_line(repro: Path) -> None:
+    row = tables.read_rows(repro / "data/predict/supernatinst-combined", contracts.PREDICTIONS)[0]
+    command = [sys.executable, "-m", "pipelines.cli", "trace", f"{row['task_id']}:{row['id']}", "--json"]
+    done = subprocess.run(command, cwd=repro, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert row["id"] in done.stdout
+    assert "data/sample/natural_instructions" in done.stdout
