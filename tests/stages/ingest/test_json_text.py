@@ -13,7 +13,9 @@ from stages.ingest.accounts import UnreadableFile
 from stages.ingest.json_text import Doubled, doubled_key, exact, is_text, not_text, raw_text
 
 KEYS = st.sampled_from(["a", "b", 'c"', "d\\", "e:", "é", ""])
-SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.sampled_from(['": ', '"a":', "\\", "x", " :"]))
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.sampled_from(['": ', '"a":', "\\", "x", " :"])
+)
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -22,7 +24,9 @@ class Pairs(list[tuple[str, Any]]):
 
 TREES = st.recursive(
     SCALARS,
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.lists(st.tuples(KEYS, inner), max_size=4).map(Pairs)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.lists(st.tuples(KEYS, inner), max_size=4).map(Pairs)
+    ),
     max_leaves=12,
 )
 

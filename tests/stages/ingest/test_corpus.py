@@ -1,0 +1,155 @@
+"""Documents: lines, paragraphs, dates, refusals."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages import tables
+from stages.contracts import DOCUMENTS
+from stages.errors import NightjarError
+from stages.ingest import corpus
+from stages.ingest.datasets import ingest
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://example.org/2023/01/30/story", date(2023, 1, 30)),
+        ("https://example.org/2023/1/3", date(2023, 1, 3)),
+        ("https://example.org/news-2023-01-30.html", date(2023, 1, 30)),
+        ("https://example.org/2023/13/30/", None),
+        ("https://example.org/2023/02/29/", None),
+        ("https://example.org/2024/02/29/", date(2024, 2, 29)),
+        ("https://example.org/2023/02/30/x-2021-05-06", date(2021, 5, 6)),
+        ("https://example.org/12023-01-30", None),
+        ("https://example.org/2023-01-301", None),
+        ("https://example.org/2023/01/301", None),
+        ("https://example.org/3023/01/30", None),
+        ("https://example.org/2023/01", None),
+        ("", None),
+    ],
+)
+def test_url_date(url: str, expected: date | None) -> None:
+    assert corpus.url_date(url) == expected
+
+
+@given(st.dates(date(1900, 1, 1), date(2099, 12, 31)), st.sampled_from(["/%Y/%m/%d", "-%Y-%m-%d"]))
+def test_every_date_is_found(day: date, form: str) -> None:
+    assert corpus.url_date(f"https://example.org{day.strftime(form)}/page7") == day
+
+
+def write(path: Path, name: str, lines: list[Any]) -> None:
+    path.mkdir(exist_ok=True)
+    texts = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
+    (path / name).write_bytes(b"\n".join(texts) + b"\n")
+
+
+def test_lines(tmp_path: Path) -> None:
+    good = {"id": "a", "title": "T", "text": "Some text.", "url": "https://example.org/2020/05/06/"}
+    lines = [
+        good,
+        {**good, "id": 7},
+        {"text": "bare"},
+        b"",
+        b'{"id": "x", "text": "cut',
+        {**good, "id": "b", "text": " \n"},
+        {**good, "id": "c", "title": 5},
+        good,
+        {"id": "d"},
+        b'{"id": "e", "text": "\xff"}',
+        b'{"id": "f", "text": "1", "text": "2"}',
+        ["list"],
+        b'{"id": "g", "text": NaN}',
+        b"[" * 5000,
+        {**good, "id": "last", "text": "\ud800"},
+    ]
+    write(tmp_path / "in", "docs.jsonl", lines)
+    statistics = ingest("corpus", tmp_path / "in", tmp_path / "out")
+    rows = tables.read_rows(tmp_path / "out", DOCUMENTS)
+    assert [row["id"] for row in rows] == ["a", "7", "docs.jsonl#3"]
+    assert rows[0] == {**good, "dataset": "corpus", "file": "docs.jsonl", "date": date(2020, 5, 6)}
+    assert (rows[2]["title"], rows[2]["url"], rows[2]["date"]) == ("", "", None)
+    rejected = tables.read_rejected(tmp_path / "out").to_pylist()
+    assert [row["reason"].partition(":")[0] for row in rejected] == [
+        "not JSON",
+        "text is blank",
+        "title is not a string",
+        "the same id twice",
+        "no text",
+        "not UTF-8",
+        "a key stands twice",
+        "not an object",
+        "text is NaN",
+        "not JSON",
+        "text is not valid Unicode",
+    ]
+    assert json.loads(rejected[3]["raw"]) == good
+    assert rejected[5]["raw"] == '{"id": "e", "text": "\\xff"}'
+    assert (statistics.rows_in, statistics.rows_out, statistics.rows_rejected) == (14, 3, 11)
+    assert statistics.bytes == (tmp_path / "in" / "docs.jsonl").stat().st_size
+
+
+def test_paragraphs(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a book.txt").write_bytes(b"One\nline.\r\n\r\n \n\n  Two.  \n\nThree.")
+    (tmp_path / "in" / "b.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "in" / "c.txt").write_bytes(b" \n \n")
+    (tmp_path / "in" / "other.csv").write_bytes(b"1,2")
+    statistics = ingest("corpus", tmp_path / "in", tmp_path / "out")
+    rows = tables.read_rows(tmp_path / "out", DOCUMENTS, ["id", "text", "title"])
+    assert rows == [
+        {"id": f"a book.txt#{n}", "text": text, "title": "a book"}
+        for n, text in enumerate(["One\nline.", "Two.", "Three."], 1)
+    ]
+    assert statistics.reasons == {"not UTF-8": 1, "text is blank": 1} and statistics.files_rejected == 2
+    assert statistics.rows_in == 5
+
+
+def test_an_id_counts_once_over_all_files_and_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus, "ROWS_PER_PART", 4)
+    for name in ("a.jsonl", "b.jsonl"):
+        write(tmp_path / "in", name, [{"id": str(n), "text": name} for n in range(9)])
+    write(tmp_path / "in", "c.jsonl", [{"id": "c", "text": "x"}] * 3)
+    seen: list[tuple[int, int]] = []
+    statistics = ingest("corpus", tmp_path / "in", tmp_path / "out", lambda *state: seen.append(state))
+    rows = tables.read_rows(tmp_path / "out", DOCUMENTS)
+    assert [row["id"] for row in rows] == [*map(str, range(9)), "c"]
+    assert {row["file"] for row in rows} == {"a.jsonl", "c.jsonl"}
+    assert list(tables.part_rows(tmp_path / "out", DOCUMENTS).values()) == [4, 4, 2]
+    assert statistics.reasons == {"the same id twice": 11}
+    assert seen[-1][0] == seen[-1][1] == statistics.bytes
+
+
+def test_a_folder_without_anything_good(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    write(tmp_path / "bad", "a.jsonl", [b"{"])
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "a.jsonl").write_bytes(b"\n\n")
+    for name, what in (
+        ("empty", "no documents"),
+        ("absent", "no such folder"),
+        ("bad/a.jsonl", "not a folder"),
+        ("bad", "nothing in it can be used"),
+        ("bare", "nothing in it can be used"),
+    ):
+        with pytest.raises(NightjarError, match=what):
+            ingest("corpus", tmp_path / name, tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+
+def test_real_text(real_data: Path, tmp_path: Path) -> None:
+    source = real_data / "corpora" / "wikitext-2"
+    statistics = ingest("corpus", source, tmp_path / "out")
+    rows = tables.read_rows(tmp_path / "out", DOCUMENTS, ["text"])
+    words = [
+        word for file in sorted(source.glob("*.txt")) for word in file.read_text(encoding="utf-8").split()
+    ]
+    assert [word for row in rows for word in row["text"].split()] == words, "every word, in order"
+    assert statistics.rows_out == len(rows) and statistics.rows_rejected == 0
