@@ -14,6 +14,7 @@ CORPUS, ENCODER, OUTPUT = Path("data/ingest/corpus"), Path("models/base/sentence
 
 def run(stage: Stage) -> None:
     from stages.index.build import build
+    from stages.search.dense import FAISS_VERSION
 
     settings = stage.params.index
     facts = build(CORPUS, ENCODER, OUTPUT, settings.passage_words, settings.dense, stage.params.threads)
@@ -25,6 +26,7 @@ def run(stage: Stage) -> None:
         dimension=facts.dimension,
         words=facts.words,
         encoder_sha256=facts.encoder_sha256,
+        faiss=FAISS_VERSION,
     )
 
 

@@ -11,6 +11,7 @@ ENCODER = Path("models/base/sentence_encoder")
 def run(stage: Stage) -> None:
     from stages.retrieve.evidence import write_evidence
     from stages.retrieve.retriever import Retriever
+    from stages.search.dense import FAISS_VERSION
 
     settings = stage.params.retrieve
     retriever = Retriever(INDEX, ENCODER, settings.retriever, stage.params.threads)
@@ -18,7 +19,7 @@ def run(stage: Stage) -> None:
     stage.reads(INDEX, SPLIT, ENCODER)
     stage.writes(OUTPUT)
     stage.count(facts.queries, facts.answered, facts.rejected)
-    stage.details.update(retriever=settings.retriever, evidence=facts.evidence)
+    stage.details.update(retriever=settings.retriever, evidence=facts.evidence, faiss=FAISS_VERSION)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ except ImportError:
         "faiss is not installed", "stages.search", "run: pip install -e '.[cpu]' (or .[gpu])"
     ) from None
 
-KINDS = ("flat", "ivf")
+# Of faiss-cpu or faiss-gpu, whichever is installed.
+FAISS_VERSION = str(faiss.__version__)
 # k-means wants at least this many vectors a cell.
 _VECTORS_PER_CELL = 39
 # The share of the cells that a search looks into.

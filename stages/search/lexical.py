@@ -15,6 +15,7 @@ writing without blanks between words, such as Chinese, a whole clause is one wor
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -26,6 +27,9 @@ from numpy.typing import NDArray
 
 from stages.errors import NightjarError
 from stages.search.fuse import Ranking
+
+# It logs every step, whatever the level of the rest.
+logging.getLogger("bm25s").setLevel(logging.WARNING)
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
 
