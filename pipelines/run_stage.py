@@ -1,0 +1,228 @@
+"""Run one stage of the DVC graph as a group of processes, with its output as it comes.
+
+`dvc --wait-for-lock repro --single-item STAGE` decides by itself whether the stage must run, can be restored
+from the run cache, or is unchanged. Several may run side by side: DVC holds its repository lock whenever it
+hashes files or writes dvc.lock, and lets go of it only while a stage's own command runs.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import selectors
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+from pipelines import groups
+
+LOGS = Path(".nightjar/logs")
+BATCH_SECONDS = 0.5
+BATCH_LINES = 200
+LONGEST_LINE = 65_536
+# How long to go on reading when the stage has ended and something that it left behind holds its output open.
+DRAIN_SECONDS = 1.0
+
+State = Literal["ran", "restored", "unchanged", "failed", "stopped"]
+Lines = Callable[[list[str]], None]
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_EXIT = re.compile(r", exited with (-?\d+)$")
+# What DVC says beside the stage's own output; it stays in the log file.
+_NOISE = re.compile(
+    r"^(Running stage |> |Updating lock file |Generating lock file |Use `dvc push` |To track the changes "
+    r"|\s+git add |To enable auto staging|\s+dvc config core.autostage|Data and pipelines are up to date)"
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a stage ended: its command ran, DVC restored its outputs from the run cache, it was unchanged, it
+    failed, or it was stopped. `exit_code` and `error` (the last line that tells why) only where it failed.
+    """
+
+    stage: str
+    state: State
+    seconds: float
+    log: Path
+    exit_code: int | None = None
+    error: str | None = None
+
+
+class LineReader:
+    """Cuts a stream of bytes into lines without colours; of a line redrawn by carriage returns the last
+    stays.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[str]:
+        """The lines that `data` completes."""
+        *whole, rest = (self._rest + data).split(b"\n")
+        if b"\r" in rest[:-1]:
+            # A trailing carriage return may be the first half of a line end.
+            rest = rest[rest[:-1].rindex(b"\r") + 1 :]
+        while len(rest) > LONGEST_LINE:
+            whole.append(rest[:LONGEST_LINE])
+            rest = rest[LONGEST_LINE:]
+        self._rest = rest
+        return [self._clean(line) for line in whole]
+
+    def close(self) -> list[str]:
+        """The last line, if no line end followed it."""
+        rest, self._rest = self._rest, b""
+        return [self._clean(rest)] if rest else []
+
+    @staticmethod
+    def _clean(line: bytes) -> str:
+        text = _ESCAPES.sub("", line.decode("utf-8", errors="replace")).rstrip("\r")
+        return text.rsplit("\r", 1)[-1].rstrip()
+
+
+def environment() -> dict[str, str]:
+    """The environment of a stage: `python` is this interpreter, output comes at once, nobody is called
+    home.
+    """
+    folder = str(Path(sys.executable).parent)
+    return {
+        **os.environ,
+        "PATH": folder + os.pathsep + os.environ.get("PATH", os.defpath),
+        "PYTHONUNBUFFERED": "1",
+        "DVC_NO_ANALYTICS": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+    }
+
+
+def run_stage(
+    stage: str,
+    root: Path,
+    log: Path,
+    lines: Lines | None = None,
+    stop: threading.Event | None = None,
+    grace: float = groups.GRACE,
+) -> Outcome:
+    """Run `stage` of the repository at `root` and wait for it.
+
+    Its whole output goes to the file `log`, and in batches to `lines`, DVC's own remarks left out. When
+    `stop` is set, or an exception comes up, its whole process group is ended. Raises only what `lines`
+    raises, and OSError.
+    """
+    started = time.monotonic()
+    stop = stop or threading.Event()
+    log.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item", stage]
+    process, group = groups.start(
+        command,
+        root,
+        environment(),
+        stage,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    verdict = _Verdict(stage)
+    try:
+        with log.open("w", encoding="utf-8") as file:
+            _follow(
+                process,
+                process.stdout or io.BytesIO(),
+                stop,
+                lambda batch: _tell(batch, file, verdict, lines),
+            )
+        while process.poll() is None and not stop.wait(0.05):
+            pass
+    finally:
+        if process.poll() is None or groups.members(group.number):
+            groups.end(group, grace, root / ".dvc" / "tmp" / "lock")
+            process.wait()
+        groups.forget(group)
+        if process.stdout is not None:
+            process.stdout.close()
+    seconds = time.monotonic() - started
+    if process.returncode != 0 and stop.is_set():
+        return Outcome(stage, "stopped", seconds, log, process.returncode, "stopped before its end")
+    if process.returncode != 0:
+        return Outcome(stage, "failed", seconds, log, verdict.exit_code(process.returncode), verdict.error())
+    return Outcome(stage, verdict.state, seconds, log)
+
+
+def _follow(
+    process: subprocess.Popen[bytes],
+    stream: IO[bytes],
+    stop: threading.Event,
+    tell: Callable[[list[str]], None],
+) -> None:
+    """Read the stream until its end, handing on what came every half second."""
+    reader = LineReader()
+    batch: list[str] = []
+    told, ended = time.monotonic(), None
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        while not stop.is_set():
+            if selector.select(0.1):
+                data = os.read(stream.fileno(), 65_536)
+                if not data:
+                    break
+                batch += reader.feed(data)
+            now = time.monotonic()
+            if batch and (now - told >= BATCH_SECONDS or len(batch) >= BATCH_LINES):
+                tell(batch)
+                batch, told = [], now
+            if process.poll() is not None:
+                ended = ended or now
+                if now - ended > DRAIN_SECONDS:
+                    break
+    tell(batch + reader.close())
+
+
+def _tell(batch: list[str], file: IO[str], verdict: _Verdict, lines: Lines | None) -> None:
+    if not batch:
+        return
+    file.writelines(line + "\n" for line in batch)
+    file.flush()
+    told = [line for line in batch if verdict.hear(line)]
+    if told and lines is not None:
+        lines(told)
+
+
+class _Verdict:
+    """Reads out of DVC's remarks whether the stage ran, and why it failed."""
+
+    def __init__(self, stage: str) -> None:
+        # A stage that DVC neither runs nor finds unchanged was restored.
+        self.state: State = "restored"
+        self._begins = f"Running stage '{stage}':"
+        self._same = f"'{stage}' didn't change, skipping"
+        self._last = self._fault = ""
+        self._code: int | None = None
+
+    def hear(self, line: str) -> bool:
+        """Take note of a line; whether it is worth showing."""
+        if line == self._begins:
+            self.state = "ran"
+        elif self.state == "restored" and line.removeprefix("Stage ") == self._same:
+            self.state = "unchanged"
+        if match := _EXIT.search(line):
+            self._code = int(match[1])
+            return False
+        if line.startswith("ERROR: "):
+            self._fault = self._fault or line.removeprefix("ERROR: ")
+        elif line.strip() and not _NOISE.match(line):
+            self._last = line.strip()
+        return bool(line.strip()) and not _NOISE.match(line)
+
+    def exit_code(self, dvc: int) -> int:
+        """The exit status of the stage's own command where DVC told it, else of DVC."""
+        return dvc if self._code is None else self._code
+
+    def error(self) -> str:
+        """The stage's own last line if its command failed, else DVC's first error."""
+        own = self._last if self._code is not None else ""
+        return own or self._fault or self._last or "ended without a word"

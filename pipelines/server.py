@@ -1,0 +1,198 @@
+"""The Prefect server of this project: loopback only, its data in .nightjar/prefect, no analytics, no other
+network.
+
+A server that runs is written down in .nightjar/server.json; a rebuild uses it, or starts one for itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from pipelines import groups
+from stages.errors import NightjarError
+from stages.tables import write_text
+
+HOME = Path(".nightjar/prefect")
+STATE = Path(".nightjar/server.json")
+LOG = HOME / "server.log"
+HOST = "127.0.0.1"
+PORT = 4200
+STARTING_SECONDS = 90.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: its process, when that began (seconds since 1970), and its port."""
+
+    pid: int
+    started: float
+    port: int
+    owner: str
+
+    @property
+    def url(self) -> str:
+        """Where people open it."""
+        return f"http://{HOST}:{self.port}"
+
+
+def require() -> None:
+    """Raise NightjarError if Prefect is not installed."""
+    if importlib.util.find_spec("prefect") is None:
+        fix = "`pip install -c requirements.lock -e '.[prefect]'`, or run `dvc repro`, which does the same"
+        raise NightjarError("Prefect is not installed", "nightjar", fix)
+
+
+def environment(root: Path, url: str | None = None) -> dict[str, str]:
+    """The environment of a server at `root`, or of a client of the server at `url`.
+
+    Settings of another Prefect (a profile, a key of its cloud) do not leak in, and nothing leaks out.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    home = (root / HOME).resolve()
+    direct = ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1", "localhost"]))
+    ours = {
+        "NO_PROXY": direct,
+        "no_proxy": direct,
+        "DO_NOT_TRACK": "1",
+        "PREFECT_HOME": str(home),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{home / 'prefect.db'}",
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+        "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
+        "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
+        "PREFECT_LOGGING_TO_API_BATCH_INTERVAL": "1.0",
+        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
+        "PREFECT_CLIENT_MAX_RETRIES": "2",
+        "PREFECT_CLI_PROMPT": "false",
+    }
+    if url is not None:
+        ours["PREFECT_API_URL"] = f"{url}/api"
+    return {**kept, **ours}
+
+
+def use(root: Path, server: Server) -> None:
+    """Point this process's Prefect at `server`. Call it before Prefect is imported."""
+    new = environment(root, server.url)
+    for name in [name for name in os.environ if name.startswith("PREFECT_")]:
+        del os.environ[name]
+    os.environ.update(new)
+
+
+def healthy(url: str, seconds: float = 2.0) -> bool:
+    """Whether the server at `url` says that it is well."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{url}/api/health", timeout=seconds) as answer:
+            return bool(answer.status == 200)
+    except (OSError, urllib.error.URLError, ValueError):
+        return False
+
+
+def find(root: Path) -> Server | None:
+    """The server that runs for the project at `root`, if there is one and it answers."""
+    try:
+        server = Server(**json.loads((root / STATE).read_text(encoding="utf-8")))
+        process = psutil.Process(server.pid)
+        alive = abs(process.create_time() - server.started) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
+    except (OSError, ValueError, TypeError, psutil.Error):
+        return None
+    return server if alive and healthy(server.url) else None
+
+
+def free_port(wanted: int = 0) -> int:
+    """`wanted` if nothing listens there, else a port that the system gives."""
+    for port in (wanted, 0):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((HOST, port))
+            return int(probe.getsockname()[1])
+    raise NightjarError("no port is free", HOST, "close some programs")
+
+
+def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Server, subprocess.Popen[bytes]]:
+    """Start a server and write it down; it may not answer yet (see `wait`).
+
+    One that `stays` outlives this process; any other is ended by the next rebuild if this process is killed.
+    """
+    (root / HOME).mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", HOST, "--port", str(port)]
+    with (root / LOG).open("ab") as log:
+        process, group = groups.start(
+            command,
+            root,
+            environment(root),
+            "Prefect server",
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    if stays:
+        groups.forget(group)
+    server = Server(process.pid, psutil.Process(process.pid).create_time(), port, owner)
+    write_text(root / STATE, json.dumps(asdict(server)) + "\n")
+    return server, process
+
+
+def wait(
+    root: Path, server: Server, process: subprocess.Popen[bytes], seconds: float = STARTING_SECONDS
+) -> None:
+    """Wait until the server answers. Raises NightjarError with the last line of its log if it ends or takes
+    longer.
+    """
+    deadline = time.monotonic() + seconds
+    while not healthy(server.url):
+        if process.poll() is not None:
+            raise NightjarError(
+                f"the Prefect server ended: {_last_line(root / LOG)}", root / LOG, "read that file"
+            )
+        if time.monotonic() > deadline:
+            raise NightjarError(
+                f"no answer from the Prefect server in {seconds:.0f} s", root / LOG, "read that file"
+            )
+        time.sleep(0.1)
+
+
+def _last_line(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    told = [re.sub(r"\s+", " ", line).strip() for line in lines]
+    return next((line for line in reversed(told) if line), "it said nothing")
+
+
+def stop(root: Path, server: Server) -> None:
+    """End a server that `start` began."""
+    groups.end(groups.Group(server.pid, "", root / groups.RUNNING / f"{server.pid}.json"))
+    with contextlib.suppress(OSError, ValueError):
+        if json.loads((root / STATE).read_text(encoding="utf-8")).get("pid") == server.pid:
+            (root / STATE).unlink()
+
+
+@contextlib.contextmanager
+def running(root: Path, owner: str = "rebuild") -> Iterator[Server]:
+    """The project's server: the one that runs, or one started now and ended with the block."""
+    require()
+    groups.end_orphans(root)
+    if found := find(root):
+        yield found
+        return
+    server, process = start(root, free_port(), owner)
+    try:
+        wait(root, server, process)
+        yield server
+    finally:
+        stop(root, server)
+        process.wait()
