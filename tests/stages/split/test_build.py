@@ -1,0 +1,212 @@
+"""The whole split of an ingested folder: rows, provenance, accounting, and the real data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from stages import tables
+from stages.contracts import INSTANCES, SPLIT_TASKS, TASKS, TEST, TRAIN
+from stages.errors import NightjarError
+from stages.params import Split
+from stages.split.build import build
+
+ALL = Split(
+    train_tasks=None,
+    train_instances_per_task=None,
+    test_tasks=None,
+    test_instances_per_task=100,
+    official_lists="use",
+)
+
+
+def head(task: str, category: str, source: str, language: str = "English") -> dict[str, Any]:
+    empty = ("urls", "domains", "reasoning", "contributors", "instruction_language", "license")
+    return {
+        "dataset": "natural_instructions",
+        "file": f"tasks/{task}.json",
+        "task_id": task,
+        "definition": ["Do."],
+        "categories": [category, "Other"],
+        "sources": [source],
+        "input_language": [language],
+        "output_language": [language],
+        "positive_examples": [],
+        "negative_examples": [],
+        **{name: [] for name in empty},
+    }
+
+
+def ingested(path: Path, heads: list[dict[str, Any]], rows: int = 150, same_ids: bool = False) -> Path:
+    """An ingest artifact in which the rows with index 3 and 7 of every task were refused."""
+    with tables.ArtifactWriter(path) as writer:
+        writer.write(TASKS, heads)
+        for task in heads:
+            same = {"dataset": task["dataset"], "file": task["file"], "task_id": task["task_id"]}
+            prefix = "x" if same_ids else task["task_id"]
+            instances = [
+                {**same, "id": f"{prefix}-{n}", "index": n, "input": f"in {n}", "outputs": ["out"]}
+                for n in range(rows)
+                if n not in (3, 7)
+            ]
+            writer.write(INSTANCES, instances, part=task["task_id"])
+    return path
+
+
+HEADS = [
+    head("task001_analogy", "Word Analogy", "a"),
+    head("task002_analogy", "Word Analogy", "b"),
+    head("task003_titles", "Title Generation", "c"),
+    head("task004_german", "Data to Text", "d", "German"),
+    head("task010_free", "Misc.", "e"),
+    head("task011_shares", "Misc.", "a"),
+    head("task012_german", "Misc.", "f", "German"),
+    head("task013_free", "Misc.", "g"),
+    head("task014_free", "Misc.", "g"),
+]
+
+
+def test_everything(tmp_path: Path) -> None:
+    outcome = build(ingested(tmp_path / "in", HEADS), tmp_path / "out", ALL, 42)
+    roles = {
+        (row["track"], row["task_id"]): row["role"] for row in tables.read_rows(tmp_path / "out", SPLIT_TASKS)
+    }
+    assert len(roles) == 2 * len(HEADS)
+    train = tables.read_rows(tmp_path / "out", TRAIN)
+    test = tables.read_rows(tmp_path / "out", TEST)
+    assert {row["task_id"] for row in train} == {"task010_free", "task013_free", "task014_free"}
+    assert {row["task_id"] for row in train} == {
+        t for (track, t), r in roles.items() if (track, r) == ("default", "train")
+    }
+    assert {(row["track"], row["task_id"], row["category"]) for row in test} == {
+        ("default", "task001_analogy", "Word Analogy"),
+        ("default", "task002_analogy", "Word Analogy"),
+        ("default", "task003_titles", "Title Generation"),
+        ("xlingual", "task004_german", "Data to Text"),
+    }
+    source = {(row["task_id"], row["id"]): row for row in tables.read_rows(tmp_path / "in", INSTANCES)}
+    for row in train + test:
+        assert {name: row[name] for name in INSTANCES.schema.names} == source[row["task_id"], row["id"]]
+    # All of a training task; of a test task what is left of the 100 that the publishers chose.
+    assert outcome.train == 3 * 148 and outcome.test == 4 * 98
+    assert max(row["index"] for row in test) == 99
+    assert outcome.rows_in == 9 * 148 == outcome.train + outcome.test + outcome.not_used.total()
+    assert outcome.not_used["task excluded"] == 2 * 148
+    assert outcome.details["tasks"]["default"] == {"train": 3, "test": 3, "excluded": 3}
+    assert outcome.details["tasks"]["xlingual"] == {"train": 4, "test": 1, "excluded": 4}
+    assert outcome.details["tasks_by_category"]["default"]["test"] == {
+        "Title Generation": 1,
+        "Word Analogy": 2,
+    }
+
+
+def test_limits(tmp_path: Path) -> None:
+    source = ingested(tmp_path / "in", HEADS)
+    limits = {"train_tasks": 2, "train_instances_per_task": 10, "test_tasks": 3, "test_instances_per_task": 5}
+    outcome = build(source, tmp_path / "out", ALL.model_copy(update=limits), 42)
+    train = tables.read_rows(tmp_path / "out", TRAIN)
+    test = tables.read_rows(tmp_path / "out", TEST)
+    assert len({row["task_id"] for row in train}) == 2 and outcome.train == len(train) == 20
+    assert len({row["category"] for row in test}) == 3, "one task of each category before any second"
+    assert outcome.test == len(test) == 15
+    for task in {row["task_id"] for row in test}:
+        assert [row["index"] for row in test if row["task_id"] == task] == [0, 1, 2, 4, 5], (
+            "the first good ones"
+        )
+    for task in {row["task_id"] for row in train}:
+        chosen = [row["index"] for row in train if row["task_id"] == task]
+        assert chosen == sorted(chosen) and chosen != list(range(10))
+    assert outcome.rows_in == outcome.train + outcome.test + outcome.not_used.total()
+    assert outcome.not_used["task not chosen"] == 2 * 148
+    # The choice within a task does not depend on which other tasks there are.
+    ingested(tmp_path / "in2", [*HEADS[:5], head("task020_new", "Misc.", "z")])
+    build(tmp_path / "in2", tmp_path / "out2", ALL.model_copy(update={"train_instances_per_task": 10}), 42)
+    build(source, tmp_path / "out3", ALL.model_copy(update={"train_instances_per_task": 10}), 42)
+    parts = [tables.read_part(tmp_path / out, TRAIN, "task010_free") for out in ("out2", "out3")]
+    assert parts[0].equals(parts[1])
+    # Another seed chooses others.
+    build(source, tmp_path / "out4", ALL.model_copy(update={"train_instances_per_task": 10}), 43)
+    assert not tables.read_part(tmp_path / "out4", TRAIN, "task010_free").equals(parts[0])
+
+
+def test_one_side_may_be_empty(tmp_path: Path) -> None:
+    outcome = build(ingested(tmp_path / "in", HEADS[:3]), tmp_path / "out", ALL, 42)
+    assert outcome.train == 0 and tables.read_rows(tmp_path / "out", TRAIN) == []
+    outcome = build(ingested(tmp_path / "in2", HEADS[4:5]), tmp_path / "out2", ALL, 42)
+    assert outcome.test == 0 and tables.read_rows(tmp_path / "out2", TEST) == []
+
+
+def test_an_id_on_both_sides(tmp_path: Path) -> None:
+    source = ingested(tmp_path / "in", HEADS, same_ids=True)
+    with pytest.raises(NightjarError, match="on both sides, training and test"):
+        build(source, tmp_path / "out", ALL, 42)
+    assert not (tmp_path / "out").exists()
+
+
+def test_lists_that_leak_into_the_other_track_are_refused(tmp_path: Path) -> None:
+    source = ingested(tmp_path / "in", HEADS)
+    for track, role, task in (("default", "train", "task004_german"), ("xlingual", "test", "task004_german")):
+        folder = source / "splits" / track
+        folder.mkdir(parents=True)
+        (folder / f"{role}_tasks.txt").write_text(f"{task}\n")
+    with pytest.raises(NightjarError, match="the task 'task004_german' is on both sides"):
+        build(source, tmp_path / "out", ALL, 42)
+    build(source, tmp_path / "out", ALL.model_copy(update={"official_lists": "ignore"}), 42)
+
+
+def run_stage(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "stages.split"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_stage_gives_the_same_bytes_twice(tmp_path: Path) -> None:
+    values = YAML(typ="safe").load((Path(__file__).parents[3] / "params.yaml").read_text(encoding="utf-8"))
+    (tmp_path / "params.yaml").write_text(json.dumps(values))
+    absent = run_stage(tmp_path)
+    assert absent.returncode == 2 and absent.stderr.count("\n") == 1 and "no such table" in absent.stderr
+    ingested(tmp_path / "data/ingest/natural_instructions", HEADS)
+    hashes = []
+    for _ in range(2):
+        done = run_stage(tmp_path)
+        assert done.returncode == 0, done.stderr
+        files = sorted(
+            p for folder in ("split", "metrics") for p in (tmp_path / "data" / folder).rglob("*.*")
+        )
+        hashes.append([(p, hashlib.sha256(p.read_bytes()).hexdigest()) for p in files])
+    assert hashes[0] == hashes[1]
+    facts = json.loads((tmp_path / "data/metrics/split.json").read_text())
+    assert facts["rows_in"] == 9 * 148 == facts["rows_out"] + facts["rows_rejected"]
+    assert sum(facts["not_used"].values()) == facts["rows_rejected"]
+
+
+def test_real_data(real_data: Path, tmp_path: Path) -> None:
+    """One real test task and one real training task: their rows are those of the files."""
+    from_files = real_data / "natural-instructions" / "tasks"
+    names = [
+        "task1195_disflqa_disfluent_to_fluent_conversion",
+        "task003_mctaco_question_generation_event_duration",
+    ]
+    heads, values = [], {}
+    for name in names:
+        values[name] = json.loads((from_files / f"{name}.json").read_text(encoding="utf-8"))
+        heads.append(head(name, values[name]["Categories"][0], values[name]["Source"][0]))
+    with tables.ArtifactWriter(tmp_path / "in") as writer:
+        writer.write(TASKS, heads)
+        for name in names:
+            same = {"dataset": "natural_instructions", "file": f"tasks/{name}.json", "task_id": name}
+            rows = [
+                {**same, "id": item["id"], "index": n, "input": item["input"], "outputs": item["output"]}
+                for n, item in enumerate(values[name]["Instances"])
+            ]
+            writer.write(INSTANCES, rows, part=name)
+    build(tmp_path / "in", tmp_path / "out", ALL, 42)
+    test, train = tables.read_rows(tmp_path / "out", TEST), tables.read_rows(tmp_path / "out", TRAIN)
+    assert [row["id"] for row in test] == [item["id"] for item in values[names[0]]["Instances"][:100]]
+    assert [row["id"] for row in train] == [item["id"] for item in values[names[1]]["Instances"]]
