@@ -1,0 +1,49 @@
+"""Puts the sample together: every file's name and text, as a function of the seed alone."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+from data.sample_generator import (
+    corpus,
+    eval_dialogue,
+    eval_reasoning,
+    eval_words,
+    eval_writing,
+    train_classify,
+    train_facts,
+    train_language,
+    train_numbers,
+)
+from data.sample_generator.core import TaskSpec, as_json, task_document
+from data.sample_generator.world import World, make_world
+
+SEED = 20260313
+FIRST_NUMBER = 3001
+"""Far above the benchmark's own numbers, so that both can lie in one folder."""
+
+
+def all_specs(world: World) -> list[TaskSpec]:
+    """Test and training tasks, in the order of their numbers."""
+    specs = [
+        *eval_reasoning.TASKS, *eval_dialogue.TASKS, *eval_words.TASKS, *eval_writing.tasks(world),
+        *train_facts.tasks(world), *train_numbers.TASKS, *train_classify.TASKS, *train_language.tasks(world),
+    ]  # fmt: skip
+    # Mixed as in the benchmark, where the numbers tell nothing of the split.
+    return sorted(specs, key=lambda spec: Random(spec.name).random())
+
+
+def sample_files(seed: int = SEED) -> dict[str, str]:
+    """Relative path to text of every generated file."""
+    world = make_world(seed)
+    specs = all_specs(world)
+    # No instance may repeat a demonstration, of whatever task.
+    taken = {text for spec in specs for text, _, _ in (*spec.positive, *spec.negative)}
+    files = {}
+    for number, spec in enumerate(specs, FIRST_NUMBER):
+        document = task_document(spec, number, Random(f"{seed}:{spec.name}"), taken)
+        files[f"natural_instructions/tasks/task{number:04d}_{spec.name}.json"] = as_json(document)
+    lines = (json.dumps(document, ensure_ascii=False) for document in corpus.documents(world, seed))
+    files["corpus/documents.jsonl"] = "".join(line + "\n" for line in lines)
+    return files

@@ -1,0 +1,124 @@
+"""Vocabularies shared by the tasks. Plain English words, common first names, invented place names."""
+
+# ruff: noqa: E501, SIM905
+# Sentences and word lists are easier to read and to extend on one line than wrapped.
+
+from __future__ import annotations
+
+from random import Random
+from typing import NamedTuple
+
+WOMEN = (
+    "Anna Maria Clara Nadia Ruth Helen Ingrid Leila Sofia Emma Priya Grace Tessa Olga Mina Carla Joan Yuki Dora Ines "
+    "Hana Lucy Vera Amara"
+).split()
+MEN = (
+    "Tom Victor Samir Paul Erik Hugo Ben Omar Luis Peter Kofi Daniel Jonas Arun Felix Henry Ivan Marco Noah Oscar "
+    "Ravi Simon Theo Walter"
+).split()
+PEOPLE = WOMEN + MEN
+
+DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+MONTHS = "January February March April May June July August September October November December".split()
+
+
+def pronouns(name: str) -> tuple[str, str, str]:
+    """(he, him, his) or (she, her, her)."""
+    return ("she", "her", "her") if name in WOMEN else ("he", "him", "his")
+
+
+class Action(NamedTuple):
+    """A thing people do: `base`, `past`, `participle`, `ing` of the verb and its object."""
+
+    base: str
+    past: str
+    participle: str
+    ing: str
+    thing: str
+
+
+_ACTIONS = """
+repair repaired repaired repairing|an old bicycle
+paint painted painted painting|the garden fence
+bake baked baked baking|a loaf of bread
+write wrote written writing|a long letter
+sell sold sold selling|a wooden table
+polish polished polished polishing|a silver spoon
+clean cleaned cleaned cleaning|the kitchen window
+read read read reading|the morning paper
+plant planted planted planting|a cherry tree
+build built built building|a small boat
+draw drew drawn drawing|a map of the valley
+mend mended mended mending|a leather glove
+cook cooked cooked cooking|a pot of soup
+buy bought bought buying|a train ticket
+teach taught taught teaching|a drawing class
+carry carried carried carrying|a heavy suitcase
+photograph photographed photographed photographing|a grey heron
+sew sewed sewn sewing|a blue curtain
+record recorded recorded recording|a piano lesson
+order ordered ordered ordering|a cup of coffee
+wash washed washed washing|the delivery van
+translate translated translated translating|a short poem
+collect collected collected collecting|a bag of shells
+open opened opened opening|the upper gate
+move moved moved moving|a stack of chairs
+pack packed packed packing|a picnic basket
+hang hung hung hanging|a large mirror
+test tested tested testing|a new radio
+borrow borrowed borrowed borrowing|a garden ladder
+feed fed fed feeding|the neighbour's cat
+"""
+
+
+def _action(line: str) -> Action:
+    verb, thing = line.split("|")
+    base, past, participle, ing = verb.split()
+    return Action(base, past, participle, ing, thing)
+
+
+ACTIONS = [_action(line) for line in _ACTIONS.strip().splitlines()]
+
+PLACES = (
+    "in the library|at the harbour|in the old mill|behind the station|at the market|in the school hall|near the river|"
+    "in the workshop|at the town square|in the garden|by the lake|at the campsite|in the museum|on the terrace|"
+    "in the village shop|at the community centre|on the ferry|in the hotel lobby"
+).split("|")
+TIMES = (
+    "on Monday morning|on Friday evening|after lunch|before sunrise|last week|on Sunday afternoon|in early April|"
+    "during the storm|two days ago|at the end of the summer|on Wednesday|late at night|in the spring|"
+    "just before noon|on the first day of the holidays|yesterday"
+).split("|")
+TOWNS = (
+    "Halvern Brookmere Ostwick Tarnley Penhallow Mirefield Lowgate Sandrick Eastholm Dunmarrow Velbridge Aldcombe "
+    "Thornwick Ravensby Ferncastle Kelmouth Ashgrove Norrigan Wexholm Orlecay Stonehithe Whitmere Larkford Corvale"
+).split()
+
+RIVER_NAMES = ("Orle", "Tarn", "Velm", "Ister", "Corrie", "Dunwater")
+
+COUNTRIES = dict(
+    line.split("=")
+    for line in (
+        "France=Paris|Japan=Tokyo|Italy=Rome|Spain=Madrid|Germany=Berlin|Portugal=Lisbon|Greece=Athens|Austria=Vienna|"
+        "Poland=Warsaw|Norway=Oslo|Sweden=Stockholm|Finland=Helsinki|Denmark=Copenhagen|Ireland=Dublin|Hungary=Budapest|"
+        "Egypt=Cairo|Kenya=Nairobi|Ghana=Accra|Morocco=Rabat|Senegal=Dakar|Ethiopia=Addis Ababa|Tunisia=Tunis|"
+        "Canada=Ottawa|Mexico=Mexico City|Cuba=Havana|Peru=Lima|Chile=Santiago|Argentina=Buenos Aires|"
+        "Colombia=Bogotá|Ecuador=Quito|Uruguay=Montevideo|Brazil=Brasília|China=Beijing|India=New Delhi|Nepal=Kathmandu|"
+        "Thailand=Bangkok|Vietnam=Hanoi|Mongolia=Ulaanbaatar|Iran=Tehran|Iraq=Baghdad|Lebanon=Beirut|Jordan=Amman|"
+        "Turkey=Ankara|Bulgaria=Sofia|Romania=Bucharest|Serbia=Belgrade|Croatia=Zagreb|Iceland=Reykjavik|Latvia=Riga|"
+        "Estonia=Tallinn|Lithuania=Vilnius|Belgium=Brussels|Switzerland=Bern|Australia=Canberra|New Zealand=Wellington|"
+        "South Korea=Seoul|Indonesia=Jakarta|Malaysia=Kuala Lumpur|Philippines=Manila|Cyprus=Nicosia"
+    ).split("|")
+)
+
+
+def person(rng: Random) -> str:
+    """A first name."""
+    return rng.choice(PEOPLE)
+
+
+def couple(rng: Random, same: bool = False) -> tuple[str, str]:
+    """Two different first names; with `same`, of one gender."""
+    pool = rng.choice((WOMEN, MEN)) if same else PEOPLE
+    first, second = rng.sample(pool, 2)
+    return first, second
