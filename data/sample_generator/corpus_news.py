@@ -52,7 +52,7 @@ def _sum_sentences(rng: Random, town: str, name: str) -> list[tuple[str, str]]:
         (f"New Seats in the Theatre of {town}", f"The hall has {n} rows of {m} seats each, so {n * m} people can sit there."),
         (f"{town} Grows", f"The town had {a * 10} inhabitants and has gained {b}, so that it now counts {a * 10 + b}."),
         (f"Hens of {town} Lay Well", f"The hens laid {b} eggs a day, which in 7 days equals {b * 7} eggs."),
-        (f"A Crowded Bus in {town}",
+        (f"A Full Ferry at {town}",
          f"There were {a - 100} passengers on the ferry; {b - 20} got off at the first stop and {a - b - 80} went on."),
         (f"Flour for the Bakers of {town}",
          f"A lorry brought {n} sacks of {q} kilograms each, and the scales showed {n * q} kilograms."),
@@ -77,7 +77,7 @@ _OPENINGS = (
 _MIDDLES = (
     "{N} was pleased and thanked all who had helped.", "\"It was more work than we thought,\" said {N}.",
     "The mayor wrote it down in the town's book.", "Not everybody agrees, but most people do.",
-    "The old record had been much lower.", "{N} checked the sum on the back of an envelope.",
+    "Some had hoped for even more.", "{N} checked the sum on the back of an envelope.",
 )  # fmt: skip
 _CLOSINGS = (
     "The council of {T} will look at the matter again in {M}.",
@@ -112,6 +112,7 @@ def daily(rng: Random, day: date) -> tuple[str, str]:
     town, name, other = rng.choice(TOWNS), person(rng), person(rng)
     he = pronouns(name)[0]
     today, tomorrow, yesterday = (DAYS[(day.weekday() + s) % 7] for s in (0, 1, -1))
+    elsewhere = rng.choice([t for t in TOWNS if t != town])
     month, span = MONTHS[day.month - 1], rng.randint(15, 120)
     place = rng.choice(("museum", "library", "swimming pool", "market hall", "post office", "zoo"))
     building = rng.choice(("mill", "theatre", "hospital", "town hall", "school", "railway"))
@@ -120,7 +121,7 @@ def daily(rng: Random, day: date) -> tuple[str, str]:
     weekday_lines = [
         f"Today is {today}, and the {place} in {town} is {state}, for its only day of rest is {closed}.",
         f"The {place} in {town} never opens on {closed}s, and since today is {today}, it is {state}.",
-        f"Today is {today}, so tomorrow, on {tomorrow}, {name} will travel to {rng.choice(TOWNS)}.",
+        f"Today is {today}, so tomorrow, on {tomorrow}, {name} will travel to {elsewhere}.",
         f"Yesterday was {yesterday}, and today, on {today}, {name} is back at work.",
         f"The current day of the week is {today}, and the weekly meeting in {town} begins at noon.",
     ]

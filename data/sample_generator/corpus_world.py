@@ -14,6 +14,9 @@ from data.sample_generator.world import Firm, Museum, Person, Structure, World
 Article = tuple[str, str]
 """(title, text)."""
 
+THIS_YEAR = 2013
+"""No article was written before this year."""
+
 _VISITORS = (
     "A path for walkers passes close by, and a board by the road tells its story in a few lines.",
     "It is shown on the coat of arms of the town and on many old postcards.",
@@ -39,7 +42,7 @@ def _structure(rng: Random, s: Structure) -> Article:
         f"The {s.name} was opened in {s.opened}. Work on it had begun in {s.begun}, {span} years earlier.",
         f"The first stone was laid in {s.begun}; after {span} years of work the {s.name} was opened in {s.opened}.",
     ))  # fmt: skip
-    later = rng.randint(8, 40)
+    later = rng.randint(8, min(40, THIS_YEAR - s.opened))
     repair = rng.choice((
         f"It was repaired in {s.opened + later}, when it was {later} years old.",
         f"In {s.opened + later}, after {later} years of use, its roof and railings were renewed.",
@@ -94,7 +97,11 @@ def _museum(rng: Random, m: Museum) -> Article:
 
 
 def _firm(rng: Random, f: Firm) -> Article:
-    years, workers, lines = rng.randint(12, 44), rng.randint(6, 30), rng.randint(3, 9)
+    years, workers, lines = (
+        rng.randint(12, min(44, THIS_YEAR - f.founded)),
+        rng.randint(6, 30),
+        rng.randint(3, 9),
+    )
     text = " ".join((
         rng.choice((f"{f.name} is a firm in {f.town} that makes {f.product}. {f.founder} founded it in {f.founded}.",
                     f"{f.name} of {f.town} makes {f.product}. The firm was founded in {f.founded} by {f.founder}.")),

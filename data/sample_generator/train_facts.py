@@ -50,6 +50,12 @@ def long_date(day: date) -> str:
     return f"{DAYS[day.weekday()]}, {MONTHS[day.month - 1]} {day.day}, {day.year}"
 
 
+def _date_line(rng: Random, day: date) -> str:
+    """Half of the lines leave the weekday out: then only a calendar can tell it."""
+    text = long_date(day)
+    return f"Date: {text if rng.random() < 0.5 else text.split(', ', 1)[1]}."
+
+
 def _some_day(rng: Random) -> date:
     return date(2016, 1, 1) + timedelta(days=rng.randrange(3980))
 
@@ -78,7 +84,7 @@ def _open_today(rng: Random, index: int) -> Pair | None:
     ))  # fmt: skip
     question = rng.choice((f"Is the {place} open today?", f"Can we visit the {place} today?"))
     answer = f"Today is {day}, so the {place} is {'closed' if index % 2 else 'open'}."
-    return f"Date: {long_date(today)}. {rule} {question}", [answer]
+    return f"{_date_line(rng, today)} {rule} {question}", [answer]
 
 
 def _near_day(rng: Random, index: int) -> Pair | None:
@@ -95,7 +101,7 @@ def _near_day(rng: Random, index: int) -> Pair | None:
         f"In {name}'s notebook it says that {plan} {verb} {word}. Which weekday {verb} that?",
         f"According to {name}, {plan} {verb} {word}. Name the day of the week.",
     ))  # fmt: skip
-    return f"Date: {long_date(today)}. {text}", [f"Today is {now}, so {plan} {verb} on {then}."]
+    return f"{_date_line(rng, today)} {text}", [f"Today is {now}, so {plan} {verb} on {then}."]
 
 
 def _this_year(rng: Random, index: int) -> Pair | None:
@@ -111,7 +117,7 @@ def _this_year(rng: Random, index: int) -> Pair | None:
         (f"{name} has worked in the {thing} since {year - age // 3}. For how many years is that?",
          f"It is {year}, so that is {age // 3} years."),
     ))  # fmt: skip
-    return f"Date: {long_date(today)}. {text}", [answer]
+    return f"{_date_line(rng, today)} {text}", [answer]
 
 
 def _passage(rng: Random, index: int) -> Pair | None:
@@ -217,8 +223,8 @@ def tasks(world: World) -> list[TaskSpec]:
             positive=[
                 ("Date: Tuesday, May 7, 2019. The market in Fallowby is held every day except Tuesday. Is the market open "
                  "today?", "Today is Tuesday, so the market is closed.", "The market is not held on Tuesdays."),
-                ("Date: Saturday, June 1, 2019. The castle in Fallowby is closed on Mondays. Can we visit the castle "
-                 "today?", "Today is Saturday, so the castle is open.", "The castle is only closed on Mondays."),
+                ("Date: June 1, 2019. The castle in Fallowby is closed on Mondays. Can we visit the castle "
+                 "today?", "Today is Saturday, so the castle is open.", "June 1, 2019 was a Saturday; the castle is closed on Mondays."),
             ],
             negative=[
                 ("Date: Sunday, June 2, 2019. The bank in Fallowby is closed on Sundays. Is the bank open today?", "No.",
@@ -233,8 +239,8 @@ def tasks(world: World) -> list[TaskSpec]:
             positive=[
                 ("Date: Thursday, July 4, 2019. Otto says that the party is tomorrow. On which day of the week is the party?",
                  "Today is Thursday, so the party is on Friday.", "The day after Thursday is Friday."),
-                ("Date: Monday, July 8, 2019. According to Edda, the storm was yesterday. Name the day of the week.",
-                 "Today is Monday, so the storm was on Sunday.", "The day before Monday is Sunday."),
+                ("Date: July 8, 2019. According to Edda, the storm was yesterday. Name the day of the week.",
+                 "Today is Monday, so the storm was on Sunday.", "July 8, 2019 was a Monday, and the day before is Sunday."),
             ],
             negative=[
                 ("Date: Friday, July 5, 2019. Otto says that the trip is the day after tomorrow. On which day of the week is "

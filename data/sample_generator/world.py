@@ -59,6 +59,10 @@ MUSEUM_SUBJECTS = (
 )  # fmt: skip
 
 
+LATEST_DESIGNER = 1925
+"""Designers are born before this year, so that no article tells of years still to come."""
+
+
 class Person(NamedTuple):
     """Born in `born` in `town`; `work` is what the person is known for."""
 
@@ -118,7 +122,7 @@ def make_world(seed: int) -> World:
     """The world of a seed: 45 people, 60 structures, 25 museums, 25 firms, all names different."""
     rng = Random(f"{seed}:world")
     people = _people(rng)
-    makers = [p for p in people if p.profession in ("architect", "engineer")]
+    makers = [p for p in people if p.profession in ("architect", "engineer") and p.born < LATEST_DESIGNER]
     structures = []
     pairs = [(stem, kind) for stem in STEMS for kind in KINDS]
     for stem, kind in rng.sample(pairs, 60):
