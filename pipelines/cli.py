@@ -65,9 +65,13 @@ def main(arguments: list[str] | None = None) -> None:
         code = cli.main(arguments, prog_name="nightjar", standalone_mode=False)
     except NightjarError as error:
         _fail(str(error), 2)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        raise SystemExit(2) from None
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "nightjar"
-        _fail(f"{command}: {' '.join(error.format_message().split()).rstrip('.')}; see {command} --help", 2)
+        where = f"{command.removeprefix('nightjar ')}: " if " " in command else ""
+        _fail(f"{where}{' '.join(error.format_message().split()).rstrip('.')}; see {command} --help", 2)
     except click.ClickException as error:
         _fail(" ".join(error.format_message().split()), 2)
     except (click.Abort, KeyboardInterrupt):

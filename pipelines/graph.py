@@ -112,13 +112,15 @@ def read(folder: Path | None = None) -> Graph:
 
     Raises NightjarError if there is none, or if dvc.yaml, dvc.lock or params.yaml cannot be read.
     """
-    from dvc.exceptions import DvcException
+    from dvc.exceptions import DvcException, NotDvcRepoError
     from dvc.repo import Repo, lock_repo
 
     where = folder or Path()
     try:
         with Repo(str(where), _wait_for_lock=True) as repo, lock_repo(repo):
             return _read(repo)
+    except NotDvcRepoError:
+        raise NightjarError("not a DVC repository", where.absolute(), "run from the project's root") from None
     except DvcException as error:
         text = " ".join(str(part) for part in (error, error.__cause__) if part)
         raise NightjarError(
@@ -133,15 +135,15 @@ def _read(repo: Repo) -> Graph:
     # DVC draws an edge from a stage to what it needs.
     edges = get_active_graph(repo.index.graph)
     order = list(
-        networkx.lexicographical_topological_sort(edges.reverse(), key=lambda stage: stage.addressing)
+        networkx.lexicographical_topological_sort(edges.reverse(), key=lambda stage: _name(repo, stage))
     )
     stages: dict[str, Stage] = {}
     for stage in order:
-        upstream = tuple(sorted(other.addressing for other in edges.successors(stage)))
+        upstream = tuple(sorted(_name(repo, other) for other in edges.successors(stage)))
         made = {path: name for name in upstream for path in stages[name].outs}
         will = [name for name in upstream if stages[name].reasons]
         reasons = tuple(_reasons(repo, stage, made, will))
-        stages[stage.addressing] = _stage(repo, stage, upstream, reasons)
+        stages[_name(repo, stage)] = _stage(repo, stage, upstream, reasons)
     return Graph(Path(repo.root_dir), stages)
 
 
@@ -149,7 +151,7 @@ def _stage(repo: Repo, stage: DvcStage, upstream: tuple[str, ...], reasons: tupl
     command = stage.cmd if isinstance(stage.cmd, str) else "\n".join(stage.cmd or ())
     params = {_path(repo, dep): tuple(dep.params) for dep in stage.params}
     return Stage(
-        name=stage.addressing,
+        name=_name(repo, stage),
         command=command,
         description=(stage.desc or "").strip(),
         deps=tuple(_path(repo, dep) for dep in stage.deps if dep not in stage.params),
@@ -159,6 +161,15 @@ def _stage(repo: Repo, stage: DvcStage, upstream: tuple[str, ...], reasons: tupl
         upstream=upstream,
         reasons=reasons,
     )
+
+
+def _name(repo: Repo, stage: DvcStage) -> str:
+    """What DVC calls the stage when it is started in the root, wherever we are."""
+    name = getattr(stage, "name", None)
+    file = Path(stage.path).relative_to(repo.root_dir).as_posix()
+    if name is None:
+        return file
+    return str(name) if file == "dvc.yaml" else f"{file}:{name}"
 
 
 def _path(repo: Repo, item: Any) -> str:
@@ -202,22 +213,22 @@ def _locked(stage: DvcStage) -> dict[str, Any] | None:
 
 def _changed_deps(repo: Repo, stage: DvcStage, made: Mapping[str, str], will: list[str]) -> Iterable[Reason]:
     for dep in stage.deps:
-        if dep in stage.params:
-            yield from _changed_params(dep)
-            continue
         path = _path(repo, dep)
+        if dep in stage.params:
+            yield from _changed_params(dep, path)
+            continue
         if made.get(path) in will:
             continue  # what it is now says nothing of what it will be
         for state in dep.status().values():
             yield Reason("dependency", f"{path} {_word(state)}")
 
 
-def _changed_params(dep: Any) -> Iterable[Reason]:
+def _changed_params(dep: Any, file: str) -> Iterable[Reason]:
     status = dep.status().get(str(dep))
     if not status:
         return
     if isinstance(status, str):
-        yield Reason("parameter", f"{dep} {_word(status)}")
+        yield Reason("parameter", f"{file} {_word(status)}")
         return
     old, new = dep.hash_info.value or {}, dep.read_params()
     for key in status:

@@ -1,7 +1,7 @@
 """Print requirements.lock: what is installed here, as constraints. `make lock` calls it.
 
-Names and versions only, sorted: no addresses, not this project itself, and without the local part of a version
-(torch 2.13.0+cpu is 2.13.0), so that pip takes the build that suits each machine.
+Names and versions only, sorted: no addresses, not this project itself, and without the local part of a
+version (torch 2.13.0+cpu is 2.13.0), so that pip takes the build that suits each machine.
 """
 
 from __future__ import annotations

@@ -66,9 +66,8 @@ class LineReader:
     def feed(self, data: bytes) -> list[str]:
         """The lines that `data` completes."""
         *whole, rest = (self._rest + data).split(b"\n")
-        if b"\r" in rest[:-1]:
-            # A trailing carriage return may be the first half of a line end.
-            rest = rest[rest[:-1].rindex(b"\r") + 1 :]
+        # Only what follows the last carriage return stays; those at the very end may belong to a line end.
+        rest = rest[rest.rstrip(b"\r").rfind(b"\r") + 1 :]
         while len(rest) > LONGEST_LINE:
             whole.append(rest[:LONGEST_LINE])
             rest = rest[LONGEST_LINE:]

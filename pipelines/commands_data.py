@@ -1,0 +1,295 @@
+"""The commands that work on data: use, ingest, score, call, encode, trace. They hand over to a stage's own
+function.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from stages.errors import NightjarError
+
+FILE = click.Path(path_type=Path)
+as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def _print_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def _print_table(title: str, rows: list[dict[str, Any]]) -> None:
+    """A table of rows that have the same keys; numbers to the right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    if not rows:
+        return
+    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    for name, value in rows[0].items():
+        table.add_column(name, justify="right" if isinstance(value, int | float) else "left", overflow="fold")
+    for row in rows:
+        cells = (f"{value:.2f}" if isinstance(value, float) else str(value) for value in row.values())
+        table.add_row(*cells)
+    Console(width=None if sys.stdout.isatty() else 160, highlight=False, markup=False).print(table)
+
+
+@contextlib.contextmanager
+def _bytes_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar over bytes on a terminal; None elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+
+        def tell(done: int, whole: int) -> None:
+            bar.update(task, completed=done, total=whole)
+
+        yield tell
+
+
+@click.command()
+@click.argument("profile")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="One more setting; may be repeated."
+)
+@click.option("--dry-run", is_flag=True, help="Print the difference and write nothing.")
+@as_json_option
+def use(profile: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+    """Apply PROFILE to params.yaml and print what it changes.
+
+    params.yaml becomes profiles/sample.yaml overlaid with the profile and the settings, checked before it is
+    written.
+
+    \b
+    Example:
+      nightjar use sample
+      nightjar use real --set ingest.natural_instructions.path=/data/tasks --set split.train_tasks=24
+    """
+    from pipelines.profiles import apply
+
+    changes = apply(Path(), profile, settings, write=not dry_run)
+    if as_json:
+        _print_json([{"key": change.key, "old": change.old, "new": change.new} for change in changes])
+        return
+    for change in changes:
+        old, new = (json.dumps(value, ensure_ascii=False) for value in (change.old, change.new))
+        click.echo(f"{change.key}: {old} -> {new}")
+    if not changes:
+        click.echo("params.yaml is so already.")
+
+
+@click.command()
+@click.option("--dataset", required=True, help="natural_instructions or corpus.")
+@click.option("--input", "source", required=True, type=FILE, help="The folder of the dataset's own files.")
+@click.option(
+    "--output", required=True, type=FILE, help="The folder to write; an older artifact is replaced."
+)
+@as_json_option
+def ingest(dataset: str, source: Path, output: Path, as_json: bool) -> None:
+    """Read any folder of a dataset into Parquet, with the refused rows and the reasons beside it.
+
+    \b
+    Example:
+      nightjar ingest --dataset natural_instructions --input tasks/ --output out/
+    """
+    from stages.ingest.datasets import ingest as run
+
+    _check_output(output, source)
+    with _bytes_bar(f"reading {dataset}") as progress:
+        statistics = run(dataset, source, output, progress).as_dict()
+    if as_json:
+        _print_json(statistics)
+        return
+    for name, value in statistics.items():
+        if isinstance(value, dict):
+            for reason, count in value.items():
+                click.echo(f"  {reason}: {count:,}")
+        else:
+            click.echo(f"{name}: {value:,}" if isinstance(value, int | float) else f"{name}: {value}")
+
+
+def _check_output(output: Path, source: Path) -> None:
+    """Refuse to replace a folder that Nightjar did not write, or that holds the input."""
+    if not output.exists():
+        return
+    if source.exists() and source.resolve().is_relative_to(output.resolve()):
+        raise NightjarError("it holds the input", output, "choose another --output")
+    if output.is_dir() and any(output.iterdir()) and not (output / "rejected.parquet").is_file():
+        raise NightjarError("this folder holds other files", output, "choose another --output, or empty it")
+
+
+@click.command()
+@click.option("--benchmark", required=True, help="supernatinst.")
+@click.option("--predictions", required=True, type=FILE, help="JSON Lines {id, prediction}.")
+@click.option("--references", required=True, type=FILE, help="JSON Lines {id, references, task_id, ...}.")
+@click.option("--details", type=FILE, help="Write one JSON line an instance to this file.")
+@as_json_option
+def score(benchmark: str, predictions: Path, references: Path, details: Path | None, as_json: bool) -> None:
+    """Score anybody's predictions; nothing of the pipeline is needed.
+
+    \b
+    Example:
+      nightjar score --benchmark supernatinst --predictions mine.jsonl --references references.jsonl --json
+    """
+    from stages.evaluate.score import score_files
+
+    result = score_files(benchmark, predictions, references, details)
+    if as_json:
+        _print_json(result)
+        return
+    missing = f", {result['missing']} without a prediction" if result.get("missing") else ""
+    click.echo(f"{benchmark}: {result['n']} instances{missing}\n")
+    _print_table("all", [result["metrics"]])
+    for level in ("by_category", "by_task"):
+        rows = [{level[3:]: name, **values} for name, values in (result.get(level) or {}).items()]
+        if rows:
+            click.echo()
+        _print_table("", rows)
+
+
+@click.command()
+@click.argument("text", metavar="CALL")
+@click.option("--date", "day", metavar="YYYY-MM-DD", help="The day that Calendar tells; today if not given.")
+@as_json_option
+def call(text: str, day: str | None, as_json: bool) -> None:
+    """Run one tool call and print its result.
+
+    \b
+    Example:
+      nightjar call "Calculator(400 / 1400)"
+      nightjar call "Calendar()" --date 2024-02-29
+    """
+    from stages.tools.run import call_text
+
+    result = call_text(text, _day(day))
+    if as_json:
+        _print_json({"call": text, "result": result})
+    else:
+        click.echo(result)
+
+
+def _day(text: str | None) -> date:
+    if text is None:
+        return datetime.now().astimezone().date()
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise NightjarError(f"{text!r} is not a date", "--date", "write it as 2024-02-29") from None
+
+
+@click.command()
+@click.option("--task", required=True, type=FILE, help="A task file in the Super-NaturalInstructions format.")
+@click.option("--instance", required=True, type=int, help="Which of its instances, counted from 0.")
+@click.option("--positive-examples", type=click.IntRange(min=0), default=2, show_default=True)
+@click.option("--negative-examples", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--explanation", is_flag=True, help="With the explanations of the examples.")
+@click.option("--task-name", is_flag=True, help="With the name of the task.")
+@click.option("--no-definition", is_flag=True, help="Without the definition.")
+@click.option(
+    "--max-source-length", type=click.IntRange(min=1), default=1024, show_default=True, help="In tokens."
+)
+@as_json_option
+def encode(
+    task: Path,
+    instance: int,
+    positive_examples: int,
+    negative_examples: int,
+    explanation: bool,
+    task_name: bool,
+    no_definition: bool,
+    max_source_length: int,
+    as_json: bool,
+) -> None:
+    """Print the exact model input of an instance.
+
+    Lengths are in tokens of models/base/language_model if that is there, else of GPT-2.
+
+    \b
+    Example:
+      nightjar encode --task task001.json --instance 0
+      nightjar encode --task task001.json --instance 0 --no-definition --positive-examples 1 --json
+    """
+    from stages.params import Encoding
+    from stages.prompts.inspect import encode_file
+
+    options = Encoding(
+        definition=not no_definition,
+        positive_examples=positive_examples,
+        negative_examples=negative_examples,
+        explanation=explanation,
+        task_name=task_name,
+        max_source_length=max_source_length,
+        max_target_length=128,
+    )
+    result = encode_file(task, instance, options, _tokenizer())
+    if as_json:
+        _print_json(result)
+        return
+    click.echo(result["source"])
+    if sys.stdout.isatty():
+        click.echo(f"\nreferences: {json.dumps(result['references'], ensure_ascii=False)}", err=True)
+
+
+def _tokenizer() -> Any:
+    """What counts tokens: the language model's own tokenizer where it was made ready, else GPT-2's."""
+    model = Path("models/base/language_model")
+    if model.is_dir():
+        from stages.lm.load import load_tokenizer
+
+        return load_tokenizer(model)
+    from stages.prompts.gpt2_bpe import load
+
+    return load()
+
+
+@click.command()
+@click.argument("id")
+@click.option("--system", help="Only this system, such as combined.")
+@as_json_option
+def trace(id: str, system: str | None, as_json: bool) -> None:
+    """Follow the prediction for the instance ID (or TASK_ID:ID) back to the raw line it came from.
+
+    \b
+    Example:
+      nightjar trace task1344-0a1b2c
+      nightjar trace task1344_rte:task1344-0a1b2c --system combined --json
+    """
+    from pipelines.trace import trace as walk
+
+    found = walk(Path(), id, system)
+    if as_json:
+        _print_json(found)
+        return
+    instance, raw = found["instance"], found["raw"]
+    click.echo(f"{found['task_id']}:{found['id']}  ({instance['category']}, {instance['track']})")
+    for row in found["predictions"]:
+        calls = "".join(f"\n    call {it['tool']}({it['input']}) → {it['result']}" for it in row["calls"])
+        click.echo(f"\n{row['system']}: {row['prediction']!r}{calls}")
+        adapter = f", adapter {row['adapter_sha256'][:12]}" if row["adapter_sha256"] else ""
+        model = f"model {row['model_sha256'][:12]}{adapter}"
+        click.echo(f"    {model}")
+        click.echo(
+            f"    {row['artifact']}; prompt {row['prompt_sha256'][:12]}, {row['prompt_tokens']} tokens"
+        )
+    click.echo(f"\nreferences: {json.dumps(instance['outputs'], ensure_ascii=False)}")
+    for row in found["evidence"]:
+        click.echo(
+            f"evidence {row['rank']}: {row['document_id']} {row['title']!r} (score {row['score']:.3f})"
+        )
+    click.echo(f"\nprompt ({found['predictions'][0]['system']}):\n{found['predictions'][0]['prompt']}\n")
+    line = f":{raw['line']}" if raw["line"] else f" ({raw['note']})"
+    click.echo(f"raw: {raw['path']}{line}  sha256 {raw['sha256']}")
+    for path, entry in found["artifacts"].items():
+        click.echo(f"dvc.lock: {path}  {entry['hash']}  ({entry['stage']})")

@@ -1,0 +1,135 @@
+"""Profiles: params.yaml is profiles/sample.yaml, which has every key, overlaid with a profile and single
+settings.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from stages.errors import NightjarError
+from stages.params import PARAMS_FILE, read_yaml, validate
+from stages.tables import write_text
+
+PROFILES = Path("profiles")
+BASE = "sample"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One key of params.yaml whose value a profile changes; None where there was no such key."""
+
+    key: str
+    old: Any
+    new: Any
+
+
+def names(root: Path) -> list[str]:
+    """The profiles of the project at `root`."""
+    return sorted(path.stem for path in (root / PROFILES).glob("*.yaml"))
+
+
+def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = True) -> list[Change]:
+    """Write params.yaml for `profile` with `settings` ("KEY=VALUE", the value in YAML); returns what changes.
+
+    Comments of profiles/sample.yaml are kept. Raises NightjarError for an unknown profile, key or value,
+    before anything is written.
+    """
+    known = names(root)
+    if profile not in known:
+        fix = f"there are: {', '.join(known)}" if known else "run from the project's root"
+        raise NightjarError(f"no profile {profile!r}", root / PROFILES, fix)
+    base_path, path = root / PROFILES / f"{BASE}.yaml", root / PROFILES / f"{profile}.yaml"
+    read_yaml(base_path)  # for its one-line errors
+    yaml = _round_trip()
+    values = yaml.load(base_path.read_text(encoding="utf-8"))
+    if profile != BASE:
+        _overlay(values, read_yaml(path), "", path)
+    for setting in settings:
+        key, value = _setting(setting)
+        _set(values, key, value)
+    # Checked without the comments: a plain copy of what will be written.
+    text = _dump(yaml, values)
+    new = YAML(typ="safe", pure=True).load(text)
+    validate(new, f"profile {profile}")
+    target = root / PARAMS_FILE
+    old = _old(target)
+    if write:
+        write_text(target, text)
+    return list(_changes(old, new, ""))
+
+
+def _round_trip() -> YAML:
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 200
+    yaml.representer.add_representer(
+        type(None), lambda representer, _: representer.represent_scalar("tag:yaml.org,2002:null", "null")
+    )
+    return yaml
+
+
+def _dump(yaml: YAML, values: Any) -> str:
+    stream = io.StringIO()
+    yaml.dump(values, stream)
+    return stream.getvalue()
+
+
+def _old(target: Path) -> dict[str, Any]:
+    """What params.yaml holds now; nothing if it is not there or broken, for then it is to be replaced."""
+    try:
+        return read_yaml(target)
+    except NightjarError:
+        return {}
+
+
+def _overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> None:
+    for key, value in over.items():
+        path = f"{prefix}{key}"
+        if key not in values:
+            raise NightjarError(f"unknown key {path}", where, "remove it, or mend its spelling")
+        if isinstance(value, Mapping) and isinstance(values[key], Mapping):
+            _overlay(values[key], value, f"{path}.", where)
+        else:
+            values[key] = value
+
+
+def _setting(setting: str) -> tuple[str, Any]:
+    key, sign, text = setting.partition("=")
+    if not sign or not key:
+        raise NightjarError(f"{setting!r} is not KEY=VALUE", "--set", "such as --set seed=7")
+    try:
+        return key.strip(), YAML(typ="safe", pure=True).load(text) if text.strip() else ""
+    except YAMLError:
+        raise NightjarError(
+            f"{text!r} is not a YAML value", f"--set {key}", "put it in quotation marks"
+        ) from None
+
+
+def _set(values: Any, key: str, value: Any) -> None:
+    *groups, last = key.split(".")
+    for group in groups:
+        values = values.get(group) if isinstance(values, Mapping) else None
+    if not isinstance(values, Mapping) or last not in values:
+        raise NightjarError(f"unknown key {key}", "--set", "profiles/sample.yaml has every key")
+    if isinstance(values[last], Mapping) and not isinstance(value, Mapping):
+        raise NightjarError(
+            f"{key} is a group of keys", "--set", f"give one of them, such as {key}.KEY=VALUE"
+        )
+    values[last] = value  # type: ignore[index]
+
+
+def _changes(old: Any, new: Any, prefix: str) -> Iterable[Change]:
+    keys = [*new, *(key for key in old if key not in new)]
+    for key in keys:
+        before, after, path = old.get(key), new.get(key), f"{prefix}{key}"
+        if isinstance(before, Mapping | None) and isinstance(after, Mapping):
+            yield from _changes(before or {}, after, f"{path}.")
+        elif before != after or type(before) is not type(after):
+            yield Change(path, before, after)

@@ -1,0 +1,128 @@
+"""Follow a prediction back: the evidence it saw, its instance, and the raw line that the instance came
+from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from stages import contracts, tables
+from stages.errors import NightjarError
+from stages.params import PARAMS_FILE, read_yaml
+
+PREDICT, RETRIEVE, SPLIT = Path("data/predict"), Path("data/retrieve"), Path("data/split")
+INGEST = Path("data/ingest")
+LOCK = Path("dvc.lock")
+
+
+def trace(root: Path, name: str, system: str | None = None) -> dict[str, Any]:
+    """Where the prediction for the instance `name` ("ID" or "TASK_ID:ID") came from.
+
+    Returns {"id", "task_id", "predictions": one for each system, "evidence": ranked passages, "instance",
+    "raw": {"path", "line", "sha256"}, "artifacts": {path: {"stage", "hash"}} of dvc.lock}. `line` counts
+    from 1; it is None, with a `note`, if the raw file is gone or has changed. Raises NightjarError if
+    nothing is predicted yet, or no prediction or several tasks have that id.
+    """
+    predictions = _predictions(root, name, system)
+    tasks = sorted({row["task_id"] for row in predictions})
+    if len(tasks) > 1:
+        raise NightjarError(f"{len(tasks)} tasks have that id", name, f"give one as {tasks[0]}:{name}")
+    task_id, id = tasks[0], predictions[0]["id"]
+    where = (pc.field("task_id") == task_id) & (pc.field("id") == id)
+    instance = _one(tables.read(root / SPLIT, contracts.TEST, where=where), SPLIT)
+    ingested = INGEST / instance["dataset"]
+    _one(tables.read(root / ingested, contracts.INSTANCES, ["id"], where=where), ingested)
+    evidence: list[dict[str, Any]] = []
+    if (root / RETRIEVE).is_dir():
+        rows = tables.read(root / RETRIEVE, contracts.EVIDENCE, where=where & (pc.field("split") == "test"))
+        evidence = sorted(rows.to_pylist(), key=lambda row: int(row["rank"]))
+    raw, source = _raw(root, instance)
+    artifacts = [Path(str(row["artifact"])) for row in predictions]
+    walked = [*artifacts, *([RETRIEVE] if evidence else []), SPLIT, ingested, source]
+    return {
+        "id": id,
+        "task_id": task_id,
+        "predictions": predictions,
+        "evidence": evidence,
+        "instance": instance,
+        "raw": raw,
+        "artifacts": _hashes(root, walked),
+    }
+
+
+def _predictions(root: Path, name: str, system: str | None) -> list[dict[str, Any]]:
+    artifacts = sorted(path.parent for path in (root / PREDICT).glob(f"*/{contracts.PREDICTIONS.name}"))
+    if not artifacts:
+        raise NightjarError("no predictions yet", PREDICT, "run nightjar rebuild")
+    where = pc.field("id") == name
+    # An id may hold a colon itself: try every way of reading TASK_ID:ID.
+    for place, sign in enumerate(name):
+        if sign == ":":
+            where |= (pc.field("task_id") == name[:place]) & (pc.field("id") == name[place + 1 :])
+    if system is not None:
+        where &= pc.field("system") == system
+    found = [
+        {"artifact": artifact.relative_to(root).as_posix(), **row}
+        for artifact in artifacts
+        for row in tables.read(artifact, contracts.PREDICTIONS, where=where).to_pylist()
+    ]
+    if not found:
+        of = f" of the system {system}" if system else ""
+        fix = "give an id, or task_id:id, of the table predictions"
+        raise NightjarError(f"no prediction{of} has that id", name, fix)
+    return found
+
+
+def _one(table: Any, artifact: Path) -> dict[str, Any]:
+    if not len(table):
+        raise NightjarError("the instance is not there", artifact, "it is older than the prediction: rebuild")
+    row: dict[str, Any] = table.slice(0, 1).to_pylist()[0]
+    return row
+
+
+def _raw(root: Path, instance: dict[str, Any]) -> tuple[dict[str, Any], Path]:
+    """The raw file, the line of the id in it, and its hash; and the dataset's folder."""
+    params = read_yaml(root / PARAMS_FILE)
+    dataset = instance["dataset"]
+    folder = (params.get("ingest") or {}).get(dataset, {}).get("path")
+    if not isinstance(folder, str):
+        raise NightjarError(f"ingest.{dataset}.path is missing", PARAMS_FILE, "apply a profile: nightjar use")
+    path = Path(folder) / instance["file"]
+    result: dict[str, Any] = {"path": path.as_posix(), "line": None, "sha256": None}
+    try:
+        data = (root / path).read_bytes()
+    except OSError:
+        result["note"] = "the file is gone"
+        return result, Path(folder)
+    result["sha256"] = hashlib.sha256(data).hexdigest()
+    spellings = {json.dumps(instance["id"], ensure_ascii=ascii).encode() for ascii in (True, False)}
+    places = [place for place in (data.find(spelling) for spelling in spellings) if place >= 0]
+    if places:
+        result["line"] = data.count(b"\n", 0, min(places)) + 1
+    else:
+        result["note"] = "the file no longer has that id"
+    return result, Path(folder)
+
+
+def _hashes(root: Path, paths: list[Path]) -> dict[str, dict[str, str]]:
+    """For each path, the hash that dvc.lock has of it and the stage that made or read it; those it knows."""
+    if not (root / LOCK).is_file():
+        return {}
+    made: dict[str, dict[str, str]] = {}
+    read: dict[str, dict[str, str]] = {}
+    for stage, entry in (read_yaml(root / LOCK).get("stages") or {}).items():
+        for known, key in ((made, "outs"), (read, "deps")):
+            for item in entry.get(key) or ():
+                hashed = str(item.get("md5") or item.get("hash") or "")
+                known.setdefault(str(item.get("path")), {"stage": stage, "hash": hashed})
+    found = {}
+    for path in paths:
+        name = path.as_posix()
+        if entry := made.get(name) or read.get(name):
+            found[name] = entry
+    return found

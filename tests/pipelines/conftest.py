@@ -1,0 +1,131 @@
+"""Small DVC repositories of quick commands, and one Prefect server for all tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import server as servers
+
+NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
+
+
+@dataclass(frozen=True)
+class Repo:
+    """A DVC repository in a temporary folder."""
+
+    root: Path
+
+    def write(self, **files: str) -> None:
+        """Write files; `dvc` is dvc.yaml, `params` params.yaml, any other key a text file of that name."""
+        names = {"dvc": "dvc.yaml", "params": "params.yaml"}
+        for name, text in files.items():
+            (self.root / names.get(name, f"{name}.txt")).write_text(text, encoding="utf-8")
+
+    def dvc(self, *arguments: str) -> str:
+        command = [sys.executable, "-m", "dvc", *arguments]
+        done = subprocess.run(
+            command, cwd=self.root, env=environment(), capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    def nightjar(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
+        command = [*NIGHTJAR, *arguments]
+        return subprocess.run(
+            command, cwd=self.root, env=environment(), capture_output=True, text=True, timeout=timeout
+        )
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """`nightjar` in the background."""
+        return subprocess.Popen(
+            [*NIGHTJAR, *arguments],
+            cwd=self.root,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+
+def environment() -> dict[str, str]:
+    root = str(Path(__file__).parents[2])
+    folder = str(Path(sys.executable).parent)
+    return {
+        **os.environ,
+        "PYTHONPATH": root,
+        "PATH": folder + os.pathsep + os.environ["PATH"],
+        "DVC_NO_ANALYTICS": "1",
+        "CI": "1",  # DVC does not look for updates then
+    }
+
+
+def wait_for(true: Callable[[], Any], seconds: float = 20, what: str = "it") -> Any:
+    """Wait until `true` gives something true, and return that."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if value := true():
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"{what} did not happen within {seconds} s")
+
+
+@pytest.fixture(scope="session")
+def empty_repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh repository to copy: `dvc init` takes a second."""
+    root = tmp_path_factory.mktemp("empty")
+    subprocess.run(["git", "init", "--quiet", "."], cwd=root, check=True)
+    Repo(root).dvc("init", "--quiet")
+    return root
+
+
+@pytest.fixture()
+def repo(empty_repo: Path, tmp_path: Path) -> Repo:
+    """A DVC repository without stages."""
+    root = tmp_path / "repo"
+    shutil.copytree(empty_repo, root)
+    return Repo(root)
+
+
+@dataclass(frozen=True)
+class Api:
+    """The REST API of the tests' Prefect server."""
+
+    server: servers.Server
+
+    def ask(self, path: str, **body: Any) -> Any:
+        request = urllib.request.Request(
+            f"{self.server.url}/api/{path}", json.dumps(body).encode(), {"content-type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.load(answer)
+
+    def serve(self, repo: Repo) -> None:
+        """Let rebuilds of `repo` find this server, as if `nightjar ui` had been started there."""
+        state = repo.root / servers.STATE
+        state.parent.mkdir(exist_ok=True)
+        state.write_text(json.dumps(self.server.__dict__), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """One Prefect server for all tests: starting one takes ten seconds."""
+    root = tmp_path_factory.mktemp("prefect")
+    server, process = servers.start(root, servers.free_port(), "ui")
+    try:
+        servers.wait(root, server, process)
+        yield Api(server)
+    finally:
+        servers.stop(root, server)
+        process.wait()

@@ -1,0 +1,159 @@
+"""The plan agrees with DVC's own status, and says from what to what."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipelines import graph as graphs
+from stages.errors import NightjarError
+from tests.pipelines.conftest import Repo
+
+ROOT = Path(__file__).parents[2]
+DVC = """
+stages:
+  first:
+    cmd: cat source.txt > first.out
+    desc: Copies
+    deps: [source.txt]
+    params: [seed, group]
+    outs: [first.out]
+    metrics: [first.json: {cache: true}]
+  second:
+    foreach: [x, y]
+    do:
+      cmd: cat first.out > second-${item}.out
+      deps: [first.out]
+      outs: ["second-${item}.out"]
+  alone:
+    cmd: echo alone > alone.out
+    outs: [alone.out]
+  callback:
+    cmd: "true"
+"""
+MADE = DVC.replace("cat source.txt > first.out", "cat source.txt > first.out; echo {} > first.json").split(
+    "  callback"
+)[0]
+
+
+@pytest.fixture()
+def built(repo: Repo) -> Repo:
+    repo.write(dvc=MADE, params="seed: 1\ngroup: {a: 1, b: [1, 2]}\nother: 5\n", source="text")
+    repo.dvc("repro", "--quiet")
+    return repo
+
+
+def test_stages_in_order_with_all_that_dvc_yaml_says(repo: Repo) -> None:
+    repo.write(dvc=DVC, params="seed: 1\ngroup: {a: 1}\n", source="text")
+    graph = graphs.read(repo.root)
+    assert list(graph.stages) == ["alone", "callback", "first", "second@x", "second@y"]
+    first = graph.stages["first"]
+    assert (first.deps, first.outs, first.metrics) == (
+        ("source.txt",),
+        ("first.out", "first.json"),
+        ("first.json",),
+    )
+    assert first.params == {"params.yaml": ("seed", "group")}
+    assert first.command == "cat source.txt > first.out"
+    assert first.description == "Copies"
+    assert graph.stages["second@x"].upstream == ("first",)
+    assert [reason.kind for reason in graph.stages["second@x"].reasons] == ["new", "upstream"]
+    assert [reason.kind for reason in graph.stages["callback"].reasons] == ["always", "new"]
+    assert graph.downstream("first") == {"second@x", "second@y"}
+
+
+def change(name: str, old: str, new: str) -> Callable[[Path], None]:
+    def edit(root: Path) -> None:
+        text = (root / name).read_text()
+        assert old in text
+        (root / name).write_text(text.replace(old, new))
+
+    return edit
+
+
+CHANGES: list[tuple[Callable[[Path], None], dict[str, str]]] = [
+    (lambda root: None, {}),
+    (change("params.yaml", "other: 5", "other: 6"), {}),
+    (change("params.yaml", "seed: 1", "seed: 2"), {"first": "seed: 1 → 2"}),
+    (change("params.yaml", "a: 1", "a: null"), {"first": "group.a: 1 → null"}),
+    (
+        change("params.yaml", "b: [1, 2]", "c: x"),
+        {"first": "group.b: [1, 2] → (nothing); group.c: (nothing) → x"},
+    ),
+    (change("source.txt", "text", "other"), {"first": "source.txt changed"}),
+    (lambda root: (root / "source.txt").unlink(), {"first": "source.txt is missing"}),
+    (lambda root: (root / "first.json").unlink(), {"first": "output first.json is missing"}),
+    (change("second-x.out", "text", "mine"), {"second@x": "output second-x.out changed"}),
+    (
+        change("dvc.yaml", "echo alone", "echo more"),
+        {"alone": "command: echo alone > alone.out → echo more > alone.out"},
+    ),
+    (change("dvc.lock", "first:", "renamed:"), {"first": "never run"}),
+]
+
+
+@pytest.mark.parametrize(("edit", "wanted"), CHANGES)
+def test_reasons_name_what_changed_and_agree_with_dvc(
+    built: Repo, edit: Callable[[Path], None], wanted: dict[str, str]
+) -> None:
+    for path in built.root.glob("*.out"):
+        path.chmod(0o644)
+    edit(built.root)
+    graph = graphs.read(built.root)
+    own = {
+        name: "; ".join(str(reason) for reason in stage.reasons if reason.kind != "upstream")
+        for name, stage in graph.stages.items()
+    }
+    assert {name: why for name, why in own.items() if why} == wanted
+    assert set(json.loads(built.dvc("status", "--json"))) == set(wanted)
+    expected = set(wanted) | set().union(*(graph.downstream(name) for name in wanted))
+    assert set(graph.changed()) == expected
+
+
+def test_only_what_targets_need(built: Repo) -> None:
+    graph = graphs.read(built.root)
+    assert list(graph.only(["second@x"]).stages) == ["first", "second@x"]
+    assert list(graph.only(["second"]).stages) == ["first", "second@x", "second@y"]
+    assert list(graph.only([]).stages) == list(graph.stages)
+    with pytest.raises(NightjarError, match="third: no such stage; there are: alone, first"):
+        graph.only(["third"])
+
+
+def test_last_seconds_are_of_the_last_good_run(tmp_path: Path) -> None:
+    (tmp_path / ".nightjar").mkdir()
+    lines = [
+        '{"stage": "a", "seconds": 1.5, "status": "done"}',
+        '{"stage": "a", "seconds": 2.5, "status": "done"}',
+        '{"stage": "a", "seconds": 9, "status": "failed"}',
+        '{"stage": "b", "secon',
+    ]
+    (tmp_path / graphs.HISTORY).write_text("\n".join(lines))
+    assert graphs.last_seconds(tmp_path) == {"a": 2.5}
+
+
+@pytest.mark.parametrize(
+    "text", ["stages: [", "stages: {a: {cmd: x, deps: ['${nothing}']}}", "stages: {a: 1}"]
+)
+def test_a_broken_graph_is_one_line(repo: Repo, text: str) -> None:
+    repo.write(dvc=text)
+    with pytest.raises(NightjarError) as caught:
+        graphs.read(repo.root)
+    assert "\n" not in str(caught.value) and "dvc.yaml" in str(caught.value)
+
+
+def test_no_repository(tmp_path: Path) -> None:
+    with pytest.raises(NightjarError, match="not a DVC repository; run from the project's root"):
+        graphs.read(tmp_path)
+
+
+def test_this_projects_graph_is_read_in_under_three_seconds() -> None:
+    began = time.monotonic()
+    graph = graphs.read(ROOT)
+    assert time.monotonic() - began < 3
+    assert list(graph.stages)[-1] == "report"
+    assert "split" in graph.stages["train@combined"].upstream
+    assert graph.stages["split"].metrics == ("data/metrics/split.json",)
