@@ -16,8 +16,6 @@ from pipelines import graph as graphs
 from pipelines import server as servers
 from stages.errors import NightjarError
 
-SHOWN_WHY = 100
-
 
 @click.command()
 @click.argument("stages", nargs=-1)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 HISTORY = Path(".nightjar/history.jsonl")
 UNTOLD = object()
+# How many stages before it a stage names when they are why it would run.
+SHOWN = 3
 
 Kind = Literal["new", "command", "parameter", "dependency", "output", "upstream", "always"]
 
@@ -62,7 +64,11 @@ class Stage:
     @property
     def why(self) -> str:
         """All reasons in one line; empty if the stage would not run."""
-        return "; ".join(str(reason) for reason in self.reasons)
+        own = [str(reason) for reason in self.reasons if reason.kind != "upstream"]
+        before = [reason.what for reason in self.reasons if reason.kind == "upstream"]
+        more = f" and {len(before) - SHOWN} more" if len(before) > SHOWN else ""
+        needs = [f"needs {', '.join(before[:SHOWN])}{more}"] if before else []
+        return "; ".join([*own, *needs])
 
 
 @dataclass(frozen=True)
@@ -199,7 +205,7 @@ def _reasons(repo: Repo, stage: DvcStage, made: Mapping[str, str], will: list[st
             for state in out.status().values():
                 yield Reason("output", f"output {_path(repo, out)} {_word(state)}")
     for name in will:
-        yield Reason("upstream", f"needs {name}")
+        yield Reason("upstream", name)
 
 
 def _locked(stage: DvcStage) -> dict[str, Any] | None:
