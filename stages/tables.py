@@ -1,8 +1,8 @@
 """Parquet artifacts: the only way Nightjar's stages read and write tables.
 
-An artifact is a directory with one folder of Parquet parts a table, and `rejected.parquet` for the rows that were
-refused. It is written to a temporary sibling and renamed when complete, so that a killed stage leaves the old
-version or none. The bytes depend on the rows alone: no clock, host or path in them.
+An artifact is a directory with one folder of Parquet parts a table, and `rejected.parquet` for the rows that
+were refused. It is written to a temporary sibling and renamed when complete, so that a killed stage leaves
+the old version or none. The bytes depend on the rows alone: no clock, host or path in them.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def temporary_sibling(path: Path) -> Path:
 def replace(temporary: Path, path: Path) -> None:
     """Put the finished `temporary` file or directory in the place of `path`."""
     if path.is_dir() and not path.is_symlink():
-        # A directory cannot be renamed onto a full one; the old version steps aside under a name that the next
-        # writer removes.
+        # A directory cannot be renamed onto a full one; the old version steps aside under a name that the
+        # next writer removes.
         old = path.with_name(f".{path.name}.tmp-{os.getpid()}-old")
-        os.replace(path, old)
-        os.replace(temporary, path)
+        path.replace(old)
+        temporary.replace(path)
         shutil.rmtree(old)
     else:
-        os.replace(temporary, path)
+        temporary.replace(path)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -116,14 +116,17 @@ class ArtifactWriter:
     def write(self, contract: Table, rows: pa.Table | Sequence[dict[str, Any]], part: str = "part-0") -> int:
         """Write `rows` as one Parquet part of the contract's table; returns the number of rows.
 
-        Raises NightjarError if the rows do not fit the schema, a key occurs twice, or a value is out of range.
+        Raises NightjarError if the rows do not fit the schema, a key occurs twice, or a value is out of
+        range.
         """
         where = self.path / contract.name / part
         if not re.fullmatch(r"[A-Za-z0-9_.\-]+", part) or part.startswith("."):
             raise NightjarError(f"{part!r} is not a safe file name", where, "rename its source")
         if isinstance(rows, pa.Table):
             if rows.schema.names != contract.schema.names:
-                raise NightjarError(f"columns are {rows.schema.names}", where, f"wanted {contract.schema.names}")
+                raise NightjarError(
+                    f"columns are {rows.schema.names}", where, f"wanted {contract.schema.names}"
+                )
             table = rows.cast(contract.schema)
         else:
             table = pa.Table.from_pylist(list(rows), schema=contract.schema)
@@ -158,12 +161,14 @@ class ArtifactWriter:
         if contract.shard:
             values = set(pc.unique(table[contract.shard]).to_pylist())
             if repeated := values & state.shards:
-                raise NightjarError(f"{contract.shard} {min(repeated)!r} stands in two parts", where, "merge them")
+                raise NightjarError(
+                    f"{contract.shard} {min(repeated)!r} stands in two parts", where, "merge them"
+                )
             state.shards |= values
             if len(values) == 1 and contract.shard in contract.key and len(contract.key) == 2:
-                # One shard: the other half of the key decides, and counting one column is far quicker.
+                # One shard: the other half of the key decides, and one column is far quicker than two.
                 other = next(name for name in contract.key if name != contract.shard)
-                if pc.count_distinct(table[other], mode="all").as_py() == len(table):
+                if len(pc.unique(table[other])) == len(table):
                     return
         elif state.keys is not None:
             keys = pa.concat_tables([state.keys, keys])
@@ -216,7 +221,9 @@ def _parts(path: Path, contract: Table) -> list[str]:
     return parts
 
 
-def read(path: Path, contract: Table, columns: list[str] | None = None, where: pc.Expression | None = None) -> pa.Table:
+def read(
+    path: Path, contract: Table, columns: list[str] | None = None, where: pc.Expression | None = None
+) -> pa.Table:
     """The table `contract.name` of the artifact at `path`, its parts in the order of their names.
 
     Raises NightjarError if the table is missing or was written with another schema.
@@ -246,7 +253,7 @@ def part_rows(path: Path, contract: Table) -> dict[str, int]:
 
 
 def read_part(path: Path, contract: Table, part: str, columns: list[str] | None = None) -> pa.Table:
-    """One part of the table, for tables whose parts are tasks. Raises NightjarError if there is no such part."""
+    """One part of the table, where parts are tasks. Raises NightjarError if there is no such part."""
     file = path / contract.name / f"{part}.parquet"
     if not file.is_file():
         raise NightjarError("no such part", file, "rebuild the artifact")
@@ -259,7 +266,9 @@ def read_rejected(path: Path) -> pa.Table:
 
 
 def evidence_by_instance(path: Path, split: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """The retrieved passages of one side (train or test) of the artifact at `path`, best first, by (task_id, id)."""
+    """The retrieved passages of one side (train or test) of the artifact at `path`, best first, by
+    (task_id, id).
+    """
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in sorted(read_rows(path, EVIDENCE), key=lambda row: row["rank"]):
         if row["split"] == split:

@@ -1,6 +1,6 @@
 """One Super-NaturalInstructions task file to one row of `tasks` and a table of instances (facts 1.1).
 
-Two readers give the same result. Arrow's reads a flawless file straight into columns, at hundreds of
+Two readers give the same result. Arrow's reads an ordinary file straight into columns, at hundreds of
 megabytes a second, and fails on anything out of the ordinary: a missing or doubled key, a wrong type, an
 unknown key. Whatever it does not take goes to the exact reader, which looks at every instance and names what
 is wrong with it.
@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
@@ -48,7 +49,7 @@ _EXAMPLE = pa.struct([(name, pa.string()) for name in ("input", "output", "expla
 _INSTANCE = pa.struct([("id", pa.string()), ("input", pa.string()), ("output", _STRINGS)])
 # Explicit types, and an error for any other key: left to guess types, Arrow takes dates for times and can be
 # crashed by deep nesting.
-_FLAWLESS = [
+_ORDINARY = [
     pa.schema(
         [("Definition", definition), ("Instances", pa.list_(_INSTANCE))]
         + [(key, _STRINGS) for _, key, _ in _LISTS]
@@ -72,39 +73,48 @@ class TaskFile:
 
 def read_task(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile:
     """A task file's content. Raises UnreadableFile if no part of it can be used."""
-    return read_flawless(data, dataset, file, task_id) or read_any(data, dataset, file, task_id)
+    return read_columns(data, dataset, file, task_id) or read_any(data, dataset, file, task_id)
 
 
-def read_flawless(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile | None:
-    """The content of a file without a flaw, or None: then the exact reader has to look at it."""
-    for schema in _FLAWLESS:
-        table = _arrow(data, schema)
-        if table is not None:
-            break
-    else:
+def read_columns(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile | None:
+    """The content of a file with no flaw but blank texts, or None: then the exact reader has to look at it.
+    """
+    table = next((table for schema in _ORDINARY if (table := _arrow(data, schema)) is not None), None)
+    if table is None:
         return None
-    rows = table["Instances"].combine_chunks().flatten()
+    rows = table["Instances"].chunk(0).flatten()
     ids, inputs, outputs = rows.flatten()
-    head = table.drop(["Instances"]).to_pylist()[0]
     texts = outputs.flatten()
-    if not len(rows) or rows.null_count or any(map(_flawed, (inputs, texts))) or outputs.null_count:
+    if not len(rows) or any(column.null_count for column in (rows, inputs, outputs, texts)):
         return None
     if pc.min(pc.list_value_length(outputs)).as_py() < 1:
         return None
+    number = task_id.partition("_")[0]
     if ids.null_count:
-        number = task_id.partition("_")[0]
         triples = zip(ids.to_pylist(), inputs.to_pylist(), outputs.to_pylist(), strict=True)
-        ids = pa.array([given or make_id(number, text, out) for given, text, out in triples], pa.string())
-    if _flawed(ids) or pc.count_distinct(ids).as_py() != len(ids):
+        made = [given or make_id(number, text, out) for given, text, out in triples]
+        ids = pa.array(made, pa.string())
+    index = np.arange(len(rows), dtype=np.int32)
+    refused: list[Refused] = []
+    blank = np.union1d(
+        np.flatnonzero(_blank(inputs)), pc.list_parent_indices(outputs).to_numpy()[_blank(texts)]
+    )
+    if len(blank):
+        results = [check(row, number, set()) for row in rows.take(pa.array(blank)).to_pylist()]
+        refused = [result for result in results if isinstance(result, Refused)]
+        index = np.delete(index, blank)
+        ids, inputs, outputs = (column.take(pa.array(index)) for column in (ids, inputs, outputs))
+    if _blank(ids).any() or len(pc.unique(ids)) != len(ids):
         return None
+    head = table.drop(["Instances"]).to_pylist()[0]
     try:
         row, left_out = _head({key: value for key, value in head.items() if value is not None})
     except UnreadableFile:
         return None
     if left_out:
         return None
-    columns = _columns(dataset, file, task_id, ids, list(range(len(ids))), inputs, outputs)
-    return TaskFile({"dataset": dataset, "file": file, "task_id": task_id, **row}, columns)
+    columns = _columns(dataset, file, task_id, ids, index, inputs, outputs)
+    return TaskFile({"dataset": dataset, "file": file, "task_id": task_id, **row}, columns, refused)
 
 
 def _arrow(data: bytes, schema: pa.Schema) -> pa.Table | None:
@@ -125,12 +135,10 @@ def _arrow(data: bytes, schema: pa.Schema) -> pa.Table | None:
     return table if len(table) == 1 and not table["Instances"].null_count else None
 
 
-def _flawed(texts: pa.Array) -> bool:
-    """Whether any text is null or blank. Arrow and Python agree on what is white space."""
-    if not len(texts):
-        return False
-    shortest = pc.min(pc.binary_length(texts)).as_py()
-    return bool(texts.null_count or not shortest or pc.any(pc.utf8_is_space(texts)).as_py())
+def _blank(texts: pa.Array) -> np.ndarray:
+    """Which texts are blank. Arrow and Python agree on what is white space."""
+    blank = pc.or_(pc.equal(pc.binary_length(texts), 0), pc.utf8_is_space(texts))
+    return np.asarray(blank.to_numpy(zero_copy_only=False))
 
 
 def read_any(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile:
@@ -172,7 +180,7 @@ def _read_any(value: Any, dataset: str, file: str, task_id: str) -> TaskFile:
         file,
         task_id,
         pa.array(ids, pa.string()),
-        [index for index, _ in taken],
+        pa.array([index for index, _ in taken], pa.int32()),
         pa.array(inputs, pa.string()),
         pa.array(outputs, STRINGS),
     )
@@ -184,13 +192,12 @@ def _columns(
     file: str,
     task_id: str,
     ids: pa.Array,
-    indices: list[int],
+    index: np.ndarray | pa.Array,
     inputs: pa.Array,
     outputs: pa.Array,
 ) -> pa.Table:
     same = [pa.repeat(pa.scalar(value, pa.string()), len(ids)) for value in (dataset, file, task_id)]
-    index = pa.array(indices, pa.int32())
-    return pa.table([*same, ids, index, inputs, outputs.cast(STRINGS)], schema=INSTANCES.schema)
+    return pa.table([*same, ids, pa.array(index), inputs, outputs.cast(STRINGS)], schema=INSTANCES.schema)
 
 
 def _head(value: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

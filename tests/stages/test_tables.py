@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -202,7 +201,7 @@ def test_write_text_is_whole_or_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     def fail(*_: object) -> None:
         raise OSError("gone")
 
-    monkeypatch.setattr(os, "replace", fail)
+    monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(OSError, match="gone"):
         tables.write_text(file, "two")
     assert file.read_text() == "one"

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from stages import tables
@@ -224,9 +225,17 @@ def test_a_full_disk(folder: Folder, make_task: MakeTask, tmp_path: Path) -> Non
 def test_a_full_device(
     folder: Folder, make_task: MakeTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same without a mount: the parts go to a device that is always full."""
+    """The same without a mount: the parts go to a device that is always full.
+
+    By a link, as Arrow removes the path that it could not write.
+    """
     original = tables._write_part
-    monkeypatch.setattr(tables, "_write_part", lambda table, path: original(table, Path("/dev/full")))
+
+    def write_part(table: pa.Table, path: Path) -> None:
+        path.symlink_to("/dev/full")
+        original(table, path)
+
+    monkeypatch.setattr(tables, "_write_part", write_part)
     with pytest.raises(OSError, match="No space left"):
         ingest_natural_instructions(folder({"task001_x.json": make_task()}), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["input"]
