@@ -1,0 +1,219 @@
+"""Every command on wrong input: status 2 and one line that tells what, where and what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli import COMMANDS, main
+from tests.pipelines.conftest import NIGHTJAR, environment
+
+ROOT = Path(__file__).parents[2]
+TASK = {
+    "Definition": ["Say the colour."],
+    "Positive Examples": [{"input": "grass", "output": "green", "explanation": "it is"}],
+    "Negative Examples": [],
+    "Instances": [{"id": "t-1", "input": "the sky", "output": ["blue", "grey"]}],
+}
+
+
+def nightjar(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [*NIGHTJAR, *arguments]
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with profiles, a task file and broken files."""
+    root = tmp_path_factory.mktemp("project")
+    shutil.copytree(ROOT / "profiles", root / "profiles")
+    (root / "task.json").write_text(json.dumps(TASK))
+    (root / "cut.json").write_text(json.dumps(TASK)[:50])
+    (root / "p.jsonl").write_text('{"id": "1", "prediction": "a"}\n{"id": "1"\n')
+    (root / "r.jsonl").write_text('{"id": "1", "references": ["a"], "task_id": "t", "task_category": "c"}\n')
+    (root / "empty").mkdir()
+    (root / "full").mkdir()
+    (root / "full" / "precious.txt").touch()
+    return root
+
+
+WRONG = [
+    ("", "Usage:"),
+    ("fly", "No such command 'fly'; see nightjar --help"),
+    ("plan", "not a DVC repository"),
+    ("plan --jsno", "No such option"),
+    ("rebuild", "not a DVC repository"),
+    ("rebuild --jobs 0", "Invalid value for '--jobs'"),
+    ("rebuild --jobs many", "'many' is not a valid integer"),
+    ("ui --port 99999", "Invalid value for '--port'"),
+    ("ui --stop", "no server is running"),
+    ("use", "Missing argument 'PROFILE'"),
+    ("use nothing", "no profile 'nothing'; there are: "),
+    ("use sample --set sede=1", "unknown key sede"),
+    ("use sample --set seed.x=1", "unknown key seed.x"),
+    ("use sample --set seed", "'seed' is not KEY=VALUE"),
+    ("use sample --set seed=-1", "seed = -1 is not allowed"),
+    ("use sample --set seed=x", "seed = 'x' is not allowed"),
+    ("use sample --set seed=[", "'[' is not a YAML value"),
+    ("use sample --set split=1", "split is a group of keys"),
+    ("use sample --set retrieve.retriever=best", "retrieve.retriever = 'best' is not allowed"),
+    ("ingest --dataset x --input empty --output out", "unknown dataset 'x'"),
+    ("ingest --dataset corpus --input nowhere --output out", "nowhere"),
+    ("ingest --dataset natural_instructions --input empty --output out", "empty"),
+    ("ingest --dataset natural_instructions --input task.json --output out", "task.json"),
+    ("ingest --dataset corpus --input full --output full", "it holds the input"),
+    ("ingest --dataset corpus --input empty --output full", "this folder holds other files"),
+    ("ingest --dataset corpus --input empty", "Missing option '--output'"),
+    ("score --benchmark x --predictions p.jsonl --references r.jsonl", "no such benchmark"),
+    ("score --benchmark supernatinst --predictions p.jsonl --references r.jsonl", "p.jsonl:2: "),
+    ("score --benchmark supernatinst --predictions none --references r.jsonl", "none: no such file"),
+    ("call 1+1", "not a tool call"),
+    ("call Calculator(1/0)", "Calculator"),
+    ("call Calculator(9**9**9**9)", "Calculator"),
+    ("call Calculator(__import__('os'))", "Calculator"),
+    (f"call Calculator({'9' * 10_000})", "Calculator"),
+    ("call Rocket(1)", "'Rocket': unknown tool"),
+    ("call Calendar() --date yesterday", "'yesterday' is not a date"),
+    ("encode --task nowhere.json --instance 0", "nowhere.json: no such file"),
+    ("encode --task cut.json --instance 0", "cut.json:1: not JSON"),
+    ("encode --task task.json --instance 7", "there is no instance 7 among 1"),
+    ("encode --task task.json --instance -1", "there is no instance -1 among 1"),
+    ("encode --task task.json --instance x", "'x' is not a valid integer"),
+    (
+        "encode --task task.json --instance 0 --positive-examples -1",
+        "Invalid value for '--positive-examples'",
+    ),
+    ("trace x", "no predictions yet"),
+    ("trace", "Missing argument 'ID'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "wanted"), WRONG)
+def test_wrong_input_is_status_2_and_one_line(
+    folder: Path,
+    arguments: str,
+    wanted: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder)
+    before = sorted(path.name for path in folder.iterdir())
+    began = time.monotonic()
+    with pytest.raises(SystemExit) as ended:
+        main(arguments.split())
+    assert time.monotonic() - began < 10
+    assert ended.value.code == 2
+    out, err = capsys.readouterr()
+    if not arguments:
+        assert wanted in out
+        return
+    assert out == ""
+    assert err.startswith("nightjar: ") and err.count("\n") == 1, err
+    assert wanted in err and "; " in err
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_the_process_too_ends_with_status_2_and_one_line(folder: Path) -> None:
+    result = nightjar(folder, "use", "sample", "--set", "seed=x")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("nightjar: profile sample: seed = 'x' is not allowed")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(folder: Path, command: str) -> None:
+    result = nightjar(folder, command, "--help")
+    assert result.returncode == 0
+    assert f"Example:\n    nightjar {command}" in result.stdout
+    if command not in ("rebuild", "ui"):
+        assert "--json" in result.stdout
+
+
+def test_help_is_quick_and_imports_nothing_heavy(folder: Path) -> None:
+    code = (
+        "import sys\nfrom pipelines.cli import main\ntry:\n    main(['--help'])\n"
+        "finally:\n    print(sorted({'dvc', 'prefect', 'torch', 'pyarrow', 'pandas', 'rich'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code]
+    began = time.monotonic()
+    result = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
+    assert time.monotonic() - began < 2  # 0.15 s when nobody else uses the machine
+    assert result.stdout.endswith("[]\n")
+    assert all(command in result.stdout for command in COMMANDS)
+
+
+def test_call_and_its_json(folder: Path) -> None:
+    assert nightjar(folder, "call", "Calculator(400 / 1400)").stdout == "0.29\n"
+    told = json.loads(nightjar(folder, "call", "Calculator(2 * 3)", "--json").stdout)
+    assert told == {"call": "Calculator(2 * 3)", "result": "6"}
+    assert "February 29, 2024" in nightjar(folder, "call", "Calendar()", "--date", "2024-02-29").stdout
+
+
+def test_encode_by_the_published_form(folder: Path) -> None:
+    result = nightjar(folder, "encode", "--task", "task.json", "--instance", "0", "--json")
+    told = json.loads(result.stdout)
+    assert told["references"] == ["blue", "grey"]
+    assert told["source"].startswith(
+        "Definition: Say the colour.\n\n Positive Example 1 -\nInput: grass.\n Output: green."
+    )
+    assert told["source"].endswith("Now complete the following example -\nInput: the sky.\nOutput: ")
+    plain = nightjar(folder, "encode", "--task", "task.json", "--instance", "0", "--no-definition").stdout
+    assert "Definition" not in plain and "Positive Example 1" in plain
+    bare = ["--no-definition", "--positive-examples", "0"]
+    short = nightjar(folder, "encode", "--task", "task.json", "--instance", "0", *bare, "--json")
+    assert "grass" not in json.loads(short.stdout)["source"]
+
+
+def test_score_prints_json_or_tables(folder: Path, tmp_path: Path) -> None:
+    good = tmp_path / "good.jsonl"
+    good.write_text('{"id": "1", "prediction": "A"}\n')
+    arguments = [
+        "score",
+        "--benchmark",
+        "supernatinst",
+        "--predictions",
+        str(good),
+        "--references",
+        "r.jsonl",
+    ]
+    told = json.loads(nightjar(folder, *arguments, "--json").stdout)
+    assert told["benchmark"] == "supernatinst" and told["n"] == 1
+    assert told["metrics"] == {"exact_match": 100.0, "rouge1": 100.0, "rougeL": 100.0}
+    text = nightjar(folder, *arguments).stdout
+    assert "1 instances" in text and "rougeL" in text and "100.00" in text
+
+
+def test_ingest_prints_its_account(folder: Path, tmp_path: Path) -> None:
+    source, output = tmp_path / "tasks", tmp_path / "out"
+    source.mkdir()
+    shutil.copy(folder / "task.json", source / "task1_colours.json")
+    head = {"Categories": ["Question Answering"], "Source": ["made"], "Input_language": ["English"]}
+    head |= {"Output_language": ["English"], "Instruction_language": ["English"], "Domains": [], "URL": []}
+    (source / "task1_colours.json").write_text(json.dumps({**TASK, **head}))
+    arguments = [
+        "ingest",
+        "--dataset",
+        "natural_instructions",
+        "--input",
+        str(source),
+        "--output",
+        str(output),
+    ]
+    told = json.loads(nightjar(folder, *arguments, "--json").stdout)
+    assert told["rows_in"] == told["rows_out"] + told["rows_rejected"] == 1
+    again = nightjar(folder, *arguments)  # an artifact of ours is replaced
+    assert again.returncode == 0 and "rows_in: 1" in again.stdout

@@ -1,0 +1,122 @@
+"""Profiles: all of them are valid, overlays change only what they name, comments stay."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from pipelines import profiles
+from pipelines.profiles import Change, apply
+from stages.errors import NightjarError
+from stages.params import load, read_yaml, validate
+
+ROOT = Path(__file__).parents[2]
+NAMES = sorted(path.stem for path in (ROOT / "profiles").glob("*.yaml"))
+
+
+@pytest.fixture()
+def project(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    return tmp_path
+
+
+def flat(values: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(values, dict):
+        return {prefix[:-1]: values}
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        found |= flat(value, f"{prefix}{key}.")
+    return found
+
+
+def test_the_three_profiles_are_there() -> None:
+    assert {"sample", "real", "paper"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: str) -> None:
+    apply(project, "sample")
+    changes = apply(project, name)
+    params = load(project / "params.yaml")
+    written = flat(read_yaml(project / "params.yaml"))
+    base, over = (
+        flat(read_yaml(project / "profiles" / "sample.yaml")),
+        flat(read_yaml(project / "profiles" / f"{name}.yaml")),
+    )
+    assert written == {**base, **over}
+    assert {change.key: (change.old, change.new) for change in changes} == {
+        key: (base[key], value) for key, value in over.items() if base[key] != value
+    }
+    assert params.encoding.max_source_length == 1024 and params.encoding.max_target_length == 128
+
+
+def test_the_default_is_the_sample_profile_to_the_byte(project: Path) -> None:
+    apply(project, "sample")
+    assert (project / "params.yaml").read_bytes() == (project / "profiles" / "sample.yaml").read_bytes()
+
+
+def test_published_constants_of_the_tools(project: Path) -> None:
+    for name in ("real", "paper"):
+        apply(project, name)
+        augment = load(project / "params.yaml").augment
+        calculator, calendar = augment.calculator.model_dump(), augment.calendar.model_dump()
+        # facts 3.2: tau_s, k, m, tau_f
+        assert list(calculator.values()) == [0.0, 20, 10, 0.5]
+        assert list(calendar.values()) == [0.05, 5, 5, 1.0]
+
+
+def test_settings_are_yaml_and_told_as_differences(project: Path) -> None:
+    apply(project, "sample")
+    changes = apply(
+        project,
+        "sample",
+        [
+            "seed=7",
+            "split.train_tasks=24",
+            "predict.supernatinst.stop=['x', \"\\n\"]",
+            "ingest.corpus.path=a=b",
+        ],
+    )
+    assert changes == [
+        Change("seed", 42, 7),
+        Change("ingest.corpus.path", "data/sample/corpus", "a=b"),
+        Change("split.train_tasks", None, 24),
+        Change("predict.supernatinst.stop", ["\n\n"], ["x", "\n"]),
+    ]
+    text = (project / "params.yaml").read_text()
+    comments = [line for line in text.splitlines() if line.strip().startswith("#")]
+    assert comments and comments == [
+        line
+        for line in (project / "profiles" / "sample.yaml").read_text().splitlines()
+        if line.strip().startswith("#")
+    ]
+    assert apply(project, "sample", write=False)[0] == Change("seed", 7, 42)
+    assert load(project / "params.yaml").seed == 7
+
+
+@pytest.mark.parametrize(
+    "setting", ["seed=true", "seed=1.5", "seed=null", "threads=0", "train.combined.method=magic"]
+)
+def test_nothing_is_written_when_a_value_is_wrong(project: Path, setting: str) -> None:
+    apply(project, "sample")
+    before = (project / "params.yaml").read_bytes()
+    with pytest.raises(NightjarError, match=setting.split("=")[0]):
+        apply(project, "sample", [setting])
+    assert (project / "params.yaml").read_bytes() == before
+    assert [path.name for path in project.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_profile_with_an_unknown_key_names_it(project: Path) -> None:
+    (project / "profiles" / "mine.yaml").write_text("split: {tran_tasks: 3}\n")
+    with pytest.raises(NightjarError, match=r"mine\.yaml: unknown key split\.tran_tasks"):
+        apply(project, "mine")
+
+
+def test_a_broken_params_file_can_be_replaced(project: Path) -> None:
+    (project / "params.yaml").write_text("seed: [")
+    assert profiles.apply(project, "sample")
+    validate(YAML(typ="safe").load((project / "params.yaml").read_text()))

@@ -1,0 +1,138 @@
+"""A prediction is followed to the raw line: line number, hash, evidence, artifacts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.trace import trace
+from stages import contracts
+from stages.errors import NightjarError
+from stages.tables import ArtifactWriter
+
+IDS = ["task1-0", "é:1", "task1-2"]
+
+
+def instance(task_id: str, id: str) -> dict[str, Any]:
+    return {
+        "dataset": "natural_instructions",
+        "file": f"{task_id}.json",
+        "task_id": task_id,
+        "id": id,
+        "index": 0,
+        "input": f"input of {id}",
+        "outputs": ["yes"],
+    }
+
+
+def prediction(system: str, task_id: str, id: str) -> dict[str, Any]:
+    return {
+        "benchmark": "supernatinst",
+        "system": system,
+        "track": "default",
+        "category": "c",
+        "task_id": task_id,
+        "id": id,
+        "prediction": f"{system} says",
+        "text": "",
+        "calls": [],
+        "prompt": "the prompt",
+        "prompt_sha256": "0" * 64,
+        "prompt_tokens": 3,
+        "new_tokens": 1,
+        "model_sha256": "1" * 64,
+        "adapter_sha256": None,
+    }
+
+
+@pytest.fixture()
+def project(workdir: Path) -> Path:
+    rows = [instance("task1", id) for id in IDS] + [instance("task2", "task1-0")]
+    Path("raw").mkdir()
+    for task in ("task1", "task2"):
+        own = [{"id": row["id"], "input": row["input"]} for row in rows if row["task_id"] == task]
+        Path("raw", f"{task}.json").write_text(json.dumps({"Instances": own}, indent=1))
+    Path("params.yaml").write_text("ingest: {natural_instructions: {path: raw}}\n")
+    with ArtifactWriter(Path("data/ingest/natural_instructions")) as writer:
+        for task in ("task1", "task2"):
+            writer.write(contracts.INSTANCES, [row for row in rows if row["task_id"] == task], part=task)
+    with ArtifactWriter(Path("data/split")) as writer:
+        writer.write(contracts.TEST, [{"track": "default", "category": "c", **row} for row in rows])
+    for system in ("untuned", "combined"):
+        with ArtifactWriter(Path(f"data/predict/supernatinst-{system}")) as writer:
+            writer.write(
+                contracts.PREDICTIONS, [prediction(system, row["task_id"], row["id"]) for row in rows]
+            )
+    with ArtifactWriter(Path("data/retrieve")) as writer:
+        found = [
+            {
+                "split": split,
+                "task_id": "task1",
+                "id": "task1-2",
+                "rank": rank,
+                "passage": rank,
+                "document_id": f"d{rank}",
+            }
+            | {"title": "T", "text": "words", "score": 1.0 / rank}
+            for split in ("train", "test")
+            for rank in (2, 1)
+        ]
+        writer.write(contracts.EVIDENCE, found)
+    Path("dvc.lock").write_text(
+        "stages:\n  split:\n    outs: [{path: data/split, md5: aaa.dir}]\n"
+        "  ingest@natural_instructions:\n    deps: [{path: raw, md5: bbb.dir}]\n"
+    )
+    return workdir
+
+
+def line_of(path: Path, id: str) -> int:
+    """The line of the id, found the slow way."""
+    for number, line in enumerate(path.read_text().split("\n"), 1):
+        if line.strip() == f'"id": {json.dumps(id)},':
+            return number
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("name", "id"),
+    [("task1:task1-0", "task1-0"), ("é:1", "é:1"), ("task1:é:1", "é:1"), ("task1-2", "task1-2")],
+)
+def test_from_the_prediction_to_the_line(project: Path, name: str, id: str) -> None:
+    found = trace(Path(), name)
+    raw = Path("raw/task1.json")
+    assert (found["task_id"], found["id"]) == ("task1", id)
+    assert [row["system"] for row in found["predictions"]] == ["combined", "untuned"]
+    assert found["instance"]["input"] == f"input of {id}"
+    digest = hashlib.sha256(raw.read_bytes()).hexdigest()
+    assert found["raw"] == {"path": "raw/task1.json", "line": line_of(raw, id), "sha256": digest}
+    assert [row["rank"] for row in found["evidence"]] == ([1, 2] if id == "task1-2" else [])
+    assert found["artifacts"] == {
+        "data/split": {"stage": "split", "hash": "aaa.dir"},
+        "raw": {"stage": "ingest@natural_instructions", "hash": "bbb.dir"},
+    }
+    json.dumps(found)
+
+
+def test_one_system_only(project: Path) -> None:
+    assert [row["system"] for row in trace(Path(), "task1-2", "untuned")["predictions"]] == ["untuned"]
+    with pytest.raises(NightjarError, match="no prediction of the system other has that id"):
+        trace(Path(), "task1-2", "other")
+
+
+def test_an_id_of_two_tasks_or_of_none(project: Path) -> None:
+    with pytest.raises(NightjarError, match="2 tasks have that id; give one as task1:task1-0"):
+        trace(Path(), "task1-0")
+    with pytest.raises(NightjarError, match="task9:task1-0: no prediction has that id"):
+        trace(Path(), "task9:task1-0")
+
+
+def test_a_raw_file_that_changed_or_is_gone_is_said(project: Path) -> None:
+    Path("raw/task1.json").write_text("{}")
+    assert trace(Path(), "task1-2")["raw"]["note"] == "the file no longer has that id"
+    Path("raw/task1.json").unlink()
+    found = trace(Path(), "task1-2")["raw"]
+    assert (found["note"], found["line"], found["sha256"]) == ("the file is gone", None, None)
