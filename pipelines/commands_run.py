@@ -116,6 +116,8 @@ def _run_flow(
                 raise
             what = f"the Prefect server went away ({type(error).__name__}); what was built is kept"
             raise NightjarError(what, servers.LOG, "run again") from error
+        finally:
+            flows.flush()
     show.summary(progress.results)
     show.headline(graph.root)
     if state.is_completed():

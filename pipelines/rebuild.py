@@ -22,7 +22,9 @@ from typing import Any
 from prefect import allow_failure, flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
+from prefect.events.worker import EventsWorker
 from prefect.futures import PrefectFuture
+from prefect.logging.handlers import APILogHandler
 from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
@@ -124,8 +126,14 @@ def rebuild(targets: list[str] | None = None, jobs: int = 2, wait: bool = False)
         return _final(run)
 
 
+def flush() -> None:
+    """Send the server what is still on its way; call it at the end of the process, while the server is there."""
+    APILogHandler().flush()
+    EventsWorker.drain_all(timeout=5)
+
+
 def _conduct(run: Run, jobs: int) -> None:
-    """Submit every stage as soon as what it needs is there, of several the one with the longest way to go."""
+    """Submit every stage once what it needs is there, the one with the longest way to go first."""
     waiting = {
         name: {other for other in stage.upstream if other in run.graph.stages}
         for name, stage in run.graph.stages.items()

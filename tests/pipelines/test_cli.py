@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import subprocess
 import sys
@@ -146,12 +147,14 @@ def test_every_command_has_help_with_an_example(folder: Path, command: str) -> N
 def test_help_is_quick_and_imports_nothing_heavy(folder: Path) -> None:
     code = (
         "import sys\nfrom pipelines.cli import main\ntry:\n    main(['--help'])\n"
-        "finally:\n    print(sorted({'dvc', 'prefect', 'torch', 'pyarrow', 'pandas', 'rich'} & set(sys.modules)))"
+        "finally:\n    heavy = {'dvc', 'prefect', 'torch', 'pyarrow', 'pandas', 'rich'}\n"
+        "    print(sorted(heavy & set(sys.modules)))"
     )
     command = [sys.executable, "-c", code]
-    began = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     result = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
-    assert time.monotonic() - began < 2  # 0.15 s when nobody else uses the machine
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - before.ru_utime < 0.5  # processor time: others may use the machine
     assert result.stdout.endswith("[]\n")
     assert all(command in result.stdout for command in COMMANDS)
 

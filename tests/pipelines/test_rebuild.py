@@ -97,7 +97,7 @@ def test_a_rebuild_from_failure_to_nothing_to_do(repo: Repo, api: Api) -> None:
     began_at = time.monotonic()
     third = repo.nightjar("rebuild")
     assert (third.returncode, third.stdout) == (0, "Nothing to do: 7 stages are up to date.\n")
-    assert time.monotonic() - began_at < 5
+    assert time.monotonic() - began_at < 10
 
     repo.write(source="2")
     only = repo.nightjar("rebuild", "sibling@y")
@@ -231,7 +231,7 @@ def test_a_rebuild_without_a_server_starts_one_and_ends_it(repo: Repo) -> None:
     (repo.root / "data" / "report" / "index.html").touch()
     (repo.root / "data" / "report" / "headline.txt").write_text("system  score\nplain   1.0\n")
     result = repo.nightjar("rebuild")
-    assert result.returncode == 0, result.stderr
+    assert (result.returncode, result.stderr) == (0, "")
     server = servers.Server(**json.loads((repo.root / "a.out").read_text()))
     assert server.url in result.stdout
     assert result.stdout.endswith("The report: data/report/index.html\nsystem  score\nplain   1.0\n")
