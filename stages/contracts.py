@@ -43,7 +43,9 @@ class Table:
 
 def _schema(*fields: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> pa.Schema:
     """A schema whose fields are not nullable unless a third element says so."""
-    return pa.schema([pa.field(field[0], field[1], nullable=len(field) > 2 and bool(field[2])) for field in fields])
+    return pa.schema(
+        [pa.field(field[0], field[1], nullable=len(field) > 2 and bool(field[2])) for field in fields]
+    )
 
 
 # Where a row came from; every table that holds source rows begins with it.

@@ -26,11 +26,15 @@ def from_os_error(error: OSError, where: object) -> NightjarError | None:
     Arrow wraps the error number in its message, hence the look at the text.
     """
     if error.errno == errno.ENOSPC or "No space left on device" in str(error):
-        return NightjarError("the disk is full", where, "free some space and run again; nothing was kept half-written")
+        return NightjarError(
+            "the disk is full", where, "free some space and run again; nothing was kept half-written"
+        )
     if isinstance(error, PermissionError):
         return NightjarError("permission denied", error.filename or where, "check who owns the file")
     if isinstance(error, FileNotFoundError):
         return NightjarError("no such file or folder", error.filename or where, "check the path")
     if isinstance(error, NotADirectoryError | IsADirectoryError | FileExistsError):
-        return NightjarError(error.strerror or "wrong kind of file", error.filename or where, "check the path")
+        return NightjarError(
+            error.strerror or "wrong kind of file", error.filename or where, "check the path"
+        )
     return None

@@ -7,6 +7,7 @@ history, which `nightjar plan` reads its estimates from.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -83,7 +84,9 @@ def _facts(stage: Stage, packages: tuple[str, ...]) -> Mapping[str, Any]:
 def _remember(stage: str, seconds: float, status: str) -> None:
     """Append one line to the local history; a single short write, so that parallel stages do not mix."""
     HISTORY.parent.mkdir(exist_ok=True)
-    line = json.dumps({"stage": stage, "seconds": round(seconds, 3), "status": status, "ended": round(time.time())})
+    line = json.dumps(
+        {"stage": stage, "seconds": round(seconds, 3), "status": status, "ended": round(time.time())}
+    )
     descriptor = os.open(HISTORY, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         os.write(descriptor, (line + "\n").encode())
@@ -112,7 +115,9 @@ def main(
         arguments = sys.argv[1:]
         if (len(arguments) != 1 or arguments[0] not in items) if items else bool(arguments):
             wanted = f"one of {', '.join(items)}" if items else "no argument"
-            raise NightjarError(f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {wanted}")
+            raise NightjarError(
+                f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {wanted}"
+            )
         name = f"{folder}@{arguments[0]}" if items else folder
         stage = Stage(name, params_module.load())
         if not sys.stderr.isatty():
@@ -120,7 +125,9 @@ def main(
         if threads:
             for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
                 os.environ[variable] = str(stage.params.threads)
-            os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1")
+            os.environ.update(
+                TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1"
+            )
         run(stage)
         write_text(metrics_file(name), json.dumps(_facts(stage, packages), indent=2, sort_keys=True) + "\n")
     except NightjarError as error:
@@ -138,8 +145,6 @@ def main(
 
 def _fail(name: str, started: float, error: NightjarError) -> None:
     print(f"nightjar: {error}", file=sys.stderr)
-    try:
+    with contextlib.suppress(OSError):  # the disk may be the very thing that is full
         _remember(name, time.monotonic() - started, "failed")
-    except OSError:
-        pass  # the disk may be the very thing that is full
     raise SystemExit(2)

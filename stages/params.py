@@ -171,7 +171,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f"{path}:{mark.line + 1}" if mark else path
-        raise NightjarError(f"not valid YAML ({getattr(error, 'problem', error)})", line, "mend that line") from None
+        raise NightjarError(
+            f"not valid YAML ({getattr(error, 'problem', error)})", line, "mend that line"
+        ) from None
     if not isinstance(value, dict):
         raise NightjarError("not a mapping of keys to values", path, "start from profiles/sample.yaml")
     return value

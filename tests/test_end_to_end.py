@@ -21,7 +21,12 @@ pytestmark = pytest.mark.slow
 
 # Half of the tasks of either side, a few instances each; lengths that a random model fills in no time.
 SMALL: dict[str, Any] = {
-    "split": {"train_tasks": 6, "train_instances_per_task": 3, "test_tasks": 12, "test_instances_per_task": 2},
+    "split": {
+        "train_tasks": 6,
+        "train_instances_per_task": 3,
+        "test_tasks": 12,
+        "test_instances_per_task": 2,
+    },
     "augment": {"max_documents": 3, "max_targets": 3, "max_call_tokens": 6, "precision": "float32"},
     "train": {name: {"precision": "float32", "max_steps": 3} for name in ("combined", "tk_instruct")},
     "predict": {"supernatinst": {"max_new_tokens": 6, "precision": "float32"}},
@@ -40,7 +45,10 @@ def overlay(values: dict[str, Any], changes: dict[str, Any]) -> None:
 def project(folder: Path, models: Path) -> Path:
     """A copy of the project's tracked files with small parameters and tiny models, under Git and DVC."""
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     ).stdout.split()
     for name in listed:
         if name.split("/")[0] in ("tests", "docs", "benchmarks") or not (ROOT / name).is_file():

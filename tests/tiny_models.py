@@ -19,7 +19,9 @@ def _tokenizer(folder: Path) -> int:
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
-    texts = ["Definition: Input: Output: Positive Example the of a is in [Calculator( [Calendar() -> ] Today is"] * 3
+    texts = [
+        "Definition: Input: Output: Positive Example the of a is in [Calculator( [Calendar() -> ] Today is"
+    ] * 3
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
         vocab_size=400, special_tokens=[END], initial_alphabet=sorted(alphabet), show_progress=False

@@ -1,6 +1,5 @@
 """Pairs of a cause and its effect. {A} is a person, {he} {him} {his} that person's pronouns, {T} a town, {D} a day."""
 
-# ruff: noqa: E501
 # Sentences and word lists are easier to read and to extend on one line than wrapped.
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """python -m stages.augment calculator|calendar: data/augment/<tool>, every candidate call and whether it is kept."""
 
 from pathlib import Path
+from typing import Any
 
 from stages import contracts, tables
 from stages.harness import Stage, log, main
@@ -22,10 +23,14 @@ def run(stage: Stage) -> None:
     prepare(stage.params.seed, stage.params.threads)
     lm = load(MODEL, params.precision)
     settings = Settings(
-        getattr(params, tool), params.temperature, params.max_call_tokens, params.max_text_tokens, stage.params.seed
+        getattr(params, tool),
+        params.temperature,
+        params.max_call_tokens,
+        params.max_text_tokens,
+        stage.params.seed,
     )
     annotator = Annotator(lm, tool, settings)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for number, text in enumerate(chosen, start=1):
         rows.extend(annotator.candidates(text))
         if number % 10 == 0 or number == len(chosen):
@@ -41,7 +46,9 @@ def run(stage: Stage) -> None:
     stage.count(rows_in=len(rows), rows_out=kept, rejected=len(rows) - kept)
     stage.details["texts"] = {"corpus": len(documents), "train": len(targets), "annotated": len(chosen)}
     statuses = sorted({row["status"] for row in rows})
-    stage.details["candidates"] = {status: sum(row["status"] == status for row in rows) for status in statuses}
+    stage.details["candidates"] = {
+        status: sum(row["status"] == status for row in rows) for status in statuses
+    }
 
 
 if __name__ == "__main__":

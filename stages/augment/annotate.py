@@ -89,9 +89,7 @@ class Annotator:
         self._filter(rows, context, body)
         yield from rows
 
-    def _sample(
-        self, text: Text, chosen: list[int], start: int, state: Prefix
-    ) -> list[tuple[int, str]]:
+    def _sample(self, text: Text, chosen: list[int], start: int, state: Prefix) -> list[tuple[int, str]]:
         """The distinct texts sampled after the marker at the chosen places of the body; unfinished ones too."""
         lengths = [start + place for place in chosen for _ in range(self.settings.tool.samples)]
         # A seed for each text: what is sampled for one does not depend on which others are annotated.

@@ -59,7 +59,9 @@ def merged_texts(rows: Iterable[Mapping[str, Any]], bodies: Mapping[Key, str]) -
         for row in own:
             call = parse(row["call"].removeprefix("[").removesuffix("]"))
             assert call is not None, "a kept call is well-formed"
-            written.append((row["offset"], call, row["result"]))
+            # Offsets are those of the blanks before words. The first word's blank is not in the body; it is put there,
+            # so that a call in front of everything is still followed by one.
+            written.append((row["offset"] + (row["offset"] > 0), call, row["result"]))
         source, task_id, id_, target = key
         merged.append(
             {
@@ -67,7 +69,7 @@ def merged_texts(rows: Iterable[Mapping[str, Any]], bodies: Mapping[Key, str]) -
                 "task_id": task_id,
                 "id": id_,
                 "target": target,
-                "text": insert(body, written),
+                "text": insert(f" {body}", written).removeprefix(" "),
                 "tools": [row["tool"] for row in own],
             }
         )

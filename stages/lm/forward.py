@@ -88,8 +88,13 @@ def forward(lm: LanguageModel, rows: Sequence[Sequence[int]], keep: int, base: P
     # All but the last `keep` tokens may come from the cache; the kept places need their logits computed.
     shared = max(0, min(shared, min(map(len, rows)) - keep))
     width = max(len(row) for row in rows) - shared
+    # Without any padding transformers passes no mask, and torch's attention on the CPU is then two to three times
+    # slower for the single-token steps that follow (measured: 0.31 against 0.14 s for 12 rows of 400).
+    width += all(len(row) == width + shared for row in rows)
     pad = lm.tokenizer.end
-    ids = torch.tensor([[pad] * (width - len(row) + shared) + list(row[shared:]) for row in rows], device=lm.device)
+    ids = torch.tensor(
+        [[pad] * (width - len(row) + shared) + list(row[shared:]) for row in rows], device=lm.device
+    )
     own = torch.tensor(
         [[0] * (width - len(row) + shared) + [1] * (len(row) - shared) for row in rows], device=lm.device
     )
@@ -114,6 +119,10 @@ def step(lm: LanguageModel, batch: Batch, tokens: Sequence[int]) -> Batch:
     mask = torch.cat([batch.mask, torch.ones_like(ids)], dim=1)
     positions = mask.sum(1, keepdim=True) - 1
     result = lm.model(
-        input_ids=ids, attention_mask=mask, position_ids=positions, past_key_values=batch.cache, use_cache=True
+        input_ids=ids,
+        attention_mask=mask,
+        position_ids=positions,
+        past_key_values=batch.cache,
+        use_cache=True,
     )
     return Batch(result.logits[:, -1:].float(), batch.cache, mask)

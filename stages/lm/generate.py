@@ -53,7 +53,6 @@ class Controller:
         """Called when the model has read the tokens written so far: text to feed in next, or an Answer, or None."""
         return None
 
-
     def holds(self, row: Row) -> bool:
         """Whether an end token or stop string met now is not the text's end; the controller must then deal with it."""
         return False
@@ -135,9 +134,9 @@ def _decode(
     rows = [Row(number) for number in range(len(batch.mask))]
     logits = batch.logits[:, -1]
     while True:
-        tokens = []
-        for row in rows:
-            tokens.append(_next_token(lm, row, logits[row.number], temperature, generator, controller))
+        tokens = [
+            _next_token(lm, row, logits[row.number], temperature, generator, controller) for row in rows
+        ]
         column = batch.mask.shape[1]
         for row, token in zip(rows, tokens, strict=True):
             if not row.ended:

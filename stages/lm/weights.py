@@ -26,7 +26,9 @@ def weight_files(folder: Path) -> list[Path]:
     Raises NightjarError if there are none, or only pickled ones.
     """
     if not folder.is_dir():
-        raise NightjarError("no such model directory", folder, "check the path, or run: nightjar rebuild base_model")
+        raise NightjarError(
+            "no such model directory", folder, "check the path, or run: nightjar rebuild base_model"
+        )
     for pattern in ("*.safetensors", "*.gguf"):
         if files := sorted(folder.glob(pattern)):
             return files
@@ -58,5 +60,7 @@ def verify(folder: Path) -> str:
             raise NightjarError("unreadable checksum file", record, "make the model again") from None
         if value != expected:
             what = f"the weights' sha256 is {value[:12]}…, recorded was {expected[:12]}…"
-            raise NightjarError(what, folder, "the files changed or are damaged: delete the folder, make it again")
+            raise NightjarError(
+                what, folder, "the files changed or are damaged: delete the folder, make it again"
+            )
     return value

@@ -1,6 +1,7 @@
 """python -m stages.predict <benchmark>-<system>: data/predict/<benchmark>-<system>, one row an instance."""
 
 from pathlib import Path
+from typing import Any
 
 from stages import contracts, tables
 from stages.harness import Stage, log, main
@@ -19,14 +20,16 @@ def run(stage: Stage) -> None:
     tasks = {row["task_id"]: row for row in tables.read_rows(INGEST, contracts.TASKS)}
     instances = tables.read_rows(SPLIT, contracts.TEST)
     adapter = None if system == "untuned" else TRAINED / system
-    recipe = read_recipe(adapter) if adapter else {"evidence": 0, "calls": False}
+    recipe: dict[str, Any] = read_recipe(adapter) if adapter else {"evidence": 0, "calls": False}
     evidence = tables.evidence_by_instance(RETRIEVE, "test") if recipe["evidence"] else {}
 
     prepare(stage.params.seed, stage.params.threads)
     lm = load(MODEL, settings.precision, adapter)
 
     def report(done: int) -> None:
-        if done == len(instances) or done * 10 // len(instances) > (done - settings.batch_size) * 10 // len(instances):
+        if done == len(instances) or done * 10 // len(instances) > (done - settings.batch_size) * 10 // len(
+            instances
+        ):
             log.info("%d of %d instances", done, len(instances))
 
     rows = predict(
@@ -42,7 +45,9 @@ def run(stage: Stage) -> None:
     )
     output = Path("data/predict") / stage.item
     with tables.ArtifactWriter(output) as writer:
-        writer.write(contracts.PREDICTIONS, [{"benchmark": benchmark, "system": system, **row} for row in rows])
+        writer.write(
+            contracts.PREDICTIONS, [{"benchmark": benchmark, "system": system, **row} for row in rows]
+        )
     stage.reads(INGEST, SPLIT, *([RETRIEVE] if recipe["evidence"] else []), adapter or MODEL)
     stage.writes(output)
     stage.count(rows_in=len(instances), rows_out=len(rows))

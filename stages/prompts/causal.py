@@ -17,7 +17,9 @@ def evidence_block(passages: Sequence[Mapping[str, Any]]) -> str:
     """Retrieved passages (keys `title`, `text`), best first, as they stand before the instance; "" for none."""
     if not passages:
         return ""
-    lines = [f"Evidence {rank} - {row['title']}: {row['text']}\n" for rank, row in enumerate(passages, start=1)]
+    lines = [
+        f"Evidence {rank} - {row['title']}: {row['text']}\n" for rank, row in enumerate(passages, start=1)
+    ]
     return "".join(lines) + "\n"
 
 
@@ -36,7 +38,9 @@ def prompt(
     block = evidence_block(passages)
     room = options.max_source_length - len(tokenizer.encode(block))
     if block and room > 0:
-        encoded = encode(task, instance_input, options.model_copy(update={"max_source_length": room}), tokenizer)
+        encoded = encode(
+            task, instance_input, options.model_copy(update={"max_source_length": room}), tokenizer
+        )
         if not encoded.truncated:
             return encoded.prefix + block + encoded.suffix.removesuffix(" ")
     return encode(task, instance_input, options, tokenizer).source.removesuffix(" ")

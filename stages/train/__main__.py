@@ -9,7 +9,11 @@ from stages import contracts, tables
 from stages.harness import Stage, log, main
 
 INGEST, SPLIT = Path("data/ingest/natural_instructions"), Path("data/split")
-MERGED, RETRIEVE, MODEL = Path("data/augment/merged"), Path("data/retrieve"), Path("models/base/language_model")
+MERGED, RETRIEVE, MODEL = (
+    Path("data/augment/merged"),
+    Path("data/retrieve"),
+    Path("models/base/language_model"),
+)
 
 
 def run(stage: Stage) -> None:
@@ -46,7 +50,9 @@ def run(stage: Stage) -> None:
         temporary.mkdir()
         digest = save(model, temporary)
         made = {"recipe": stage.item, **recipe.model_dump(), "base_sha256": lm.sha256, "seed": params.seed}
-        (temporary / "recipe.json").write_text(json.dumps(made, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        (temporary / "recipe.json").write_text(
+            json.dumps(made, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+        )
         lines = (json.dumps(asdict(step)) + "\n" for step in history)
         (temporary / "steps.jsonl").write_text("".join(lines), encoding="utf-8")
         tables.replace(temporary, output)

@@ -32,15 +32,19 @@ class Step:
     target_tokens: int
 
 
-def plan(examples: Sequence[Example], recipe: Recipe, seed: int) -> list[list[tuple[list[int], list[list[int]]]]]:
+def plan(
+    examples: Sequence[Example], recipe: Recipe, seed: int
+) -> list[list[tuple[list[int], list[list[int]]]]]:
     """The whole run in advance: for every step, its groups of (example numbers, targets drawn for them)."""
     steps: list[list[tuple[list[int], list[list[int]]]]] = []
     for epoch in range(math.ceil(recipe.epochs)):
         drawn = draw_targets(examples, seed + epoch)
         made = batches(examples, recipe.batch_size, GROUP, seed + epoch)
         wanted = round(len(made) * min(1.0, recipe.epochs - epoch))
-        for groups in made[: max(1, wanted)]:
-            steps.append([(numbers, [drawn[number] for number in numbers]) for numbers in groups])
+        steps += [
+            [(numbers, [drawn[number] for number in numbers]) for numbers in groups]
+            for groups in made[: max(1, wanted)]
+        ]
     return steps[: recipe.max_steps]
 
 

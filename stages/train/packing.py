@@ -36,7 +36,8 @@ def pack(prompts: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], dty
     """Pack instances given as prompt ids (at least one each) and target ids (at least one each)."""
     shared = min(common_length(prompts), min(map(len, prompts)) - 1) if len(prompts) > 1 else 0
     ids, positions, segments = list(prompts[0][:shared]), list(range(shared)), [-1] * shared
-    places, labels = [], []
+    places: list[int] = []
+    labels: list[int] = []
     for number, (prompt, target) in enumerate(zip(prompts, targets, strict=True)):
         # The last target token predicts nothing, so it is not read.
         own = [*prompt[shared:], *target[:-1]]

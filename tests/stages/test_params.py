@@ -1,5 +1,4 @@
-"""params.yaml: the shipped files are right, and every mistake is one line that names the key and the value.
-"""
+"""params.yaml: the shipped files are right, and every mistake is one line that names the key and the value."""
 
 from __future__ import annotations
 

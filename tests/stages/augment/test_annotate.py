@@ -18,7 +18,9 @@ from stages.params import Tool
 
 TOOL = Tool(sampling_threshold=0.0, positions=3, samples=4, filter_threshold=-5.0)
 TEXT = Text("corpus", None, "d1", 0, "", "A box holds 12 pens, so 8 boxes hold 96 pens.", date(2023, 1, 30))
-TARGET = Text("train", "task001_x", "i1", 0, "Input: 8 boxes of 12 pens.\nOutput:", "There are 96 pens.", None)
+TARGET = Text(
+    "train", "task001_x", "i1", 0, "Input: 8 boxes of 12 pens.\nOutput:", "There are 96 pens.", None
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +36,9 @@ def settings(seed: int = 1) -> Settings:
 def scripted(monkeypatch: pytest.MonkeyPatch, answers: list[str]) -> None:
     """Let the model "sample" these texts, one after the other, at whatever place."""
 
-    def branch(lm: object, prefix: object, lengths: list[int], *rest: object, **more: object) -> list[Generated]:
+    def branch(
+        lm: object, prefix: object, lengths: list[int], *rest: object, **more: object
+    ) -> list[Generated]:
         return [Generated(answers[n % len(answers)], 5, True) for n in range(len(lengths))]
 
     monkeypatch.setattr(annotate, "branch", branch)
@@ -76,7 +80,9 @@ def test_losses_are_those_of_plain_passes_over_the_written_out_texts(
         assert row["status"] == ("kept" if row["gain"] >= -5.0 else "below_threshold")
 
 
-def test_two_spellings_of_a_call_are_one_candidate(lm: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_spellings_of_a_call_are_one_candidate(
+    lm: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scripted(monkeypatch, ["Calculator(8 * 12)", "Calculator( 8 * 12 )"])
     rows = list(Annotator(lm, "calculator", settings()).candidates(TEXT))
     assert [row["call"] for row in rows] == ["[Calculator(8 * 12)]"] * 3

@@ -34,7 +34,9 @@ def test_a_directory_is_copied_without_code_and_loads(tiny_model: Path, tmp_path
         (shutil.rmtree, "no such model directory"),
     ],
 )
-def test_wrong_weights_are_refused_in_one_line(tiny_model: Path, tmp_path: Path, change, message: str) -> None:
+def test_wrong_weights_are_refused_in_one_line(
+    tiny_model: Path, tmp_path: Path, change, message: str
+) -> None:
     source = shutil.copytree(tiny_model, tmp_path / "source")
     change(source)
     with pytest.raises(NightjarError, match=message) as caught:

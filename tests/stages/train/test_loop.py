@@ -37,7 +37,8 @@ def example(lm: LanguageModel, task: str, asked: str, *answers: str) -> Example:
 
 def examples(lm: LanguageModel) -> list[Example]:
     made = [
-        example(lm, "count", asked, f"[Calculator({asked}) -> {result}] {result}") for asked, result in SUMS.items()
+        example(lm, "count", asked, f"[Calculator({asked}) -> {result}] {result}")
+        for asked, result in SUMS.items()
     ]
     return made + [example(lm, "say", word, f"the {word}") for word in ("cat", "dog")]
 

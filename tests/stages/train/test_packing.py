@@ -17,7 +17,9 @@ def test_loss_and_gradients_are_those_of_the_instances_alone(tiny_model: Path) -
     lm = load(tiny_model)
     encode = lm.tokenizer.encode
     head = encode("Definition: say what it is.\n\n Positive Example 1 -\nInput: a.\n Output: b.\n\n")
-    prompts = [[*head, *encode(text)] for text in ("Input: x\nOutput:", "Input: a longer one\nOutput:", "Go:")]
+    prompts = [
+        [*head, *encode(text)] for text in ("Input: x\nOutput:", "Input: a longer one\nOutput:", "Go:")
+    ]
     targets = [[*encode(text), lm.tokenizer.end] for text in (" yes", " no, it is not", " 96 pens")]
 
     def gradients() -> list[torch.Tensor]:
