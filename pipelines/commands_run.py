@@ -13,6 +13,7 @@ from types import FrameType
 import click
 
 from pipelines import graph as graphs
+from pipelines import groups
 from pipelines import server as servers
 from stages.errors import NightjarError
 
@@ -87,6 +88,9 @@ def rebuild(stages: tuple[str, ...], jobs: int, wait: bool, verbose: bool) -> No
     from pipelines.lock import rebuild_lock
 
     graph = graphs.read().only(stages)
+    if ended := groups.end_orphans(graph.root, lock=graph.root / groups.DVC_LOCK):
+        click.echo(f"Ended what a killed rebuild left running: {', '.join(ended)}")
+        graph = graphs.read().only(stages)
     if not graph.changed():
         click.echo(f"Nothing to do: {len(graph.stages)} stages are up to date.")
         show.headline(graph.root)

@@ -21,6 +21,8 @@ import psutil
 
 RUNNING = Path(".nightjar/running")
 GRACE = 5.0
+# DVC's lock of a repository, from its root.
+DVC_LOCK = Path(".dvc/tmp/lock")
 # Carried by every process of a group, so that a later process with the same number is not taken for it.
 MARKER = "NIGHTJAR_GROUP"
 

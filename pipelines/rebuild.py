@@ -35,7 +35,6 @@ from pipelines.lock import rebuild_lock
 from pipelines.run_stage import LOGS, Outcome, run_stage
 from pipelines.show import HEADLINE, REPORT
 
-DVC_LOCK = Path(".dvc/tmp/lock")
 # Threads of the task runner; how many stages run at once is the flow's own parameter.
 MOST_JOBS = 64
 
@@ -117,7 +116,7 @@ def rebuild(targets: list[str] | None = None, jobs: int = 2, wait: bool = False)
     """
     root = graphs.read().root
     with rebuild_lock(root, wait):
-        groups.end_orphans(root, lock=root / DVC_LOCK)
+        groups.end_orphans(root, lock=root / groups.DVC_LOCK)
         graph = graphs.read(root).only(targets or ())
         run = Run(graph, root / LOGS / str(flow_run.name), _listen)
         with _signals(run):
@@ -127,7 +126,7 @@ def rebuild(targets: list[str] | None = None, jobs: int = 2, wait: bool = False)
 
 
 def flush() -> None:
-    """Send the server what is still on its way; call it at the end of the process, while the server is there."""
+    """Send the server what is still on its way; call it at the end, while the server is there."""
     APILogHandler().flush()
     EventsWorker.drain_all(timeout=5)
 

@@ -139,7 +139,7 @@ def run_stage(
             pass
     finally:
         if process.poll() is None or groups.members(group.number):
-            groups.end(group, grace, root / ".dvc" / "tmp" / "lock")
+            groups.end(group, grace, root / groups.DVC_LOCK)
             process.wait()
         groups.forget(group)
         if process.stdout is not None:

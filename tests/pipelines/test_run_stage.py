@@ -20,7 +20,7 @@ from ruamel.yaml import YAML
 
 from pipelines import groups
 from pipelines.run_stage import LineReader, Outcome, run_stage
-from tests.pipelines.conftest import Repo, environment, wait_for
+from tests.pipelines.conftest import Repo, environment, lives, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -170,7 +170,7 @@ def test_stopping_ends_the_whole_group_even_if_it_does_not_listen(repo: Repo) ->
         stop.set()
         outcome = future.result(20)
     assert outcome.state == "stopped" and time.monotonic() - began < 6
-    wait_for(lambda: not _lives(child), 2)
+    wait_for(lambda: not lives(child), 2)
 
 
 ORCHESTRATOR = """
@@ -184,12 +184,12 @@ def test_what_a_killed_orchestrator_left_running_is_ended_at_the_next_start(repo
     repo.write(dvc='stages:\n  a:\n    cmd: "echo $$ > pid; sleep 300"\n')
     process = subprocess.Popen([sys.executable, "-c", ORCHESTRATOR], cwd=repo.root, env=environment())
     pid = int(wait_for(lambda: _text(repo.root / "pid")))
-    assert groups.end_orphans(repo.root) == [] and _lives(pid)  # its owner lives
+    assert groups.end_orphans(repo.root) == [] and lives(pid)  # its owner lives
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert _lives(pid)
+    assert lives(pid)
     assert groups.end_orphans(repo.root, lock=repo.root / ".dvc/tmp/lock") == ["a"]
-    wait_for(lambda: not _lives(pid), 2)
+    wait_for(lambda: not lives(pid), 2)
     assert not list((repo.root / groups.RUNNING).glob("*"))
 
 
@@ -213,10 +213,3 @@ def test_a_later_process_with_the_same_number_is_left_alone(tmp_path: Path) -> N
 
 def _text(path: Path) -> str:
     return path.read_text().strip() if path.exists() else ""
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
