@@ -24,7 +24,7 @@ SMALL: dict[str, Any] = {
     "split": {
         "train_tasks": 6,
         "train_instances_per_task": 3,
-        "test_tasks": 12,
+        "test_tasks": 13,
         "test_instances_per_task": 2,
     },
     "augment": {"max_documents": 3, "max_targets": 3, "max_call_tokens": 6, "precision": "float32"},
