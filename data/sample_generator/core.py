@@ -58,10 +58,27 @@ def draw_instances(spec: TaskSpec, rng: Random, taken: set[str]) -> list[Pair]:
     raise ValueError(f"{spec.name}: only {len(pairs)} distinct instances of {spec.size}")
 
 
-def task_document(spec: TaskSpec, number: int, rng: Random, taken: set[str]) -> dict[str, object]:
-    """The task file's content as a dictionary, keys in the benchmark's order. Instances come shuffled."""
-    pairs = draw_instances(spec, rng, taken)
+def balanced(pairs: list[Pair], rng: Random) -> list[Pair]:
+    """The pairs in random order, but so that any first few hold each answer about as often as any other.
+
+    The benchmark's test files are ordered like this, because only their first instances are used.
+    """
     rng.shuffle(pairs)
+    groups: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        groups.setdefault(pair[1][0], []).append(pair)
+    ordered: list[Pair] = []
+    while groups:
+        turn = [group.pop() for group in groups.values()]
+        rng.shuffle(turn)
+        ordered += turn
+        groups = {answer: group for answer, group in groups.items() if group}
+    return ordered
+
+
+def task_document(spec: TaskSpec, number: int, rng: Random, taken: set[str]) -> dict[str, object]:
+    """The task file's content as a dictionary, keys in the benchmark's order."""
+    pairs = balanced(draw_instances(spec, rng, taken), rng)
     return {
         "Contributors": ["The Nightjar authors"],
         "Source": [spec.source],
