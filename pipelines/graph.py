@@ -90,6 +90,10 @@ class Graph:
                 found.add(other)
         return found
 
+    def nearest(self, stage: Stage) -> list[str]:
+        """What the stage needs, without what it needs by way of another."""
+        return [name for name in stage.upstream if not self.downstream(name) & set(stage.upstream)]
+
     def only(self, targets: Iterable[str]) -> Graph:
         """The part of the graph that `targets` need, themselves included; all of it if there are none.
 

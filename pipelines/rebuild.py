@@ -173,7 +173,7 @@ def _submit(run: Run, stage: graphs.Stage) -> None:
     blocker = run.blocker(stage)
     # The edges in the picture of the run. Prefect starts no task behind a skipped one: those behind a failure
     # all hang on the failure itself.
-    needs = [blocker] if blocker else [name for name in stage.upstream if name in run.futures]
+    needs = [blocker] if blocker else [name for name in run.graph.nearest(stage) if name in run.futures]
 
     @task(
         name=stage.name,
@@ -229,9 +229,9 @@ def _why(run: Run, stage: graphs.Stage) -> str:
     """Why the stage has to be looked at; empty if nothing changed and nothing before it ran."""
     reasons = [str(reason) for reason in stage.reasons if reason.kind != "upstream"]
     moved = [run.results[name] for name in stage.upstream if name in run.results and run.results[name].moved]
-    return "; ".join(
-        [*reasons, *(f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in moved)]
-    )
+    told = [f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in moved[: graphs.SHOWN]]
+    more = [f"{len(moved) - graphs.SHOWN} more before it"] if len(moved) > graphs.SHOWN else []
+    return "; ".join([*reasons, *told, *more])
 
 
 def _tell(run: Run, stage: graphs.Stage, logger: Any) -> Callable[[list[str]], None]:

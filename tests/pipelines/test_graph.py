@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -40,11 +41,21 @@ MADE = DVC.replace("cat source.txt > first.out", "cat source.txt > first.out; ec
 )[0]
 
 
-@pytest.fixture()
-def built(repo: Repo) -> Repo:
+@pytest.fixture(scope="module")
+def once_built(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("built") / "repo"
+    shutil.copytree(empty_repo, root)
+    repo = Repo(root)
     repo.write(dvc=MADE, params="seed: 1\ngroup: {a: 1, b: [1, 2]}\nother: 5\n", source="text")
     repo.dvc("repro", "--quiet")
-    return repo
+    return root
+
+
+@pytest.fixture()
+def built(once_built: Path, tmp_path: Path) -> Repo:
+    """A repository whose stages are all up to date."""
+    shutil.copytree(once_built, tmp_path / "repo")
+    return Repo(tmp_path / "repo")
 
 
 def test_stages_in_order_with_all_that_dvc_yaml_says(repo: Repo) -> None:
@@ -121,6 +132,21 @@ def test_only_what_targets_need(built: Repo) -> None:
     assert list(graph.only([]).stages) == list(graph.stages)
     with pytest.raises(NightjarError, match="third: no such stage; there are: alone, first"):
         graph.only(["third"])
+
+
+def test_nearest_leaves_out_what_comes_by_way_of_another(repo: Repo) -> None:
+    chain = "stages:\n  a: {cmd: touch a, outs: [a]}\n  b: {cmd: touch b, deps: [a], outs: [b]}\n"
+    repo.write(
+        dvc=chain + "  c: {cmd: touch c, deps: [a, b], outs: [c]}\n  d: {cmd: 'true', deps: [a, b, c]}\n"
+    )
+    graph = graphs.read(repo.root)
+    assert {name: graph.nearest(stage) for name, stage in graph.stages.items()} == {
+        "a": [],
+        "b": ["a"],
+        "c": ["b"],
+        "d": ["c"],
+    }
+    assert graph.stages["d"].why == "never run; needs a, b, c"
 
 
 def test_last_seconds_are_of_the_last_good_run(tmp_path: Path) -> None:
