@@ -42,6 +42,7 @@ ui: $(STAMP)  ## The Prefect server; tells its address
 bench: $(STAMP)  ## The benchmarks of speed and memory; BENCH_INPUT=folder of task files
 	@$(BIN)/python -m benchmarks.rouge
 	@$(BIN)/python -m benchmarks.search
+	@$(BIN)/python -m benchmarks.lm
 	@$(BIN)/python -m benchmarks.ingest --input $(BENCH_INPUT)
 
 lock: $(STAMP)  ## Write requirements.lock from the environment
