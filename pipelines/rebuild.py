@@ -291,14 +291,14 @@ def _artifact(run: Run, stage: graphs.Stage, result: Result) -> None:
         "rejected": known.get("rows_rejected", ""),
         "seconds": round(result.seconds, 1),
         "why": result.why,
-        "outputs": ", ".join(stage.outs),
         "error": result.error,
-        "log": result.log,
     }
+    lines = [f"**{stage.name}** {stage.description}"]
+    lines += [f"- output: `{path}`" for path in stage.outs]
+    lines += [f"- log: `{result.log}`"] if result.log else []
     table = [{name: value for name, value in row.items() if value != ""}]
     try:
-        about = f"**{stage.name}** {stage.description}"
-        create_table_artifact(table=table, key=artifact_key(stage.name), description=about)
+        create_table_artifact(table=table, key=artifact_key(stage.name), description="\n\n".join(lines))
     except Exception as error:  # what was computed stands, whatever ails the server that shows it
         get_run_logger().warning("no artifact: %s", error)
 
