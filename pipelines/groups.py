@@ -19,6 +19,8 @@ from typing import Any
 
 import psutil
 
+from stages.tables import write_text
+
 RUNNING = Path(".nightjar/running")
 GRACE = 5.0
 # DVC's lock of a repository, from its root.
@@ -90,7 +92,33 @@ def end(group: Group, grace: float = GRACE, lock: Path | None = None) -> None:
             _signal(group.number, signal.SIGKILL)
             deadline = time.monotonic() + grace
         time.sleep(0.05)
+    if lock is not None:
+        with _held(lock, grace):
+            _let_go(lock.with_name("rwlock"), group.number)
     group.record.unlink(missing_ok=True)
+
+
+def _let_go(path: Path, pid: int) -> None:
+    """Take what the ended DVC process `pid` had reserved off DVC's list of files in use.
+
+    DVC does so by itself where the process is gone, but not while it is a zombie that nobody has waited for.
+    """
+    try:
+        reserved = json.loads(path.read_text(encoding="utf-8"))
+        kept = {
+            "read": {
+                file: others
+                for file, users in reserved.get("read", {}).items()
+                if (others := [user for user in users if int(user["pid"]) != pid])
+            },
+            "write": {
+                file: user for file, user in reserved.get("write", {}).items() if int(user["pid"]) != pid
+            },
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return  # there is none, or it has a form that only DVC knows
+    if kept != reserved:
+        write_text(path, json.dumps(kept))
 
 
 def _signal(number: int, which: signal.Signals) -> None:

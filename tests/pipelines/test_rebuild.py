@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -208,10 +207,11 @@ def test_started_twice_then_stopped_then_killed_and_started_again(repo: Repo, ap
     (repo.root / "pid").unlink()
     next_one = repo.start("rebuild", "--verbose")
     wait_for(lambda: not lives(orphan), what="the end of the orphan")
-    wait_for(lambda: _pid(repo), what="the stage again")
-    os.kill(next_one.pid, signal.SIGINT)
-    out, _ = next_one.communicate(timeout=20)
-    assert next_one.returncode == 130 and "Ended what a killed rebuild left running: a\n" in out
+    wait_for(lambda: _pid(repo) or next_one.poll() is not None, what="the stage again")
+    next_one.send_signal(signal.SIGINT)
+    out, err = next_one.communicate(timeout=20)
+    assert next_one.returncode == 130, out + err
+    assert "Ended what a killed rebuild left running: a\n" in out
 
 
 def _pid(repo: Repo) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -181,15 +182,18 @@ run_stage("a", Path(), Path("a.log"))
 
 
 def test_what_a_killed_orchestrator_left_running_is_ended_at_the_next_start(repo: Repo) -> None:
-    repo.write(dvc='stages:\n  a:\n    cmd: "echo $$ > pid; sleep 300"\n')
+    repo.write(dvc='stages:\n  a:\n    cmd: "echo $$ > pid; sleep 300"\n    outs: [a.out]\n')
     process = subprocess.Popen([sys.executable, "-c", ORCHESTRATOR], cwd=repo.root, env=environment())
     pid = int(wait_for(lambda: _text(repo.root / "pid")))
     assert groups.end_orphans(repo.root) == [] and lives(pid)  # its owner lives
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert lives(pid)
-    assert groups.end_orphans(repo.root, lock=repo.root / ".dvc/tmp/lock") == ["a"]
+    reserved = repo.root / ".dvc/tmp/rwlock"
+    assert str(repo.root / "a.out") in json.loads(reserved.read_text())["write"]
+    assert groups.end_orphans(repo.root, lock=repo.root / groups.DVC_LOCK) == ["a"]
     wait_for(lambda: not lives(pid), 2)
+    assert json.loads(reserved.read_text()) == {"read": {}, "write": {}}
     assert not list((repo.root / groups.RUNNING).glob("*"))
 
 
