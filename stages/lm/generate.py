@@ -16,6 +16,10 @@ from stages.lm.forward import Batch, Prefix, common_length, forward, prefill, st
 from stages.lm.load import LanguageModel
 
 
+# Bounds what a row may cost in tokens that do not stay, as a multiple of its limit.
+EFFORT = 8
+
+
 class Answer(Enum):
     """What a controller can ask for beside feeding text."""
 
@@ -27,7 +31,9 @@ class Answer(Enum):
 class Row:
     """One text being written: its new ids, and where each of them stands in the batch's columns.
 
-    `mark` is the number of ids before the last token that the controller chose.
+    `mark` is the number of ids before the last token that the controller chose. `written` counts every token ever
+    written, `uncounted` the standing ones that do not count against the limit: what was fed in, and what the
+    controller adds.
     """
 
     number: int
@@ -35,6 +41,7 @@ class Row:
     columns: list[int] = field(default_factory=list)
     fed: list[int] = field(default_factory=list)
     written: int = 0
+    uncounted: int = 0
     ended: bool = False
     stopped: bool = False
     text: str = ""
@@ -82,6 +89,8 @@ def generate(
     base: Prefix | None = None,
 ) -> list[Generated]:
     """Continue every prompt (ids, at least one) until a stop string, the end token, or `max_new_tokens`.
+
+    What is fed in or taken back does not count against that limit; in all, at most EFFORT times as many are written.
 
     With `temperature` 0 the likeliest token is taken, the lowest id among equals; otherwise tokens are sampled with
     `generator`. `base`: a prefix the prompts may begin with. What the prompts have in common is computed once.
@@ -161,6 +170,7 @@ def _next_token(
     if row.ended:
         return lm.tokenizer.end
     if row.fed:
+        row.uncounted += 1
         return row.fed.pop(0)
     chosen = controller.choose(row, logits)
     if chosen is not None:
@@ -186,7 +196,9 @@ def _write(
     if found:
         row.text = row.text[: min(found)]
         row.ended = row.stopped = True
-    elif row.written >= max_new_tokens:
+    elif (
+        len(row.ids) - row.uncounted >= max_new_tokens and not held
+    ) or row.written >= EFFORT * max_new_tokens:
         row.ended = True
 
 

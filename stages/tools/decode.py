@@ -19,8 +19,9 @@ from stages.lm.load import LanguageModel
 from stages.tools.run import AVAILABLE, run
 from stages.tools.syntax import END, START, Found, find, parse, remove, write
 
-# Failed attempts an answer may cost; each is a few tokens.
+# Failed attempts an answer may cost, and tokens that a call may have.
 ATTEMPTS = 3
+CALL_TOKENS = 64
 ARROWS = ("->", "→")
 
 
@@ -93,6 +94,7 @@ class ToolController(Controller):
         inside = self.lm.tokenizer.decode(row.ids[state.opened :]).lstrip().removeprefix(START.strip())
         if END in inside:
             # Closed without an arrow: a call that asks for no result. It is taken out before scoring.
+            row.uncounted += len(row.ids) - state.opened
             state.opened = None
             state.calls += 1
             return None
@@ -101,21 +103,23 @@ class ToolController(Controller):
             call = parse(inside.rstrip().removesuffix(arrow))
             result = run(call, self.days[row.number]) if call is not None else None
             if call is not None and result is not None:
+                row.uncounted += len(row.ids) - state.opened
                 state.opened = None
                 state.calls += 1
                 # The result as `write` writes it, escaped, with the end marker.
                 return write(call, result).removeprefix(write(call, "").removesuffix(END).rstrip())
-        elif _possible(inside) and row.ids[-1] != self.lm.tokenizer.end:
+        elif self._goes_on(row, inside, len(row.ids) - state.opened):
             return None
         state.opened = None
         state.failures += 1
         return Answer.TAKE_BACK
 
-
-def _possible(inside: str) -> bool:
-    """Whether `inside`, what stands after the marker so far, can still become a call of an available tool."""
-    openings = [f"{name}(" for name in AVAILABLE]
-    return "\n" not in inside and any(o.startswith(inside) or inside.startswith(o) for o in openings)
+    def _goes_on(self, row: Row, inside: str, tokens: int) -> bool:
+        """Whether `inside`, what stands after the marker so far, can still become a call of an available tool."""
+        if row.ids[-1] == self.lm.tokenizer.end or tokens >= CALL_TOKENS or "\n" in inside:
+            return False
+        openings = [f"{name}(" for name in AVAILABLE]
+        return any(opening.startswith(inside) or inside.startswith(opening) for opening in openings)
 
 
 def answer(

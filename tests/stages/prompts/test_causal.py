@@ -51,7 +51,9 @@ def test_evidence_stands_before_the_instance_and_nothing_else_moves() -> None:
     assert block == "Evidence 1 - Snow: Snow is white.\nEvidence 2 - Coal: Coal is black.\n\n"
     with_evidence = prompt(TASK, "Snow is black", options(), Words(), PASSAGES)
     assert with_evidence.replace(block, "") == plain
-    assert with_evidence.endswith(block + "Now complete the following example -\nInput: Snow is black.\nOutput:")
+    assert with_evidence.endswith(
+        block + "Now complete the following example -\nInput: Snow is black.\nOutput:"
+    )
 
 
 @pytest.mark.parametrize("most", range(12, 60))
