@@ -74,7 +74,9 @@ def report(what: str, ours: Callable[[], None], other: Callable[[], None]) -> No
     ours(), other()
     pairs = [(timed(ours), timed(other)) for _ in range(ROUNDS)]
     ratios = sorted(slow / fast for fast, slow in pairs)
-    print(f"{what}: {ratios[0]:.2f} to {ratios[-1]:.2f} times as fast over {ROUNDS} rounds, {INSTANCES} instances")
+    print(
+        f"{what}: {ratios[0]:.2f} to {ratios[-1]:.2f} times as fast over {ROUNDS} rounds, {INSTANCES} instances"
+    )
 
 
 if __name__ == "__main__":

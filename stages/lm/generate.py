@@ -15,7 +15,6 @@ import torch
 from stages.lm.forward import Batch, Prefix, common_length, forward, prefill, step
 from stages.lm.load import LanguageModel
 
-
 # Bounds what a row may cost in tokens that do not stay, as a multiple of its limit.
 EFFORT = 8
 
