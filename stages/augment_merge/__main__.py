@@ -13,7 +13,8 @@ CORPUS, SPLIT, OUTPUT = Path("data/ingest/corpus"), Path("data/split"), AUGMENT 
 def run(stage: Stage) -> None:
     candidates = [row for tool in TOOLS for row in tables.read_rows(AUGMENT / tool, contracts.CANDIDATES)]
     kept = [row for row in candidates if row["status"] == "kept"]
-    chosen = limit_texts(best_calls(kept), stage.params.augment.examples_per_tool)
+    best = best_calls(kept)
+    chosen = limit_texts(best, stage.params.augment.examples_per_tool)
 
     bodies: dict[Key, str] = {}
     for row in tables.read_rows(CORPUS, contracts.DOCUMENTS, ["id", "text"]):
@@ -30,6 +31,10 @@ def run(stage: Stage) -> None:
     written = sum(len(row["tools"]) for row in merged)
     # Rows here are kept calls: in, those written into a text, and those that a better one at their place replaced.
     stage.count(rows_in=len(kept), rows_out=written, rejected=len(kept) - written)
+    stage.details["reasons"] = {
+        "a better call at the same place": len(kept) - len(best),
+        "beyond the limit of texts": len(best) - len(chosen),
+    }
     stage.details["texts"] = {
         source: sum(row["source"] == source for row in merged) for source in ("corpus", "train")
     }

@@ -18,7 +18,7 @@ def run(stage: Stage) -> None:
     stage.count(outcome.rows_in, outcome.train + outcome.test, outcome.not_used.total())
     stage.details.update(outcome.details)
     stage.details.update(
-        train=outcome.train, test=outcome.test, not_used=dict(sorted(outcome.not_used.items()))
+        train=outcome.train, test=outcome.test, reasons=dict(sorted(outcome.not_used.items()))
     )
 
 
