@@ -135,7 +135,8 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
         process, group = groups.start(
             command,
             root,
-            environment(root),
+            # The page that the server gives out asks this address for everything; left alone it is port 4200's.
+            environment(root) | {"PREFECT_SERVER_UI_API_URL": f"http://{HOST}:{port}/api"},
             "Prefect server",
             stdin=subprocess.DEVNULL,
             stdout=log,
