@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 
@@ -73,7 +74,8 @@ def plan(stages: tuple[str, ...], as_json: bool) -> None:
 )
 @click.option("--wait", is_flag=True, help="Wait for a rebuild that is running already.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every line that the stages write.")
-def rebuild(stages: tuple[str, ...], jobs: int, wait: bool, verbose: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
+def rebuild(stages: tuple[str, ...], jobs: int, wait: bool, verbose: bool, as_json: bool) -> None:
     """Rebuild what changed: STAGES and what they need, or everything.
 
     A failure stops only what depends on it. While it runs, its address shows it in the Prefect UI; afterwards
@@ -89,28 +91,36 @@ def rebuild(stages: tuple[str, ...], jobs: int, wait: bool, verbose: bool) -> No
 
     graph = graphs.read().only(stages)
     if ended := groups.end_orphans(graph.root, lock=graph.root / groups.DVC_LOCK):
-        click.echo(f"Ended what a killed rebuild left running: {', '.join(ended)}")
+        click.echo(f"Ended what a killed rebuild left running: {', '.join(ended)}", err=as_json)
         graph = graphs.read().only(stages)
     if not graph.changed():
+        if as_json:
+            show.as_json(graph.root, [{"stage": name, "state": "cached"} for name in graph.stages])
+            return
         click.echo(f"Nothing to do: {len(graph.stages)} stages are up to date.")
         show.headline(graph.root)
         return
     servers.require()
     with _stopped_by_signals(), rebuild_lock(graph.root, wait), servers.running(graph.root) as server:
         servers.use(graph.root, server)
-        code = _run_flow(graph, stages, jobs, server, verbose)
+        code = _run_flow(graph, stages, jobs, server, verbose, as_json)
     raise SystemExit(code)
 
 
 def _run_flow(
-    graph: graphs.Graph, stages: tuple[str, ...], jobs: int, server: servers.Server, verbose: bool
+    graph: graphs.Graph,
+    stages: tuple[str, ...],
+    jobs: int,
+    server: servers.Server,
+    verbose: bool,
+    as_json: bool,
 ) -> int:
     """Run the flow and show it; returns the exit status."""
     from pipelines import rebuild as flows
     from pipelines import show
 
-    click.echo(f"Watch it at {server.url}")
-    with show.Progress(graph, verbose) as progress, flows.listening(progress.tell):
+    click.echo(f"Watch it at {server.url}", err=as_json)
+    with show.Progress(graph, verbose, stderr=as_json) as progress, flows.listening(progress.tell):
         try:
             state = flows.rebuild(list(stages), jobs, return_state=True)
         except NightjarError:
@@ -122,8 +132,11 @@ def _run_flow(
             raise NightjarError(what, servers.LOG, "run again") from error
         finally:
             flows.flush()
-    show.summary(progress.results)
-    show.headline(graph.root)
+    if as_json:
+        show.as_json(graph.root, [asdict(result) for result in progress.results])
+    else:
+        show.summary(progress.results)
+        show.headline(graph.root)
     if state.is_completed():
         return 0
     click.echo(f"nightjar: rebuild: {state.message}", err=True)
@@ -149,7 +162,8 @@ def _stopped_by_signals() -> Iterator[None]:
 @click.option("--port", type=click.IntRange(1, 65535), default=servers.PORT, show_default=True)
 @click.option("--background", "-b", is_flag=True, help="Leave it running and return.")
 @click.option("--stop", is_flag=True, help="End the server that runs.")
-def ui(port: int, background: bool, stop: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the address as JSON.")
+def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
     """Start the Prefect server of this project and say where to open it.
 
     Its data lie in .nightjar/prefect; it listens on this machine only and calls nobody.
@@ -169,20 +183,22 @@ def ui(port: int, background: bool, stop: bool) -> None:
         return
     if found is not None:
         until = " until the rebuild that started it ends" if found.owner == "rebuild" else ""
-        click.echo(f"Already running at {found.url}{until}")
+        told = f"Already running at {found.url}{until}"
+        click.echo(json.dumps({"url": found.url, "owner": found.owner}) if as_json else told)
         return
     servers.require()
     free = servers.free_port(port)
     if free != port:
-        click.echo(f"Port {port} is taken; using {free}.")
+        click.echo(f"Port {port} is taken; using {free}.", err=as_json)
     with _stopped_by_signals():
         server, process = servers.start(root, free, "ui", background)
         try:
             servers.wait(root, server, process)
-            click.echo(f"The Prefect UI is at {server.url}")
+            told = f"The Prefect UI is at {server.url}"
+            click.echo(json.dumps({"url": server.url, "owner": "ui"}) if as_json else told)
             if background:
                 return
-            click.echo("Ctrl-C ends it.")
+            click.echo("Ctrl-C ends it.", err=as_json)
             with contextlib.suppress(KeyboardInterrupt):
                 code = process.wait()
                 raise NightjarError(f"the Prefect server ended with {code}", servers.LOG, "read that file")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -28,11 +29,12 @@ COLOURS = {"ran": "green", "cached": "cyan", "failed": "bold red", "skipped": "y
 class Progress:
     """Shows the results of a rebuild as they come: bars on a terminal, one line a stage elsewhere."""
 
-    def __init__(self, graph: Graph, verbose: bool) -> None:
+    def __init__(self, graph: Graph, verbose: bool, stderr: bool = False) -> None:
         self.results: list[Result] = []
         self._verbose = verbose
         self._lock = threading.Lock()
-        self._console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+        shown = sys.stderr if stderr else sys.stdout
+        self._console = Console(highlight=False, stderr=stderr, width=None if shown.isatty() else 200)
         self._bars: Bars | None = None
         if self._console.is_terminal:
             self._bars = Bars(
@@ -119,3 +121,12 @@ def headline(root: Path) -> None:
         click.echo(f"\nThe report: {REPORT}")
     if (root / HEADLINE).is_file():
         click.echo((root / HEADLINE).read_text(encoding="utf-8", errors="replace").rstrip())
+
+
+def as_json(root: Path, stages: list[dict[str, Any]]) -> None:
+    """Print what became of the stages, where the report lies and its headline, as one JSON object."""
+    report = REPORT.as_posix() if (root / REPORT).is_file() else None
+    scores = root / HEADLINE.with_suffix(".json")
+    rows = json.loads(scores.read_text(encoding="utf-8")) if scores.is_file() else None
+    whole = {"stages": stages, "report": report, "headline": rows}
+    click.echo(json.dumps(whole, indent=2, ensure_ascii=False))

@@ -137,8 +137,14 @@ def test_the_flow_makes_the_same_artifacts_as_plain_dvc(
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert outputs(folder) == outputs(repro)
     assert "data/report/index.html" in done.stdout
-    again = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
+    again = subprocess.run(
+        [*command, "--json"], cwd=folder, env=environment(), capture_output=True, text=True
+    )
     assert again.returncode == 0
+    told = json.loads(again.stdout)
+    assert {stage["state"] for stage in told["stages"]} == {"cached"}
+    assert told["report"] == "data/report/index.html"
+    assert told["headline"]
     assert outputs(folder) == outputs(repro)
 
 
