@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -121,4 +122,10 @@ def save(model: Any, folder: Path) -> str:
     model.save_pretrained(folder)
     # peft writes a page about the adapter with a link to the place of the base model; it says nothing of ours.
     (folder / "README.md").unlink(missing_ok=True)
+    config = folder / "adapter_config.json"
+    if config.exists():
+        # peft holds the module names in a set, whose order changes from process to process.
+        values = json.loads(config.read_text(encoding="utf-8"))
+        values["target_modules"] = sorted(values["target_modules"])
+        config.write_text(json.dumps(values, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     return write_checksums(folder)
