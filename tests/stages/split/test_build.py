@@ -183,7 +183,7 @@ def test_the_stage_gives_the_same_bytes_twice(tmp_path: Path) -> None:
     assert hashes[0] == hashes[1]
     facts = json.loads((tmp_path / "data/metrics/split.json").read_text())
     assert facts["rows_in"] == 9 * 148 == facts["rows_out"] + facts["rows_rejected"]
-    assert sum(facts["not_used"].values()) == facts["rows_rejected"]
+    assert sum(facts["reasons"].values()) == facts["rows_rejected"]
 
 
 def test_real_data(real_data: Path, tmp_path: Path) -> None:
