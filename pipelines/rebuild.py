@@ -197,6 +197,7 @@ def _task(run: Run, stage: graphs.Stage, blocker: str | None) -> State[Any]:
     if blocker is not None:
         result = Result(stage.name, "skipped", why=f"needs {blocker}", error=blocker)
         run.results[stage.name] = result
+        _artifact(run, stage, result)
         return Cancelled(name="Skipped", message=f"not run: {blocker} before it did not succeed")
     if run.stop.is_set():
         run.results[stage.name] = Result(stage.name, "stopped", error="the rebuild was stopped")

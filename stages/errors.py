@@ -29,6 +29,9 @@ def from_os_error(error: OSError, where: object) -> NightjarError | None:
         return NightjarError(
             "the disk is full", where, "free some space and run again; nothing was kept half-written"
         )
+    if error.errno in (errno.EDQUOT, errno.EFBIG):
+        fix = "raise the limit or write elsewhere; nothing was kept half-written"
+        return NightjarError("a quota or a limit on file sizes is reached", where, fix)
     if isinstance(error, PermissionError):
         return NightjarError("permission denied", error.filename or where, "check who owns the file")
     if isinstance(error, FileNotFoundError):

@@ -142,7 +142,17 @@ def _shown(api: Api, result: subprocess.CompletedProcess[str]) -> None:
     assert {log["task_run_id"] for log in logs} == {by_name["First_Stage"]["id"]}
     artifacts = api.ask("artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"]]}})
     tables = {item["key"]: item for item in artifacts}
-    assert set(tables) == {"first-stage", "sibling-x", "sibling-y", "sibling-z", "bad", "rebuild"}
+    assert set(tables) == {
+        "first-stage",
+        "sibling-x",
+        "sibling-y",
+        "sibling-z",
+        "bad",
+        "after",
+        "last",
+        "rebuild",
+    }
+    assert json.loads(tables["after"]["data"])[0]["state"] == "skipped"
     row = json.loads(tables["first-stage"]["data"])[0]
     assert (row["rows in"], row["rows out"], row["rejected"], row["state"]) == (7, 5, 2, "ran")
     assert row["seconds"] > 0 and row["why"] == "never run"

@@ -1,0 +1,41 @@
+"""Errors as one line each: what, where, what to do."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from stages.errors import NightjarError, from_os_error
+
+
+def test_an_error_is_one_line_whatever_was_put_into_it() -> None:
+    error = NightjarError("a\n  broken\tthing", "some\nfile", "mend\n\nit")
+    assert str(error) == "some file: a broken thing; mend it"
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EDQUOT, "quota"),
+        (errno.EFBIG, "limit on file sizes"),
+        (errno.EACCES, "permission denied"),
+        (errno.ENOENT, "no such file"),
+        (errno.ENOTDIR, "Not a directory"),
+    ],
+)
+def test_what_the_system_refuses_is_told_in_one_line(number: int, told: str) -> None:
+    error = OSError(number, "Not a directory" if number == errno.ENOTDIR else "text", "data/x")
+    translated = from_os_error(error, "ingest")
+    assert translated is not None
+    assert told in str(translated)
+
+
+def test_arrow_s_own_wording_of_a_full_disk_is_understood() -> None:
+    error = OSError("[Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device")
+    assert "the disk is full" in str(from_os_error(error, "split"))
+
+
+def test_an_unknown_error_is_not_dressed_up() -> None:
+    assert from_os_error(OSError(errno.EIO, "input/output error"), "split") is None
