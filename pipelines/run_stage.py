@@ -209,7 +209,9 @@ class _Verdict:
         elif self.state == "restored" and line.removeprefix("Stage ") == self._same:
             self.state = "unchanged"
         if match := _EXIT.search(line):
-            self._code = int(match[1])
+            # A command killed by a signal: some shells report it as 128 + its number, others die of it themselves.
+            code = int(match[1])
+            self._code = code if code >= 0 else 128 - code
             return False
         if line.startswith("ERROR: "):
             self._fault = self._fault or line.removeprefix("ERROR: ")
