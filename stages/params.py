@@ -51,12 +51,19 @@ class Ingest(Model):
 
 
 class Split(Model):
-    """The leakage rule has no settings (facts 1.3); these only bound how much of each side is used."""
+    """The leakage rule has no settings (facts 1.3); these only bound how much of each side is used.
+
+    Dev tasks are training tasks held out by the seed; `supervised` instances are those of test tasks that do not test.
+    """
 
     train_tasks: Limit
     train_instances_per_task: Limit
+    dev_tasks: Count
+    dev_instances_per_task: Positive
     test_tasks: Limit
     test_instances_per_task: Annotated[int, Field(ge=1, le=100)]
+    test_choice: Literal["first", "balanced"]
+    supervised_instances_per_task: Count
     official_lists: Literal["use", "ignore"]
 
 
@@ -68,6 +75,10 @@ class Encoding(Model):
     negative_examples: Count
     explanation: bool
     task_name: bool
+    # Training draws one of Tk-Instruct's five encodings a time; predictions are made with the flags above.
+    mixed: bool
+    # An instance input too long loses its own end instead of the answer cue (not published).
+    trim_input: bool
     max_source_length: Positive
     max_target_length: Positive
 
@@ -104,8 +115,12 @@ class Retrieve(Model):
 
 
 class Recipe(Model):
-    """One way to fine-tune the language model. Rates per optimiser step; lengths in tokens."""
+    """One way to fine-tune the language model. Rates per optimiser step; lengths in tokens.
 
+    `batch_size` counts the instances of an optimiser step over all processes, `batch_tokens` bounds one forward pass.
+    """
+
+    data: Literal["train", "supervised"]
     calls: bool
     evidence: Count
     method: Literal["lora", "full"]
@@ -116,16 +131,31 @@ class Recipe(Model):
     epochs: Annotated[float, Field(gt=0)]
     max_steps: Limit
     batch_size: Positive
+    batch_tokens: Positive
+    gradient_checkpointing: bool
+    # In steps; null: never. The weights that are kept are those with the lowest loss on the dev split.
+    evaluate_every: Limit
+    checkpoint_every: Limit
 
 
 class Train(Model):
+    launcher: Literal["none", "one_cpu", "one_gpu", "fsdp", "deepspeed_zero3"]
     combined: Recipe
     tk_instruct: Recipe
+    supervised: Recipe
 
 
 class PredictBenchmark(Model):
+    """`batch_tokens` bounds the rows of a batch times their longest prompt and answer; `encoding` names another
+    encoding than the training's (null: the same)."""
+
+    encoding: str | None
     max_new_tokens: Positive
     batch_size: Positive
+    batch_tokens: Positive
+    temperature: Annotated[float, Field(ge=0)]
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    cut_at_full_stop: bool
     precision: Literal["float32", "bfloat16"]
     stop: list[Annotated[str, Field(min_length=1)]]
     call_top_k: Count
@@ -137,6 +167,7 @@ class Predict(Model):
 
 
 class EvaluateBenchmark(Model):
+    copy_demo: Literal["first", "random"]
     bootstrap_samples: Positive
     confidence: Annotated[float, Field(gt=0, lt=1)]
 
