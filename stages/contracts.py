@@ -110,6 +110,9 @@ SPLIT_TASKS = Table(
     allowed={"track": TRACKS, "role": frozenset({"train", "test", "excluded"})},
 )
 TRAIN = Table("train", 1, _schema(*_INSTANCE), key=("task_id", "id"), shard="task_id")
+# Training tasks held out to choose between versions of a model; and instances of the test tasks that do not test.
+DEV = Table("dev", 1, _schema(*_INSTANCE), key=("task_id", "id"), shard="task_id")
+SUPERVISED = Table("supervised", 1, _schema(*_INSTANCE), key=("task_id", "id"), shard="task_id")
 TEST = Table(
     "test",
     1,
