@@ -54,8 +54,10 @@ class Split(Model):
     """The leakage rule has no settings (facts 1.3); these only bound how much of each side is used.
 
     Dev tasks are training tasks held out by the seed; `supervised` instances are those of test tasks that do not test.
+    `track` decides whose training tasks train; the test tasks of both tracks are kept.
     """
 
+    track: Literal["default", "xlingual"]
     train_tasks: Limit
     train_instances_per_task: Limit
     dev_tasks: Count

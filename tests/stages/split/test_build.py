@@ -19,10 +19,15 @@ from stages.params import Split
 from stages.split.build import build
 
 ALL = Split(
+    track="default",
     train_tasks=None,
     train_instances_per_task=None,
+    dev_tasks=0,
+    dev_instances_per_task=10,
     test_tasks=None,
     test_instances_per_task=100,
+    test_choice="first",
+    supervised_instances_per_task=0,
     official_lists="use",
 )
 
