@@ -230,6 +230,8 @@ def encode(
         negative_examples=negative_examples,
         explanation=explanation,
         task_name=task_name,
+        mixed=False,
+        trim_input=False,
         max_source_length=max_source_length,
         max_target_length=128,
     )

@@ -53,6 +53,8 @@ def options(**changes: Any) -> Encoding:
         "negative_examples": 0,
         "explanation": False,
         "task_name": False,
+        "mixed": False,
+        "trim_input": False,
         "max_source_length": 1024,
         "max_target_length": 128,
     }
