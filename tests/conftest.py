@@ -51,3 +51,11 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.tiny_models import language_model
 
     return language_model(tmp_path_factory.mktemp("tiny_lm"))
+
+
+@pytest.fixture(scope="session")
+def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a tiny random encoder-decoder."""
+    from tests.tiny_models import encoder_decoder
+
+    return encoder_decoder(tmp_path_factory.mktemp("tiny_t5"))

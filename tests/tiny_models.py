@@ -1,4 +1,4 @@
-"""Tiny random models in the file layout of real ones: `python -m tests.tiny_models FOLDER` writes both.
+"""Tiny random models in the file layout of real ones: `python -m tests.tiny_models FOLDER` writes them all.
 
 They answer nonsense, but every stage runs on them in seconds, the same bytes every time.
 """
@@ -9,13 +9,22 @@ import sys
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import BertConfig, BertModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import (
+    BertConfig,
+    BertModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
-END = "<|end|>"
+END, PAD = "<|end|>", "<|pad|>"
 
 
-def _tokenizer(folder: Path) -> int:
+def _tokenizer(folder: Path, appends_end: bool = False) -> int:
+    """A byte-level tokenizer: END has the id 0 and pads too; with `appends_end`, T5's way, PAD 0 and END 1."""
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
@@ -23,11 +32,17 @@ def _tokenizer(folder: Path) -> int:
         "Definition: Input: Output: Positive Example the of a is in [Calculator( [Calendar() -> ] Today is"
     ] * 3
     alphabet = pre_tokenizers.ByteLevel.alphabet()
+    special = [PAD, END] if appends_end else [END]
     trainer = trainers.BpeTrainer(
-        vocab_size=400, special_tokens=[END], initial_alphabet=sorted(alphabet), show_progress=False
+        vocab_size=400, special_tokens=special, initial_alphabet=sorted(alphabet), show_progress=False
     )
     backend.train_from_iterator(texts, trainer)
-    PreTrainedTokenizerFast(tokenizer_object=backend, eos_token=END, pad_token=END).save_pretrained(folder)
+    if appends_end:
+        backend.post_processor = processors.TemplateProcessing(
+            single=["$A", END], special_tokens=[(END, special.index(END))]
+        )
+    made = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token=END, pad_token=special[0])
+    made.save_pretrained(folder)
     return backend.get_vocab_size()
 
 
@@ -53,6 +68,30 @@ def language_model(folder: Path) -> Path:
     return folder
 
 
+def encoder_decoder(folder: Path) -> Path:
+    """A two-layer T5 of the newer kind (gated, its output layer its own), like the ones Tk-Instruct starts from."""
+    size = _tokenizer(folder, appends_end=True)
+    torch.manual_seed(2)
+    config = T5Config(
+        vocab_size=size,
+        d_model=32,
+        d_kv=8,
+        d_ff=48,
+        num_layers=2,
+        num_decoder_layers=2,
+        num_heads=4,
+        feed_forward_proj="gated-gelu",
+        tie_word_embeddings=False,
+        dropout_rate=0.0,
+        initializer_factor=1.0,
+        pad_token_id=0,
+        eos_token_id=1,
+        decoder_start_token_id=0,
+    )
+    T5ForConditionalGeneration(config).save_pretrained(folder)
+    return folder
+
+
 def sentence_encoder(folder: Path) -> Path:
     """A two-layer BERT with the byte-level tokenizer of the language model."""
     size = _tokenizer(folder)
@@ -72,7 +111,7 @@ def sentence_encoder(folder: Path) -> Path:
 
 if __name__ == "__main__":
     root = Path(sys.argv[1])
-    for make in (language_model, sentence_encoder):
+    for make in (language_model, encoder_decoder, sentence_encoder):
         target = root / make.__name__
         target.mkdir(parents=True, exist_ok=True)
         make(target)

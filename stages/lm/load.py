@@ -1,4 +1,4 @@
-"""Load a causal language model, with or without a LoRA adapter, ready for scoring and generating."""
+"""Load a language model, causal or encoder-decoder (T5, mT5), with or without a LoRA adapter, ready for use."""
 
 from __future__ import annotations
 
@@ -8,24 +8,50 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    PreTrainedTokenizerBase,
+)
 from transformers.utils import logging as transformers_logging
 
 from stages.errors import NightjarError
 from stages.lm.weights import verify
 
 ADAPTER_CONFIG = "adapter_config.json"
+# Never float16: T5's activations leave its range.
+PRECISIONS = ("float32", "bfloat16")
 
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """Text to ids and back, without special tokens being added or dropped ones coming back."""
+    """Text to ids and back; special tokens never come back as text.
+
+    For an encoder-decoder the end token closes what `encode` gives, as its training saw it and as the published length
+    checks count it (facts 1.7); for a causal model nothing is added.
+    """
 
     backend: PreTrainedTokenizerBase
+    encoder_decoder: bool = False
 
     def encode(self, text: str) -> list[int]:
-        ids: list[int] = self.backend.encode(text, add_special_tokens=False)
+        ids: list[int] = self.backend.encode(text, add_special_tokens=self.encoder_decoder)
+        if self.encoder_decoder and ids[-1:] != [self.end]:
+            ids.append(self.end)
         return ids
+
+    def target(self, text: str) -> list[int]:
+        """The ids of an answer to be learnt: as `encode`, the end token last for either kind."""
+        ids = self.encode(text)
+        return ids if self.encoder_decoder else [*ids, self.end]
+
+    def fit(self, ids: list[int], length: int) -> list[int]:
+        """The beginning of `ids`, at most `length` long; what ends an encoder-decoder's input still does."""
+        if len(ids) <= length:
+            return ids
+        return [*ids[: length - 1], self.end] if self.encoder_decoder else ids[:length]
 
     def decode(self, ids: list[int]) -> str:
         text = self.backend.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
@@ -47,6 +73,11 @@ class LanguageModel:
     adapter_sha256: str | None = None
 
     @property
+    def encoder_decoder(self) -> bool:
+        """Whether an encoder reads the prompt and a decoder writes the answer, as in T5."""
+        return self.tokenizer.encoder_decoder
+
+    @property
     def device(self) -> torch.device:
         device: torch.device = self.model.device
         return device
@@ -65,27 +96,49 @@ def load_tokenizer(path: Path) -> Tokenizer:
     """The tokenizer of a model directory. Raises NightjarError if it has none."""
     if not (path / "tokenizer_config.json").exists():
         raise NightjarError("no tokenizer in this model directory", path, "run: nightjar rebuild base_model")
-    return Tokenizer(AutoTokenizer.from_pretrained(str(path), local_files_only=True))
+    try:
+        backend = AutoTokenizer.from_pretrained(str(path), local_files_only=True)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        what = f"transformers cannot load this tokenizer ({_first_line(error)})"
+        raise NightjarError(what, path, "check the directory") from None
+    return Tokenizer(backend, is_encoder_decoder(path))
+
+
+def is_encoder_decoder(path: Path) -> bool:
+    """Whether the model of this directory is one, by its config.json. Raises NightjarError if that is unreadable."""
+    try:
+        return bool(AutoConfig.from_pretrained(str(path), local_files_only=True).is_encoder_decoder)
+    except (OSError, ValueError, KeyError) as error:
+        what = f"transformers cannot read this model's configuration ({_first_line(error)})"
+        raise NightjarError(what, path / "config.json", "check the directory") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def load(path: Path, precision: str = "float32", adapter: Path | None = None) -> LanguageModel:
-    """The causal model of a directory of safetensors, on the GPU if there is one.
+    """The model of a directory of safetensors, on the GPU if there is one.
 
     `adapter` is a directory of a LoRA adapter, merged into the weights, or of a whole fine-tuned model, which then
     takes the place of `path`. `precision`: float32 or bfloat16. Checksums are verified first.
     Raises NightjarError if a directory is missing, damaged, or of the wrong kind.
     """
+    if precision not in PRECISIONS:
+        raise NightjarError(f"no precision {precision!r}", path, f"give one of {', '.join(PRECISIONS)}")
     whole = adapter is not None and not (adapter / ADAPTER_CONFIG).exists()
     base_digest = verify(path)
     adapter_digest = verify(adapter) if adapter is not None else None
     source = adapter if whole else path
     assert source is not None
+    tokenizer = load_tokenizer(path)
+    kind = AutoModelForSeq2SeqLM if tokenizer.encoder_decoder else AutoModelForCausalLM
     try:
-        model: Any = AutoModelForCausalLM.from_pretrained(
+        model: Any = kind.from_pretrained(
             str(source), dtype=getattr(torch, precision), local_files_only=True, use_safetensors=True
         )
     except (OSError, ValueError, KeyError) as error:
-        what = f"transformers cannot load this model ({str(error).splitlines()[0]})"
+        what = f"transformers cannot load this model ({_first_line(error)})"
         raise NightjarError(what, source, "check the directory") from None
     if adapter is not None and not whole:
         from peft import PeftModel
@@ -95,7 +148,7 @@ def load(path: Path, precision: str = "float32", adapter: Path | None = None) ->
         model = PeftModel.from_pretrained(model.float(), str(adapter), is_trainable=False).merge_and_unload()
         model = model.to(wanted)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return LanguageModel(model.to(device).eval(), load_tokenizer(path), base_digest, adapter_digest)
+    return LanguageModel(model.to(device).eval(), tokenizer, base_digest, adapter_digest)
 
 
 def read_recipe(adapter: Path) -> dict[str, Any]:
