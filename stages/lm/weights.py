@@ -32,8 +32,10 @@ def weight_files(folder: Path) -> list[Path]:
     for pattern in ("*.safetensors", "*.gguf"):
         if files := sorted(folder.glob(pattern)):
             return files
-    found = "only pickled weights" if any(folder.glob("*.bin")) else "no weights"
-    raise NightjarError(f"{found} in this model directory", folder, "give safetensors or GGUF")
+    if any(folder.glob("*.bin")):
+        fix = "give safetensors or GGUF, or save it as safetensors where you trust it (save_pretrained)"
+        raise NightjarError("only pickled weights in this model directory", folder, fix)
+    raise NightjarError("no weights in this model directory", folder, "give safetensors or GGUF")
 
 
 def digest(folder: Path) -> str:

@@ -11,7 +11,7 @@ import torch
 
 from stages.base_model.prepare import make_ready
 from stages.errors import NightjarError
-from stages.lm.load import load
+from stages.lm.load import load, load_tokenizer
 from stages.lm.weights import digest
 from stages.params import ModelSource
 
@@ -60,6 +60,79 @@ def test_a_damaged_model_directory_is_noticed_when_loaded(tiny_model: Path, tmp_
     with pytest.raises(NightjarError, match="sha256") as caught:
         load(tmp_path / "out")
     assert "\n" not in str(caught.value)
+
+
+TEXTS = ["Definition: Name the capital.", "Input: the capital of France\nOutput: ", "naïve Ångström, 北京!"]
+
+
+@pytest.fixture(scope="module")
+def spiece_t5(tiny_t5: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A T5 as the older ones come: its tokenizer a SentencePiece model and settings, no tokenizer.json."""
+    import sentencepiece
+
+    folder = tmp_path_factory.mktemp("spiece")
+    for name in ("config.json", "generation_config.json", "model.safetensors"):
+        shutil.copyfile(tiny_t5 / name, folder / name)
+    texts = folder / "texts"
+    texts.write_text("\n".join([*TEXTS, "a b c d e f g h i j k l m n o p q r s t u v w x y z"] * 9))
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(texts),
+        model_prefix=str(folder / "spiece"),
+        vocab_size=120,
+        hard_vocab_limit=False,
+        pad_id=0,
+        eos_id=1,
+        unk_id=2,
+        bos_id=-1,
+        minloglevel=2,
+    )
+    texts.unlink()
+    (folder / "spiece.vocab").unlink()
+    settings = {"tokenizer_class": "T5Tokenizer", "extra_ids": 0, "name_or_path": "/somewhere/t5"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+def test_a_sentencepiece_tokenizer_becomes_one_that_loads_without_it(spiece_t5: Path, tmp_path: Path) -> None:
+    import sentencepiece
+
+    make_ready(ModelSource(source=str(spiece_t5)), tmp_path / "out")
+    assert (tmp_path / "out" / "tokenizer.json").exists()
+    assert "/somewhere" not in (tmp_path / "out" / "tokenizer_config.json").read_text()
+    (tmp_path / "out" / "spiece.model").unlink()
+    tokenizer = load_tokenizer(tmp_path / "out")
+    truth = sentencepiece.SentencePieceProcessor(model_file=str(spiece_t5 / "spiece.model"))
+    for text in TEXTS:
+        assert tokenizer.encode(text) == [*truth.encode(text), truth.eos_id()]
+    assert tokenizer.decode(tokenizer.encode(TEXTS[0])) == TEXTS[0]
+    assert tokenizer.end == truth.eos_id()
+
+
+def test_a_damaged_sentencepiece_tokenizer_is_refused_in_one_line(spiece_t5: Path, tmp_path: Path) -> None:
+    source = shutil.copytree(spiece_t5, tmp_path / "source")
+    (source / "spiece.model").write_bytes(b"not a model")
+    with pytest.raises(NightjarError, match="SentencePiece tokenizer cannot be read") as caught:
+        make_ready(ModelSource(source=str(source)), tmp_path / "out")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_repository_without_safetensors_is_told_from_one_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    def snapshot(name: str, revision: str | None, allow_patterns: list[str]) -> str:
+        assert not any("bin" in pattern for pattern in allow_patterns)
+        asked.append((name, revision))
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    with pytest.raises(NightjarError, match="no safetensors in this repository"):
+        make_ready(ModelSource(source="hub:google/some-t5"), tmp_path / "out")
+    with pytest.raises(NightjarError, match="no safetensors in this repository"):
+        make_ready(ModelSource(source="hub:google/some-t5@refs/pr/1"), tmp_path / "out")
+    assert asked == [("google/some-t5", None), ("google/some-t5", "refs/pr/1")]
 
 
 @pytest.mark.slow
