@@ -56,9 +56,15 @@ def _with_evidence(
 ) -> str:
     block = evidence_block(passages)
     room = options.max_source_length - len(tokenizer.encode(block)) if block else 0
-    if room > 0:
+    while room > 0:
         bounded = options.model_copy(update={"max_source_length": room, "trim_input": False})
         encoded = encode(task, instance_input, bounded, tokenizer)
-        if not encoded.truncated:
-            return encoded.prefix + block + encoded.suffix
+        if encoded.truncated:
+            break
+        source = encoded.prefix + block + encoded.suffix
+        # Where texts meet, tokens may merge or part, so that the whole is a little longer than the sum.
+        beyond = len(tokenizer.encode(source)) - options.max_source_length
+        if beyond <= 0:
+            return source
+        room -= beyond
     return encode(task, instance_input, options, tokenizer).source
