@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from stages.contracts import INSTANCES, TASKS
 from stages.errors import NightjarError
 from stages.ingest.accounts import Ledger, Progress, Statistics, UnreadableFile, log
+from stages.ingest.read_ahead import file_size, read_ahead
 from stages.ingest.task_file import TaskFile, read_task
 from stages.tables import ArtifactWriter
 
@@ -25,9 +23,6 @@ DATASET = "natural_instructions"
 LISTS = ("train_tasks.txt", "test_tasks.txt", "excluded_tasks.txt")
 TRACKS = ("default", "xlingual")
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_\-][A-Za-z0-9_.\-]*")
-_THREADS = 2
-# How much may be read ahead of the writer; a file larger than that is read alone.
-_READ_AHEAD_BYTES = 12_000_000
 
 
 def ingest_natural_instructions(path: Path, output: Path, progress: Progress | None = None) -> Statistics:
@@ -39,14 +34,14 @@ def ingest_natural_instructions(path: Path, output: Path, progress: Progress | N
     there is no task file, none can be used, or a published list is not plain text.
     """
     files = task_files(path)
-    total = sum(_size(file) for file in files)
+    total = sum(file_size(file) for file in files)
     done = 0
     heads: list[dict[str, Any]] = []
     with ArtifactWriter(output) as writer:
         ledger = Ledger(DATASET, writer)
         numbers = ledger.statistics
-        for file, size, start, result in _read_ahead(files, path):
-            name = _relative(file, path)
+        for file, size, (start, result) in read_ahead(files, lambda file: _read(file, path)):
+            name = relative(file, path)
             numbers.files += 1
             numbers.bytes += size
             if isinstance(result, UnreadableFile):
@@ -96,52 +91,26 @@ def _take(
     heads.append(task.head)
 
 
-def _read_ahead(
-    files: list[Path], root: Path
-) -> Iterator[tuple[Path, int, bytes, TaskFile | UnreadableFile]]:
-    """Every file with its size, its first bytes and what it holds, in order, read ahead by threads."""
-    pending: deque[tuple[Path, int, Future[tuple[bytes, TaskFile | UnreadableFile]]]] = deque()
-    waiting = deque(files)
-    ahead = 0
-    with ThreadPoolExecutor(_THREADS, thread_name_prefix="ingest") as pool:
-        try:
-            while waiting or pending:
-                while waiting and (not pending or ahead + _size(waiting[0]) <= _READ_AHEAD_BYTES):
-                    file = waiting.popleft()
-                    size = _size(file)
-                    ahead += size
-                    pending.append((file, size, pool.submit(_read, file, root)))
-                file, size, future = pending.popleft()
-                start, result = future.result()
-                del future  # it holds the whole task
-                ahead -= size
-                yield file, size, start, result
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+def task_bytes(file: Path) -> bytes:
+    """The bytes of a task file. Raises UnreadableFile for a name that no artifact can bear, or no access."""
+    if not _SAFE_NAME.fullmatch(file.stem) or ".." in file.name:
+        raise UnreadableFile("unsafe file name", "allowed are letters, digits, _ - and single dots")
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UnreadableFile("cannot be opened", error.strerror or "") from None
 
 
 def _read(file: Path, root: Path) -> tuple[bytes, TaskFile | UnreadableFile]:
     data = b""
     try:
-        if not _SAFE_NAME.fullmatch(file.stem) or ".." in file.name:
-            raise UnreadableFile("unsafe file name", "allowed are letters, digits, _ - and single dots")
-        try:
-            data = file.read_bytes()
-        except OSError as error:
-            raise UnreadableFile("cannot be opened", error.strerror or "") from None
-        return data[:8000], read_task(data, DATASET, _relative(file, root), file.stem)
+        data = task_bytes(file)
+        return data[:8000], read_task(data, DATASET, relative(file, root), file.stem)
     except UnreadableFile as error:
         return data[:8000], error
 
 
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0
-
-
-def _relative(file: Path, root: Path) -> str:
+def relative(file: Path, root: Path) -> str:
     """The file's name below the dataset's folder, as text that UTF-8 can hold."""
     return os.fsencode(file.relative_to(root).as_posix()).decode("utf-8", "backslashreplace")
 

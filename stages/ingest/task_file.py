@@ -76,44 +76,67 @@ def read_task(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile:
     return read_columns(data, dataset, file, task_id) or read_any(data, dataset, file, task_id)
 
 
-def read_columns(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile | None:
-    """The content of a file with no flaw but blank texts, or None: then the exact reader has to look at it."""
+@dataclass
+class Columns:
+    """An ordinary file as Arrow reads it: every type is right, and nothing of an instance is missing but ids.
+
+    `head` has the other keys, None where a file lacks one; the instances' columns are as long as one another,
+    with rows that ingest refuses still among them.
+    """
+
+    head: dict[str, Any]
+    ids: pa.Array
+    inputs: pa.Array
+    outputs: pa.Array
+
+
+def ordinary(data: bytes) -> Columns | None:
+    """The columns of an ordinary file, or None: then the exact reader has to look at it."""
     table = next((table for schema in _ORDINARY if (table := _arrow(data, schema)) is not None), None)
     if table is None:
         return None
     rows = table["Instances"].chunk(0).flatten()
     ids, inputs, outputs = rows.flatten()
-    texts = outputs.flatten()
-    if not len(rows) or any(column.null_count for column in (rows, inputs, outputs, texts)):
+    if not len(rows) or any(column.null_count for column in (rows, inputs, outputs, outputs.flatten())):
         return None
     if pc.min(pc.list_value_length(outputs)).as_py() < 1:
         return None
+    return Columns(table.drop(["Instances"]).to_pylist()[0], ids, inputs, outputs)
+
+
+def read_columns(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile | None:
+    """The content of a file with no flaw but blank texts, or None: then the exact reader has to look at it."""
+    columns = ordinary(data)
+    if columns is None:
+        return None
+    ids, inputs, outputs = columns.ids, columns.inputs, columns.outputs
     number = task_id.partition("_")[0]
     if ids.null_count:
         triples = zip(ids.to_pylist(), inputs.to_pylist(), outputs.to_pylist(), strict=True)
         made = [given or make_id(number, text, out) for given, text, out in triples]
         ids = pa.array(made, pa.string())
-    index = np.arange(len(rows), dtype=np.int32)
+    index = np.arange(len(ids), dtype=np.int32)
     refused: list[Refused] = []
+    texts = outputs.flatten()
     blank = np.union1d(
-        np.flatnonzero(_blank(inputs)), pc.list_parent_indices(outputs).to_numpy()[_blank(texts)]
+        np.flatnonzero(blank_texts(inputs)), pc.list_parent_indices(outputs).to_numpy()[blank_texts(texts)]
     )
     if len(blank):
-        results = [check(row, number, set()) for row in rows.take(pa.array(blank)).to_pylist()]
+        given = pa.table({"id": columns.ids, "input": inputs, "output": outputs}).take(pa.array(blank))
+        results = [check(row, number, set()) for row in given.to_pylist()]
         refused = [result for result in results if isinstance(result, Refused)]
         index = np.delete(index, blank)
         ids, inputs, outputs = (column.take(pa.array(index)) for column in (ids, inputs, outputs))
-    if _blank(ids).any() or len(pc.unique(ids)) != len(ids):
+    if blank_texts(ids).any() or len(pc.unique(ids)) != len(ids):
         return None
-    head = table.drop(["Instances"]).to_pylist()[0]
     try:
-        row, left_out = _head({key: value for key, value in head.items() if value is not None})
+        row, left_out = _head({key: value for key, value in columns.head.items() if value is not None})
     except UnreadableFile:
         return None
     if left_out:
         return None
-    columns = _columns(dataset, file, task_id, ids, index, inputs, outputs)
-    return TaskFile({"dataset": dataset, "file": file, "task_id": task_id, **row}, columns, refused)
+    table = _columns(dataset, file, task_id, ids, index, inputs, outputs)
+    return TaskFile({"dataset": dataset, "file": file, "task_id": task_id, **row}, table, refused)
 
 
 def _arrow(data: bytes, schema: pa.Schema) -> pa.Table | None:
@@ -134,7 +157,7 @@ def _arrow(data: bytes, schema: pa.Schema) -> pa.Table | None:
     return table if len(table) == 1 and not table["Instances"].null_count else None
 
 
-def _blank(texts: pa.Array) -> np.ndarray:
+def blank_texts(texts: pa.Array) -> np.ndarray:
     """Which texts are blank. Arrow and Python agree on what is white space."""
     blank = pc.or_(pc.equal(pc.binary_length(texts), 0), pc.utf8_is_space(texts))
     return np.asarray(blank.to_numpy(zero_copy_only=False))
