@@ -121,6 +121,19 @@ TEST = Table(
     shard="task_id",
     allowed={"track": TRACKS},
 )
+# Not Parquet: one uncompressed Arrow file, tokens/TOKENS_FILE in the artifact, that training maps into memory. A row is
+# an instance of a side (train, dev): ids of its prompt in every variant, and of every reference, the end token last.
+IDS = pa.list_(
+    pa.field(
+        "element",
+        pa.list_(pa.field("element", pa.int32(), nullable=False)),
+        nullable=False,
+    )
+)
+TOKENS_FILE = "tokens.arrow"
+TOKENS = _schema(
+    ("side", pa.string()), ("task_id", pa.string()), ("id", pa.string()), ("prompts", IDS), ("targets", IDS)
+)
 CANDIDATES = Table(
     "candidates",
     1,
@@ -189,7 +202,7 @@ EVIDENCE = Table(
         ("score", pa.float64()),
     ),
     key=("split", "task_id", "id", "rank"),
-    allowed={"split": frozenset({"train", "test"})},
+    allowed={"split": frozenset({"train", "dev", "test"})},
 )
 CALL = pa.struct(
     [

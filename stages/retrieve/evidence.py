@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stages.contracts import EVIDENCE, TEST, TRAIN, Table
+from stages.contracts import DEV, EVIDENCE, TEST, TRAIN, Table
 from stages.retrieve.retriever import Retriever
 from stages.tables import ArtifactWriter, batches
 
@@ -29,7 +29,7 @@ class Facts:
 
 
 def write_evidence(retriever: Retriever, split: Path, output: Path, passages: int) -> Facts:
-    """Write the `passages` best passages for every TRAIN and TEST instance of the artifact `split`.
+    """Write the `passages` best passages for every TRAIN, DEV and TEST instance of the artifact `split`.
 
     The query is the instance's input, nothing else: neither references nor the task's definition. Ranks
     count from 1. An instance for which nothing is found (no word in common, with bm25) goes to the rejected
@@ -37,7 +37,7 @@ def write_evidence(retriever: Retriever, split: Path, output: Path, passages: in
     """
     queries = 0
     with ArtifactWriter(output) as writer:
-        for name, contract in (("train", TRAIN), ("test", TEST)):
+        for name, contract in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
             for number, rows in enumerate(_queries(split, contract)):
                 found = retriever.rank([row["input"] for row in rows], passages)
                 wanted = sorted({hit for ranking in found for hit, _ in ranking})

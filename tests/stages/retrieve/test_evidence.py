@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
 
-from stages.contracts import DOCUMENTS, EVIDENCE, TEST, TRAIN
+from stages.contracts import DEV, DOCUMENTS, EVIDENCE, TEST, TRAIN
 from stages.errors import NightjarError
 from stages.index.build import build
 from stages.retrieve import evidence as evidence_module
@@ -33,6 +33,7 @@ TEXTS = [
     "Cattle were said to lose their milk to the bird.",
 ]
 TRAIN_INPUTS = ["Where do the eggs lie?", "What hunts moths at dusk?", "Where do the eggs lie?"]
+DEV_INPUTS = ["Where is the bare ground?"]
 TEST_INPUTS = ["moths and light", "??", "the song of a still night"]
 
 
@@ -53,6 +54,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build(root / "corpus", root / "encoder", root / "index", 100, "flat", 1)
     with ArtifactWriter(root / "split") as writer:
         writer.write(TRAIN, [_row(str(i), text) for i, text in enumerate(TRAIN_INPUTS)])
+        writer.write(DEV, [_row(f"d{i}", text) for i, text in enumerate(DEV_INPUTS)])
         test = {"track": "default", "category": "c"}
         writer.write(TEST, [_row(f"x{i}", text, **test) for i, text in enumerate(TEST_INPUTS)])
     return root
@@ -83,6 +85,7 @@ def test_evidence(
     facts = write_evidence(retriever, made / "split", tmp_path / "retrieve", 2)
     rows = read_rows(tmp_path / "retrieve", EVIDENCE)
     inputs = {("train", str(i)): text for i, text in enumerate(TRAIN_INPUTS)}
+    inputs |= {("dev", f"d{i}"): text for i, text in enumerate(DEV_INPUTS)}
     inputs |= {("test", f"x{i}"): text for i, text in enumerate(TEST_INPUTS)}
     for (split, id), query in inputs.items():
         own = sorted(
@@ -97,7 +100,7 @@ def test_evidence(
         ]
     rejected = read_rejected(tmp_path / "retrieve").to_pylist()
     assert [row["id"] for row in rejected] == (["x1"] if kind == "bm25" else [])
-    assert (facts.queries, facts.answered + facts.rejected, facts.rejected) == (6, 6, len(rejected))
+    assert (facts.queries, facts.answered + facts.rejected, facts.rejected) == (7, 7, len(rejected))
     assert facts.evidence == len(rows)
 
 
@@ -116,7 +119,7 @@ def test_references_play_no_part(made: Path) -> None:
     rank = retriever.rank
     retriever.rank = lambda texts, k: (asked.extend(texts), rank(texts, k))[1]  # type: ignore[method-assign,func-returns-value]
     write_evidence(retriever, made / "split", made / "asked", 1)
-    assert asked == TRAIN_INPUTS + TEST_INPUTS
+    assert asked == TRAIN_INPUTS + DEV_INPUTS + TEST_INPUTS
 
 
 def test_errors(made: Path, tmp_path: Path) -> None:

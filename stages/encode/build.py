@@ -1,0 +1,150 @@
+"""From instances to token ids, a task at a time: every prompt variant, and every reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from stages import contracts, tables
+from stages.contracts import Table
+from stages.encode.tokens import TokenWriter
+from stages.errors import NightjarError
+from stages.lm.load import Tokenizer
+from stages.params import Encoding, Recipe
+from stages.prompts.encodings import variants
+from stages.prompts.model_text import model_input, model_target
+
+TABLES: dict[str, Table] = {"train": contracts.TRAIN, "supervised": contracts.SUPERVISED}
+DEV = "dev"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where instances, tasks, kept calls and evidence lie; the last two may be None where the recipe wants none."""
+
+    split: Path
+    ingested: Path
+    calls: Path | None
+    evidence: Path | None
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Text to ids as one recipe trains on it."""
+
+    options: Encoding
+    passages: int
+    tokenizer: Tokenizer
+
+    def prompts(
+        self, task: Mapping[str, Any], instance_input: str, passages: Sequence[Mapping[str, Any]]
+    ) -> list[list[int]]:
+        """The ids of the prompt in each variant: one, or the five of the mixed mode (facts 1.8)."""
+        made = []
+        for options in variants(self.options):
+            text = model_input(
+                task,
+                instance_input,
+                options,
+                self.tokenizer,
+                passages[: self.passages],
+                self.tokenizer.encoder_decoder,
+            )
+            ids = self.tokenizer.encode(text)
+            # A text that was cut to length may have more tokens when read again: T5's is cut a second time (1.7).
+            made.append(
+                self.tokenizer.fit(ids, options.max_source_length) if self.tokenizer.encoder_decoder else ids
+            )
+        return made
+
+    def target(self, text: str) -> list[int]:
+        """The ids of an answer, cut to `max_target_length`, with the end token last.
+
+        An encoder-decoder's end token counts against that length, as published; a causal model's is added to it.
+        """
+        written = model_target(text, self.tokenizer.encoder_decoder)
+        if self.tokenizer.encoder_decoder:
+            return self.tokenizer.fit(self.tokenizer.encode(written), self.options.max_target_length)
+        return [*self.tokenizer.encode(written)[: self.options.max_target_length], self.tokenizer.end]
+
+
+@dataclass
+class Outcome:
+    """Rows read and written, a side each; tokens of all variants and references; targets that carry calls."""
+
+    rows_in: int = 0
+    rows_out: int = 0
+    tokens: int = 0
+    targets_with_calls: int = 0
+    sides: dict[str, int] | None = None
+
+
+def build(sources: Sources, output: Path, recipe: Recipe, options: Encoding, tokenizer: Tokenizer) -> Outcome:
+    """Write the artifact `output`: the recipe's training side, then the dev side, tasks in the order of their names.
+
+    Targets of the training side carry the calls that were kept, if the recipe wants them; those of the dev side are
+    plain, so that dev losses of recipes can be compared. Memory is bounded by one task's instances.
+    Raises NightjarError if there is nothing to train on, or a task is missing.
+    """
+    tasks = {row["task_id"]: row for row in tables.read_rows(sources.ingested, contracts.TASKS)}
+    encoder = Encoder(options, recipe.evidence, tokenizer)
+    outcome = Outcome()
+    with tables.ArtifactWriter(output) as writer:
+        with TokenWriter(writer.folder("tokens"), tokenizer.encoder_decoder) as tokens:
+            for side, contract in (("train", TABLES[recipe.data]), (DEV, contracts.DEV)):
+                for task_id, rows in _parts(sources.split, contract):
+                    outcome.rows_in += len(rows)
+                    calls = _calls(sources.calls, task_id) if recipe.calls and side == "train" else {}
+                    evidence = _evidence(sources.evidence, contract.name, task_id) if recipe.evidence else {}
+                    task = tasks.get(task_id)
+                    if task is None:
+                        fix = "rebuild split: it and the tasks are of different versions"
+                        raise NightjarError(f"no task {task_id!r}", sources.ingested, fix)
+                    for row in rows:
+                        written = [calls.get((row["id"], n), text) for n, text in enumerate(row["outputs"])]
+                        prompts = encoder.prompts(task, row["input"], evidence.get(row["id"], ()))
+                        tokens.add(side, task_id, row["id"], prompts, [encoder.target(t) for t in written])
+                        outcome.targets_with_calls += sum(
+                            (row["id"], n) in calls for n in range(len(row["outputs"]))
+                        )
+        outcome.sides, outcome.tokens = tokens.rows, tokens.tokens
+        outcome.rows_out = sum(tokens.rows.values())
+        if not tokens.rows.get("train"):
+            keys = {"train": "split.train_tasks", "supervised": "split.supervised_instances_per_task"}
+            where = sources.split / TABLES[recipe.data].name
+            raise NightjarError("no instances to train on", where, f"see {keys[recipe.data]} in params.yaml")
+    return outcome
+
+
+def _parts(split: Path, contract: Table) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The rows of one task after another."""
+    for part, count in tables.part_rows(split, contract).items():
+        if count:
+            columns = ["task_id", "id", "input", "outputs"]
+            rows = tables.read_part(split, contract, part, columns).to_pylist()
+            yield rows[0]["task_id"], rows
+
+
+def _calls(merged: Path | None, task_id: str) -> dict[tuple[str, int], str]:
+    """Targets with calls, by instance and number of the reference."""
+    if merged is None:
+        return {}
+    wanted = (pc.field("source") == "train") & (pc.field("task_id") == task_id)
+    rows = tables.read(merged, contracts.CALLS_MERGED, ["id", "target", "text"], wanted).to_pylist()
+    return {(row["id"], row["target"]): row["text"] for row in rows}
+
+
+def _evidence(retrieved: Path | None, side: str, task_id: str) -> dict[str, list[dict[str, Any]]]:
+    """An instance's passages, best first."""
+    if retrieved is None:
+        return {}
+    wanted = (pc.field("split") == side) & (pc.field("task_id") == task_id)
+    rows = tables.read(retrieved, contracts.EVIDENCE, ["id", "rank", "title", "text"], wanted).to_pylist()
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in sorted(rows, key=lambda row: row["rank"]):
+        found.setdefault(row["id"], []).append(row)
+    return found

@@ -1,0 +1,186 @@
+"""Encoded instances against prompts and targets made one by one, and the artifact's promises."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from stages import contracts, params
+from stages.contracts import TOKENS_FILE
+from stages.encode import tokens as tokens_module
+from stages.encode.build import Sources, build
+from stages.errors import NightjarError
+from stages.lm.load import Tokenizer, load_tokenizer
+from stages.params import Encoding, Recipe
+from stages.prompts.encodings import variants
+from stages.prompts.model_text import model_input
+from stages.tables import ArtifactWriter
+from tests.conftest import ROOT
+from tests.tiny_models import encoder_decoder
+
+SETTINGS = params.load(ROOT / "params.yaml")
+EXAMPLE = {"input": "a cow", "output": "moo", "explanation": "cows do"}
+TASKS = {
+    name: {
+        **{field.name: [] for field in contracts.TASKS.schema},
+        **{"dataset": "natural_instructions", "file": f"{name}.json", "task_id": name},
+        "definition": [f"Say what it says ({name})"],
+        "positive_examples": [EXAMPLE, EXAMPLE],
+        "negative_examples": [EXAMPLE],
+    }
+    for name in ("a", "b", "c")
+}
+
+
+def row(task: str, id: str, asked: str, *answers: str) -> dict[str, Any]:
+    base = {"dataset": "natural_instructions", "file": f"{task}.json", "task_id": task, "id": id, "index": 0}
+    return {**base, "input": asked, "outputs": list(answers)}
+
+
+TRAIN = [
+    *(row("a", f"a{n}", f"the {n} cats", "meow", "miaow") for n in range(5)),
+    row("b", "b0", "a dog", "bow wow " * 90),
+]
+DEV = [row("c", "c0", "a duck", "quack")]
+SUPERVISED = [row("c", "c9", "a goose", "honk")]
+
+
+@pytest.fixture()
+def sources(tmp_path: Path) -> Sources:
+    with ArtifactWriter(tmp_path / "ingested") as writer:
+        writer.write(contracts.TASKS, list(TASKS.values()))
+    with ArtifactWriter(tmp_path / "split") as writer:
+        for contract, rows in (
+            (contracts.TRAIN, TRAIN),
+            (contracts.DEV, DEV),
+            (contracts.SUPERVISED, SUPERVISED),
+        ):
+            for task in {given["task_id"] for given in rows}:
+                writer.write(contract, [given for given in rows if given["task_id"] == task], part=task)
+    with ArtifactWriter(tmp_path / "merged") as writer:
+        call = {"source": "train", "task_id": "a", "id": "a3", "target": 1, "tools": ["Calculator"]}
+        writer.write(contracts.CALLS_MERGED, [{**call, "text": "[Calculator(1 + 2) → 3] miaow"}])
+    with ArtifactWriter(tmp_path / "retrieved") as writer:
+        base = {"task_id": "a", "id": "a1", "passage": 0, "document_id": "d", "score": 1.0}
+        found = [
+            {**base, "split": split, "rank": rank, "title": "Cats", "text": f"{split} number {rank}"}
+            for split in ("train", "test")
+            for rank in (2, 1)
+        ]
+        writer.write(contracts.EVIDENCE, found)
+    return Sources(tmp_path / "split", tmp_path / "ingested", tmp_path / "merged", tmp_path / "retrieved")
+
+
+def recipe(**changes: Any) -> Recipe:
+    return SETTINGS.train.combined.model_copy(update=changes)
+
+
+def encode(
+    sources: Sources, output: Path, model: Path, chosen: Recipe, options: Encoding = SETTINGS.encoding
+) -> tuple[Tokenizer, list[dict[str, Any]]]:
+    tokenizer = load_tokenizer(model)
+    outcome = build(sources, output, chosen, options, tokenizer)
+    with pa.memory_map(str(output / "tokens" / TOKENS_FILE)) as source:
+        rows = pa.ipc.open_file(source).read_all().to_pylist()
+    assert outcome.rows_in == outcome.rows_out == len(rows)
+    return tokenizer, rows
+
+
+@pytest.mark.parametrize("batch", [2, 512])
+def test_prompts_and_targets_are_those_of_the_instances(
+    sources: Sources, tiny_model: Path, tmp_path: Path, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens_module, "ROWS_PER_BATCH", batch)
+    tokenizer, rows = encode(sources, tmp_path / "out", tiny_model, recipe(calls=True, evidence=1))
+    assert [(r["side"], r["task_id"], r["id"]) for r in rows] == [
+        *(("train", given["task_id"], given["id"]) for given in TRAIN),
+        ("dev", "c", "c0"),
+    ]
+    for made, given in zip(rows, TRAIN + DEV, strict=True):
+        assert len(made["prompts"]) == 1 and len(made["targets"]) == len(given["outputs"])
+        text = tokenizer.decode(made["prompts"][0])
+        if given["id"] == "a1":
+            assert "Evidence 1 - Cats: train number 1\n" in text and "number 2" not in text
+        else:
+            wanted = model_input(
+                TASKS[given["task_id"]], given["input"], SETTINGS.encoding, tokenizer, (), False
+            )
+            assert text == wanted
+        for ids, answer in zip(made["targets"], given["outputs"], strict=True):
+            assert ids[-1] == tokenizer.end and len(ids) <= 129
+            said = tokenizer.decode(ids)
+            if (given["id"], answer) == ("a3", "miaow"):
+                assert said == " [Calculator(1 + 2) → 3] miaow"
+            else:
+                assert f" {answer}".startswith(said)
+                assert (said == f" {answer}") == (given["id"] != "b0")
+    # The long answer is cut to the limit, and closed all the same.
+    assert len(rows[5]["targets"][0]) == 129
+
+
+def test_the_mixed_mode_has_the_five_variants(sources: Sources, tiny_model: Path, tmp_path: Path) -> None:
+    options = SETTINGS.encoding.model_copy(update={"mixed": True})
+    chosen = recipe(calls=False, evidence=0)
+    tokenizer, rows = encode(sources, tmp_path / "out", tiny_model, chosen, options)
+    for made, given in zip(rows, TRAIN + DEV, strict=True):
+        texts = [tokenizer.decode(ids) for ids in made["prompts"]]
+        task = TASKS[given["task_id"]]
+        wanted = [model_input(task, given["input"], o, tokenizer, (), False) for o in variants(options)]
+        assert texts == wanted and len(set(texts)) == 5
+    assert "Calculator" not in tokenizer.decode(rows[3]["targets"][1])
+
+
+def test_an_encoder_decoder_keeps_the_published_form(sources: Sources, tmp_path: Path) -> None:
+    (tmp_path / "t5").mkdir()
+    options = SETTINGS.encoding.model_copy(update={"max_target_length": 16})
+    chosen = recipe(data="supervised", calls=False, evidence=0)
+    tokenizer, rows = encode(
+        sources, tmp_path / "out", encoder_decoder(tmp_path / "t5"), chosen, SETTINGS.encoding
+    )
+    assert [(r["side"], r["id"]) for r in rows] == [("train", "c9"), ("dev", "c0")]
+    assert rows[0]["prompts"][0][-1] == tokenizer.end
+    assert tokenizer.decode(rows[0]["prompts"][0]).endswith("Input: a goose.\nOutput: ")
+    assert tokenizer.decode(rows[0]["targets"][0]) == "honk"
+    _, rows = encode(sources, tmp_path / "cut", tmp_path / "t5", recipe(evidence=0), options)
+    assert len(rows[5]["targets"][0]) == 16 and rows[5]["targets"][0][-1] == tokenizer.end
+    source = pa.memory_map(str(tmp_path / "cut" / "tokens" / TOKENS_FILE))
+    assert pa.ipc.open_file(source).schema.metadata == {b"encoder_decoder": b"true"}
+
+
+def test_the_same_bytes_twice(sources: Sources, tiny_model: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        encode(sources, tmp_path / name, tiny_model, recipe())
+    one, two = ((tmp_path / name / "tokens" / TOKENS_FILE).read_bytes() for name in ("one", "two"))
+    assert one == two
+
+
+def test_nothing_to_train_on_is_told(sources: Sources, tiny_model: Path, tmp_path: Path) -> None:
+    with ArtifactWriter(tmp_path / "empty") as writer:
+        for contract in (contracts.TRAIN, contracts.DEV, contracts.SUPERVISED):
+            writer.write(contract, [])
+    empty = Sources(tmp_path / "empty", sources.ingested, None, None)
+    with pytest.raises(NightjarError, match=r"no instances to train on; see split\.supervised_instances"):
+        encode(empty, tmp_path / "out", tiny_model, recipe(data="supervised"))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("item", "key", "value"),
+    [("tk_instruct", "evidence", 1), ("supervised", "calls", True), ("combined", "data", "supervised")],
+)
+def test_a_recipe_cannot_read_what_its_stage_is_not_given(
+    workdir: Path, item: str, key: str, value: object
+) -> None:
+    values = params.read_yaml(ROOT / "params.yaml")
+    values["train"][item][key] = value
+    (workdir / "params.yaml").write_text(json.dumps(values))
+    command = [sys.executable, "-m", "stages.encode", item]
+    done = subprocess.run(command, env={"PYTHONPATH": str(ROOT), "PATH": ""}, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"params.yaml: train.{item}." in done.stderr and done.stderr.count("\n") == 1
