@@ -65,6 +65,20 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     return list(_changes(old, new, ""))
 
 
+def edited(text: str, settings: Mapping[str, Any]) -> str:
+    """The text of a params file with `settings` (dotted key: value), its comments kept.
+
+    Raises NightjarError for an unknown key or a value that is not allowed.
+    """
+    yaml = _round_trip()
+    values = yaml.load(text)
+    for key, value in settings.items():
+        _set(values, key, value)
+    new = _dump(yaml, values)
+    validate(YAML(typ="safe", pure=True).load(new))
+    return new
+
+
 def _round_trip() -> YAML:
     yaml = YAML()
     yaml.preserve_quotes = True
