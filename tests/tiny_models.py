@@ -71,7 +71,7 @@ def language_model(folder: Path) -> Path:
 def encoder_decoder(folder: Path) -> Path:
     """A two-layer T5 of the newer kind (gated, its output layer its own), like the ones Tk-Instruct starts from."""
     size = _tokenizer(folder, appends_end=True)
-    torch.manual_seed(2)
+    torch.manual_seed(4)
     config = T5Config(
         vocab_size=size,
         d_model=32,
@@ -83,7 +83,7 @@ def encoder_decoder(folder: Path) -> Path:
         feed_forward_proj="gated-gelu",
         tie_word_embeddings=False,
         dropout_rate=0.0,
-        initializer_factor=1.0,
+        initializer_factor=2.0,
         pad_token_id=0,
         eos_token_id=1,
         decoder_start_token_id=0,

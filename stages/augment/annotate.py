@@ -13,6 +13,7 @@ from stages.augment.texts import Text
 from stages.lm.forward import Prefix, prefill
 from stages.lm.generate import Answer, Controller, Row, branch
 from stages.lm.load import LanguageModel
+from stages.lm.sample import Sampling
 from stages.lm.score import continuation_logprobs, token_probabilities
 from stages.params import Tool
 from stages.prompts.tool_prompts import CALL_NAMES, head
@@ -102,8 +103,7 @@ class Annotator:
             self.marker,
             self.settings.max_call_tokens,
             stop=[END],
-            temperature=self.settings.temperature,
-            generator=generator,
+            sampling=Sampling(self.settings.temperature, generator),
             controller=_OnlyThisTool(self.name),
         )
         found: dict[tuple[int, str], None] = {}

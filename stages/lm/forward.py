@@ -14,7 +14,15 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
+from stages.errors import NightjarError
 from stages.lm.load import LanguageModel
+
+
+def causal_only(lm: LanguageModel, what: str) -> None:
+    """Raise NightjarError if `what` is asked of an encoder-decoder."""
+    if lm.encoder_decoder:
+        problem = f"{what} needs a causal model, this one is an encoder-decoder"
+        raise NightjarError(problem, "models.language_model", "use another model, or leave these stages out")
 
 
 @dataclass(frozen=True)
@@ -45,12 +53,14 @@ class Prefix:
 class Batch:
     """The state after a forward pass: what a decoding loop goes on from.
 
-    `logits` is (rows, kept, vocabulary) in float32, `mask` (rows, columns) with 1 for a token that counts.
+    `logits` is (rows, kept, vocabulary) in float32, `mask` (rows, columns) with 1 for a token that counts. For an
+    encoder-decoder the columns are the decoder's, and `encoded` has the prompts as the encoder left them.
     """
 
     logits: torch.Tensor
     cache: Any
     mask: torch.Tensor
+    encoded: Any = None
 
 
 def common_length(rows: Sequence[Sequence[int]]) -> int:
@@ -65,7 +75,11 @@ def common_length(rows: Sequence[Sequence[int]]) -> int:
 
 @torch.inference_mode()
 def prefill(lm: LanguageModel, ids: Sequence[int], base: Prefix | None = None) -> Prefix:
-    """Compute the keys and values of `ids`, taking from `base` what the two have in common."""
+    """Compute the keys and values of `ids`, taking from `base` what the two have in common.
+
+    Raises NightjarError for an encoder-decoder.
+    """
+    causal_only(lm, "a shared prefix")
     shared = common_length([ids, base.ids]) if base else 0
     if base and shared == len(ids):
         layers = tuple((keys[:, :, :shared], values[:, :, :shared]) for keys, values in base.layers)
@@ -83,7 +97,9 @@ def forward(lm: LanguageModel, rows: Sequence[Sequence[int]], keep: int, base: P
 
     Returns the logits of the last `keep` places of every row (rows shorter than that have meaningless ones in front).
     `base` may hold the beginning that the rows share; it is used as far as they share it.
+    Raises NightjarError for an encoder-decoder.
     """
+    causal_only(lm, "computing the probabilities of a running text")
     shared = min(common_length([*rows, base.ids]), min(map(len, rows)) - 1) if base else 0
     # All but the last `keep` tokens may come from the cache; the kept places need their logits computed.
     shared = max(0, min(shared, min(map(len, rows)) - keep))

@@ -1,4 +1,4 @@
-"""Batched decoding, greedy or sampled, that a controller can steer: start, feed, take back, end.
+"""Batched decoding, greedy or sampled, by either kind of model; a controller can steer: start, feed, take back, end.
 
 Tool use needs all four: a call starts when its marker is likely enough, its result is fed in, a call that came to
 nothing is taken back as if it had never been written, and sampling ends early when no call can come of it.
@@ -12,8 +12,10 @@ from enum import Enum
 
 import torch
 
-from stages.lm.forward import Batch, Prefix, common_length, forward, prefill, step
+from stages.lm import encoder_decoder
+from stages.lm.forward import Batch, Prefix, causal_only, common_length, forward, prefill, step
 from stages.lm.load import LanguageModel
+from stages.lm.sample import Sampling
 
 # Bounds what a row may cost in tokens that do not stay, as a multiple of its limit.
 EFFORT = 8
@@ -82,8 +84,7 @@ def generate(
     prompts: Sequence[Sequence[int]],
     max_new_tokens: int,
     stop: Sequence[str] = (),
-    temperature: float = 0.0,
-    generator: torch.Generator | None = None,
+    sampling: Sampling | None = None,
     controller: Controller | None = None,
     base: Prefix | None = None,
 ) -> list[Generated]:
@@ -91,16 +92,23 @@ def generate(
 
     What is fed in or taken back does not count against that limit; in all, at most EFFORT times as many are written.
 
-    With `temperature` 0 the likeliest token is taken, the lowest id among equals; otherwise tokens are sampled with
-    `generator`. `base`: a prefix the prompts may begin with. What the prompts have in common is computed once.
+    Without `sampling` the likeliest token is taken, the lowest id among equals. `base`: a prefix the prompts may begin
+    with. What the prompts have in common is computed once. An encoder-decoder reads each prompt whole, and takes
+    neither base nor controller: in its relative positions, tokens taken back would leave a gap. Raises NightjarError
+    if it is given one.
     """
     if not prompts:
         return []
+    if lm.encoder_decoder:
+        if controller is not None or base is not None:
+            causal_only(lm, "decoding that is steered")
+        batch = encoder_decoder.begin(lm, prompts)
+        return _decode(lm, batch, max_new_tokens, stop, sampling, Controller())
     shared = min(common_length(prompts), min(map(len, prompts)) - 1)
     if len(prompts) > 1 and shared > 0:
         base = prefill(lm, prompts[0][:shared], base)
     batch = forward(lm, prompts, keep=1, base=base)
-    return _decode(lm, batch, max_new_tokens, stop, temperature, generator, controller or Controller())
+    return _decode(lm, batch, max_new_tokens, stop, sampling, controller or Controller())
 
 
 @torch.inference_mode()
@@ -111,8 +119,7 @@ def branch(
     token: int,
     max_new_tokens: int,
     stop: Sequence[str] = (),
-    temperature: float = 0.0,
-    generator: torch.Generator | None = None,
+    sampling: Sampling | None = None,
     controller: Controller | None = None,
 ) -> list[Generated]:
     """Continue several beginnings of one text: row r is the first `lengths[r]` ids of `prefix`, then `token`.
@@ -127,7 +134,7 @@ def branch(
         mask[row, length:] = 0
     batch = Batch(torch.empty(0), prefix.cache(len(lengths), len(prefix.ids)), mask)
     batch = step(lm, batch, [token] * len(lengths))
-    return _decode(lm, batch, max_new_tokens, stop, temperature, generator, controller or Controller())
+    return _decode(lm, batch, max_new_tokens, stop, sampling, controller or Controller())
 
 
 def _decode(
@@ -135,23 +142,23 @@ def _decode(
     batch: Batch,
     max_new_tokens: int,
     stop: Sequence[str],
-    temperature: float,
-    generator: torch.Generator | None,
+    sampling: Sampling | None,
     controller: Controller,
 ) -> list[Generated]:
+    advance = encoder_decoder.step if lm.encoder_decoder else step
     rows = [Row(number) for number in range(len(batch.mask))]
     logits = batch.logits[:, -1]
     while True:
-        tokens = [
-            _next_token(lm, row, logits[row.number], temperature, generator, controller) for row in rows
-        ]
+        # One transfer from the device for all rows.
+        likeliest = logits.argmax(-1).tolist() if sampling is None else None
+        tokens = [_next_token(lm, row, logits, likeliest, sampling, controller) for row in rows]
         column = batch.mask.shape[1]
         for row, token in zip(rows, tokens, strict=True):
             if not row.ended:
                 _write(lm, row, token, column, max_new_tokens, stop, controller.holds(row))
         if all(row.ended for row in rows):
             return [Generated(row.text, row.written, row.stopped) for row in rows]
-        batch = step(lm, batch, tokens)
+        batch = advance(lm, batch, tokens)
         logits = batch.logits[:, -1]
         for row in rows:
             if not row.ended and not row.fed:
@@ -162,8 +169,8 @@ def _next_token(
     lm: LanguageModel,
     row: Row,
     logits: torch.Tensor,
-    temperature: float,
-    generator: torch.Generator | None,
+    likeliest: Sequence[int] | None,
+    sampling: Sampling | None,
     controller: Controller,
 ) -> int:
     if row.ended:
@@ -171,14 +178,14 @@ def _next_token(
     if row.fed:
         row.uncounted += 1
         return row.fed.pop(0)
-    chosen = controller.choose(row, logits)
+    chosen = controller.choose(row, logits[row.number])
     if chosen is not None:
-        row.mark, row.mark_logits = len(row.ids), logits.clone()
+        row.mark, row.mark_logits = len(row.ids), logits[row.number].clone()
         return chosen
-    if temperature == 0.0:
-        return int(logits.argmax())
-    probabilities = (logits / temperature).softmax(-1)
-    return int(torch.multinomial(probabilities, 1, generator=generator))
+    if sampling is not None:
+        return sampling.draw(logits[row.number], row.number)
+    assert likeliest is not None
+    return likeliest[row.number]
 
 
 def _write(

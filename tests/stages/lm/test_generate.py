@@ -10,6 +10,7 @@ import torch
 from stages.lm.forward import prefill
 from stages.lm.generate import Answer, Controller, Row, branch, generate
 from stages.lm.load import LanguageModel, load, prepare
+from stages.lm.sample import Sampling, generator_for
 
 PROMPTS = ["Input: one\nOutput:", "Input: a longer one, of more words\nOutput:", "Input: x", "Definition: it"]
 
@@ -53,10 +54,25 @@ def test_sampling_repeats_with_the_same_seed_and_varies_with_another(lm: Languag
 
     def sample(seed: int) -> list[str]:
         generator = torch.Generator().manual_seed(seed)
-        return [g.text for g in generate(lm, prompts, 12, temperature=1.0, generator=generator)]
+        return [g.text for g in generate(lm, prompts, 12, sampling=Sampling(1.0, generator))]
 
     assert sample(1) == sample(1)
     assert sample(1) != sample(2)
+
+
+def test_a_row_draws_the_same_whatever_stands_beside_it(lm: LanguageModel) -> None:
+    """One generator a row: alone, in another order, or in another batch, each prompt gets its own text again."""
+    prompts = [lm.tokenizer.encode(text) for text in PROMPTS]
+
+    def sample(numbers: list[int]) -> list[str]:
+        generators = [generator_for(7, str(number)) for number in numbers]
+        sampling = Sampling(0.7, generators, top_p=0.9)
+        return [g.text for g in generate(lm, [prompts[n] for n in numbers], 12, sampling=sampling)]
+
+    together = sample([0, 1, 2, 3])
+    assert sample([3, 1]) == [together[3], together[1]]
+    assert sample([2]) == [together[2]]
+    assert len(set(together)) == 4
 
 
 class Detour(Controller):
