@@ -21,6 +21,7 @@ COMMANDS = {
     "use": ("pipelines.commands_data", "Apply a profile to params.yaml and print what it changes."),
     "ingest": ("pipelines.commands_data", "Read any folder of a dataset into Parquet."),
     "score": ("pipelines.commands_data", "Score anybody's predictions."),
+    "judge": ("pipelines.commands_judge", "Let people compare two sets of answers blindly, and score it."),
     "call": ("pipelines.commands_data", "Run one tool call and print its result."),
     "encode": ("pipelines.commands_data", "Print the exact model input of an instance."),
     "trace": ("pipelines.commands_data", "Follow a prediction back to the raw line it came from."),
