@@ -23,7 +23,7 @@ COMMANDS = {
     "score": ("pipelines.commands_data", "Score anybody's predictions."),
     "judge": ("pipelines.commands_judge", "Let people compare two sets of answers blindly, and score it."),
     "call": ("pipelines.commands_data", "Run one tool call and print its result."),
-    "encode": ("pipelines.commands_data", "Print the exact model input of an instance."),
+    "encode": ("pipelines.commands_encode", "Print the exact model input of an instance."),
     "trace": ("pipelines.commands_data", "Follow a prediction back to the raw line it came from."),
 }
 

@@ -1,4 +1,4 @@
-"""The commands that work on data: use, ingest, score, call, encode, trace. They hand over to a stage's own
+"""The commands that work on data: use, ingest, score, call, trace. They hand over to a stage's own
 function.
 """
 
@@ -187,73 +187,6 @@ def _day(text: str | None) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise NightjarError(f"{text!r} is not a date", "--date", "write it as 2024-02-29") from None
-
-
-@click.command()
-@click.option("--task", required=True, type=FILE, help="A task file in the Super-NaturalInstructions format.")
-@click.option("--instance", required=True, type=int, help="Which of its instances, counted from 0.")
-@click.option("--positive-examples", type=click.IntRange(min=0), default=2, show_default=True)
-@click.option("--negative-examples", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--explanation", is_flag=True, help="With the explanations of the examples.")
-@click.option("--task-name", is_flag=True, help="With the name of the task.")
-@click.option("--no-definition", is_flag=True, help="Without the definition.")
-@click.option(
-    "--max-source-length", type=click.IntRange(min=1), default=1024, show_default=True, help="In tokens."
-)
-@as_json_option
-def encode(
-    task: Path,
-    instance: int,
-    positive_examples: int,
-    negative_examples: int,
-    explanation: bool,
-    task_name: bool,
-    no_definition: bool,
-    max_source_length: int,
-    as_json: bool,
-) -> None:
-    """Print the exact model input of an instance.
-
-    Lengths are in tokens of models/base/language_model if that is there, else of GPT-2.
-
-    \b
-    Example:
-      nightjar encode --task task001.json --instance 0
-      nightjar encode --task task001.json --instance 0 --no-definition --positive-examples 1 --json
-    """
-    from stages.params import Encoding
-    from stages.prompts.inspect import encode_file
-
-    options = Encoding(
-        definition=not no_definition,
-        positive_examples=positive_examples,
-        negative_examples=negative_examples,
-        explanation=explanation,
-        task_name=task_name,
-        mixed=False,
-        trim_input=False,
-        max_source_length=max_source_length,
-        max_target_length=128,
-    )
-    result = encode_file(task, instance, options, _tokenizer())
-    if as_json:
-        _print_json(result)
-        return
-    click.echo(result["source"])
-    if sys.stdout.isatty():
-        click.echo(f"\nreferences: {json.dumps(result['references'], ensure_ascii=False)}", err=True)
-
-
-def _tokenizer() -> Any:
-    """What counts tokens: the language model's own tokenizer where it was made ready, else GPT-2's."""
-    model = Path("models/base/language_model")
-    if model.is_dir():
-        from stages.lm.load import load_tokenizer
-
-        return load_tokenizer(model)
-    from stages.prompts.gpt2_bpe import load
-
-    return load()
 
 
 @click.command()

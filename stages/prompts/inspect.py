@@ -1,23 +1,28 @@
-"""Show the exact input of one instance of a raw task file: what `nightjar encode` prints."""
+"""Show the exact input of the instances of a raw task file: what `nightjar encode` prints."""
 
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from stages.errors import NightjarError, from_os_error
 from stages.params import Encoding
 from stages.prompts.encoding import Tokenizer, encode
+from stages.prompts.encodings import variants
 
 FORMAT = "give a Super-NaturalInstructions task file"
 
 
-def encode_file(path: Path, instance: int, options: Encoding, tokenizer: Tokenizer) -> dict[str, Any]:
+def encode_file(
+    path: Path, instance: int, options: Encoding, tokenizer: Tokenizer, seed: int
+) -> dict[str, Any]:
     """{"source", "references"} of the instance at position `instance`, counted from 0, of a task file.
 
-    The task is named after the file, as the published loader does. Raises NightjarError if the file is not a
-    task file, or has no such instance.
+    The task is named after the file, as the published loader does. Mixed options draw their encoding by `seed`.
+    Raises NightjarError if the file is not a task file, or has no such instance.
     """
     document = _read(path)
     instances = _list(document, "Instances", path)
@@ -25,15 +30,35 @@ def encode_file(path: Path, instance: int, options: Encoding, tokenizer: Tokeniz
         what = f"there is no instance {instance} among {len(instances)}"
         fix = f"give a number from 0 to {len(instances) - 1}" if instances else FORMAT
         raise NightjarError(what, path, fix)
-    chosen = instances[instance]
-    where = f"{path}: Instances[{instance}]"
-    if not isinstance(chosen, dict) or not isinstance(chosen.get("input"), str):
-        raise NightjarError("no text under the key input", where, FORMAT)
-    references = chosen.get("output")
-    if not isinstance(references, list) or not all(isinstance(text, str) for text in references):
-        raise NightjarError("output is not a list of texts", where, FORMAT)
-    source = encode(_task(document, path), chosen["input"], options, tokenizer).source
-    return {"source": source, "references": references}
+    text, references = _instance(instances[instance], f"{path}: Instances[{instance}]")
+    drawn = random.Random(seed).choice(variants(options))
+    return {"source": encode(_task(document, path), text, drawn, tokenizer).source, "references": references}
+
+
+def tsv_lines(path: Path, options: Encoding, tokenizer: Tokenizer, seed: int) -> Iterator[str]:
+    """The instances of a task file as lines "input TAB label" for the T5 code base (facts 1.8).
+
+    Every run of white space is one blank, so the texts hold neither tabs nor line ends. The label is one of
+    the references, drawn uniformly; mixed options draw an encoding before it. `seed` decides both: the same
+    file, options and seed give the same lines.
+
+    Raises NightjarError before the first line if the file is not a task file or an instance has no reference.
+    """
+    document = _read(path)
+    task = _task(document, path)
+    instances = []
+    for number, given in enumerate(_list(document, "Instances", path)):
+        where = f"{path}: Instances[{number}]"
+        text, references = _instance(given, where)
+        if not references:
+            raise NightjarError("no reference to be the label", where, FORMAT)
+        instances.append((text, references))
+    chooser = random.Random(seed)
+    for text, references in instances:
+        drawn = chooser.choice(variants(options)) if options.mixed else options
+        label = chooser.choice(references)
+        source = encode(task, text, drawn, tokenizer).source
+        yield f"{' '.join(source.split())}\t{' '.join(label.split())}"
 
 
 def task_from_file(path: Path) -> dict[str, Any]:
@@ -54,6 +79,15 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise NightjarError("not a JSON object", path, FORMAT)
     return document
+
+
+def _instance(given: Any, where: str) -> tuple[str, list[str]]:
+    if not isinstance(given, dict) or not isinstance(given.get("input"), str):
+        raise NightjarError("no text under the key input", where, FORMAT)
+    references = given.get("output")
+    if not isinstance(references, list) or not all(isinstance(text, str) for text in references):
+        raise NightjarError("output is not a list of texts", where, FORMAT)
+    return given["input"], references
 
 
 def _task(document: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from stages.errors import NightjarError
 from stages.params import Encoding
 from stages.prompts.encoding import Tokenizer, encode
 from stages.prompts.gpt2_bpe import Gpt2Bpe, load
-from stages.prompts.inspect import encode_file, task_from_file
 
 
 class Whitespace:
@@ -150,53 +149,3 @@ def test_gpt2_bpe_known_ids() -> None:
     assert Gpt2Bpe().encode("Hello world") == [15496, 995]
     assert load().encode("a<|endoftext|> b").tokens == ["a", "<|endoftext|>", "Ġb"]
     assert Gpt2Bpe().decode(Gpt2Bpe().encode("a<|endoftext|> b")) == "a b"
-
-
-RAW = {
-    "Definition": "Count.",
-    "Positive Examples": [{"input": "a b", "output": "2", "explanation": ""}],
-    "Negative Examples": [],
-    "Instances": [{"id": "1", "input": "a", "output": ["1", "one"]}],
-}
-
-
-def test_encode_file(tmp_path: Path) -> None:
-    file = tmp_path / "task9_count.json"
-    file.write_text(json.dumps(RAW))
-    told = encode_file(file, 0, options(task_name=True), Whitespace())
-    assert told["references"] == ["1", "one"]
-    assert told["source"].startswith("task9_count. Definition: Count.\n\n Positive Example 1 -")
-    assert task_from_file(file)["definition"] == "Count."
-
-
-@pytest.mark.parametrize(
-    ("change", "instance", "what"),
-    [
-        ({}, 1, "no instance 1 among 1"),
-        ({}, -1, "no instance -1"),
-        ({"Instances": []}, 0, "among 0"),
-        ({"Instances": None}, 0, "no list under the key Instances"),
-        ({"Instances": ["x"]}, 0, "no text under the key input"),
-        ({"Instances": [{"input": "a", "output": "b"}]}, 0, "output is not a list of texts"),
-        ({"Definition": []}, 0, "Definition"),
-        ({"Positive Examples": [{"input": "a"}]}, 0, "must be texts"),
-        ({"Negative Examples": ["a"]}, 0, "not an object"),
-    ],
-)
-def test_encode_file_refuses(tmp_path: Path, change: dict[str, Any], instance: int, what: str) -> None:
-    file = tmp_path / "task.json"
-    file.write_text(json.dumps({**RAW, **change}))
-    with pytest.raises(NightjarError, match=what):
-        encode_file(file, instance, options(), Whitespace())
-
-
-@pytest.mark.parametrize(
-    ("content", "what"), [(b"{", "not JSON"), (b"[]", "not a JSON object"), (b"\xff", "not UTF-8 at byte 0")]
-)
-def test_encode_file_refuses_files(tmp_path: Path, content: bytes, what: str) -> None:
-    file = tmp_path / "task.json"
-    file.write_bytes(content)
-    with pytest.raises(NightjarError, match=what):
-        encode_file(file, 0, options(), Whitespace())
-    with pytest.raises(NightjarError, match="no such file"):
-        encode_file(tmp_path / "none.json", 0, options(), Whitespace())
