@@ -154,4 +154,4 @@ def test_as_a_stage(made: Path, workdir: Path) -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     facts = json.loads((workdir / "data" / "metrics" / "retrieve.json").read_text())
-    assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"]) == (6, 6, 0)
+    assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"]) == (7, 7, 0)
