@@ -5,6 +5,7 @@ They answer nonsense, but every stage runs on them in seconds, the same bytes ev
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -88,7 +89,16 @@ def encoder_decoder(folder: Path) -> Path:
         eos_token_id=1,
         decoder_start_token_id=0,
     )
-    T5ForConditionalGeneration(config).save_pretrained(folder)
+    model = T5ForConditionalGeneration(config)
+    # transformers ties the output layer to the embeddings whatever the configuration says, but loads and saves one that
+    # differs; the published configurations tell of it by this one key.
+    model.lm_head.weight = torch.nn.Parameter(torch.randn_like(model.lm_head.weight))
+    model.all_tied_weights_keys.pop("lm_head.weight")
+    model.save_pretrained(folder)
+    values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    del values["scale_decoder_outputs"]
+    values["tie_word_embeddings"] = False
+    (folder / "config.json").write_text(json.dumps(values, indent=2), encoding="utf-8")
     return folder
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from stages.errors import NightjarError
 from stages.lm.load import LanguageModel, load, load_tokenizer, prepare
@@ -40,6 +41,17 @@ def test_an_end_token_is_added_where_the_tokenizer_adds_none(tiny_t5: Path, tmp_
     values["post_processor"] = None
     (folder / "tokenizer.json").write_text(json.dumps(values))
     assert load_tokenizer(folder).encode("Input: a") == load_tokenizer(tiny_t5).encode("Input: a")
+
+
+def test_an_output_layer_of_its_own_survives_loading_and_saving(tiny_t5: Path, tmp_path: Path) -> None:
+    """As in T5 1.1: transformers' default would tie it to the embeddings and scale what goes in."""
+    first = load(tiny_t5)
+    stored = load_file(tiny_t5 / "model.safetensors")["lm_head.weight"]
+    first.model.save_pretrained(tmp_path)
+    for model in (first.model, load(tiny_t5, adapter=tmp_path).model):
+        assert torch.equal(model.lm_head.weight, stored)
+        assert not torch.equal(model.shared.weight, stored)
+        assert not model.config.scale_decoder_outputs
 
 
 @pytest.mark.parametrize("kind", ["tiny_model", "tiny_t5"])
