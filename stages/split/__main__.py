@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stages.harness import Stage, main
+from stages.contracts import DEV, SUPERVISED, TEST, TRAIN
+from stages.harness import Stage, log, main
 from stages.split.build import build
 
 INGESTED = Path("data/ingest/natural_instructions")
@@ -15,11 +16,12 @@ def run(stage: Stage) -> None:
     stage.reads(INGESTED)
     outcome = build(INGESTED, OUTPUT, stage.params.split, stage.params.seed)
     stage.writes(OUTPUT)
-    stage.count(outcome.rows_in, outcome.train + outcome.test, outcome.not_used.total())
+    stage.count(outcome.rows_in, outcome.rows.total(), outcome.not_used.total())
     stage.details.update(outcome.details)
-    stage.details.update(
-        train=outcome.train, test=outcome.test, reasons=dict(sorted(outcome.not_used.items()))
-    )
+    stage.details["rows"] = {table.name: outcome.rows[table.name] for table in (TRAIN, DEV, TEST, SUPERVISED)}
+    stage.details["reasons"] = {reason: n for reason, n in sorted(outcome.not_used.items()) if n}
+    if apart := len(outcome.details["disagreements"]):
+        log.warning("warning: the published lists and the rule part on %d tasks; the facts say why", apart)
 
 
 if __name__ == "__main__":

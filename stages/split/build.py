@@ -1,44 +1,37 @@
-"""Writes the split: every task's role on both tracks, the training instances, the test instances.
-
-The test instances of a task are among the first 100 of its file, which the publishers chose (facts 1.4).
-"""
+"""Writes the split: every task's role on both tracks, and the training, dev, test and supervised instances."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from stages import tables
-from stages.contracts import INSTANCES, SPLIT_TASKS, TASKS, TEST, TRAIN
+from stages.contracts import SPLIT_TASKS, TASKS
 from stages.errors import NightjarError
-from stages.params import Split
+from stages.params import PARAMS_FILE, Split
 from stages.split import official, rule
-from stages.split.choose import choose_balanced, choose_rows, choose_tasks
+from stages.split.choose import choose_balanced, choose_dev, choose_tasks
+from stages.split.disagree import disagreements
+from stages.split.rows import Sides, SideWriter, Written, disjoint
 from stages.split.rule import TRACKS, Role, Task
-
-PUBLISHED_TEST_INSTANCES = 100
 
 
 @dataclass
-class Outcome:
-    """Rows of the split, and why the other instances are not used: rows_in = train + test + sum(not_used)."""
+class Outcome(Written):
+    """What was written, and the facts beside the counts."""
 
-    rows_in: int = 0
-    train: int = 0
-    test: int = 0
-    not_used: Counter[str] = field(default_factory=Counter)
     details: dict[str, Any] = field(default_factory=dict)
 
 
 def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
     """Write the artifact `output` from the ingested task files.
 
-    Raises NightjarError if a track's lists contradict each other, or if training and test instances overlap.
+    Training and dev tasks are those of the track `settings.track`; the test tasks of both tracks are kept. Raises
+    NightjarError if a track's lists contradict each other or let a test task of either track train, if the dev
+    tasks leave none to train on, or if an instance would be on two sides.
     """
     tasks = {row["task_id"]: rule.task_of(row) for row in tables.read_rows(ingested, TASKS)}
     lists = official.read_lists(ingested / "splits") if settings.official_lists == "use" else {}
@@ -47,88 +40,87 @@ def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
         given = lists.get(track)
         known = tasks.values()
         roles[track] = official.roles(known, track, given) if given else rule.roles(known, track)
-    train = choose_tasks(_with_role(roles["default"], "train"), settings.train_tasks, seed)
     testing = {task: track for track in TRACKS for task in _with_role(roles[track], "test")}
     groups = {task: (track, tasks[task].category) for task, track in testing.items()}
+    training = _with_role(roles[settings.track], "train")
+    disjoint(training & testing.keys(), "task", "training and test", output)
+    dev = choose_dev({task: tasks[task].sources for task in training}, settings.dev_tasks, seed)
+    if dev and dev == training:
+        what = f"split.dev_tasks = {settings.dev_tasks} leaves no task to train on: there are {len(training)}"
+        raise NightjarError(what, PARAMS_FILE, "set it lower, or to 0 for no dev split")
+    train = choose_tasks(training - dev, settings.train_tasks, seed)
     test = choose_balanced(groups, settings.test_tasks, seed)
-    _disjoint(_with_role(roles["default"], "train") & testing.keys(), "task", output)
-    outcome = Outcome(details=_details(tasks, roles, lists))
+    sides = Sides(train, dev, test, testing, {task: tasks[task].category for task in testing})
+    order = list(_published_order(testing, lists))
     with tables.ArtifactWriter(output) as writer:
-        writer.write(SPLIT_TASKS, _rows(roles))
-        _write_instances(
-            ingested, writer, outcome, tasks, roles["default"], testing, train, test, settings, seed
-        )
-    return outcome
+        writer.write(SPLIT_TASKS, _rows(roles, settings.track, dev))
+        side_writer = SideWriter(ingested, writer, settings, seed)
+        written = side_writer.write(sides, order)
+        for task_id, count in side_writer.counts.items():
+            if task_id not in train and task_id not in dev and task_id not in test:
+                listed = task_id in testing or task_id in training
+                written.not_used["task not chosen" if listed else "task excluded"] += count
+    details = {
+        **_details(tasks, roles, lists),
+        "disagreements": disagreements(tasks.values(), lists),
+        "dev": _dev_facts(tasks, dev, train),
+        "overlap": written.overlap,
+    }
+    if settings.test_choice == "balanced":
+        details["balanced"] = _balanced_facts(ingested, tasks, testing, lists)
+    return Outcome(written.rows_in, written.rows, written.not_used, written.overlap, details)
 
 
-def _with_role(roles: dict[str, Role], role: str) -> set[str]:
+def _with_role(roles: Mapping[str, Role], role: str) -> set[str]:
     return {task for task, given in roles.items() if given.role == role}
 
 
-def _rows(roles: dict[str, dict[str, Role]]) -> list[dict[str, str]]:
-    return [
-        {"track": track, "task_id": task, "role": role.role, "reason": role.reason}
-        for track in TRACKS
-        for task, role in sorted(roles[track].items())
-    ]
+def _rows(roles: Mapping[str, Mapping[str, Role]], trained: str, dev: set[str]) -> list[dict[str, str]]:
+    rows = []
+    for track in TRACKS:
+        for task, role in sorted(roles[track].items()):
+            held = "; held out for the dev split" if track == trained and task in dev else ""
+            rows.append(
+                {"track": track, "task_id": task, "role": role.role, "reason": f"{role.reason}{held}"}
+            )
+    return rows
 
 
-def _write_instances(
+def _published_order(testing: Mapping[str, str], lists: Mapping[str, official.Lists]) -> Iterable[str]:
+    """The test tasks, default before xlingual, as they stand in the lists; those on none after them, by name."""
+    for track in TRACKS:
+        here = {task for task, other in testing.items() if other == track}
+        listed = [task for task in lists[track].role_of if task in here] if track in lists else []
+        yield from listed
+        yield from sorted(here.difference(listed))
+
+
+def _dev_facts(tasks: Mapping[str, Task], dev: set[str], train: set[str]) -> dict[str, Any]:
+    """The dev tasks, and how many of the tasks that train share a source with one of them."""
+    sources = {source for task in dev for source in tasks[task].sources}
+    shared = sorted(task for task in train if not sources.isdisjoint(tasks[task].sources))
+    return {"tasks": sorted(dev), "train_tasks_that_share_a_source": shared}
+
+
+def _balanced_facts(
     ingested: Path,
-    writer: tables.ArtifactWriter,
-    outcome: Outcome,
-    tasks: dict[str, Task],
-    roles: dict[str, Role],
-    testing: dict[str, str],
-    train: set[str],
-    test: set[str],
-    settings: Split,
-    seed: int,
-) -> None:
-    counts = tables.part_rows(ingested, INSTANCES)
-    outcome.rows_in = sum(counts.values())
-    test_ids: list[pa.ChunkedArray] = []
-    # The test side first: the training side is checked against its ids.
-    for task_id in sorted(test):
-        rows = tables.read_part(ingested, INSTANCES, task_id)
-        rows = rows.filter(pc.less(rows["index"], PUBLISHED_TEST_INSTANCES))
-        rows = rows.slice(0, settings.test_instances_per_task)
-        for name, value in (("category", tasks[task_id].category), ("track", testing[task_id])):
-            rows = rows.add_column(0, name, pa.repeat(pa.scalar(value), len(rows)))
-        outcome.test += writer.write(TEST, rows.select(TEST.schema.names), part=task_id)
-        test_ids.append(rows["id"])
-        outcome.not_used["beyond the limit of test instances"] += counts[task_id] - len(rows)
-    held_out = pa.chunked_array(
-        [chunk for ids in test_ids for chunk in ids.chunks], pa.string()
-    ).combine_chunks()
-    for task_id in sorted(train):
-        chosen = choose_rows(counts[task_id], settings.train_instances_per_task, seed, task_id)
-        rows = tables.read_part(ingested, INSTANCES, task_id).take(chosen)
-        _disjoint(set(rows["id"].filter(pc.is_in(rows["id"], held_out)).to_pylist()), "instance", task_id)
-        outcome.train += writer.write(TRAIN, rows, part=task_id)
-        outcome.not_used["beyond the limit of training instances"] += counts[task_id] - len(chosen)
-    for task_id, count in counts.items():
-        if task_id not in train and task_id not in test:
-            listed = task_id in testing or roles[task_id].role == "train"
-            outcome.not_used["task not chosen" if listed else "task excluded"] += count
-    _never_empty(writer, outcome)
-
-
-def _never_empty(writer: tables.ArtifactWriter, outcome: Outcome) -> None:
-    """A table without rows is still a table: data of test tasks alone can be split and scored."""
-    for contract, rows in ((TRAIN, outcome.train), (TEST, outcome.test)):
-        if not rows:
-            writer.write(contract, [])
-
-
-def _disjoint(common: set[str], what: str, where: object) -> None:
-    if common:
-        fix = "make ids unique across tasks (without ids, ingest makes them), or mend the lists"
-        raise NightjarError(f"the {what} {min(common)!r} is on both sides, training and test", where, fix)
+    tasks: Mapping[str, Task],
+    testing: Mapping[str, str],
+    lists: Mapping[str, official.Lists],
+) -> dict[str, int]:
+    """What keeps the balanced choice from being the publishers' own draw for draw."""
+    refused = set(tables.read_rejected(ingested).column("file").to_pylist())
+    files = {row["task_id"]: row["file"] for row in tables.read_rows(ingested, TASKS, ["task_id", "file"])}
+    return {
+        "listed_test_tasks_absent": sum(
+            given.absent(tasks.values()).get("test", 0) for given in lists.values()
+        ),
+        "test_tasks_with_refused_instances": sum(files[task] in refused for task in testing),
+    }
 
 
 def _details(
-    tasks: dict[str, Task], roles: dict[str, dict[str, Role]], lists: dict[str, official.Lists]
+    tasks: Mapping[str, Task], roles: Mapping[str, Mapping[str, Role]], lists: Mapping[str, official.Lists]
 ) -> dict[str, Any]:
     """Tasks of each role and track, those of each category, and what the published lists name in vain."""
     by_category = {

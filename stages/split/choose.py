@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T", bound="tuple[str, ...]")
@@ -29,6 +30,40 @@ def choose_balanced(groups: Mapping[str, T], limit: int | None, seed: int) -> se
     depth = max(map(len, waiting.values()), default=0)
     turns = [waiting[group][turn] for turn in range(depth) for group in order if turn < len(waiting[group])]
     return set(turns[:limit])
+
+
+def choose_dev(sources: Mapping[str, Collection[str]], limit: int, seed: int) -> set[str]:
+    """At most `limit` of the tasks that `sources` maps to their sources; a larger limit keeps a smaller one's.
+
+    Tasks that share no source with any other come first, so that what is left to train on tells as little as
+    possible about the dev tasks; no task is given up for it.
+    """
+    users = Counter(source for names in sources.values() for source in set(names))
+
+    def rank(task: str) -> tuple[bool, bytes]:
+        return any(users[source] > 1 for source in sources[task]), _rank(seed, "dev", task)
+
+    return set(sorted(sources, key=rank)[:limit])
+
+
+def choose_published(first_outputs: Sequence[str], limit: int, generator: random.Random) -> list[int]:
+    """The published balanced choice of one task's test instances (facts 1.4), as row numbers in that order.
+
+    Rows are grouped by their first output, groups stand in order of first appearance, and each in turn gives one
+    row that the generator draws from those it has left, until `limit` are chosen or none is left. `generator` is
+    random.Random(123), one for all the tasks: what a task gets depends on the tasks before it.
+    """
+    groups: dict[str, list[int]] = {}
+    for row, output in enumerate(first_outputs):
+        groups.setdefault(output, []).append(row)
+    chosen: list[int] = []
+    while groups and len(chosen) < limit:
+        for output in list(groups)[: limit - len(chosen)]:
+            row = generator.choice(groups[output])
+            groups[output].remove(row)
+            chosen.append(row)
+        groups = {output: rows for output, rows in groups.items() if rows}
+    return chosen
 
 
 def choose_rows(count: int, limit: int | None, seed: int, task_id: str) -> list[int]:

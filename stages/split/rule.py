@@ -37,6 +37,7 @@ class Task:
     categories: tuple[str, ...]
     sources: tuple[str, ...]
     english: bool
+    languages: tuple[str, ...] = ()
 
     @property
     def track(self) -> str:
@@ -63,8 +64,9 @@ class Role:
 
 def task_of(row: Mapping[str, Any]) -> Task:
     """The task of a row of the table `tasks`; English if its input and output languages are only that."""
-    languages = {*row["input_language"], *row["output_language"]}
-    return Task(row["task_id"], tuple(row["categories"]), tuple(row["sources"]), languages == {"English"})
+    languages = tuple(sorted({*row["input_language"], *row["output_language"]}))
+    english = languages == ("English",)
+    return Task(row["task_id"], tuple(row["categories"]), tuple(row["sources"]), english, languages)
 
 
 def roles(tasks: Iterable[Task], track: str) -> dict[str, Role]:

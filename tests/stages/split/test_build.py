@@ -13,7 +13,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from stages import tables
-from stages.contracts import INSTANCES, SPLIT_TASKS, TASKS, TEST, TRAIN
+from stages.contracts import DEV, INSTANCES, SPLIT_TASKS, SUPERVISED, TASKS, TEST, TRAIN, Table
 from stages.errors import NightjarError
 from stages.params import Split
 from stages.split.build import build
@@ -100,9 +100,9 @@ def test_everything(tmp_path: Path) -> None:
     for row in train + test:
         assert {name: row[name] for name in INSTANCES.schema.names} == source[row["task_id"], row["id"]]
     # All of a training task; of a test task what is left of the 100 that the publishers chose.
-    assert outcome.train == 3 * 148 and outcome.test == 4 * 98
+    assert outcome.rows["train"] == 3 * 148 and outcome.rows["test"] == 4 * 98
     assert max(row["index"] for row in test) == 99
-    assert outcome.rows_in == 9 * 148 == outcome.train + outcome.test + outcome.not_used.total()
+    assert outcome.rows_in == 9 * 148 == outcome.rows.total() + outcome.not_used.total()
     assert outcome.not_used["task excluded"] == 2 * 148
     assert outcome.details["tasks"]["default"] == {"train": 3, "test": 3, "excluded": 3}
     assert outcome.details["tasks"]["xlingual"] == {"train": 4, "test": 1, "excluded": 4}
@@ -118,9 +118,9 @@ def test_limits(tmp_path: Path) -> None:
     outcome = build(source, tmp_path / "out", ALL.model_copy(update=limits), 42)
     train = tables.read_rows(tmp_path / "out", TRAIN)
     test = tables.read_rows(tmp_path / "out", TEST)
-    assert len({row["task_id"] for row in train}) == 2 and outcome.train == len(train) == 20
+    assert len({row["task_id"] for row in train}) == 2 and outcome.rows["train"] == len(train) == 20
     assert len({row["category"] for row in test}) == 3, "one task of each category before any second"
-    assert outcome.test == len(test) == 15
+    assert outcome.rows["test"] == len(test) == 15
     for task in {row["task_id"] for row in test}:
         assert [row["index"] for row in test if row["task_id"] == task] == [0, 1, 2, 4, 5], (
             "the first good ones"
@@ -128,7 +128,7 @@ def test_limits(tmp_path: Path) -> None:
     for task in {row["task_id"] for row in train}:
         chosen = [row["index"] for row in train if row["task_id"] == task]
         assert chosen == sorted(chosen) and chosen != list(range(10))
-    assert outcome.rows_in == outcome.train + outcome.test + outcome.not_used.total()
+    assert outcome.rows_in == outcome.rows.total() + outcome.not_used.total()
     assert outcome.not_used["task not chosen"] == 2 * 148
     # The choice within a task does not depend on which other tasks there are.
     ingested(tmp_path / "in2", [*HEADS[:5], head("task020_new", "Misc.", "z")])
@@ -143,9 +143,9 @@ def test_limits(tmp_path: Path) -> None:
 
 def test_one_side_may_be_empty(tmp_path: Path) -> None:
     outcome = build(ingested(tmp_path / "in", HEADS[:3]), tmp_path / "out", ALL, 42)
-    assert outcome.train == 0 and tables.read_rows(tmp_path / "out", TRAIN) == []
+    assert outcome.rows["train"] == 0 and tables.read_rows(tmp_path / "out", TRAIN) == []
     outcome = build(ingested(tmp_path / "in2", HEADS[4:5]), tmp_path / "out2", ALL, 42)
-    assert outcome.test == 0 and tables.read_rows(tmp_path / "out2", TEST) == []
+    assert outcome.rows["test"] == 0 and tables.read_rows(tmp_path / "out2", TEST) == []
 
 
 def test_an_id_on_both_sides(tmp_path: Path) -> None:
@@ -166,6 +166,52 @@ def test_lists_that_leak_into_the_other_track_are_refused(tmp_path: Path) -> Non
     build(source, tmp_path / "out", ALL.model_copy(update={"official_lists": "ignore"}), 42)
 
 
+def rows_of(path: Path, contract: Table) -> list[dict[str, Any]]:
+    return tables.read_rows(path, contract)
+
+
+def test_the_dev_split(tmp_path: Path) -> None:
+    source = ingested(tmp_path / "in", HEADS)
+    held = ALL.model_copy(update={"dev_tasks": 1})
+    outcome = build(source, tmp_path / "out", held, 42)
+    # Of the three training tasks two share a source: the third goes first.
+    dev = rows_of(tmp_path / "out", DEV)
+    assert {row["task_id"] for row in dev} == {"task010_free"} and len(dev) == 10
+    assert {row["task_id"] for row in rows_of(tmp_path / "out", TRAIN)} == {"task013_free", "task014_free"}
+    assert outcome.details["dev"] == {"tasks": ["task010_free"], "train_tasks_that_share_a_source": []}
+    assert outcome.not_used["beyond the limit of dev instances"] == 138
+    assert outcome.rows_in == outcome.rows.total() + outcome.not_used.total()
+    reasons = {row["task_id"]: row["reason"] for row in rows_of(tmp_path / "out", SPLIT_TASKS)}
+    assert reasons["task010_free"].endswith("held out for the dev split") != reasons["task013_free"]
+    # A larger dev split keeps the smaller's task, and says what the remaining task shares.
+    both = build(source, tmp_path / "out2", ALL.model_copy(update={"dev_tasks": 2}), 42)
+    assert "task010_free" in both.details["dev"]["tasks"]
+    assert len(both.details["dev"]["train_tasks_that_share_a_source"]) == 1
+    # How many tasks train does not change which are held out.
+    few = build(source, tmp_path / "out3", held.model_copy(update={"train_tasks": 1}), 42)
+    assert few.details["dev"]["tasks"] == ["task010_free"] and few.rows["train"] == 148
+    assert few.not_used["task not chosen"] == 148
+    with pytest.raises(NightjarError, match="dev_tasks = 3 leaves no task to train on"):
+        build(source, tmp_path / "out4", ALL.model_copy(update={"dev_tasks": 3}), 42)
+    assert not (tmp_path / "out4").exists()
+
+
+def test_the_other_track_trains(tmp_path: Path) -> None:
+    outcome = build(
+        ingested(tmp_path / "in", HEADS), tmp_path / "out", ALL.model_copy(update={"track": "xlingual"}), 42
+    )
+    train = {row["task_id"] for row in rows_of(tmp_path / "out", TRAIN)}
+    assert train == {"task010_free", "task012_german", "task013_free", "task014_free"}
+    assert {row["track"] for row in rows_of(tmp_path / "out", TEST)} == {"default", "xlingual"}
+    assert outcome.not_used["task excluded"] == 148
+    # A list of the trained track that holds a test task of the other one is refused.
+    folder = tmp_path / "in/splits/xlingual"
+    folder.mkdir(parents=True)
+    (folder / "train_tasks.txt").write_text("task001_analogy\n")
+    with pytest.raises(NightjarError, match="the task 'task001_analogy' is on both sides"):
+        build(tmp_path / "in", tmp_path / "out2", ALL.model_copy(update={"track": "xlingual"}), 42)
+
+
 def run_stage(folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "stages.split"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -173,6 +219,7 @@ def run_stage(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_stage_gives_the_same_bytes_twice(tmp_path: Path) -> None:
     values = YAML(typ="safe").load((Path(__file__).parents[3] / "params.yaml").read_text(encoding="utf-8"))
+    values["split"]["dev_tasks"] = 1
     (tmp_path / "params.yaml").write_text(json.dumps(values))
     absent = run_stage(tmp_path)
     assert absent.returncode == 2 and absent.stderr.count("\n") == 1 and "no such table" in absent.stderr
@@ -189,6 +236,7 @@ def test_the_stage_gives_the_same_bytes_twice(tmp_path: Path) -> None:
     facts = json.loads((tmp_path / "data/metrics/split.json").read_text())
     assert facts["rows_in"] == 9 * 148 == facts["rows_out"] + facts["rows_rejected"]
     assert sum(facts["reasons"].values()) == facts["rows_rejected"]
+    assert sum(facts["rows"].values()) == facts["rows_out"] and min(facts["rows"].values()) > 0
 
 
 def test_real_data(real_data: Path, tmp_path: Path) -> None:
@@ -211,7 +259,9 @@ def test_real_data(real_data: Path, tmp_path: Path) -> None:
                 for n, item in enumerate(values[name]["Instances"])
             ]
             writer.write(INSTANCES, rows, part=name)
-    build(tmp_path / "in", tmp_path / "out", ALL, 42)
+    outcome = build(tmp_path / "in", tmp_path / "out", ALL, 42)
+    assert rows_of(tmp_path / "out", DEV) == rows_of(tmp_path / "out", SUPERVISED) == []
+    assert outcome.details["overlap"]["train_in_test"] == {"instances": 0, "equal_to": 0, "tasks": {}}
     test, train = tables.read_rows(tmp_path / "out", TEST), tables.read_rows(tmp_path / "out", TRAIN)
     assert [row["id"] for row in test] == [item["id"] for item in values[names[0]]["Instances"][:100]]
     assert [row["id"] for row in train] == [item["id"] for item in values[names[1]]["Instances"]]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.split.choose import choose_balanced, choose_rows, choose_tasks
+from stages.split.choose import choose_balanced, choose_dev, choose_published, choose_rows, choose_tasks
 
 NAMES = st.sets(st.integers(0, 99).map("task{:03}".format), max_size=20)
 
@@ -36,6 +37,57 @@ def test_balance(categories: dict[str, str], limit: int) -> None:
         for other in have:
             assert took[one] <= took[other] + 1 or took[other] == have[other]
     assert choose_balanced(groups, None, 1) == groups.keys()
+
+
+@given(
+    st.dictionaries(
+        st.integers(0, 99).map("task{:03}".format), st.sets(st.sampled_from("abcdefgh")), max_size=12
+    ),
+    st.integers(0, 14),
+    st.integers(0, 3),
+)
+def test_dev(sources: dict[str, set[str]], limit: int, seed: int) -> None:
+    chosen = choose_dev(sources, limit, seed)
+    assert chosen <= sources.keys() and len(chosen) == min(limit, len(sources))
+    assert chosen <= choose_dev(sources, limit + 1, seed)
+
+    def alone(task: str) -> bool:
+        return not any(sources[task] & names for other, names in sources.items() if other != task)
+
+    if any(not alone(task) for task in chosen):
+        assert {task for task in sources if alone(task)} <= chosen, "tasks that share nothing come first"
+
+
+def published_by_hand(outputs: list[str], limit: int, generator: random.Random) -> list[int]:
+    """The round robin of facts 1.4 in single steps: a pointer goes round the groups until it is done."""
+    order = list(dict.fromkeys(outputs))
+    left = {output: [n for n, other in enumerate(outputs) if other == output] for output in order}
+    chosen: list[int] = []
+    turn = 0
+    while len(chosen) < min(limit, len(outputs)):
+        group = left[order[turn % len(order)]]
+        turn += 1
+        if group:
+            chosen.append(group.pop(generator.choice(range(len(group)))))
+    return chosen
+
+
+@given(st.lists(st.lists(st.sampled_from("abcde"), max_size=40), max_size=4), st.integers(1, 30))
+def test_the_published_choice(tasks: list[list[str]], limit: int) -> None:
+    one, other = random.Random(123), random.Random(123)
+    for outputs in tasks:
+        chosen = choose_published(outputs, limit, one)
+        assert chosen == published_by_hand(outputs, limit, other), "one generator goes through all the tasks"
+        assert len(set(chosen)) == len(chosen) == min(limit, len(outputs))
+        took, have = Counter(outputs[row] for row in chosen), Counter(outputs)
+        assert all(took[a] <= took[b] + 1 or took[b] == have[b] for a in have for b in have)
+
+
+def test_the_published_choice_takes_groups_in_order_of_first_appearance() -> None:
+    outputs = ["no", "yes", "no", "no", "maybe", "yes"]
+    chosen = choose_published(outputs, 5, random.Random(123))
+    assert [outputs[row] for row in chosen] == ["no", "yes", "maybe", "no", "yes"]
+    assert choose_published([], 5, random.Random(123)) == []
 
 
 @given(st.integers(0, 300), st.integers(1, 40), st.integers(0, 3))

@@ -1,0 +1,209 @@
+"""Every way in which a list and the rule can part, with its reason; and the real folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages.split import rule
+from stages.split.disagree import disagreements
+from stages.split.official import ROLES, Lists, read_lists
+from stages.split.rule import TRACKS, Task, task_of
+
+ENGLISH, GERMAN = ("English",), ("English", "German")
+TEST = Task("task001_books_analogy", ("Word Analogy",), ("books",), True, ENGLISH)
+SHARES = Task("task002_books_question", ("Misc.",), ("books",), True, ENGLISH)
+FREE = Task("task003_news_question", ("Misc.",), ("news",), True, ENGLISH)
+FOREIGN = Task("task004_words_german", ("Misc.",), ("words",), False, GERMAN)
+FOREIGN_TEST = Task("task005_tables_german", ("Data to Text",), ("tables",), False, GERMAN)
+TASKS = [TEST, SHARES, FREE, FOREIGN, FOREIGN_TEST]
+# What the rule gives on the default track.
+RULE = {"train": {FREE}, "test": {TEST}, "excluded": {SHARES, FOREIGN, FOREIGN_TEST}}
+
+
+def lists(**moved: str) -> Lists:
+    """Lists as the rule would write them on the default track, but for the tasks `task00N=role` that are moved."""
+    role_of = {task.task_id: role for role, tasks in RULE.items() for task in tasks}
+    for start, role in moved.items():
+        name = next((task.task_id for task in TASKS if task.task_id.startswith(start)), start)
+        role_of.pop(name, None)
+        if role != "none":
+            role_of[name] = role
+    return Lists(role_of, frozenset(ROLES))
+
+
+def only(given: Mapping[str, Lists], tasks: list[Task] = TASKS) -> tuple[str, str, str, str]:
+    (row,) = disagreements(tasks, given)
+    assert row["track"] == "default"
+    return row["task_id"], row["listed"], row["rule"], row["reason"]
+
+
+def test_agreement() -> None:
+    assert disagreements(TASKS, {"default": lists()}) == []
+    assert disagreements(TASKS, {}) == []
+    # A track that lists only its test tasks says nothing about training.
+    assert (
+        disagreements(TASKS, {"xlingual": Lists({FOREIGN_TEST.task_id: "test"}, frozenset({"test"}))}) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("moved", "expected"),
+    [
+        (
+            {"task002": "train"},
+            (
+                SHARES.task_id,
+                "train",
+                "excluded",
+                "listed as train; shares the source 'books' with task001_books_analogy, which tests: it leaks",
+            ),
+        ),
+        (
+            {"task004": "train"},
+            (
+                FOREIGN.task_id,
+                "train",
+                "excluded",
+                "listed as train; not English: its languages are 'English', 'German'",
+            ),
+        ),
+        (
+            {"task003": "test"},
+            (
+                FREE.task_id,
+                "test",
+                "train",
+                "listed as test; none of its categories ('Misc.') is one of the 12 evaluation categories",
+            ),
+        ),
+        (
+            {"task005": "test"},
+            (
+                FOREIGN_TEST.task_id,
+                "test",
+                "excluded",
+                "listed as test; by its languages ('English', 'German') it is a test task of the track xlingual",
+            ),
+        ),
+        (
+            {"task001": "excluded", "task002": "excluded"},
+            (
+                TEST.task_id,
+                "excluded",
+                "test",
+                "listed as excluded; it has the evaluation category 'Word Analogy'",
+            ),
+        ),
+        (
+            {"task002": "none"},
+            (
+                SHARES.task_id,
+                "none",
+                "excluded",
+                "on no list of this track; shares the source 'books' with the test task task001_books_analogy",
+            ),
+        ),
+        (
+            {"task003": "none", "task003_renamed": "train"},
+            (
+                FREE.task_id,
+                "none",
+                "train",
+                "on no list of this track; nothing in the data at hand shows why, and every listed test task is "
+                "at hand; of the same number, task003_renamed is listed",
+            ),
+        ),
+        (
+            {"task003": "excluded", "task009_News_titles": "test"},
+            (
+                FREE.task_id,
+                "excluded",
+                "train",
+                "listed as excluded; nothing in the data at hand shows why: 1 of the 3 test tasks are absent, and "
+                "may share its source ('news'); by its name, task009_News_titles may be one",
+            ),
+        ),
+    ],
+)
+def test_reasons(moved: dict[str, str], expected: tuple[str, str, str, str]) -> None:
+    assert only({"default": lists(**moved)}) == expected
+
+
+def test_a_source_of_a_task_that_only_the_list_lets_test() -> None:
+    other = Task("task006_news_titles", ("Misc.",), ("news",), True, ENGLISH)
+    found = disagreements([*TASKS, other], {"default": lists(task003="excluded", task006_news_titles="test")})
+    reasons = {row["task_id"]: row["reason"] for row in found}
+    assert reasons[FREE.task_id] == (
+        "listed as excluded; shares the source 'news' with task006_news_titles, which only the lists let test"
+    )
+
+
+def test_a_shared_source_that_no_list_tests() -> None:
+    found = disagreements(TASKS, {"default": lists(task001="none", task002="train")})
+    reasons = {row["task_id"]: row["reason"] for row in found}
+    assert reasons[SHARES.task_id].endswith("task001_books_analogy, which is on no test list")
+
+
+def test_both_tracks() -> None:
+    english = Task("task007_tables_german", ("Data to Text",), ("tables",), True, ENGLISH)
+    given = {
+        "default": Lists({TEST.task_id: "test"}, frozenset({"test"})),
+        "xlingual": Lists({english.task_id: "test"}, frozenset({"test"})),
+    }
+    found = {row["track"]: row for row in disagreements([TEST, english], given)}
+    assert found["default"]["reason"] == (
+        "on no list of this track; tests on the track xlingual instead, though its languages are 'English'"
+    )
+    assert found["xlingual"]["listed"] == "test" and found["xlingual"]["rule"] == "excluded"
+
+
+@given(
+    st.dictionaries(st.sampled_from(TASKS), st.sampled_from([*ROLES, "none"])),
+    st.sets(st.sampled_from(ROLES)),
+)
+def test_it_names_exactly_the_tasks_that_differ(moved: dict[Task, str], written: set[str]) -> None:
+    role_of = {task.task_id: role for task, role in moved.items() if role in written}
+    given_lists = Lists(role_of, frozenset(written))
+    for track in TRACKS:
+        by_rule = {name: role.role for name, role in rule.roles(TASKS, track).items()}
+        # Whoever reads the lists knows of a task that it is under a role, or under none of the written ones.
+        expected = {
+            name: (role_of.get(name, "none"), role)
+            for name, role in by_rule.items()
+            if (name in role_of and role_of[name] != role) or (name not in role_of and role in written)
+        }
+        found = disagreements(TASKS, {track: given_lists})
+        assert {row["task_id"]: (row["listed"], row["rule"]) for row in found} == expected
+        assert all(row["reason"] for row in found)
+
+
+def test_real_data(real_data: Path) -> None:
+    """25 training tasks by the rule that the train list leaves out; that their test tasks are absent is why."""
+    folder = real_data / "natural-instructions"
+    tasks = []
+    for file in sorted((folder / "tasks").glob("*.json")):
+        value = json.loads(file.read_text(encoding="utf-8"))
+        row = {"task_id": file.stem, "categories": value["Categories"], "sources": value["Source"]}
+        languages = {"input_language": value["Input_language"], "output_language": value["Output_language"]}
+        tasks.append(task_of({**row, **languages}))
+    given = read_lists(folder / "splits")
+    found = disagreements(tasks, given)
+    assert len(found) == 25 and {row["track"] for row in found} == {"default"}
+    listed = set(given["default"].role_of)
+    absent = {name for lists_ in given.values() for name, role in lists_.role_of.items() if role == "test"}
+    absent -= {task.task_id for task in tasks}
+    assert len(absent) == 137
+    hinted = 0
+    for row in found:
+        assert row["task_id"] not in listed and (row["listed"], row["rule"]) == ("none", "train")
+        assert "137 of the 154 test tasks are absent" in row["reason"]
+        if "by its name, " in row["reason"]:
+            hinted += 1
+            assert row["reason"].split("by its name, ")[1].split(" ")[0] in absent
+    assert hinted == 24, "all but task647, whose name does not tell its source"
