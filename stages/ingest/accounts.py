@@ -43,7 +43,8 @@ class Statistics:
 
     rows_in = rows_out + rows_rejected, and the counts of `reasons` add up to rows_rejected; a file that could
     not be read at all counts as one row. `left_out` counts entries of a task's head, such as a NaN in its
-    list of URLs, that were left out while the task was kept. `bytes` is the size of the files read.
+    list of URLs, that were left out while the task was kept. `bytes` is the size of the files read;
+    `collection` describes what the tasks are (`stages.ingest.describe`), None for documents.
     """
 
     tasks: int = 0
@@ -56,6 +57,7 @@ class Statistics:
     reasons: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     bytes: int = 0
+    collection: dict[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Everything counted, for JSON."""
@@ -63,8 +65,9 @@ class Statistics:
 
     def facts(self) -> dict[str, Any]:
         """What belongs in the facts of a stage beside the rows: all but the clock."""
-        clock_and_rows = {"seconds", "rows_in", "rows_out", "rows_rejected"}
-        return {name: value for name, value in self.as_dict().items() if name not in clock_and_rows}
+        left = {"seconds", "rows_in", "rows_out", "rows_rejected"}
+        left |= {"collection"} if self.collection is None else set()
+        return {name: value for name, value in self.as_dict().items() if name not in left}
 
 
 class Ledger:

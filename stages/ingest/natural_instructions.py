@@ -15,6 +15,7 @@ from typing import Any
 from stages.contracts import INSTANCES, TASKS
 from stages.errors import NightjarError
 from stages.ingest.accounts import Ledger, Progress, Statistics, UnreadableFile, log
+from stages.ingest.describe import describe
 from stages.ingest.read_ahead import file_size, read_ahead
 from stages.ingest.task_file import TaskFile, read_task
 from stages.tables import ArtifactWriter
@@ -37,6 +38,7 @@ def ingest_natural_instructions(path: Path, output: Path, progress: Progress | N
     total = sum(file_size(file) for file in files)
     done = 0
     heads: list[dict[str, Any]] = []
+    taken: dict[str, int] = {}
     with ArtifactWriter(output) as writer:
         ledger = Ledger(DATASET, writer)
         numbers = ledger.statistics
@@ -47,13 +49,14 @@ def ingest_natural_instructions(path: Path, output: Path, progress: Progress | N
             if isinstance(result, UnreadableFile):
                 ledger.refuse_file(name, result, start)
             else:
-                _take(result, name, ledger, writer, heads)
+                taken[file.stem] = _take(result, name, ledger, writer, heads)
             done += size
             if progress:
                 progress(done, total)
         if heads:
             writer.write(TASKS, heads)
         numbers.tasks = len(heads)
+        numbers.collection = describe(heads, taken)
         statistics = ledger.close(path)
         _copy_lists(path / "splits", writer)
     return statistics
@@ -76,19 +79,22 @@ def task_files(path: Path) -> list[Path]:
 
 def _take(
     task: TaskFile, name: str, ledger: Ledger, writer: ArtifactWriter, heads: list[dict[str, Any]]
-) -> None:
+) -> int:
+    """Write a task's instances and add its row to `heads`; returns how many instances were taken."""
     numbers = ledger.statistics
     numbers.rows_in += len(task.instances) + len(task.refused)
     for row in task.refused:
         ledger.refuse(name, row)
     if not len(task.instances):
         log.warning("warning: %s is left out: none of its %d instances can be used", name, len(task.refused))
-        return
+        return 0
     if task.left_out:
         numbers.left_out += len(task.left_out)
         log.warning("warning: %s: %d entries left out, first %s", name, len(task.left_out), task.left_out[0])
-    numbers.rows_out += writer.write(INSTANCES, task.instances, part=task.head["task_id"])
+    rows = writer.write(INSTANCES, task.instances, part=task.head["task_id"])
+    numbers.rows_out += rows
     heads.append(task.head)
+    return rows
 
 
 def task_bytes(file: Path) -> bytes:

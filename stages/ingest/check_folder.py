@@ -1,0 +1,131 @@
+"""The contributors' checks of a whole folder of task files (facts 1.2): each task, the list of tasks, the splits.
+
+    nightjar ingest --check --dataset natural_instructions --input FOLDER
+
+A check whose document is not in the folder is reported as not checked. Files are read one after the other and
+forgotten, so that memory does not grow with the folder but for the ids that are told.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from stages.ingest.accounts import Progress, UnreadableFile
+from stages.ingest.checks import check_task
+from stages.ingest.documents import (
+    ROLES,
+    TRACKS,
+    Documents,
+    Hierarchy,
+    TaskList,
+    out_of_order,
+    read_documents,
+)
+from stages.ingest.findings import Finding, Found, Report
+from stages.ingest.natural_instructions import task_bytes, task_files
+from stages.ingest.read_ahead import file_size, read_ahead
+
+
+def check_folder(path: Path, strict: bool = False, progress: Progress | None = None) -> Report:
+    """Every finding of the fifteen checks in `path`, which holds tasks/*.json, or the files themselves.
+
+    With `strict`, what the published checks let pass is an error too. `progress` is called with the bytes done
+    and in all. Raises NightjarError if there is no task file, or a document is not UTF-8.
+    """
+    started = time.monotonic()
+    files = task_files(path)
+    documents = read_documents(path, files[0].parent)
+    report = Report(files=len(files))
+    total, done = sum(map(file_size, files)), 0
+    for _, size, (found, count) in read_ahead(files, lambda file: _check(file, documents.hierarchy)):
+        _own_name(found, documents.task_list)
+        report.instances += count
+        report.findings += found.findings
+        done += size
+        if progress:
+            progress(done, total)
+    present = [file.stem for file in files]
+    if documents.hierarchy is None:
+        report.not_checked[12] = "doc/task-hierarchy.md is not there"
+    if documents.task_list is None:
+        report.partly[14] = "tasks/README.md is not there: only the letters of the names"
+    else:
+        report.findings += _task_list(documents.task_list, set(present))
+    _splits(documents, present, report)
+    if strict:
+        report.strict()
+    report.findings.sort(key=lambda finding: (finding.task_id is None, finding.task_id or "", finding.check))
+    report.seconds = time.monotonic() - started
+    return report
+
+
+def _check(file: Path, hierarchy: Hierarchy | None) -> tuple[Found, int]:
+    try:
+        return check_task(task_bytes(file), file.stem, hierarchy)
+    except UnreadableFile as error:
+        found = Found(file.stem.encode("utf-8", "backslashreplace").decode("utf-8"))
+        found.error(13, f"{error} (ingest refuses the file)")
+        return found, 0
+
+
+def _own_name(found: Found, listed: TaskList | None) -> None:
+    """Check 14 of one task."""
+    name = found.task_id or ""
+    if any(letter.isupper() for letter in name):
+        found.error(14, "a capital letter in the name")
+    if listed is None:
+        return
+    if f"{name}.json" in listed.text:
+        found.error(14, "tasks/README.md names it with its ending .json")
+    times = listed.text.count(name)
+    if times == 0:
+        found.error(14, "not in tasks/README.md")
+    elif times > 1:
+        found.error(14, f"{times} times in tasks/README.md, or part of another name there")
+
+
+def _task_list(listed: TaskList, present: set[str]) -> list[Finding]:
+    found = Found()
+    if listed.repeated:
+        found.error(14, "lines stand in tasks/README.md more than once", listed.repeated)
+    if absent := [name for name in listed.names if name not in present]:
+        found.error(14, "in tasks/README.md, but there is no such file", absent)
+    if swapped := [f"{before} before {after}" for before, after in out_of_order(listed.names)]:
+        found.error(14, "tasks/README.md is not in the order of numbers", swapped)
+    return found.findings
+
+
+def _splits(documents: Documents, present: Iterable[str], report: Report) -> None:
+    """Check 15: against the list of tasks, as published, or the files where there is none."""
+    lacking = [
+        f"splits/{track}/{role}_tasks.txt"
+        for track in TRACKS
+        for role in ROLES
+        if role not in documents.splits.get(track, {})
+    ]
+    if len(lacking) == len(TRACKS) * len(ROLES):
+        report.not_checked[15] = "there is no folder splits/"
+        return
+    notes = []
+    if lacking:
+        notes.append(f"not there: {', '.join(lacking)}; tasks on no list are told only where all three are")
+    if documents.task_list is None:
+        notes.append("tasks/README.md is not there: listed tasks without a file are not told")
+    if notes:
+        report.partly[15] = "; ".join(notes)
+    known = list(dict.fromkeys(documents.task_list.names if documents.task_list else present))
+    for track, lists in documents.splits.items():
+        found = Found()
+        on: dict[str, list[str]] = {}
+        for role in ROLES:
+            for name in dict.fromkeys(lists.get(role, ())):
+                on.setdefault(name, []).append(role)
+        if both := [f"{name} ({', '.join(roles)})" for name, roles in on.items() if len(roles) > 1]:
+            found.error(15, f"{track}: on more than one list", both)
+        if len(lists) == len(ROLES) and (missing := [name for name in known if name not in on]):
+            found.error(15, f"{track}: on no list", missing)
+        if documents.task_list and (unknown := sorted(on.keys() - set(known))):
+            found.error(15, f"{track}: on a list, but not in tasks/README.md", unknown)
+        report.findings += found.findings
