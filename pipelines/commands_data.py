@@ -94,16 +94,36 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -
 @click.option("--dataset", required=True, help="natural_instructions or corpus.")
 @click.option("--input", "source", required=True, type=FILE, help="The folder of the dataset's own files.")
 @click.option(
-    "--output", required=True, type=FILE, help="The folder to write; an older artifact is replaced."
+    "--output",
+    type=FILE,
+    help="The folder to write; an older artifact is replaced. With --check a JSON file, if one is wanted.",
 )
+@click.option("--check", is_flag=True, help="Write no tables: run the contributors' checks.")
+@click.option("--strict", is_flag=True, help="With --check: what the published checks let pass is an error.")
 @as_json_option
-def ingest(dataset: str, source: Path, output: Path, as_json: bool) -> None:
+def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict: bool, as_json: bool) -> int:
     """Read any folder of a dataset into Parquet, with the refused rows and the reasons beside it.
+
+    With --check, tell for each task which of the fifteen automatic checks of Super-NaturalInstructions'
+    contributors fail, and for which instances. The published code is followed: what it refuses is an error, a
+    link is a warning, and what it lets pass against its own messages is told as allowed. A check whose document
+    (doc/task-hierarchy.md, tasks/README.md, splits/) is not in the folder counts as not checked. Exit status: 0
+    without errors, 1 with errors, 2 wrong input.
 
     \b
     Example:
       nightjar ingest --dataset natural_instructions --input tasks/ --output out/
+      nightjar ingest --dataset natural_instructions --input natural-instructions/ --check
     """
+    if check:
+        from pipelines.commands_check import check as run_checks
+
+        with _bytes_bar(f"checking {dataset}") as progress:
+            return run_checks(dataset, source, output, strict, as_json, progress)
+    if strict:
+        raise NightjarError("it goes with --check", "--strict", "give both, or neither")
+    if output is None:
+        raise NightjarError("nothing says where to write", "ingest", "give --output, or --check")
     from stages.ingest.datasets import ingest as run
 
     _check_output(output, source)
@@ -111,13 +131,29 @@ def ingest(dataset: str, source: Path, output: Path, as_json: bool) -> None:
         statistics = run(dataset, source, output, progress).as_dict()
     if as_json:
         _print_json(statistics)
-        return
+        return 0
+    collection = statistics.pop("collection")
     for name, value in statistics.items():
         if isinstance(value, dict):
             for reason, count in value.items():
                 click.echo(f"  {reason}: {count:,}")
         else:
             click.echo(f"{name}: {value:,}" if isinstance(value, int | float) else f"{name}: {value}")
+    if collection:
+        _print_collection(collection)
+    return 0
+
+
+def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
+    """What the tasks are: the figures of the paper's table 2, and the values that most tasks have."""
+    distributions = collection.pop("distributions")
+    click.echo()
+    for name, value in collection.items():
+        click.echo(f"{name}: {value:,}")
+    for name in ("task_types", "languages", "domains"):
+        told = ", ".join(f"{value} {tasks:,}" for value, tasks, _ in distributions[name][:most])
+        more = len(distributions[name]) - most
+        click.echo(f"{name}: {told}{f', and {more:,} more' if more > 0 else ''}")
 
 
 def _check_output(output: Path, source: Path) -> None:
