@@ -1,0 +1,63 @@
+"""What `nightjar ingest --check` prints and writes: the contributors' checks of a folder of task files."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from stages.errors import NightjarError
+from stages.tables import write_text
+
+
+def check(
+    dataset: str,
+    source: Path,
+    output: Path | None,
+    strict: bool,
+    as_json: bool,
+    progress: Callable[[int, int], None] | None,
+) -> int:
+    """Check a folder, print what was found, and write it to `output` if given; 1 if there is an error, else 0.
+
+    Raises NightjarError for another dataset than natural_instructions, or an `output` that is a folder.
+    """
+    from stages.ingest.check_folder import check_folder
+
+    if dataset != "natural_instructions":
+        raise NightjarError(f"there are no checks of {dataset!r}", "--check", "give natural_instructions")
+    if output is not None and output.is_dir():
+        raise NightjarError("this is a folder", output, "give a file, such as checks.json")
+    report = check_folder(source, strict, progress)
+    text = json.dumps(report.as_dict(), indent=2, ensure_ascii=False)
+    if output is not None:
+        write_text(output, text + "\n")
+    if as_json:
+        click.echo(text)
+    else:
+        _print(report.as_dict())
+    return 1 if report.count("error") else 0
+
+
+def _print(report: dict[str, Any]) -> None:
+    from pipelines.commands_data import _print_table
+    from stages.ingest.findings import names
+
+    for task, found in itertools.groupby(report["findings"], key=lambda finding: finding["task_id"]):
+        click.echo(task or "the documents of the folder")
+        for it in found:
+            of = f" ({len(it['ids']):,}: {names(it['ids'])})" if it["ids"] else ""
+            click.echo(f"  {it['level']:8} {it['check']:>2} {it['name']}: {it['message']}{of}")
+    click.echo()
+    kept = ("check", "name", "status", "error", "warning", "allowed")
+    _print_table("tasks by check", [{key: line[key] for key in kept} for line in report["checks"]])
+    click.echo()
+    for line in report["checks"]:
+        for told in filter(None, (line["note"], line["published"] and f"as published: {line['published']}")):
+            click.echo(f"{line['check']:>2} {line['name']}: {told}")
+    counts = f"{report['errors']:,} errors, {report['warnings']:,} warnings, {report['allowed']:,} allowed"
+    click.echo(f"\n{report['files']:,} files, {report['instances']:,} instances: {counts}")
