@@ -28,6 +28,9 @@ class Inputs:
     def add(self, rows: pa.Table) -> None:
         self._here.update(stripped(rows))
 
+    def __contains__(self, text: object) -> bool:
+        return text in self._here
+
     def compare(self, side: str, task_id: str, texts: Iterable[str]) -> None:
         """Count those of a task's stripped inputs that stand on this side too."""
         met = self._met.setdefault(side, set())

@@ -1,7 +1,7 @@
 """The instances of the four sides, task by task: test, supervised, dev, train.
 
-A test task's candidates are the at most 100 instances that may test (facts 1.4). No instance with the input of a
-candidate, of whichever test task, trains the supervised bound: some test tasks are made from the same texts. Only
+A test task's candidates are the at most 100 instances that may test (facts 1.4). No instance with the input of one
+that tests, in whichever test task, trains the supervised bound: some test tasks are made from the same texts. Only
 one task is in memory at a time, and the inputs of the candidates and of the dev side.
 """
 
@@ -96,48 +96,58 @@ class SideWriter:
             part = rows.select(contract.schema.names)
             self.written.rows[contract.name] += self.writer.write(contract, part, part=task_id)
 
-    def _candidates(self, task_id: str, chosen: Sequence[int] | None) -> tuple[pa.Table, pa.Table]:
-        """The instances of a test task that may test, in the order they are taken, and the rest."""
+    def _candidates(self, task_id: str, chosen: Sequence[int] | None) -> tuple[pa.Table, list[int]]:
+        """The instances of a test task, and the row numbers of those that may test, in the order they are taken."""
         rows = tables.read_part(self.ingested, INSTANCES, task_id)
-        if chosen is None:
-            first = pc.less(rows["index"], PUBLISHED_TEST_INSTANCES)
-            return rows.filter(first), rows.filter(pc.invert(first))
-        rest = sorted(set(range(len(rows))).difference(chosen))
-        return rows.take(pa.array(chosen, pa.int64())), rows.take(pa.array(rest, pa.int64()))
+        if chosen is not None:
+            return rows, list(chosen)
+        return rows, [
+            row for row, index in enumerate(rows["index"].to_pylist()) if index < PUBLISHED_TEST_INSTANCES
+        ]
 
     def _test(self, task_id: str, sides: Sides, chosen: Sequence[int] | None) -> pa.Table:
-        candidates, rest = self._candidates(task_id, chosen)
-        self.candidate_inputs.update(stripped(candidates))
-        rows = candidates.slice(0, self.settings.test_instances_per_task)
-        tested = rows
+        rows, candidates = self._candidates(task_id, chosen)
+        self.candidate_inputs.update(stripped(_take(rows, candidates)))
+        tested = _take(rows, candidates[: self.settings.test_instances_per_task])
+        full = tested
         for name, value in (("category", sides.category[task_id]), ("track", sides.testing[task_id])):
-            tested = tested.add_column(0, name, pa.repeat(pa.scalar(value), len(rows)))
-        self._put(TEST, tested, task_id)
-        self.written.not_used["beyond the limit of test instances"] += len(candidates) - len(rows)
+            full = full.add_column(0, name, pa.repeat(pa.scalar(value), len(full)))
+        self._put(TEST, full, task_id)
         if not self.settings.supervised_instances_per_task:
-            self.written.not_used["beyond the limit of supervised instances"] += len(rest)
-        return rows
+            self.written.not_used["beyond the limit of test instances"] += len(rows) - len(tested)
+        return tested
 
     def _supervised(self, task_id: str, chosen: Sequence[int] | None, test_inputs: Inputs) -> None:
-        """Instances of a test task that train the upper bound: none has the id or the input of a candidate."""
-        candidates, rest = self._candidates(task_id, chosen)
-        fresh = [row for row, text in enumerate(stripped(rest)) if text not in self.candidate_inputs]
-        limit = self.settings.supervised_instances_per_task
-        numbers = choose_rows(len(fresh), limit, self.seed, task_id)
-        rows = rest.take(pa.array([fresh[number] for number in numbers], pa.int64()))
+        """Instances of a test task that train the upper bound: none has the id or the input of one that tests.
+
+        Those that share nothing with any candidate come first, so that they stay the same however many of the
+        candidates test; candidates that do not test are taken where the others do not suffice.
+        """
+        rows, candidates = self._candidates(task_id, chosen)
+        tested = set(candidates[: self.settings.test_instances_per_task])
         texts = stripped(rows)
-        disjoint(_common(rows, candidates["id"]), "instance", "supervised and test", task_id)
-        disjoint(self.candidate_inputs.intersection(texts), "input", "supervised and test", task_id)
-        test_inputs.compare(SUPERVISED.name, task_id, texts)
-        self._put(SUPERVISED, rows, task_id)
-        self.written.not_used["same input as one that may test"] += len(rest) - len(fresh)
-        self.written.not_used["beyond the limit of supervised instances"] += len(fresh) - len(rows)
+        fresh = [row for row, text in enumerate(texts) if row not in tested and text not in test_inputs]
+        apart = [row for row in fresh if texts[row] not in self.candidate_inputs]
+        near = sorted(set(fresh).difference(apart))
+        limit = self.settings.supervised_instances_per_task
+        first = choose_rows(len(apart), limit, self.seed, task_id)
+        second = choose_rows(len(near), limit - len(first), self.seed, task_id)
+        taken = sorted([*(apart[number] for number in first), *(near[number] for number in second)])
+        chosen_rows = _take(rows, taken)
+        test_ids = _take(rows, sorted(tested))["id"]
+        disjoint(_common(chosen_rows, test_ids), "instance", "supervised and test", task_id)
+        inputs = stripped(chosen_rows)
+        disjoint({text for text in inputs if text in test_inputs}, "input", "supervised and test", task_id)
+        test_inputs.compare(SUPERVISED.name, task_id, inputs)
+        self._put(SUPERVISED, chosen_rows, task_id)
+        self.written.not_used["same input as one that tests"] += len(rows) - len(tested) - len(fresh)
+        self.written.not_used["beyond the limit of supervised instances"] += len(fresh) - len(taken)
 
     def _other(
         self, contract: Table, task_id: str, limit: int | None, held_out: pa.Array, against: list[Inputs]
     ) -> pa.Table:
         numbers = choose_rows(self.counts[task_id], limit, self.seed, task_id)
-        rows = tables.read_part(self.ingested, INSTANCES, task_id).take(pa.array(numbers, pa.int64()))
+        rows = _take(tables.read_part(self.ingested, INSTANCES, task_id), numbers)
         sides = "training and test or dev" if contract is TRAIN else f"{contract.name} and test"
         disjoint(_common(rows, held_out), "instance", sides, task_id)
         texts = stripped(rows)
@@ -162,6 +172,10 @@ def published_choice(ingested: Path, order: Sequence[str]) -> dict[str, list[int
         first = pc.list_element(outputs, 0).to_pylist()
         chosen[task_id] = choose_published(first, PUBLISHED_TEST_INSTANCES, generator)
     return chosen
+
+
+def _take(rows: pa.Table, numbers: Sequence[int]) -> pa.Table:
+    return rows.take(pa.array(numbers, pa.int64()))
 
 
 def _common(rows: pa.Table, ids: pa.Array | pa.ChunkedArray) -> set[str]:

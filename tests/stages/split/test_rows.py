@@ -61,26 +61,35 @@ def test_supervised_instances_do_not_test(tmp_path: Path, choice: str) -> None:
     }
     assert {row["id"] for row in supervised} == expected and expected
     assert len(test) == 100 + 90 + 100
-    assert outcome.not_used["same input as one that may test"] == 260 + 180 - 200 - len(expected) > 0
+    assert outcome.not_used["same input as one that tests"] == 260 + 180 - 200 - len(expected) > 0
     assert outcome.rows_in == outcome.rows.total() + outcome.not_used.total() == 530
     assert outcome.details["overlap"]["supervised_in_test"]["instances"] == 0
-    # Fewer test instances leave the same others to train on, and fewer of them are some of those.
-    few = settings.model_copy(update={"test_instances_per_task": 3, "supervised_instances_per_task": 20})
-    build(source, tmp_path / "out2", few, 42)
-    chosen = rows_of(tmp_path / "out2", SUPERVISED)
-    assert {row["id"] for row in chosen} < expected
-    assert Counter(row["task_id"] for row in chosen) == {"task001_a": 20, "task003_c": 20}
+    # While few candidates test, those that keep clear of all candidates come first; then the others that do not test.
+    few = settings.model_copy(update={"test_instances_per_task": 3, "supervised_instances_per_task": 150})
+    outcome = build(source, tmp_path / "out2", few, 42)
+    test, supervised = rows_of(tmp_path / "out2", TEST), rows_of(tmp_path / "out2", SUPERVISED)
+    assert len(test) == 9 and {row["id"] for row in test} < ids
+    assert expected < {row["id"] for row in supervised}, "150 is more than there are apart"
+    assert not {row["input"].strip() for row in supervised} & {row["input"].strip() for row in test}
+    assert Counter(row["task_id"] for row in supervised)["task001_a"] == 150
+    assert outcome.rows_in == outcome.rows.total() + outcome.not_used.total() == 530
+    fewer = few.model_copy(update={"supervised_instances_per_task": 20})
+    build(source, tmp_path / "out3", fewer, 42)
+    chosen = rows_of(tmp_path / "out3", SUPERVISED)
+    assert {row["id"] for row in chosen if row["task_id"] != "task002_b"} < expected
+    assert Counter(row["task_id"] for row in chosen) == dict.fromkeys(names, 20)
+    assert {row["id"] for row in chosen} < {row["id"] for row in supervised}
 
 
 def test_supervised_instances_are_of_the_tasks_that_test(tmp_path: Path) -> None:
-    # These inputs are numbered alike in every task, so only those from the 101st on are new.
+    # These inputs are numbered alike in every task: those from the 101st on are none of a candidate.
     source = ingested(tmp_path / "in", HEADS)
     outcome = build(source, tmp_path / "out", SMALL.model_copy(update={"test_tasks": 2}), 42)
     test, supervised = rows_of(tmp_path / "out", TEST), rows_of(tmp_path / "out", SUPERVISED)
     assert {row["task_id"] for row in supervised} == {row["task_id"] for row in test}
     assert len(supervised) == 14 and min(row["index"] for row in supervised) >= 100
-    assert outcome.not_used["beyond the limit of supervised instances"] == 2 * 43
-    assert outcome.not_used["beyond the limit of test instances"] == 2 * 93
+    assert outcome.not_used["beyond the limit of supervised instances"] == 2 * (148 - 5 - 7)
+    assert outcome.not_used["beyond the limit of test instances"] == 0
 
 
 def test_inputs_on_two_sides_are_counted(tmp_path: Path) -> None:
@@ -107,8 +116,8 @@ def test_the_balanced_choice_goes_by_the_lists(tmp_path: Path) -> None:
     settings = ALL.model_copy(
         update={"test_choice": "balanced", "test_instances_per_task": 30, "test_tasks": 2}
     )
-    for folder, order, used in (("out", listed, settings), ("out2", names, {"official_lists": "ignore"})):
-        given = used if folder == "out" else settings.model_copy(update=used)
+    ignored = settings.model_copy(update={"official_lists": "ignore"})
+    for folder, order, given in (("out", listed, settings), ("out2", names, ignored)):
         outcome = build(source, tmp_path / folder, given, 42)
         generator = random.Random(123)
         expected = {}
@@ -155,7 +164,7 @@ def test_the_real_folder(real_data: Path, tmp_path: Path) -> None:
     texts = {name: {row["input"].strip() for row in given} for name, given in rows.items()}
     assert len(rows["test"]) == 1700 and not texts["test"] & texts["supervised"]
     # Two pairs of test tasks are made from the same texts, which ids alone would not show.
-    assert outcome.not_used["same input as one that may test"] == 264
+    assert outcome.not_used["same input as one that tests"] == 264
     # Listed nowhere, as their sources are those of test tasks that are absent here (test_disagree.py).
     assert {row["listed"] + "/" + row["rule"] for row in outcome.details["disagreements"]} == {"none/train"}
     assert len(outcome.details["disagreements"]) == 25
