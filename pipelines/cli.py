@@ -24,6 +24,7 @@ COMMANDS = {
     "judge": ("pipelines.commands_judge", "Let people compare two sets of answers blindly, and score it."),
     "call": ("pipelines.commands_data", "Run one tool call and print its result."),
     "encode": ("pipelines.commands_encode", "Print the exact model input of an instance."),
+    "study": ("pipelines.commands_study", "Vary one setting: experiments to a table and a plot."),
     "trace": ("pipelines.commands_data", "Follow a prediction back to the raw line it came from."),
 }
 

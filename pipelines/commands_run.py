@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import signal
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 
 import click
 
@@ -101,7 +98,7 @@ def rebuild(stages: tuple[str, ...], jobs: int, wait: bool, verbose: bool, as_js
         show.headline(graph.root)
         return
     servers.require()
-    with _stopped_by_signals(), rebuild_lock(graph.root, wait), servers.running(graph.root) as server:
+    with groups.stopped_by_signals(), rebuild_lock(graph.root, wait), servers.running(graph.root) as server:
         servers.use(graph.root, server)
         code = _run_flow(graph, stages, jobs, server, verbose, as_json)
     raise SystemExit(code)
@@ -143,21 +140,6 @@ def _run_flow(
     return 130 if state.is_cancelled() else 1
 
 
-@contextlib.contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """SIGTERM ends the block as Ctrl-C does, so that everything it started is ended too."""
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 @click.command()
 @click.option("--port", type=click.IntRange(1, 65535), default=servers.PORT, show_default=True)
 @click.option("--background", "-b", is_flag=True, help="Leave it running and return.")
@@ -190,7 +172,7 @@ def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
     free = servers.free_port(port)
     if free != port:
         click.echo(f"Port {port} is taken; using {free}.", err=as_json)
-    with _stopped_by_signals():
+    with groups.stopped_by_signals():
         server, process = servers.start(root, free, "ui", background)
         try:
             servers.wait(root, server, process)

@@ -129,7 +129,7 @@ def run_stage(
     verdict = _Verdict(stage)
     try:
         with log.open("w", encoding="utf-8") as file:
-            _follow(
+            follow(
                 process,
                 process.stdout or io.BytesIO(),
                 stop,
@@ -152,7 +152,7 @@ def run_stage(
     return Outcome(stage, verdict.state, seconds, log)
 
 
-def _follow(
+def follow(
     process: subprocess.Popen[bytes],
     stream: IO[bytes],
     stop: threading.Event,

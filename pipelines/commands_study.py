@@ -1,0 +1,153 @@
+"""The command `study`: the same graph at several values of one setting, as DVC experiments, to a table and a plot."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipelines import groups
+from stages.errors import NightjarError
+
+KINDS = ("tasks", "instances", "models", "encodings")
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(KINDS))
+@click.option(
+    "--values", metavar="A,B,…", help="The values; not given: the published grid, as far as it fits."
+)
+@click.option("--evaluated", metavar="A,B,…", help="Encodings to predict with (encodings only).")
+@click.option(
+    "--recipe", type=click.Choice(["tk_instruct", "combined"]), default="tk_instruct", show_default=True
+)
+@click.option("--name", help="Folder under data/studies; not given: the study's kind.")
+@click.option("--dry-run", is_flag=True, help="Print the experiments and which are missing; run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
+def study(
+    kind: str,
+    values: str | None,
+    evaluated: str | None,
+    recipe: str,
+    name: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Train and test once for each value of one setting: a DVC experiment each, then a table and a plot.
+
+    KIND: `tasks` to train on, `instances` of each, language `models` (directories, hub:NAME, package:NAME), or
+    `encodings` (trained with × evaluated with). Other settings are those of params.yaml as it stands. A study
+    that was interrupted goes on with what is missing when started again. Results: data/studies/KIND.
+
+    \b
+    Example:
+      nightjar study tasks --values 4,8,16
+      nightjar study encodings --values def,def_pos2,tk_instruct --evaluated def,def_pos2
+    """
+    from pipelines import study as studies
+    from pipelines import study_results as results
+    from pipelines.study_workspace import saved
+    from stages.prompts.encodings import NAMED
+
+    root = Path.cwd()
+    folder = _folder(name)
+    plan = studies.plan(root, kind, _list(values), recipe, _list(evaluated), NAMED)
+    if dry_run:
+        _print_plan(root, plan, as_json)
+        return
+    scoring = _scoring(root)
+    with groups.stopped_by_signals():
+        failed = studies.run(root, plan, lambda line: click.echo(line, err=True))
+        commits = saved(root, plan.start.commit, [point.name for point in plan.points])
+        result = results.collect(root, plan, commits, failed, scoring)
+        written = results.write(root, folder or plan.name, result).relative_to(root)
+    if as_json:
+        click.echo(json.dumps(result, indent=2, ensure_ascii=False))
+    else:
+        _print(result, written)
+    raise SystemExit(1 if failed else 0)
+
+
+def _list(text: str | None) -> list[str]:
+    return [value.strip() for value in (text or "").split(",") if value.strip()]
+
+
+def _folder(name: str | None) -> str | None:
+    if name is not None and (not name or name.startswith(".") or "/" in name):
+        raise NightjarError(f"{name!r} is not a folder's name", "--name", "give one such as tasks-small")
+    return name
+
+
+def _print_plan(root: Path, plan: Any, as_json: bool) -> None:
+    missing = {point.name for point in plan.missing(root)}
+    rows = [
+        {"value": point.label, "experiment": point.name, "done": point.name not in missing}
+        for point in plan.points
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    for row in rows:
+        click.echo(f"{'done' if row['done'] else 'to do':6} {row['experiment']}  ({row['value']})")
+    click.echo(f"{len(rows)} experiments, {len(missing)} to do, each up to {plan.target}.")
+
+
+def _scoring(root: Path) -> Any:
+    """The evaluation's own functions with the seed and the bootstrap of params.yaml."""
+    from pipelines.study_results import Rows, Scoring
+    from stages.evaluate import aggregate, supernatinst
+    from stages.params import PARAMS_FILE, load
+
+    params = load(root / PARAMS_FILE)
+    settings = params.evaluate.supernatinst
+    bootstrap = aggregate.Bootstrap(params.seed, settings.bootstrap_samples, settings.confidence)
+
+    def score(system: str, test: Rows, predictions: Rows) -> tuple[Rows, int]:
+        given, missing = supernatinst.answers(test, predictions, system)
+        return supernatinst.score_system(system, test, given), missing
+
+    return Scoring(
+        score,
+        lambda rows: aggregate.aggregate(rows, bootstrap),
+        lambda rows, pairs: aggregate.compare(rows, pairs, bootstrap),
+        {
+            "confidence": settings.confidence,
+            "bootstrap_samples": settings.bootstrap_samples,
+            "seed": params.seed,
+        },
+    )
+
+
+def _print(result: Mapping[str, Any], written: Path) -> None:
+    from pipelines import study_results as results
+
+    for track in results.tracks(result):
+        click.echo()
+        if result["study"] == "encodings":
+            for metric, title in results.METRICS.items():
+                _print_table(f"{title}, track {track}: evaluated with", results.matrix(result, track, metric))
+        else:
+            _print_table(f"track {track}", results.table(result, track))
+    for point in result["points"]:
+        if point["state"] != "done":
+            click.echo(f"nightjar: study: {point['value']} {point['state']}: {point['error']}", err=True)
+    click.echo(f"\n{written}/study.md, study.json, plot.png, plot.svg")
+    click.echo("The experiments: dvc exp show --only-changed")
+
+
+def _print_table(title: str, rows: Sequence[Mapping[str, str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    if not rows:
+        return
+    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    for column in rows[0]:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*row.values())
+    Console(width=None if sys.stdout.isatty() else 160, highlight=False, markup=False).print(table)

@@ -1,0 +1,246 @@
+"""Studies: one command runs the same graph at several values of one setting, each as a DVC experiment.
+
+A point's experiment has a name made of the study, the value and a digest of all that decides its result (commit,
+changed files, parameters, target), so that a second start finds what is done and runs the rest. Grids and
+questions are those of the paper (facts 1.8 and 1.11: table 4, figure 5).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pipelines import study_results as results
+from pipelines.lock import rebuild_lock
+from pipelines.study_workspace import Baseline, Ran, Workspace, baseline, remove, saved
+from stages import contracts, tables
+from stages.errors import NightjarError
+from stages.params import PARAMS_FILE, load
+
+BENCHMARK = "supernatinst"
+SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")
+LOGS = Path(".nightjar/logs/study")
+PUBLISHED = {
+    "tasks": (8, 32, 128, 256, 512, 757),
+    "instances": (8, 32, 64, 128, 256, 512),
+}
+# Tk-Instruct's mixed training is an encoding to train with only.
+MIXED = "tk_instruct"
+ENCODINGS = ("def", "pos2", "def_pos2", "def_pos2_neg2", "def_pos2_neg2_expl", MIXED)
+
+Flags = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One experiment of a study: its value as shown, what it sets, its name, and the point it is compared with.
+
+    `axes` is the value alone, or (trained with, evaluated with).
+    """
+
+    label: str
+    axes: tuple[str, ...]
+    settings: Mapping[str, Any]
+    name: str
+    against: str | None
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is to be run: the points in the order of the runs, each after the one it is compared with."""
+
+    kind: str
+    recipe: str
+    start: Baseline
+    points: tuple[Point, ...]
+
+    @property
+    def target(self) -> str:
+        """The last stage that every point runs."""
+        return f"predict@{BENCHMARK}-{self.recipe}"
+
+    @property
+    def name(self) -> str:
+        return self.kind if self.recipe == "tk_instruct" else f"{self.kind}-{self.recipe}"
+
+    def missing(self, root: Path) -> list[Point]:
+        """The points without an experiment, or whose files DVC no longer has."""
+        done = saved(root, self.start.commit, [point.name for point in self.points])
+        return [
+            point
+            for point in self.points
+            if point.name not in done or not results.is_there(root, done[point.name], self.recipe)
+        ]
+
+
+def plan(
+    root: Path,
+    kind: str,
+    values: Sequence[str],
+    recipe: str = "tk_instruct",
+    evaluated: Sequence[str] = (),
+    encodings: Flags | None = None,
+) -> Study:
+    """The study of `values` (none: the published grid, as far as the data go). Runs nothing.
+
+    `encodings` gives the flags of every named encoding. Raises NightjarError for a value that cannot be had.
+    """
+    start = baseline(root)
+    params = load(root / PARAMS_FILE).model_dump(mode="json")
+    if doubled := sorted({value for value in values if list(values).count(value) > 1}):
+        raise NightjarError(f"{doubled[0]} stands there twice", "--values", "give every value once")
+    if evaluated and kind != "encodings":
+        raise NightjarError("only a study of encodings has it", "--evaluated", "leave it out")
+    if kind in ("tasks", "instances"):
+        made = _counts(root, kind, values, str(params["split"]["track"]))
+    elif kind == "models":
+        made = _models(root, values)
+    else:
+        made = _encodings(values, evaluated, encodings or {})
+    target = f"predict@{BENCHMARK}-{recipe}"
+    points = []
+    for label, axes, settings, against in made:
+        whole = [start.digest, target, _overlaid(params, settings)]
+        digest = sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:10]
+        slug = re.sub(r"[^A-Za-z0-9_]+", "-", "-on-".join(axes)).strip("-_").lower()[-60:].lstrip("-_")
+        points.append(Point(label, axes, settings, f"{kind}-{slug}-{digest}", against))
+    return Study(kind, recipe, start, tuple(points))
+
+
+Made = list[tuple[str, tuple[str, ...], dict[str, Any], str | None]]
+
+
+def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
+    """Numbers of training tasks, or of instances of each; ascending, compared with the smallest."""
+    tasks = {
+        row["task_id"]
+        for row in tables.read_rows(root / SPLIT, contracts.SPLIT_TASKS)
+        if row["track"] == track and row["role"] == "train"
+    }
+    if kind == "tasks":
+        key, there, of = "split.train_tasks", len(tasks), "training tasks"
+    else:
+        rows = tables.part_rows(root / INGESTED, contracts.INSTANCES)
+        key, of = "split.train_instances_per_task", "instances in the largest training task"
+        there = max((rows.get(task, 0) for task in tasks), default=0)
+    numbers = sorted({_number(value) for value in values})
+    if not numbers:
+        numbers = [value for value in PUBLISHED[kind] if value <= there]
+        if kind == "tasks" and there and there not in numbers:
+            numbers.append(there)  # the published grid ends with all of them, too
+    if not numbers or numbers[-1] > there:
+        what = f"{numbers[-1] if numbers else PUBLISHED[kind][0]} is more than there is"
+        raise NightjarError(what, "--values", f"there are {there} {of}")
+    first = str(numbers[0])
+    return [
+        (str(number), (str(number),), {key: number}, None if str(number) == first else first)
+        for number in numbers
+    ]
+
+
+def _number(value: str) -> int:
+    if not value.isascii() or not value.isdigit() or int(value) < 1:
+        raise NightjarError(f"{value!r} is not a number", "--values", "give numbers from 1, such as 4,8,16")
+    return int(value)
+
+
+def _models(root: Path, values: Sequence[str]) -> Made:
+    """Language models in the order given, compared with the first."""
+    if not values:
+        raise NightjarError("no models", "--values", "give directories, hub:NAME or package:NAME")
+    made: Made = []
+    for value in values:
+        source = value
+        if ":" not in value:
+            folder = (root / value).resolve()
+            if not (folder / "config.json").is_file():
+                fix = "give a model's directory, hub:NAME or package:NAME"
+                raise NightjarError("no model there (no config.json)", value, fix)
+            source = str(folder)
+        settings = {"models.language_model.source": source, "models.language_model.sha256": None}
+        made.append((value, (value,), settings, None if value == values[0] else values[0]))
+    return made
+
+
+def _encodings(values: Sequence[str], evaluated: Sequence[str], flags: Flags) -> Made:
+    """Trained with × evaluated with. A training's own encoding (or the first) comes first, for comparison."""
+    trained = tuple(values) or ENCODINGS
+    tested = tuple(evaluated) or tuple(name for name in trained if name != MIXED)
+    for name in (*trained, *tested):
+        if name not in flags:
+            raise NightjarError("no such encoding", repr(name), f"encodings are {', '.join(flags)}")
+    if not tested or MIXED in tested:
+        what = f"{MIXED} draws its encodings: there is none to evaluate with"
+        raise NightjarError(what, "--evaluated", "name others, such as --evaluated def,def_pos2")
+    made: Made = []
+    for training in trained:
+        own = training if training in tested else tested[0]
+        for testing in (own, *(name for name in tested if name != own)):
+            settings = {f"encoding.{key}": value for key, value in flags[training].items()}
+            settings[f"predict.{BENCHMARK}.encoding"] = testing
+            against = None if testing == own else f"{training} on {own}"
+            made.append((f"{training} on {testing}", (training, testing), settings, against))
+    return made
+
+
+def _overlaid(params: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    whole: dict[str, Any] = json.loads(json.dumps(params))
+    for key, value in settings.items():
+        *groups, last = key.split(".")
+        group = whole
+        for name in groups:
+            group = group[name]
+        group[last] = value
+    return whole
+
+
+def run(root: Path, study: Study, tell: Callable[[str], None]) -> dict[str, str]:
+    """Run the points that are missing, one after another; returns those that failed with the reason.
+
+    `tell` hears a line for every step. A point that fails does not stop the others. Raises NightjarError if a
+    rebuild or another study is running.
+    """
+    failed: dict[str, str] = {}
+    with rebuild_lock(root):
+        if ended := remove(root):
+            tell(f"Ended what a killed study left running: {', '.join(ended)}")
+        missing = study.missing(root)
+        tell(f"{len(study.points)} experiments, {len(study.points) - len(missing)} of them done already")
+        if not missing:
+            return failed
+        if names := study.start.untracked:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            tell(f"Not in Git, so not in the study: {', '.join(names[:3])}{more}")
+        with Workspace(root, study.start) as workspace:
+            for number, point in enumerate(missing, start=1):
+                tell(f"[{number}/{len(missing)}] {study.kind}: {point.label} ({point.name})")
+                ran = _run(root, workspace, study, point, tell)
+                if ran.code:
+                    log = LOGS / f"{point.name}.log"
+                    failed[point.label] = f"{ran.error} (see {log})"
+                    tell(f"    failed: {failed[point.label]}")
+                else:
+                    tell(f"    {_summary(ran)}, {ran.seconds:.1f} s")
+    return failed
+
+
+def _run(root: Path, workspace: Workspace, study: Study, point: Point, tell: Callable[[str], None]) -> Ran:
+    log = root / LOGS / f"{point.name}.log"
+    log.unlink(missing_ok=True)
+    ran = workspace.repro(study.target, point.settings, log, lambda stage: tell(f"    {stage} …"))
+    if ran.code == 0:
+        settings = ", ".join(f"{key}={value}" for key, value in point.settings.items())
+        workspace.save(point.name, study.target, f"nightjar study {study.kind}: {settings}", log)
+    return ran
+
+
+def _summary(ran: Ran) -> str:
+    states: dict[str, list[str]] = {}
+    for stage, state in ran.stages.items():
+        states.setdefault(state, []).append(stage)
+    return "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items()) or "nothing to run"

@@ -1,0 +1,126 @@
+"""The plot of a study: scores with error bars over the value, or a map of encodings. PNG and SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipelines.study_results import METRICS, cell, matrix_names, tracks
+from stages import tables
+
+TITLES = {
+    "tasks": "training tasks",
+    "instances": "instances of a training task",
+    "models": "parameters of the model",
+}
+COLOURS = {"default": "#1f5f8b", "xlingual": "#b5541c"}
+
+
+def draw(result: Mapping[str, Any], folder: Path) -> None:
+    """Write plot.png and plot.svg into `folder`; without a scored point, remove those of an earlier run."""
+    for name in ("plot.png", "plot.svg"):
+        (folder / name).unlink(missing_ok=True)
+    shown = tracks(result)
+    if not shown:
+        return
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    size = (13.5, 5.4) if result["study"] == "encodings" else (10.0, 4.2)
+    # No clock and no random ids: the same scores give the same bytes.
+    with matplotlib.rc_context({"svg.hashsalt": "nightjar", "font.size": 9}):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(figure)
+        for axes, (metric, title) in zip(figure.subplots(1, len(METRICS)), METRICS.items(), strict=True):
+            if result["study"] == "encodings":
+                _map(axes, figure, result, shown[0], metric, title)
+            else:
+                _curve(axes, result, shown, metric, title)
+        figure.suptitle(f"{result['recipe']}, {_n(result)}", fontsize=10)
+        for name, metadata in (("plot.png", {"Software": None}), ("plot.svg", {"Date": None})):
+            temporary = tables.temporary_sibling(folder / name)
+            figure.savefig(temporary, format=name[-3:], dpi=150, metadata=metadata)
+            tables.replace(temporary, folder / name)
+
+
+def _n(result: Mapping[str, Any]) -> str:
+    counts = []
+    for track in tracks(result):
+        found = [row for point in result["points"] if (row := cell(point["scores"], track, "rougeL"))]
+        counts.append(f"{found[0]['n']} {track} instances")
+    return f"{', '.join(counts)}; {100 * result['confidence']:g}% intervals"
+
+
+def _curve(axes: Any, result: Mapping[str, Any], shown: list[str], metric: str, title: str) -> None:
+    """Value against the setting, on a binary logarithm as in paper figure 5."""
+    kind = result["study"]
+    points = [point for point in result["points"] if point["scores"]]
+    sizes = {point["value"]: _x(kind, point) for point in points}
+    for track in shown:
+        drawn = sorted(
+            (sizes[point["value"]] or 1, row)
+            for point in points
+            if (row := _triple(cell(point["scores"], track, metric)))
+        )
+        xs, rows = [x for x, _ in drawn], [row for _, row in drawn]
+        values = [value for value, _, _ in rows]
+        errors = [
+            [max(0.0, value - low) for value, low, _ in rows],
+            [max(0.0, high - value) for value, _, high in rows],
+        ]
+        style = {"marker": "o", "markersize": 4, "capsize": 3, "linewidth": 1.4}
+        axes.errorbar(xs, values, errors, color=COLOURS.get(track), label=track, **style)
+    axes.set_xscale("log", base=2)
+    ticks = sorted({size or 1 for size in sizes.values()})
+    names = {size or 1: value for value, size in sizes.items()}
+    told = [f"{_short(names[tick])}\n{_millions(tick)}" if kind == "models" else str(tick) for tick in ticks]
+    axes.set_xticks(ticks, told)
+    axes.minorticks_off()
+    axes.set_xlabel(TITLES[kind])
+    axes.set_ylabel(f"{title} (%)")
+    axes.grid(alpha=0.3)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if len(shown) > 1:
+        axes.legend(title="track", frameon=False)
+
+
+def _x(kind: str, point: Mapping[str, Any]) -> int | None:
+    return point.get("parameters") if kind == "models" else int(point["value"])
+
+
+def _triple(row: Mapping[str, Any] | None) -> tuple[float, float, float] | None:
+    return (row["value"], row["low"], row["high"]) if row else None
+
+
+def _short(name: str) -> str:
+    return name.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1]
+
+
+def _millions(count: int) -> str:
+    return f"{count / 1e6:.3g}M" if count >= 1e5 else f"{count:,}"
+
+
+def _map(axes: Any, figure: Any, result: Mapping[str, Any], track: str, metric: str, title: str) -> None:
+    """Trained with (down) × evaluated with (across), as paper table 4."""
+    trained, tested = matrix_names(result)
+    cells = {tuple(point["axes"]): cell(point["scores"], track, metric) for point in result["points"]}
+    values = [
+        [row["value"] if (row := cells.get((one, two))) else float("nan") for two in tested]
+        for one in trained
+    ]
+    image = axes.imshow(values, cmap="Blues", aspect="auto")
+    middle = sum(image.get_clim()) / 2
+    for down, one in enumerate(trained):
+        for across, two in enumerate(tested):
+            if row := cells.get((one, two)):
+                text = f"{row['value']:.1f}\n[{row['low']:.1f}, {row['high']:.1f}]"
+                colour = "white" if row["value"] > middle else "black"
+                axes.text(across, down, text, ha="center", va="center", color=colour, fontsize=7)
+    axes.set_xticks(range(len(tested)), tested, rotation=30, ha="right")
+    axes.set_yticks(range(len(trained)), trained)
+    axes.set_xlabel("evaluated with")
+    axes.set_ylabel("trained with")
+    axes.set_title(f"{title} (%), track {track}", fontsize=10)
