@@ -1,141 +1,133 @@
 """Exact match, ROUGE-1 and ROUGE-L of Super-NaturalInstructions (facts 1.9), equal to the published values.
 
-English: rouge_score's F-measure with Porter stemming. Cross-lingual: the same over GPT-2 byte-level BPE
-tokens without their leading "Ġ", neither lower-cased nor stemmed. Almost all the time of the plain way goes
-into tokenising and stemming, so each distinct text is tokenised once and each distinct word stemmed once;
-the subsequences are found for all pairs in one call of rapidfuzz.
+Large inputs are cut into chunks; helper processes take some of them, this process the others. What comes out
+does not depend on who did what. A helper is a Python of its own that talks through pipes, so it works from any
+program, also from one that could not be started twice; if one dies, its chunk is done here.
 """
 
 from __future__ import annotations
 
-import re
-import string
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz import process
-from rapidfuzz.distance import LCSseq
 
-from stages.prompts import gpt2_bpe
+from stages.evaluate import chunk
+from stages.evaluate.chunk import METRICS, XLINGUAL, Scores, normalise
 
-METRICS = ("exact_match", "rouge1", "rougeL")
-XLINGUAL = "xlingual"
+__all__ = ["METRICS", "XLINGUAL", "Scores", "normalise", "score"]
 
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_WORD = re.compile("[a-z0-9]+")
+# Letters of a chunk, enough that its fixed costs do not count. A helper starts in the time that this process
+# needs for a few million letters; below so many for each process it does not pay.
+CHUNK = 1_000_000
+WORTH_A_PROCESS = 4_000_000
+_PAIRS = 10_000
+_ROOT = Path(__file__).parents[2]
 
-Ids = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Scores:
-    """One value from 0 to 1 for every prediction and metric; arrays of float64, all of one length."""
-
-    exact_match: NDArray[np.float64]
-    rouge1: NDArray[np.float64]
-    rougeL: NDArray[np.float64]  # the metric's published name
+Span = tuple[int, int]
 
 
-def normalise(text: str) -> str:
-    """The form that exact match compares: lower case, no ASCII punctuation, single blanks. Articles stay."""
-    return " ".join(text.lower().translate(_PUNCTUATION).split())
-
-
-def score(predictions: Sequence[str], references: Sequence[Sequence[str]], track: str = "default") -> Scores:
+def score(
+    predictions: Sequence[str],
+    references: Sequence[Sequence[str]],
+    track: str = "default",
+    processes: int | None = None,
+) -> Scores:
     """Scores of predictions against one or more references each, the best reference chosen for each metric.
 
-    `track` "xlingual" takes the cross-lingual tokens, any other the English ones.
+    `track` "xlingual" takes the cross-lingual tokens, any other the English ones. `processes`: at most so many
+    (None: as many as there are cores). Raises ValueError if a prediction has no reference.
     """
-    counts = [len(group) for group in references]
-    if len(counts) != len(predictions) or 0 in counts:
+    if len(predictions) != len(references) or not all(references):
         raise ValueError("every prediction needs at least one reference")
-    if not counts:
-        return Scores(*(np.zeros(0) for _ in METRICS))
-    flat = [reference for group in references for reference in group]
-    repeated = [text for text, count in zip(predictions, counts, strict=True) for _ in range(count)]
-    starts = np.cumsum([0, *counts[:-1]])
+    spans, letters = _spans(predictions, references)
+    results = np.zeros((len(METRICS), len(predictions)))
+    waiting = deque(spans)
 
-    normal = {text: normalise(text) for text in {*flat, *predictions}}
-    equal = [normal[ours] == normal[theirs] for ours, theirs in zip(repeated, flat, strict=True)]
+    def work(span: Span) -> None:
+        found = chunk.score(predictions[slice(*span)], references[slice(*span)], track)
+        for row, metric in enumerate(METRICS):
+            results[row, slice(*span)] = getattr(found, metric)
 
-    tokens = (bpe_ids if track == XLINGUAL else word_ids)({*flat, *predictions})
-    ours, theirs = [tokens[text] for text in repeated], [tokens[text] for text in flat]
-    in_order = _overlap(ours, theirs)
-    # The longest common subsequence of two sorted sequences is what they share as multisets.
-    arranged = {text: tuple(sorted(ids)) for text, ids in tokens.items()}
-    shared = _overlap([arranged[text] for text in repeated], [arranged[text] for text in flat])
-    sizes = np.array([len(ids) for ids in ours]), np.array([len(ids) for ids in theirs])
-    values = (np.array(equal, dtype=np.float64), _f(shared, *sizes), _f(in_order, *sizes))
-    return Scores(*(np.maximum.reduceat(of_pairs, starts) for of_pairs in values))
+    def serve() -> None:
+        taken: Span | None = None
+        try:
+            with _helper() as pipes:
+                while waiting:
+                    taken = waiting.popleft()
+                    wanted = (track, predictions[slice(*taken)], references[slice(*taken)])
+                    results[:, slice(*taken)] = _ask(pipes, wanted)
+        except IndexError:  # another was quicker
+            return
+        except (OSError, ValueError):
+            if taken is not None:
+                waiting.append(taken)
 
-
-def _overlap(ours: list[Ids], theirs: list[Ids]) -> NDArray[np.int64]:
-    lengths: NDArray[np.int64] = process.cpdist(ours, theirs, scorer=LCSseq.similarity, dtype=np.int64)
-    return lengths
-
-
-def _f(overlap: NDArray[np.int64], ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """F-measure, the operations in the published order, so that not even the last bit differs."""
-    precision = overlap / np.maximum(ours, 1)
-    recall = overlap / np.maximum(theirs, 1)
-    total = precision + recall
-    return np.divide(2 * precision * recall, total, out=np.zeros(len(total)), where=total > 0)
-
-
-class _Stems:
-    """A number for every word, the same for words with one stem. Words of up to three letters stay whole."""
-
-    def __init__(self) -> None:
-        # Imported here: it takes most of a second, and the cross-lingual form needs no stems.
-        from nltk.stem.porter import PorterStemmer
-
-        self._stem = PorterStemmer().stem
-        self._words: dict[str, int] = {}
-        self._stems: dict[str, int] = {}
-
-    def ids(self, text: str) -> Ids:
-        known, words = self._words, _WORD.findall(text.lower())
-        return tuple([known[word] if word in known else self._add(word) for word in words])
-
-    def _add(self, word: str) -> int:
-        stem = self._stem(word) if len(word) > 3 else word
-        number = self._words[word] = self._stems.setdefault(stem, len(self._stems))
-        return number
+    cores = len(os.sched_getaffinity(0))
+    count = min(cores if processes is None else processes, letters // WORTH_A_PROCESS, len(spans))
+    threads = [threading.Thread(target=serve, daemon=True) for _ in range(count - 1)]
+    for thread in threads:
+        thread.start()
+    while waiting or any(thread.is_alive() for thread in threads):
+        try:
+            span = waiting.pop()
+        except IndexError:
+            for thread in threads:
+                thread.join(0.05)
+            continue
+        work(span)
+    return Scores(*results)
 
 
-@lru_cache(maxsize=1)
-def _stems() -> _Stems:
-    return _Stems()
+def _spans(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[list[Span], int]:
+    """Runs of pairs of about CHUNK letters, and how many letters there are in all."""
+    spans, start, size, letters = [], 0, 0, 0
+    for number, (text, group) in enumerate(zip(predictions, references, strict=True), start=1):
+        size += len(text) + sum(map(len, group))
+        if size >= CHUNK or number - start >= _PAIRS or number == len(predictions):
+            spans.append((start, number))
+            start, letters, size = number, letters + size, 0
+    return spans, letters
 
 
-def word_ids(texts: Iterable[str]) -> dict[str, Ids]:
-    """For every text the numbers of its stemmed words; equal stems have equal numbers within this process."""
-    stems = _stems()
-    return {text: stems.ids(text) for text in texts}
+def _helper() -> subprocess.Popen[bytes]:
+    path = os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.Popen(
+        [sys.executable, "-m", "stages.evaluate.metrics"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": path, "TOKENIZERS_PARALLELISM": "false"},
+    )
 
 
-def bpe_tokens(text: str) -> list[str]:
-    """The cross-lingual tokens of a text. A lone "Ġ" becomes an empty token, which still counts."""
-    return [token.lstrip("Ġ") for token in gpt2_bpe.load().encode(text, add_special_tokens=False).tokens]
+def _ask(
+    pipes: subprocess.Popen[bytes], wanted: tuple[str, Sequence[str], Sequence[Sequence[str]]]
+) -> NDArray[np.float64]:
+    """A helper's answer. Raises OSError or ValueError if it has died."""
+    assert pipes.stdin is not None and pipes.stdout is not None
+    # ASCII with escapes: also half a surrogate pair arrives as it is.
+    pipes.stdin.write(json.dumps(wanted).encode() + b"\n")
+    pipes.stdin.flush()
+    rows, count = len(METRICS), len(wanted[1])
+    values: NDArray[np.float64] = np.frombuffer(pipes.stdout.read(8 * rows * count), np.float64)
+    return values.reshape(rows, count)
 
 
-@lru_cache(maxsize=1)
-def _without_blank() -> list[int]:
-    """For every BPE id the number of the token without its leading "Ġ"."""
-    numbers: dict[str, int] = {}
-    tokenizer = gpt2_bpe.load()
-    tokens = (tokenizer.id_to_token(number) or "" for number in range(tokenizer.get_vocab_size()))
-    return [numbers.setdefault(token.lstrip("Ġ"), len(numbers)) for token in tokens]
+def _requests() -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    for line in sys.stdin.buffer:
+        yield tuple(json.loads(line))
 
 
-def bpe_ids(texts: Iterable[str]) -> dict[str, Ids]:
-    """For every text the numbers of its cross-lingual tokens; equal tokens have equal numbers."""
-    ordered, numbers = list(texts), _without_blank()
-    encodings = gpt2_bpe.load().encode_batch_fast(ordered, add_special_tokens=False)
-    return {
-        text: tuple([numbers[token] for token in encoding.ids])
-        for text, encoding in zip(ordered, encodings, strict=True)
-    }
+if __name__ == "__main__":
+    for track, predictions, references in _requests():
+        found = chunk.score(predictions, references, track)
+        sys.stdout.buffer.write(np.stack([getattr(found, metric) for metric in METRICS]).tobytes())
+        sys.stdout.buffer.flush()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
+import subprocess
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
-from stages.evaluate import metrics
+from stages.evaluate import chunk, metrics, tokens
 
 WORDS = st.sampled_from(
     ["Nation", "nations", "nationally", "ties", "is", "It's", "café", "2,000", "北京", "", "a_b"]
@@ -26,7 +29,7 @@ class BpeTokens:
     """The cross-lingual tokens in the form that rouge_score asks for."""
 
     def tokenize(self, text: str) -> list[str]:
-        return metrics.bpe_tokens(text)
+        return tokens.bpe_tokens(text)
 
 
 def test_golden(golden: Path) -> None:
@@ -36,7 +39,7 @@ def test_golden(golden: Path) -> None:
     crossing = metrics.score(predictions, references, metrics.XLINGUAL)
     for number, case in enumerate(cases):
         assert metrics.normalise(case["prediction"]) == case["normalized_prediction"]
-        assert metrics.bpe_tokens(case["prediction"]) == case["xlingual_prediction_tokens"]
+        assert tokens.bpe_tokens(case["prediction"]) == case["xlingual_prediction_tokens"]
         assert plain.exact_match[number] == crossing.exact_match[number] == case["exact_match"]
         assert plain.rouge1[number] == pytest.approx(case["rouge1"], abs=1e-12)
         assert plain.rougeL[number] == pytest.approx(case["rougeL"], abs=1e-12)
@@ -87,12 +90,80 @@ def test_articles_stay_and_case_goes() -> None:
 
 
 def test_bpe_tokens_lose_their_leading_blank() -> None:
-    assert metrics.bpe_tokens("Hello world  x") == ["Hello", "world", "", "x"]
-    ids = metrics.bpe_ids(["Hello world", " world"])
-    assert ids["Hello world"][1:] == ids[" world"]
+    assert tokens.bpe_tokens("Hello world  x") == ["Hello", "world", "", "x"]
+    cut = tokens.bpe(["Hello world", " world"])
+    assert cut.ends.tolist() == [0, 2, 3] and cut.ids[1] == cut.ids[2]
 
 
 def test_no_prediction_or_no_reference() -> None:
     assert metrics.score([], []).rougeL.dtype == np.float64
     with pytest.raises(ValueError, match="at least one reference"):
         metrics.score(["a"], [[]])
+
+
+@pytest.fixture()
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "CHUNK", 400)
+    monkeypatch.setattr(metrics, "WORTH_A_PROCESS", 1)
+
+
+def many(count: int) -> tuple[list[str], list[list[str]]]:
+    words = ["Nation", "nationally", "ties", "café", "北京", "\ud800", "2,000", "the", "", "a_b", "\n"]
+    source = random.Random(3)
+
+    def text() -> str:
+        return " ".join(source.choices(words, k=source.randint(0, 9)))
+
+    return [text() for _ in range(count)], [
+        [text() for _ in range(source.randint(1, 3))] for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_chunks_and_helpers_change_nothing(small_chunks: None, processes: int) -> None:
+    answers, references = many(300)
+    whole = chunk.score(answers, references, "default")
+    cut = metrics.score(answers, references, processes=processes)
+    assert len(metrics._spans(answers, references)[0]) > 20
+    for name in metrics.METRICS:
+        assert np.array_equal(getattr(whole, name), getattr(cut, name))
+    assert 0 < cut.rougeL.mean() < cut.rouge1.mean() < 1
+
+
+def test_a_helper_that_dies_is_made_up_for(small_chunks: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def ask(pipes: subprocess.Popen[bytes], wanted: Any) -> Any:
+        asked.append(pipes.pid)
+        pipes.kill()
+        pipes.wait()
+        return real(pipes, wanted)
+
+    real = metrics._ask
+    monkeypatch.setattr(metrics, "_ask", ask)
+    answers, references = many(300)
+    found = metrics.score(answers, references, processes=3)
+    assert asked and np.array_equal(found.rougeL, chunk.score(answers, references, "default").rougeL)
+
+
+def test_more_words_than_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, references = many(40)
+    plain = chunk.score(answers, references, "default")
+    monkeypatch.setattr(tokens, "_CHARACTERS", 2)
+    assert np.array_equal(chunk.score(answers, references, "default").rouge1, plain.rouge1)
+
+
+def test_real_pairs(real_data: Path) -> None:
+    source = random.Random(9)
+    answers, references = [], []
+    for file in source.sample(sorted((real_data / "natural-instructions" / "tasks").glob("*.json")), 20):
+        for instance in source.sample(json.loads(file.read_text("utf-8"))["Instances"], 20):
+            answers.append(source.choice([instance["input"], references[-1][0] if references else ""]))
+            references.append(instance["output"])
+    scorer = rouge_scorer.RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
+    ours = metrics.score(answers, references)
+    for number, (answer, group) in enumerate(zip(answers, references, strict=True)):
+        theirs = [scorer.score(reference, answer) for reference in group]
+        assert ours.rougeL[number] == max(one["rougeL"].fmeasure for one in theirs)
+        assert ours.rouge1[number] == max(one["rouge1"].fmeasure for one in theirs)
+        assert ours.exact_match[number] == (metrics.normalise(answer) in map(metrics.normalise, group))
