@@ -70,8 +70,9 @@ def encode(
       nightjar encode --task task001.json --instance 0 --encoding def_pos2_neg2_expl --json
       nightjar encode --task task001.json --tsv > task001.tsv
     """
-    from stages.prompts.gpt2_bpe import Gpt2Bpe
+    from stages.prompts.gpt2_bpe import Gpt2Bpe, load
     from stages.prompts.inspect import encode_file, tsv_lines
+    from stages.prompts.remember import remembering
 
     options = _options(context, encoding, trim_input, max_source_length, flags)
     if tsv:
@@ -79,7 +80,7 @@ def encode(
             raise NightjarError(
                 "it prints all instances, as TSV", "--tsv", "leave out --instance and --json, or --tsv"
             )
-        for line in tsv_lines(task, options, Gpt2Bpe(), seed):
+        for line in tsv_lines(task, options, remembering(Gpt2Bpe(), load()), seed):
             click.echo(line)
         return
     if instance is None:
