@@ -153,6 +153,10 @@ def test_an_id_on_both_sides(tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="on both sides, training and test"):
         build(source, tmp_path / "out", ALL, 42)
     assert not (tmp_path / "out").exists()
+    # Without any test task, the dev side is what training must keep clear of.
+    ingested(tmp_path / "in2", [HEADS[4], HEADS[7]], same_ids=True)
+    with pytest.raises(NightjarError, match="on both sides, training and test or dev"):
+        build(tmp_path / "in2", tmp_path / "out", ALL.model_copy(update={"dev_tasks": 1}), 42)
 
 
 def test_lists_that_leak_into_the_other_track_are_refused(tmp_path: Path) -> None:
