@@ -123,7 +123,7 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
     if strict:
         raise NightjarError("it goes with --check", "--strict", "give both, or neither")
     if output is None:
-        raise NightjarError("nothing says where to write", "ingest", "give --output, or --check")
+        raise NightjarError("Missing option '--output'", "ingest", "say where to write, or give --check")
     from stages.ingest.datasets import ingest as run
 
     _check_output(output, source)

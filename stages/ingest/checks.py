@@ -59,10 +59,12 @@ def check_task(data: bytes, task_id: str, hierarchy: Hierarchy | None) -> tuple[
         except UnreadableFile as error:
             found.error(13, f"{error} (ingest refuses the file)")
             return found, 0
-        instances = head.get("Instances", [])
-        if not isinstance(instances, list):
+        instances = head.get("Instances")
+        if "Instances" in head and not isinstance(instances, list):
             found.error(3, "Instances is not a list", ["Instances"])
-            instances = []
+        if not isinstance(instances, list):
+            check_head(head, hierarchy, found)
+            return found, 0
         rows, count = _instances(instances, found), len(instances)
     check_head(head, hierarchy, found)
     if not FEWEST_INSTANCES < count <= MOST_INSTANCES:

@@ -324,3 +324,41 @@ def test_the_real_files(real_data: Path, tmp_path: Path) -> None:
         ):
             assert head[column] == value[key]
     assert not rejected, "and nothing else was refused"
+
+
+def test_texts_stay_as_they_are_and_numbers_may_name_two_tasks(
+    folder: Folder, make_task: MakeTask, tmp_path: Path
+) -> None:
+    """What the published files hold beside plain rows: repeated, untrimmed and multi-line references, very long
+    inputs, replacement characters, several languages, two tasks of one number, older files without ids.
+    """
+    instances = [
+        {"id": "a", "input": " long " * 7000, "output": ["same", "same", " untrimmed "]},
+        {"id": "b", "input": "bad \ufffd sign\r\n\ttab", "output": ["two\nlines\n"]},
+        {"id": "c", "input": "日本語。", "output": ["はい", "ń…"]},
+    ]
+    other = [{"input": item["input"], "output": item["output"]} for item in instances]
+    old = make_task(Definition="One text.", Instances=other)
+    del old["Instance License"]
+    source = folder(
+        {
+            "task672_nummersense.json": make_task(
+                Instances=instances, Input_language=["Galician", "Japanese"], Output_language=["Romanian"]
+            ),
+            "task672_amazon_and_yelp_summarization.json": old,
+        }
+    )
+    output = tmp_path / "out"
+    statistics = ingest_natural_instructions(source, output)
+    assert (statistics.tasks, statistics.rows_out, statistics.rows_rejected) == (2, 6, 0)
+    for part in ("task672_nummersense", "task672_amazon_and_yelp_summarization"):
+        rows = tables.read_part(output, INSTANCES, part).to_pylist()
+        assert [(row["input"], row["outputs"]) for row in rows] == [
+            (item["input"], item["output"]) for item in instances
+        ]
+        assert len({row["id"] for row in rows}) == 3 and all(row["task_id"] == part for row in rows)
+    heads = {row["task_id"]: row for row in tables.read_rows(output, TASKS)}
+    assert heads["task672_nummersense"]["input_language"] == ["Galician", "Japanese"]
+    assert heads["task672_amazon_and_yelp_summarization"]["definition"] == ["One text."]
+    assert heads["task672_amazon_and_yelp_summarization"]["license"] == []
+    assert statistics.collection is not None and statistics.collection["non_english_tasks"] == 1

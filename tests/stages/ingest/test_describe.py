@@ -1,0 +1,120 @@
+"""What a collection holds: counted by hand, by brute force, and over the real files."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages.ingest.describe import describe, top_level
+from stages.ingest.natural_instructions import ingest_natural_instructions
+
+
+def row(task_id: str, **changes: Any) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "task_id": task_id,
+        "definition": ["Add  the\nnumbers.", "ignored"],
+        "categories": ["Mathematics"],
+        "domains": [],
+        "input_language": ["English"],
+        "output_language": ["English"],
+        "positive_examples": [{}, {}],
+        "negative_examples": [{}],
+    }
+    return {**value, **changes}
+
+
+def test_by_hand() -> None:
+    rows = [
+        row("a", domains=["Code -> Repo -> Github", "Code", "Law"]),
+        row("b", output_language=["German"], categories=["Translation", "Mathematics"]),
+        row("c", input_language=[], output_language=[], definition=["One two three four five six."]),
+    ]
+    found = describe(rows, {"a": 10, "b": 5, "c": 0})
+    distributions = found.pop("distributions")
+    assert found == {
+        "tasks": 3,
+        "task_types": 2,
+        "languages": 2,
+        "domains": 2,
+        "domains_in_full": 3,
+        "non_english_tasks": 2,
+        "definition_words": 4.0,
+        "positive_examples": 2.0,
+        "negative_examples": 1.0,
+        "instances_per_task": 5.0,
+    }
+    assert distributions == {
+        "task_types": [["Mathematics", 3, 15], ["Translation", 1, 5]],
+        "languages": [["English", 2, 15], ["German", 1, 5]],
+        "domains": [["Code", 1, 10], ["Law", 1, 10]],
+        "domains_in_full": [["Code", 1, 10], ["Code -> Repo -> Github", 1, 10], ["Law", 1, 10]],
+    }
+
+
+def test_nothing_at_all() -> None:
+    assert describe([], {})["instances_per_task"] == 0.0
+
+
+NAMES = st.lists(st.sampled_from(["A", "B", "A -> x", "A -> y", "English"]), max_size=4)
+
+
+@given(st.lists(st.tuples(NAMES, NAMES, st.integers(0, 9)), max_size=8))
+def test_brute_force(given_rows: list[tuple[list[str], list[str], int]]) -> None:
+    rows = [row(str(n), domains=one, output_language=two) for n, (one, two, _) in enumerate(given_rows)]
+    counts = {str(n): count for n, (_, _, count) in enumerate(given_rows)}
+    found = describe(rows, counts)
+    for name, of in (
+        ("domains", [{top_level(it) for it in one} for one, _, _ in given_rows]),
+        ("languages", [{"English", *two} for _, two, _ in given_rows]),
+    ):
+        told = found["distributions"][name]
+        assert [entry[0] for entry in told] == [
+            entry[0] for entry in sorted(told, key=lambda entry: (-entry[1], entry[0]))
+        ]
+        for value, tasks, instances in told:
+            having = [n for n, values in enumerate(of) if value in values]
+            assert (tasks, instances) == (len(having), sum(given_rows[n][2] for n in having))
+        assert {entry[0] for entry in told} == set().union(*of)
+    assert found["non_english_tasks"] == sum(set(two) > {"English"} or bool(set(two) - {"English"})
+                                             for _, two, _ in given_rows)  # fmt: skip
+
+
+def test_the_real_files(real_data: Path, tmp_path: Path) -> None:
+    """Table 2 of the 156 tasks at hand, from the files as they are."""
+    source = real_data / "natural-instructions"
+    values = [
+        json.loads(file.read_text(encoding="utf-8")) for file in sorted((source / "tasks").glob("*.json"))
+    ]
+    found = ingest_natural_instructions(source, tmp_path / "out").collection
+    assert found is not None
+    languages = [{*value["Input_language"], *value["Output_language"]} for value in values]
+    domains = Counter(domain for value in values for domain in set(value["Domains"]))
+    assert {name: value for name, value in found.items() if name != "distributions"} == {
+        "tasks": 156,
+        "task_types": len({name for value in values for name in value["Categories"]}),
+        "languages": len(set().union(*languages)),
+        "domains": len({name.split("->")[0].strip() for name in domains}),
+        "domains_in_full": len(domains),
+        "non_english_tasks": sum(names != {"English"} for names in languages),
+        "definition_words": mean(len(value["Definition"][0].split()) for value in values),
+        "positive_examples": mean(len(value["Positive Examples"]) for value in values),
+        "negative_examples": mean(len(value["Negative Examples"]) for value in values),
+        # Seven instances are blank and not taken.
+        "instances_per_task": pytest.approx((317_917 - 7) / 156, abs=0.006),
+    }
+    assert (found["task_types"], found["languages"], found["domains_in_full"]) == (34, 4, 52)
+    in_full = found["distributions"]["domains_in_full"]
+    assert [[name, tasks] for name, tasks, _ in in_full] == sorted(
+        map(list, domains.items()), key=lambda pair: (-pair[1], pair[0])
+    )
+
+
+def mean(numbers: Any) -> float:
+    listed = list(numbers)
+    return round(sum(listed) / len(listed), 2)
