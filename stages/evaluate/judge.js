@@ -24,7 +24,7 @@
       if (typeof state.judge === "string") find("judge").value = state.judge;
       unsaved = state.unsaved === true;
     } catch {
-      kept = false;
+      // refused, or not what we wrote: begin anew; whether it keeps anything is seen next
     }
     keep();
   }
@@ -33,6 +33,7 @@
     const state = { answers: Object.fromEntries(answers), at, judge: find("judge").value, unsaved };
     try {
       localStorage.setItem(place, JSON.stringify(state));
+      kept = true;
     } catch {
       kept = false;
     }
@@ -160,7 +161,10 @@
   document.addEventListener("keydown", (event) => {
     // A key that is held down would judge many items; one with a modifier belongs to the browser.
     if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (event.target === find("judge")) return;
+    if (event.target === find("judge")) {
+      if (event.key === "Enter" || event.key === "Escape") event.target.blur(); // then 1, 2, 3 are verdicts again
+      return;
+    }
     const chosen = ["1", "2", "3"].indexOf(event.key);
     if (chosen >= 0) judge(sides[chosen]);
     else if (event.key === "ArrowLeft") go(at - 1);

@@ -36,7 +36,7 @@ class Item(Place):
 class Key(_File):
     """What resolves the answers to the page with the digest `page`."""
 
-    format: Literal["nightjar-judge-key/1"] = "nightjar-judge-key/1"
+    format: Literal["nightjar-judge-key/1"]
     page: str
     a: str
     b: str

@@ -83,6 +83,7 @@ def export(
     data = page_data(shown, texts.tasks(pair.instance for pair in shown), names, left)
     digest = hashlib.sha256(data.encode()).hexdigest()
     key = PageKey(
+        format="nightjar-judge-key/1",
         page=digest,
         a=a,
         b=b,

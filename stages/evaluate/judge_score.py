@@ -49,11 +49,10 @@ def score(key_file: Path, answer_files: Sequence[Path], seed: int = 0) -> dict[s
     names = Counter(judge.name for judge in judges)
     if names and max(names.values()) > 1:
         name = names.most_common(1)[0][0]
-        raise NightjarError(f"two files are of the judge {name!r}", "answers", "give one file for each judge")
+        fix = "give one file for each judge"
+        raise NightjarError(f"two files are of the judge {name!r}", _names(answer_files), fix)
     if not any(judge.ratings for judge in judges):
-        raise NightjarError(
-            "no item is answered", ", ".join(map(str, answer_files)), "ask the judges to begin"
-        )
+        raise NightjarError("no item is answered", _names(answer_files), "ask the judges to begin")
     ratings: dict[str, list[str]] = {}
     for judge in judges:
         for item, rating in judge.ratings.items():
@@ -87,6 +86,10 @@ def score(key_file: Path, answer_files: Sequence[Path], seed: int = 0) -> dict[s
         },
         "agreement": _agreement([labels for _, labels in shown]),
     }
+
+
+def _names(paths: Sequence[Path]) -> str:
+    return ", ".join(map(str, paths))
 
 
 def resolve(key: Key, file: AnswersFile, path: Path) -> Judge:

@@ -1,0 +1,183 @@
+"""`nightjar judge` on an ingested task, a predictions artifact and files; and on wrong input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pipelines.cli import main
+from stages.contracts import PREDICTIONS
+from stages.tables import ArtifactWriter
+
+HEAD = {
+    "Categories": ["Word Analogy"],
+    "Source": ["made"],
+    "Domains": [],
+    "URL": [],
+    "Input_language": ["English"],
+    "Output_language": ["English"],
+    "Instruction_language": ["English"],
+    "Definition": ["Say the colour."],
+    "Negative Examples": [{"input": "snow", "output": "cold", "explanation": "no colour"}],
+    "Positive Examples": [{"input": "grass", "output": "green", "explanation": "it is"}],
+}
+
+
+def nightjar(*arguments: str) -> None:
+    """The command, which must succeed."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    assert ended.value.code == 0
+
+
+def wrong(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line of the command, which must refuse."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    assert ended.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("nightjar: ") and err.count("\n") == 1 and "; " in err
+    return err
+
+
+def predictions(path: Path, system: str, answers: dict[tuple[str, str], str], more: str = "") -> None:
+    """A predictions artifact; columns that do not matter here are empty."""
+    rows: list[dict[str, Any]] = []
+    for (task, id), prediction in answers.items():
+        row: dict[str, Any] = {}
+        for column in PREDICTIONS.schema:
+            if pa.types.is_string(column.type):
+                row[column.name] = ""
+            elif pa.types.is_list(column.type):
+                row[column.name] = []
+            else:
+                row[column.name] = 0
+        rows.append({**row, "system": system, "task_id": task, "id": id, "prediction": prediction})
+    if more:
+        rows.append({**rows[0], "system": more})
+    with ArtifactWriter(path) as writer:
+        writer.write(PREDICTIONS, rows)
+
+
+@pytest.fixture()
+def project(workdir: Path) -> Path:
+    """A project with two ingested tasks that share ids, and predictions for all their instances."""
+    tasks = workdir / "tasks"
+    tasks.mkdir()
+    answers = {}
+    for task in ("task1_colours", "task2_colours"):
+        instances = [{"id": f"n-{i}", "input": f"thing {i}", "output": [f"{task} {i}"]} for i in range(6)]
+        (tasks / f"{task}.json").write_text(json.dumps({**HEAD, "Instances": instances}))
+        answers |= {(task, f"n-{i}"): f"{task} answer {i}" for i in range(6)}
+    ingested = "data/ingest/natural_instructions"
+    nightjar("ingest", "--dataset", "natural_instructions", "--input", "tasks", "--output", ingested)
+    predictions(workdir / "good", "good", answers)
+    predictions(workdir / "less", "less", dict(list(answers.items())[:-1]))
+    predictions(workdir / "two", "two", answers, more="three")
+    predictions(workdir / "strange", "strange", {("task3", "n-0"): "x"})
+    (workdir / "answers.jsonl").write_text('{"id": "n-1", "prediction": "x"}\n')
+    (workdir / "broken.jsonl").write_text('{"id": "n-1", "prediction": 1}\n')
+    (workdir / "empty.jsonl").write_text("\n")
+    return workdir
+
+
+def test_export_and_score_of_the_pipelines_own_artifacts(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    sets = ["--a", "good", "--b", "references"]
+    nightjar("judge", "export", *sets, "--output", "page.html", "--tasks", "2", "--instances", "3", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert (told["items"], told["tasks"], told["key"]) == (6, 2, "page.key.json")
+    page = (project / "page.html").read_text()
+    for text in ("Say the colour.", "grass", "no colour", "task1_colours answer "):
+        assert text in page
+    key = json.loads((project / "page.key.json").read_text())
+    for item in key["items"]:
+        assert item["category"] == "word_analogy" and item["task_id"] in ("task1_colours", "task2_colours")
+    answers = [{"item": item["item"], "answer": "left"} for item in key["items"][:4]]
+    file = {"format": "nightjar-judge-answers/1", "page": told["digest"], "judge": "Ann", "items": 6}
+    (project / "ann.json").write_text(json.dumps({**file, "answers": answers}))
+    (project / "bo.json").write_text(json.dumps({**file, "judge": "Bo", "answers": answers[:1]}))
+    credit = 25.0 * sum(item["left"] == "a" for item in key["items"][:4])
+    nightjar("judge", "score", "--key", "page.key.json", "ann.json", "bo.json", "--json")
+    scored = json.loads(capsys.readouterr().out)
+    assert scored["credit"]["value"] == credit and scored["credit"]["n"] == 4
+    assert scored["agreement"] == {"n": 1, "raw": 100.0, "alpha": None}
+    nightjar("judge", "score", "--key", "page.key.json", "ann.json", "bo.json")
+    text = capsys.readouterr().out
+    assert "Ann: 4 answered, 2 left open" in text
+    assert f"A at least as good as B: {credit:.1f}% [" in text and "undefined" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ("--a good --b good", "good: a set is compared with itself"),
+        ("--a references --b references", "references: a set is compared with itself"),
+        ("--a good --b less", "good: 1 instances are not in less, the first is task2_colours:n-5"),
+        ("--a less --b good", "good: 1 instances are not in less, the first is task2_colours:n-5"),
+        ("--a two --b references", "two: it holds the systems three, two"),
+        ("--a strange --b references", "strange: the id 'n-0' is of 0 instances in data/ingest"),
+        ("--a answers.jsonl --b references", "answers.jsonl: the id 'n-1' is of 2 instances in data/ingest"),
+        ("--a broken.jsonl --b references", "broken.jsonl:1: prediction is missing or not a text"),
+        ("--a empty.jsonl --b references", "empty.jsonl: no answers"),
+        ("--a none --b references", "none: no such file"),
+        ("--a tasks --b references", "no such table"),
+        ("--a good --b references --tasks 3", "2 of 2 tasks have 5 instances, and 3 are wanted"),
+        ("--a good --b references --instances 9", "0 of 2 tasks have 9 instances"),
+        ("--a good --b references --tasks 0", "Invalid value for '--tasks'"),
+        ("--a good --b references --ingested nowhere", "no such table"),
+        ("--a good --b references --references empty.jsonl", "empty.jsonl: no references"),
+        ("--a good --b references --references answers.jsonl", "answers.jsonl:1: references is not a list"),
+        ("--a good --b references --output page.txt", "page.txt: the page's name does not end in .html"),
+        ("--a good", "Missing option '--b'"),
+    ],
+)
+def test_wrong_sets_get_one_line_and_nothing_is_written(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: str, wanted: str
+) -> None:
+    words = arguments.split()
+    if "--output" not in words:
+        words += ["--output", "page.html"]
+    before = sorted(project.iterdir())
+    assert wanted in wrong(capsys, "judge", "export", *words)
+    assert sorted(project.iterdir()) == before
+
+
+def test_references_of_ones_own_take_the_texts_they_lack_from_the_ingested_task(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"references": ["own gold"], "task_id": "task2_colours", "task_category": "Title Generation"}
+    (project / "r.jsonl").write_text(json.dumps({**row, "id": "n-1"}) + "\n")
+    sets = ["--a", "answers.jsonl", "--b", "references", "--references", "r.jsonl", "--instances", "1"]
+    nightjar("judge", "export", *sets, "--output", "page.html")
+    page = (project / "page.html").read_text()
+    assert "own gold" in page and "thing 1" in page and "Say the colour." in page
+    key = json.loads((project / "page.key.json").read_text())
+    assert key["items"][0]["category"] == "title_generation"
+    (project / "r.jsonl").write_text(json.dumps({**row, "id": "n-9"}) + "\n")
+    (project / "answers.jsonl").write_text('{"id": "n-9", "prediction": "x"}\n')
+    told = wrong(capsys, "judge", "export", *sets, "--output", "other.html")
+    assert "the input of 1 instances is not there, the first is task2_colours:n-9" in told
+    (project / "r.jsonl").write_text(json.dumps({**row, "id": "n-9", "input": 3}) + "\n")
+    assert "r.jsonl:1: input is not a text" in wrong(capsys, "judge", "export", *sets, "--output", "o.html")
+
+
+def test_score_without_answers(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Missing argument 'ANSWERS...'" in wrong(capsys, "judge", "score", "--key", "page.key.json")
+    assert "answers.jsonl: format: Field required" in wrong(
+        capsys, "judge", "score", "--key", "answers.jsonl", "ann.json"
+    )
+
+
+@pytest.mark.parametrize("command", ["export", "score"])
+def test_each_has_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    nightjar("judge", command, "--help")
+    text = capsys.readouterr().out
+    assert f"Example:\n    nightjar judge {command}" in text and "--json" in text
