@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stages.evaluate import paired
 from stages.evaluate.metrics import METRICS
 
 DECIMALS = 4
@@ -32,16 +33,24 @@ class Bootstrap:
 
     def interval(self, values: NDArray[np.float64], *of: str) -> tuple[float, float]:
         """Low and high end for the mean of `values`, resampled with replacement; `of` names the cell."""
-        name = "\x1f".join([str(self.seed), *of])
-        rng = np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big"))
+        rng = self.stream(*of)
         n = len(values)
         means = np.empty(self.samples)
         step = max(1, _DRAWS // n)
         for start in range(0, self.samples, step):
             count = min(step, self.samples - start)
             means[start : start + count] = values[rng.integers(0, n, size=(count, n))].mean(axis=1)
+        return self.ends(means)
+
+    def stream(self, *of: str) -> np.random.Generator:
+        """The random numbers of the cell that `of` names."""
+        name = "\x1f".join([str(self.seed), *of])
+        return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big"))
+
+    def ends(self, resampled: NDArray[np.float64]) -> tuple[float, float]:
+        """The percentiles that enclose `confidence` of the resampled values."""
         tail = (1 - self.confidence) / 2
-        low, high = np.quantile(means, [tail, 1 - tail])
+        low, high = np.quantile(resampled, [tail, 1 - tail])
         return float(low), float(high)
 
 
@@ -103,13 +112,18 @@ def aggregate(rows: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> list[d
 
 
 def compare(
-    rows: Sequence[Mapping[str, Any]], pairs: Sequence[tuple[str, str]], bootstrap: Bootstrap
+    rows: Sequence[Mapping[str, Any]],
+    pairs: Sequence[tuple[str, str]],
+    bootstrap: Bootstrap,
+    levels: Sequence[str] = ("overall",),
 ) -> list[dict[str, Any]]:
     """For each (system, baseline) pair the mean difference over the same instances, by track and metric.
 
     The bootstrap draws instances, not scores, so that what makes an instance hard for both cancels out.
-    `value`, `low` and `high` are differences of percentages; `moved` tells that the interval leaves zero
-    out.
+    `value`, `low` and `high` are differences of percentages, `p` that of `paired.p_value`; `better`, `worse`
+    and `equal` count instances; `moved` tells that the interval leaves zero out. `levels` may name category
+    and task too: rows of `level` and `name` follow those of the whole. Raises ValueError if two systems were
+    not scored on the same instances.
     """
     scores: dict[tuple[str, str], dict[tuple[str, str], Mapping[str, Any]]] = {}
     for row in rows:
@@ -117,27 +131,40 @@ def compare(
     table = []
     for system, baseline in pairs:
         for track in sorted({track for name, track in scores if name == system}):
-            ours, theirs = scores[system, track], scores[baseline, track]
+            ours, theirs = scores[system, track], scores.get((baseline, track), {})
             if ours.keys() != theirs.keys():
                 raise ValueError(f"{system} and {baseline} were not scored on the same instances")
-            for metric in METRICS:
-                differences = np.array([ours[key][metric] - theirs[key][metric] for key in sorted(ours)])
-                low, high = bootstrap.interval(differences, "difference", system, baseline, track, metric)
-                value, low, high = percent(differences), _percentage(low), _percentage(high)
-                table.append(
-                    {
-                        "system": system,
-                        "baseline": baseline,
-                        "track": track,
-                        "metric": metric,
-                        "n": len(differences),
-                        "value": value,
-                        "low": low,
-                        "high": high,
-                        "moved": low > 0 or high < 0,
-                    }
-                )
+            for (level, name), members in group(ours[key] for key in sorted(ours)).items():
+                if level not in levels:
+                    continue
+                of = [theirs[row["task_id"], row["id"]] for row in members]
+                cell = {"system": system, "baseline": baseline, "track": track, "level": level, "name": name}
+                for metric in METRICS:
+                    values = np.array(
+                        [row[metric] - other[metric] for row, other in zip(members, of, strict=True)]
+                    )
+                    table.append(
+                        cell | {"metric": metric} | difference(values, bootstrap, *cell.values(), metric)
+                    )
     return table
+
+
+def difference(values: NDArray[np.float64], bootstrap: Bootstrap, *of: str) -> dict[str, Any]:
+    """Mean, interval, p and counts of paired differences; `of` names the cell (see `compare`)."""
+    low, high = bootstrap.interval(values, "difference", *of)
+    low, high = _percentage(low), _percentage(high)
+    counts = paired.moved(values)
+    return {
+        "n": len(values),
+        "value": percent(values),
+        "low": low,
+        "high": high,
+        "moved": low > 0 or high < 0,
+        "p": paired.p_value(values, bootstrap.stream("signs", *of)),
+        "better": counts.better,
+        "worse": counts.worse,
+        "equal": counts.equal,
+    }
 
 
 def _percentage(fraction: float) -> float:
