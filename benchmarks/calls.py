@@ -17,7 +17,8 @@ from typing import Any
 from stages import contracts, params, tables
 from stages.evaluate.metrics import normalise
 from stages.lm.load import load, prepare, read_recipe
-from stages.predict.answers import predict
+from stages.predict.answers import ask, predict
+from stages.predict.batches import plan
 
 INGEST, ADAPTER = Path("data/ingest/natural_instructions"), Path("models/train/combined")
 
@@ -49,9 +50,9 @@ def main() -> None:
     lm = load(Path("models/base/language_model"), benchmark.precision, ADAPTER)
     for calls in (recipe["calls"], False):
         # No evidence was retrieved for these instances.
-        rows = predict(
-            lm, instances, tasks, {}, 0, calls, settings.encoding, benchmark, report=lambda done: None
-        )
+        questions = ask(lm.tokenizer, instances, tasks, {}, 0, settings.encoding)
+        batches = plan([q.ids for q in questions], [q.task_id for q in questions], benchmark, False)
+        rows = predict(lm, questions, batches, benchmark, calls, settings.seed)
         right = sum(
             normalise(row["prediction"]) in map(normalise, asked["outputs"])
             for row, asked in zip(rows, instances, strict=True)

@@ -102,6 +102,24 @@ DOCUMENTS = Table(
     key=("id",),
 )
 TRACKS = frozenset({"default", "xlingual"})
+# The categories whose answers are labels, in the published form of their names (facts 1.9).
+EXACT_MATCH_CATEGORIES = frozenset(
+    {
+        "textual_entailment",
+        "cause_effect_classification",
+        "coreference_resolution",
+        "dialogue_act_recognition",
+        "answerability_classification",
+        "word_analogy",
+    }
+)
+
+
+def category_metric(category: str) -> str:
+    """The metric that is published for a category, named in any spelling: right answers where they are labels."""
+    return "exact_match" if "_".join(category.lower().split()) in EXACT_MATCH_CATEGORIES else "rougeL"
+
+
 SPLIT_TASKS = Table(
     "split_tasks",
     1,
@@ -230,6 +248,15 @@ PREDICTIONS = Table(
         ("new_tokens", pa.int32()),
         ("model_sha256", pa.string()),
         ("adapter_sha256", pa.string(), True),
+    ),
+    key=("system", "task_id", "id"),
+)
+# Local, outside the artifacts: a clock would make two equal runs differ.
+TIMINGS = Table(
+    "timings",
+    1,
+    _schema(
+        ("system", pa.string()), ("task_id", pa.string()), ("id", pa.string()), ("seconds", pa.float64())
     ),
     key=("system", "task_id", "id"),
 )

@@ -63,6 +63,28 @@ def write_text(path: Path, text: str) -> None:
     replace(temporary, path)
 
 
+def write_file(path: Path, contract: Table, rows: Sequence[dict[str, Any]]) -> None:
+    """Write one table as a single Parquet file, whole or not at all: local facts that belong to no artifact.
+
+    Raises NightjarError when rows break their contract.
+    """
+    table = pa.Table.from_pylist(list(rows), schema=contract.schema)
+    check(contract, table, path)
+    temporary = temporary_sibling(path)
+    _write_part(table, temporary)
+    replace(temporary, path)
+
+
+def read_file(path: Path, contract: Table, where: pc.Expression | None = None) -> pa.Table:
+    """The table in a file of `write_file`. Raises NightjarError if it is missing or unreadable."""
+    if not path.is_file():
+        raise NightjarError("no such file", path, "run the stage that makes it: nightjar rebuild")
+    try:
+        return pq.read_table(path, schema=contract.schema, filters=where, use_threads=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError) as error:
+        raise NightjarError(f"unreadable ({error})", path, "rebuild it") from None
+
+
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,11 +86,18 @@ class LanguageModel:
 
 def prepare(seed: int, threads: int) -> None:
     """Make this process repeatable: seed, number of threads, deterministic kernels, quiet libraries."""
+    # Read when CUDA starts: without it, its matrix products may differ in the last bits from run to run.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.manual_seed(seed)
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True, warn_only=True)
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
+
+
+def device_name() -> str:
+    """What models run on here, "cpu" or the name of the GPU: the last bits of what they compute depend on it."""
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
 
 
 def load_tokenizer(path: Path) -> Tokenizer:

@@ -1,60 +1,94 @@
 """python -m stages.predict <benchmark>-<system>: data/predict/<benchmark>-<system>, one row an instance."""
 
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from stages import contracts, tables
+from stages.errors import NightjarError
 from stages.harness import Stage, log, main
 
 INGEST, SPLIT = Path("data/ingest/natural_instructions"), Path("data/split")
 RETRIEVE, MODEL, TRAINED = Path("data/retrieve"), Path("models/base/language_model"), Path("models/train")
-SYSTEMS = ("untuned", "combined", "tk_instruct")
+TIMINGS = Path(".nightjar/timings")
+SYSTEMS = ("untuned", "combined", "tk_instruct", "supervised")
+PACKAGES = ("torch", "transformers", "peft")
 
 
 def run(stage: Stage) -> None:
-    from stages.lm.load import load, prepare, read_recipe
-    from stages.predict.answers import predict
+    from stages.lm.load import device_name, is_encoder_decoder, load, prepare, read_recipe
+    from stages.predict.answers import ask, predict, table_row
+    from stages.predict.batches import plan
+    from stages.predict.journal import Journal, code_digest, digest
+    from stages.prompts.encodings import named
 
     benchmark, _, system = stage.item.partition("-")
     settings = getattr(stage.params.predict, benchmark)
-    tasks = {row["task_id"]: row for row in tables.read_rows(INGEST, contracts.TASKS)}
-    instances = tables.read_rows(SPLIT, contracts.TEST)
+    options = stage.params.encoding
+    if settings.encoding is not None:
+        options = named(options, settings.encoding)
     adapter = None if system == "untuned" else TRAINED / system
     recipe: dict[str, Any] = read_recipe(adapter) if adapter else {"evidence": 0, "calls": False}
+    calls = bool(recipe["calls"] and settings.call_top_k and settings.max_calls)
+    if calls and is_encoder_decoder(MODEL):
+        what = f"the recipe {system} calls tools, which an encoder-decoder cannot"
+        raise NightjarError(what, MODEL, "use a causal model, or set call_top_k to 0")
+    tasks = {row["task_id"]: row for row in tables.read_rows(INGEST, contracts.TASKS)}
+    instances = tables.read_rows(SPLIT, contracts.TEST)
     evidence = tables.evidence_by_instance(RETRIEVE, "test") if recipe["evidence"] else {}
 
     prepare(stage.params.seed, stage.params.threads)
     lm = load(MODEL, settings.precision, adapter)
-
-    def report(done: int) -> None:
-        if done == len(instances) or done * 10 // len(instances) > (done - settings.batch_size) * 10 // len(
-            instances
-        ):
-            log.info("%d of %d instances", done, len(instances))
-
-    rows = predict(
-        lm,
-        instances,
-        tasks,
-        evidence,
-        recipe["evidence"],
-        recipe["calls"],
-        stage.params.encoding,
+    questions = ask(lm.tokenizer, instances, tasks, evidence, recipe["evidence"], options)
+    batches = plan(
+        [question.ids for question in questions],
+        [question.task_id for question in questions],
         settings,
-        report,
+        lm.encoder_decoder,
     )
-    output = Path("data/predict") / stage.item
-    with tables.ArtifactWriter(output) as writer:
-        writer.write(
-            contracts.PREDICTIONS, [{"benchmark": benchmark, "system": system, **row} for row in rows]
-        )
+    decides = {
+        "item": stage.item,
+        "model": [lm.sha256, lm.adapter_sha256],
+        "settings": settings.model_dump(),
+        "calls": calls,
+        "seed": stage.params.seed,
+        "machine": [device_name(), stage.params.threads],
+        "code": [code_digest(), *map(version, PACKAGES)],
+        "questions": digest(
+            {"all": [[q.task_id, q.id, q.prompt, q.ids, str(q.day) if calls else None] for q in questions]}
+        ),
+    }
+    with Journal(digest(decides)) as journal:
+        told = sum(map(len, journal.done.values()))
+        if told:
+            log.info("%d of %d instances were answered before", told, len(instances))
+
+        def report(done: int) -> None:
+            nonlocal told
+            if done == len(instances) or done * 10 // len(instances) > told * 10 // len(instances):
+                log.info("%d of %d instances", done, len(instances))
+            told = done
+
+        answers = predict(lm, questions, batches, settings, calls, stage.params.seed, journal, report)
+        names = {"benchmark": benchmark, "system": system}
+        rows = [names | table_row(*one, lm) for one in zip(instances, questions, answers, strict=True)]
+        timings = [
+            {"system": system, "task_id": question.task_id, "id": question.id, "seconds": given["seconds"]}
+            for question, given in zip(questions, answers, strict=True)
+        ]
+        tables.write_file(TIMINGS / f"predict-{stage.item}.parquet", contracts.TIMINGS, timings)
+        output = Path("data/predict") / stage.item
+        with tables.ArtifactWriter(output) as writer:
+            writer.write(contracts.PREDICTIONS, rows)
+        journal.remove()
     stage.reads(INGEST, SPLIT, *([RETRIEVE] if recipe["evidence"] else []), adapter or MODEL)
     stage.writes(output)
     stage.count(rows_in=len(instances), rows_out=len(rows))
+    stage.details["batches"] = len(batches)
     stage.details["calls"] = sum(len(row["calls"]) for row in rows)
     stage.details["new_tokens"] = sum(row["new_tokens"] for row in rows)
 
 
 if __name__ == "__main__":
     items = tuple(f"supernatinst-{system}" for system in SYSTEMS)
-    main("predict", run, items=items, packages=("torch", "transformers", "peft"), threads=True)
+    main("predict", run, items=items, packages=PACKAGES, threads=True)

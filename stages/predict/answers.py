@@ -3,78 +3,178 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
-from stages.lm.load import LanguageModel
+from stages.lm.forward import Prefix, common_length, prefill
+from stages.lm.load import LanguageModel, Tokenizer
+from stages.lm.sample import Sampling, generator_for
 from stages.params import Encoding, PredictBenchmark
-from stages.prompts.causal import prompt
+from stages.predict.journal import Journal
+from stages.prompts.model_text import model_input
 from stages.tools.calendar import find_date
 from stages.tools.decode import answer
 
 
-def predict(
-    lm: LanguageModel,
+@dataclass(frozen=True)
+class Question:
+    """What the model is asked for one instance: the prompt, its ids, and the day that the calendar would tell."""
+
+    task_id: str
+    id: str
+    prompt: str
+    ids: list[int]
+    day: date | None
+
+    @property
+    def sha256(self) -> str:
+        """Of the prompt's text."""
+        return hashlib.sha256(self.prompt.encode()).hexdigest()
+
+
+def ask(
+    tokenizer: Tokenizer,
     instances: Sequence[Mapping[str, Any]],
     tasks: Mapping[str, Mapping[str, Any]],
     evidence: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]],
     passages: int,
-    calls: bool,
     options: Encoding,
-    settings: PredictBenchmark,
-    report: Callable[[int], None],
-) -> list[dict[str, Any]]:
-    """Rows of contracts.PREDICTIONS without benchmark and system, in the order of `instances` (contracts.TEST).
+) -> list[Question]:
+    """The question of every instance (contracts.TEST), in their order, with at most `passages` of its evidence."""
+    questions = []
+    for row in instances:
+        task_id, id = row["task_id"], row["id"]
+        found = evidence.get((task_id, id), ())[:passages]
+        text = model_input(tasks[task_id], row["input"], options, tokenizer, found, tokenizer.encoder_decoder)
+        ids = tokenizer.encode(text)
+        if tokenizer.encoder_decoder:
+            # A text that was cut to length may have more tokens when read again: it is cut once more (facts 1.7).
+            ids = tokenizer.fit(ids, options.max_source_length)
+        questions.append(Question(task_id, id, text, ids, find_date(row["input"])))
+    return questions
 
-    Instances of one task share definition and examples, so a batch is of one task, of like lengths. `report` is told
-    how many are done after each batch. With `calls` the model may call tools; the calendar tells the day that the
-    instance's own input names, and has no answer where it names none.
+
+def predict(
+    lm: LanguageModel,
+    questions: Sequence[Question],
+    batches: Sequence[Sequence[int]],
+    settings: PredictBenchmark,
+    calls: bool,
+    seed: int,
+    journal: Journal | None = None,
+    report: Callable[[int], None] | None = None,
+) -> list[dict[str, Any]]:
+    """An answer for every question, in their order: prediction, text, calls, new_tokens, and seconds.
+
+    `batches` are those of `batches.plan`. Batches that the journal has are taken from it, the others are added to it.
+    `report` is told how many questions are answered after each batch. With `calls` the model may call tools; the
+    calendar tells the day that the instance's own input names, and has no answer where it names none. `seconds` are
+    those of a batch divided by its rows.
     """
-    texts = [
-        prompt(
-            tasks[row["task_id"]],
-            row["input"],
-            options,
-            lm.tokenizer,
-            evidence.get((row["task_id"], row["id"]), ())[:passages],
-        )
-        for row in instances
+    answers: list[dict[str, Any]] = [{} for _ in questions]
+    shared = _Shared(lm, questions)
+    known = journal.done if journal else {}
+    done = sum(map(len, known.values()))
+    for number, rows in enumerate(batches):
+        given = known.get(number)
+        if given is None:
+            started = time.monotonic()
+            base = shared.of(questions[rows[0]].task_id)
+            given = _answer(lm, [questions[row] for row in rows], settings, calls, seed, base)
+            seconds = (time.monotonic() - started) / len(rows)
+            given = [{**row, "seconds": round(seconds, 6)} for row in given]
+            if journal:
+                journal.add(number, given)
+            done += len(rows)
+            if report:
+                report(done)
+        for row, found in zip(rows, given, strict=True):
+            answers[row] = found
+    return answers
+
+
+class _Shared:
+    """What all prompts of a task begin with, computed once a task.
+
+    It hangs on the questions alone, not on which batches are still to be answered: a resumed run computes the same.
+    """
+
+    def __init__(self, lm: LanguageModel, questions: Sequence[Question]) -> None:
+        self.lm = lm
+        self.task_id: str | None = None
+        self.base: Prefix | None = None
+        self.prompts: dict[str, list[list[int]]] = {}
+        for question in questions:
+            self.prompts.setdefault(question.task_id, []).append(question.ids)
+
+    def of(self, task_id: str) -> Prefix | None:
+        if self.lm.encoder_decoder:
+            return None
+        if task_id != self.task_id:
+            prompts = self.prompts[task_id]
+            length = min(common_length(prompts), min(map(len, prompts)) - 1) if len(prompts) > 1 else 0
+            self.task_id = task_id
+            self.base = prefill(self.lm, prompts[0][:length]) if length > 0 else None
+        return self.base
+
+
+def _answer(
+    lm: LanguageModel,
+    questions: Sequence[Question],
+    settings: PredictBenchmark,
+    calls: bool,
+    seed: int,
+    base: Prefix | None,
+) -> list[dict[str, Any]]:
+    sampling = None
+    if settings.temperature > 0:
+        generators = [generator_for(seed, question.sha256) for question in questions]
+        sampling = Sampling(settings.temperature, generators, settings.top_p)
+    answers = answer(
+        lm,
+        [question.ids for question in questions],
+        [question.day for question in questions],
+        settings.max_new_tokens,
+        settings.stop,
+        settings.call_top_k if calls else 0,
+        settings.max_calls,
+        sampling,
+        base,
+    )
+    return [
+        {
+            "prediction": before_full_stop(given.prediction)
+            if settings.cut_at_full_stop
+            else given.prediction,
+            "text": given.text,
+            "calls": [{"tool": c.call.tool, "input": c.call.input, "result": c.result} for c in given.calls],
+            "new_tokens": given.tokens,
+        }
+        for given in answers
     ]
-    prompts = [lm.tokenizer.encode(text) for text in texts]
-    order = sorted(range(len(instances)), key=lambda n: (instances[n]["task_id"], len(prompts[n]), n))
-    rows: list[dict[str, Any]] = [{} for _ in instances]
-    done = 0
-    while done < len(order):
-        task_id = instances[order[done]]["task_id"]
-        chosen = [n for n in order[done : done + settings.batch_size] if instances[n]["task_id"] == task_id]
-        answers = answer(
-            lm,
-            [prompts[n] for n in chosen],
-            [find_date(instances[n]["input"]) for n in chosen],
-            settings.max_new_tokens,
-            settings.stop,
-            settings.call_top_k if calls else 0,
-            settings.max_calls,
-        )
-        for n, given in zip(chosen, answers, strict=True):
-            row = instances[n]
-            rows[n] = {
-                "track": row["track"],
-                "category": row["category"],
-                "task_id": row["task_id"],
-                "id": row["id"],
-                "prediction": given.prediction,
-                "text": given.text,
-                "calls": [
-                    {"tool": c.call.tool, "input": c.call.input, "result": c.result} for c in given.calls
-                ],
-                "prompt": texts[n],
-                "prompt_sha256": hashlib.sha256(texts[n].encode()).hexdigest(),
-                "prompt_tokens": len(prompts[n]),
-                "new_tokens": given.tokens,
-                "model_sha256": lm.sha256,
-                "adapter_sha256": lm.adapter_sha256,
-            }
-        done += len(chosen)
-        report(done)
-    return rows
+
+
+def before_full_stop(text: str) -> str:
+    """What stands before the first full stop of the stripped text: the published GPT-3 setting (facts 1.9)."""
+    return text.strip().partition(".")[0]
+
+
+def table_row(
+    instance: Mapping[str, Any], question: Question, given: Mapping[str, Any], lm: LanguageModel
+) -> dict[str, Any]:
+    """A row of contracts.PREDICTIONS without benchmark and system."""
+    return {
+        "track": instance["track"],
+        "category": instance["category"],
+        "task_id": question.task_id,
+        "id": question.id,
+        **{name: given[name] for name in ("prediction", "text", "calls", "new_tokens")},
+        "prompt": question.prompt,
+        "prompt_sha256": question.sha256,
+        "prompt_tokens": len(question.ids),
+        "model_sha256": lm.sha256,
+        "adapter_sha256": lm.adapter_sha256,
+    }

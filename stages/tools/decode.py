@@ -13,8 +13,10 @@ from datetime import date
 import torch
 
 from stages.errors import NightjarError
+from stages.lm.forward import Prefix
 from stages.lm.generate import Answer, Controller, Row, generate
 from stages.lm.load import LanguageModel
+from stages.lm.sample import Sampling
 from stages.tools.run import AVAILABLE, run
 from stages.tools.syntax import END, START, Found, find, parse, remove, write
 
@@ -129,13 +131,16 @@ def answer(
     stop: Sequence[str],
     top_k: int,
     max_calls: int,
+    sampling: Sampling | None = None,
+    base: Prefix | None = None,
 ) -> list[Answered]:
-    """Greedy answers to prompts of ids, with tool calls; `top_k` or `max_calls` 0 switches calls off.
+    """Answers to prompts of ids, with tool calls; `top_k` or `max_calls` 0 switches calls off.
 
-    `days`: as in ToolController, one a prompt. Call text that was never finished is left out of `text`.
+    `days`: as in ToolController, one a prompt. `sampling` and `base`: as in `generate`. Call text that was never
+    finished is left out of `text`.
     """
     controller = ToolController(lm, days, top_k, max_calls) if top_k and max_calls else None
-    results = generate(lm, prompts, max_new_tokens, stop, controller=controller)
+    results = generate(lm, prompts, max_new_tokens, stop, sampling, controller, base)
     answers = []
     for number, result in enumerate(results):
         text = result.text

@@ -1,0 +1,131 @@
+"""Answers in batches with a shared beginning against the plainest way: one prompt, one call of generate."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages.lm.generate import generate
+from stages.lm.load import LanguageModel, load, prepare
+from stages.lm.sample import Sampling, generator_for
+from stages.params import PredictBenchmark
+from stages.params import load as load_params
+from stages.predict.answers import Question, ask, before_full_stop, predict, table_row
+from stages.predict.batches import plan
+
+PARAMS = load_params(Path(__file__).parents[3] / "profiles/sample.yaml")
+TASKS: dict[str, dict[str, Any]] = {
+    name: {
+        "task_id": name,
+        "definition": [f"Say what {name} says"],
+        "positive_examples": [{"input": "a", "output": "b", "explanation": None}],
+        "negative_examples": [],
+    }
+    for name in ("task1", "task2")
+}
+INSTANCES = [
+    {
+        "track": "default",
+        "category": "c",
+        "task_id": f"task{1 + n % 2}",
+        "id": f"i{n}",
+        "input": "word " * n + "x",
+    }
+    for n in range(7)
+]
+
+
+@pytest.fixture(scope="module", params=["tiny_model", "tiny_t5"])
+def lm(request: pytest.FixtureRequest) -> LanguageModel:
+    prepare(seed=0, threads=1)
+    return load(request.getfixturevalue(request.param))
+
+
+def settings(**changes: Any) -> PredictBenchmark:
+    small = {"max_new_tokens": 10, "batch_size": 3, "stop": []}
+    return PARAMS.predict.supernatinst.model_copy(update=small | changes)
+
+
+def asked(lm: LanguageModel, **changes: Any) -> list[Question]:
+    return ask(lm.tokenizer, INSTANCES, TASKS, {}, 0, PARAMS.encoding.model_copy(update=changes))
+
+
+def answered(lm: LanguageModel, questions: list[Question], wanted: PredictBenchmark) -> list[dict[str, Any]]:
+    batches = plan([q.ids for q in questions], [q.task_id for q in questions], wanted, lm.encoder_decoder)
+    assert any(len(batch) > 1 for batch in batches)
+    return predict(lm, questions, batches, wanted, calls=False, seed=5)
+
+
+def test_greedy_answers_are_those_of_each_prompt_alone(lm: LanguageModel) -> None:
+    questions = asked(lm)
+    answers = answered(lm, questions, settings())
+    for question, given in zip(questions, answers, strict=True):
+        alone = generate(lm, [lm.tokenizer.encode(question.prompt)], 10)[0]
+        assert given["text"] == alone.text
+        assert given["prediction"] == alone.text.strip()
+        assert given["new_tokens"] == alone.tokens
+        assert given["seconds"] > 0
+    assert len({given["text"] for given in answers}) > 1
+
+
+def test_a_sampled_answer_hangs_on_its_prompt_and_the_seed_alone(lm: LanguageModel) -> None:
+    questions = asked(lm)
+    answers = answered(lm, questions, settings(temperature=0.8, top_p=0.9))
+    for question, given in zip(questions, answers, strict=True):
+        sha256 = hashlib.sha256(question.prompt.encode()).hexdigest()
+        sampling = Sampling(0.8, generator_for(5, sha256), 0.9)
+        assert given["text"] == generate(lm, [question.ids], 10, sampling=sampling)[0].text
+
+
+def test_the_prompt_is_the_published_source_and_its_end_is_the_models_own(lm: LanguageModel) -> None:
+    question = asked(lm)[0]
+    source = (
+        "Definition: Say what task1 says.\n\n Positive Example 1 -\nInput: a.\n Output: b.\n\n"
+        "Now complete the following example -\nInput: x.\nOutput: "
+    )
+    assert question.prompt == (source if lm.encoder_decoder else source[:-1])
+    assert (question.ids[-1] == lm.tokenizer.end) == lm.encoder_decoder
+    bounded = asked(lm, max_source_length=30)
+    if lm.encoder_decoder:
+        assert all(len(q.ids) == 30 and q.ids[-1] == lm.tokenizer.end for q in bounded)
+
+
+def test_stop_strings_and_the_full_stop_cut_an_answer(lm: LanguageModel) -> None:
+    questions = asked(lm)
+    whole = answered(lm, questions, settings())
+    mark = next(given["text"][2] for given in whole if len(given["text"]) > 4)
+    stopped = answered(lm, questions, settings(stop=[mark]))
+    for before, after in zip(whole, stopped, strict=True):
+        assert after["text"] == before["text"].partition(mark)[0]
+    cut = answered(lm, questions, settings(cut_at_full_stop=True))
+    for before, after in zip(whole, cut, strict=True):
+        assert after["text"] == before["text"]
+        assert after["prediction"] == before["prediction"].split(".")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (" Paris. It is the capital.", "Paris"),
+        ("no stop", "no stop"),
+        (".5", ""),
+        ("3.5 km", "3"),
+        ("yes . no", "yes "),
+        ("是。不是", "是。不是"),
+    ],
+)
+def test_the_published_cut_strips_first_and_takes_any_ascii_full_stop(text: str, wanted: str) -> None:
+    assert before_full_stop(text) == wanted == text.strip().split(".")[0]
+
+
+def test_a_row_tells_what_made_it(lm: LanguageModel) -> None:
+    question = asked(lm)[2]
+    given = {"prediction": "p", "text": " p", "calls": [], "new_tokens": 2, "seconds": 0.5}
+    row = table_row(INSTANCES[2], question, given, lm)
+    assert row["prompt_sha256"] == hashlib.sha256(row["prompt"].encode()).hexdigest()
+    assert row["prompt_tokens"] == len(lm.tokenizer.encode(row["prompt"]))
+    assert (row["model_sha256"], row["adapter_sha256"]) == (lm.sha256, None)
+    assert "seconds" not in row
