@@ -297,3 +297,48 @@ SCORES = Table(
     allowed={"level": frozenset({"overall", "category", "task"})},
     ranges={"value": (0, 100), "low": (0, 100), "high": (0, 100)},
 )
+# Paired differences of two systems in percent, with the p of a test that flips signs and how many instances moved.
+COMPARISONS = Table(
+    "comparisons",
+    1,
+    _schema(
+        ("benchmark", pa.string()),
+        ("system", pa.string()),
+        ("baseline", pa.string()),
+        ("track", pa.string()),
+        ("level", pa.string()),
+        ("name", pa.string()),
+        ("metric", pa.string()),
+        ("n", pa.int64()),
+        ("value", pa.float64()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+        ("moved", pa.bool_()),
+        ("p", pa.float64()),
+        ("better", pa.int64()),
+        ("worse", pa.int64()),
+        ("equal", pa.int64()),
+    ),
+    key=("system", "baseline", "track", "level", "name", "metric"),
+    allowed={"level": frozenset({"overall", "category"})},
+    ranges={"value": (-100, 100), "low": (-100, 100), "high": (-100, 100), "p": (0, 1)},
+)
+# ROUGE-L of a system on a task minus that of the better of the two copying baselines there.
+IMPROVEMENTS = Table(
+    "improvements",
+    1,
+    _schema(
+        ("benchmark", pa.string()),
+        ("system", pa.string()),
+        ("track", pa.string()),
+        ("category", pa.string()),
+        ("task_id", pa.string()),
+        ("heuristic", pa.string()),
+        ("n", pa.int64()),
+        ("value", pa.float64()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+    ),
+    key=("system", "track", "task_id"),
+    ranges={"value": (-100, 100), "low": (-100, 100), "high": (-100, 100)},
+)

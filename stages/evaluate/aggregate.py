@@ -104,8 +104,8 @@ def aggregate(rows: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> list[d
                         "metric": metric,
                         "n": len(members),
                         "value": percent(values),
-                        "low": _percentage(low),
-                        "high": _percentage(high),
+                        "low": percentage(low),
+                        "high": percentage(high),
                     }
                 )
     return table
@@ -152,7 +152,7 @@ def compare(
 def difference(values: NDArray[np.float64], bootstrap: Bootstrap, *of: str) -> dict[str, Any]:
     """Mean, interval, p and counts of paired differences; `of` names the cell (see `compare`)."""
     low, high = bootstrap.interval(values, "difference", *of)
-    low, high = _percentage(low), _percentage(high)
+    low, high = percentage(low), percentage(high)
     counts = paired.moved(values)
     return {
         "n": len(values),
@@ -167,5 +167,6 @@ def difference(values: NDArray[np.float64], bootstrap: Bootstrap, *of: str) -> d
     }
 
 
-def _percentage(fraction: float) -> float:
+def percentage(fraction: float) -> float:
+    """In percent, rounded to 4 decimals."""
     return round(100.0 * fraction, DECIMALS)

@@ -35,16 +35,32 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 def test_means_by_hand(files: tuple[Path, Path], tmp_path: Path) -> None:
     details = tmp_path / "details.jsonl"
     result = score_files("supernatinst", *files, details)
-    assert list(result) == ["benchmark", "n", "missing", "metrics", "by_category", "by_task"]
+    assert list(result) == ["benchmark", "n", "missing", "metrics", "by_category", "by_task", "intervals"]
     assert (result["n"], result["missing"]) == (3, 1)
     # b1: fox and foxes share their stem; 2 of 2 and 2 of 3 words match: F = 0.8.
     assert result["metrics"] == {"exact_match": 33.3333, "rouge1": 60.0, "rougeL": 60.0}
     half = {"n": 2, "exact_match": 50.0, "rouge1": 50.0, "rougeL": 50.0}
-    assert result["by_category"]["textual_entailment"] == result["by_task"]["task_a"] == half
+    assert result["by_task"]["task_a"] == half
+    assert result["by_category"]["textual_entailment"] == {"n": 2, "metric": "exact_match", **half}
+    assert result["by_category"]["word_analogy"]["metric"] == "exact_match"
     lines = [json.loads(line) for line in details.read_text().splitlines()]
     assert [line["id"] for line in lines] == ["a1", "a2", "b1"]
     assert [line["missing"] for line in lines] == [False, True, False]
     assert lines[2]["rougeL"] == pytest.approx(0.8) and lines[2]["task_id"] == "task_b"
+
+
+def test_intervals_stand_beside_every_mean(tmp_path: Path) -> None:
+    """Of ten right and ten wrong answers: the exact quantiles of the binomial are 0.3 and 0.7."""
+    rows = [reference(f"a{number}", ["yes"]) for number in range(20)]
+    answers = [{"id": f"a{number}", "prediction": "yes" if number < 10 else "no"} for number in range(20)]
+    files = write(tmp_path / "p.jsonl", answers), write(tmp_path / "r.jsonl", rows)
+    result = score_files("supernatinst", *files, samples=4000)
+    told = result["intervals"]
+    assert (told["confidence"], told["samples"]) == (0.95, 4000)
+    for ends in (told["metrics"], told["by_category"]["word_analogy"], told["by_task"]["task_a"]):
+        assert ends["exact_match"] == pytest.approx([30, 70], abs=5.01)
+    assert score_files("supernatinst", *files, samples=4000) == result
+    assert "intervals" not in score_files("supernatinst", *files, samples=0)
 
 
 def test_golden(golden: Path, tmp_path: Path) -> None:
@@ -122,7 +138,7 @@ def test_bad_files(files: tuple[Path, Path], tmp_path: Path) -> None:
         score_files("sonnets", *files)
     with pytest.raises(NightjarError, match="no such file"):
         score_files("supernatinst", tmp_path / "none", files[1])
-    with pytest.raises(NightjarError, match=r"wrong kind|directory"):
+    with pytest.raises(NightjarError, match="no such table"):
         score_files("supernatinst", tmp_path, files[1])
     files[0].write_bytes(b'{"id": "a1", "prediction": "\xff"}\n')
     with pytest.raises(NightjarError, match=r"p\.jsonl:1: not JSON"):

@@ -1,0 +1,157 @@
+"""Answers and references from files: leaderboard JSON Lines (facts 1.9), or the pipeline's own artifacts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from stages import contracts
+from stages.contracts import TRACKS
+from stages.errors import NightjarError, from_os_error
+from stages.tables import read_rows, write_text
+
+SPLIT = Path("data/split")
+PREDICTION = 'write {"id": "...", "prediction": "..."}'
+REFERENCE = (
+    'write {"id": "...", "references": ["..."], "task_id": "...", "task_category": "...", "track": "default"}'
+)
+
+
+def read_references(path: Path | None) -> list[dict[str, Any]]:
+    """The instances to score: id, references, task_id, category and track each, in their order.
+
+    From JSON Lines {id, references, task_id, task_category, track}, where a row without a track is "default"; or
+    from an artifact folder with a table of test instances (None: the split's). Raises NightjarError, with file
+    and line, for broken lines and ids that are no texts or stand twice.
+    """
+    if path is None or path.is_dir():
+        return _split_references(path or SPLIT)
+    rows = []
+    for where, row in _lines(path, REFERENCE):
+        texts = row.get("references")
+        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+            raise NightjarError("references is not a list of at least one text", where, REFERENCE)
+        for key in ("task_id", "task_category"):
+            if not isinstance(row.get(key), str):
+                raise NightjarError(f"{key} is missing or not a text", where, REFERENCE)
+        track = row.get("track", "default")
+        if track not in TRACKS:
+            fix = f"allowed are {', '.join(sorted(TRACKS))}"
+            raise NightjarError(f"the track is {track!r}", where, fix)
+        rows.append(
+            {
+                "id": row["id"],
+                "references": texts,
+                "task_id": row["task_id"],
+                "category": row["task_category"],
+                "track": track,
+            }
+        )
+    if not rows:
+        raise NightjarError("no references", path, REFERENCE)
+    return rows
+
+
+def read_predictions(path: Path, references: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The answers by the ids of `references`; those without one are left out.
+
+    From JSON Lines {id, prediction}, or from an artifact folder of ours such as data/predict/supernatinst-combined.
+    Raises NightjarError for broken lines, and for ids that are no texts, stand twice or belong to no reference.
+    """
+    wanted = {row["id"] for row in references}
+    given: dict[str, str] = {}
+    if path.is_dir():
+        for row in read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "prediction"]):
+            id = next((one for one in (row["id"], _qualified(row)) if one in wanted), None)
+            if id is None:
+                what = f"no reference has the id {row['id']!r} of {row['task_id']}"
+                raise NightjarError(what, path, "check that predictions and references belong together")
+            if id in given:
+                what = f"the id {id!r} stands in two tasks, but once in the references"
+                raise NightjarError(what, path, "write TASK:ID in the references")
+            given[id] = row["prediction"]
+        return given
+    for where, row in _lines(path, PREDICTION):
+        if not isinstance(row.get("prediction"), str):
+            raise NightjarError("prediction is missing or not a text", where, PREDICTION)
+        if row["id"] not in wanted:
+            what = f"no reference has the id {row['id']!r}"
+            raise NightjarError(what, where, "check that the two files belong together")
+        given[row["id"]] = row["prediction"]
+    return given
+
+
+def write_references(path: Path, split: Path = SPLIT) -> int:
+    """Write the split's test instances as the JSON Lines that others score against; returns how many.
+
+    An id that stands in several tasks is written as TASK:ID. Whole or not at all. Raises NightjarError if the
+    split is not there.
+    """
+    if path.is_dir():
+        raise NightjarError("a folder", path, "name a file")
+    rows = read_references(split)
+    write_lines(
+        path, [{"task_category" if key == "category" else key: row[key] for key in row} for row in rows]
+    )
+    return len(rows)
+
+
+def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """JSON Lines, whole or not at all. Raises NightjarError where nothing can be written."""
+    try:
+        write_text(path, "".join(orjson.dumps(row).decode() + "\n" for row in rows))
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+
+
+def _qualified(row: Mapping[str, Any]) -> str:
+    return f"{row['task_id']}:{row['id']}"
+
+
+def _split_references(path: Path) -> list[dict[str, Any]]:
+    rows = read_rows(path, contracts.TEST, ["track", "category", "task_id", "id", "outputs"])
+    if not rows:
+        raise NightjarError("no test instances", path, "the split left no test task")
+    counts = Counter(row["id"] for row in rows)
+    return [
+        {
+            "id": row["id"] if counts[row["id"]] == 1 else _qualified(row),
+            "references": row["outputs"],
+            "task_id": row["task_id"],
+            "category": row["category"],
+            "track": row["track"],
+        }
+        for row in rows
+    ]
+
+
+def _lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """For each line that is not blank, where it stands and its object, whose id is a text not seen before."""
+    seen: dict[str, int] = {}
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if not line.strip():
+                    continue
+                where = f"{path}:{number}"
+                try:
+                    row = orjson.loads(line)
+                except orjson.JSONDecodeError as error:
+                    raise NightjarError(f"not JSON ({error.msg})", where, wanted) from None
+                if not isinstance(row, dict) or "id" not in row:
+                    raise NightjarError("not an object with an id", where, wanted)
+                if not isinstance(row["id"], str):
+                    raise NightjarError(
+                        f"the id {row['id']!r} is not a text", where, "put it in quotation marks"
+                    )
+                if row["id"] in seen:
+                    what = f"the id {row['id']!r} stands in line {seen[row['id']]} already"
+                    raise NightjarError(what, where, "give every id once")
+                seen[row["id"]] = number
+                yield where, row
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
