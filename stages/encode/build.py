@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from stages.encode.tokens import TokenWriter
 from stages.errors import NightjarError
 from stages.lm.load import Tokenizer
 from stages.params import Encoding, Recipe
+from stages.prompts.encoding import Tokenizer as PromptTokenizer
 from stages.prompts.encodings import variants
 from stages.prompts.model_text import model_input, model_target
+from stages.prompts.remember import remembering
 
 TABLES: dict[str, Table] = {"train": contracts.TRAIN, "supervised": contracts.SUPERVISED}
 DEV = "dev"
@@ -40,6 +43,11 @@ class Encoder:
     passages: int
     tokenizer: Tokenizer
 
+    @cached_property
+    def _reader(self) -> PromptTokenizer:
+        """The same ids; a task's definition and examples are read once, where the tokenizer allows it."""
+        return remembering(self.tokenizer, self.tokenizer.backend.backend_tokenizer)
+
     def prompts(
         self, task: Mapping[str, Any], instance_input: str, passages: Sequence[Mapping[str, Any]]
     ) -> list[list[int]]:
@@ -50,11 +58,11 @@ class Encoder:
                 task,
                 instance_input,
                 options,
-                self.tokenizer,
+                self._reader,
                 passages[: self.passages],
                 self.tokenizer.encoder_decoder,
             )
-            ids = self.tokenizer.encode(text)
+            ids = self._reader.encode(text)
             # A text that was cut to length may have more tokens when read again: T5's is cut a second time (1.7).
             made.append(
                 self.tokenizer.fit(ids, options.max_source_length) if self.tokenizer.encoder_decoder else ids
