@@ -1,0 +1,136 @@
+"""What encoding.trim_input changes: how many prompts are cut at all, and the untuned model's scores on those.
+
+    python -m benchmarks.trim --input FOLDER [--lengths 1024,512,384] [--scored 512]
+
+FOLDER has tasks/*.json and splits/default/*_tasks.txt. Prompts are definition and two positive examples; of a test
+task the first 100 instances count, of a training task the first 64. The scores are those of greedy answers to the
+test instances whose prompt is cut, the same instances published (the end is lost) and trimmed, with a 95% bootstrap
+interval of the paired difference. Needs models/base; one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stages.evaluate.aggregate import Bootstrap, percent
+from stages.evaluate.metrics import score
+from stages.lm.load import LanguageModel, load, prepare
+from stages.params import Encoding
+from stages.prompts.encoding import CUE, encode
+from stages.prompts.inspect import task_from_file
+from stages.prompts.model_text import model_input
+from stages.prompts.remember import remembering
+from stages.tools.decode import answer
+
+INSTANCES = {"test": 100, "train": 64}
+BATCH, NEW_TOKENS, STOP = 4, 64, ("\n\n",)
+
+# A task and one of its instances, as they stand in a task file.
+Row = tuple[dict[str, Any], dict[str, Any]]
+
+
+def options(length: int, trim: bool) -> Encoding:
+    return Encoding(
+        definition=True,
+        positive_examples=2,
+        negative_examples=0,
+        explanation=False,
+        task_name=False,
+        mixed=False,
+        trim_input=trim,
+        max_source_length=length,
+        max_target_length=128,
+    )
+
+
+def read(folder: Path, side: str) -> list[Row]:
+    rows: list[Row] = []
+    for name in (folder / "splits" / "default" / f"{side}_tasks.txt").read_text().split():
+        file = folder / "tasks" / f"{name}.json"
+        if file.is_file():
+            task = task_from_file(file)
+            instances = json.loads(file.read_bytes())["Instances"][: INSTANCES[side]]
+            rows += [(task, instance) for instance in instances]
+    return rows
+
+
+def cut(rows: list[Row], length: int, tokenizer: Any) -> list[Row]:
+    return [
+        row for row in rows if encode(row[0], row[1]["input"], options(length, False), tokenizer).truncated
+    ]
+
+
+def count(side: str, rows: list[Row], length: int, tokenizer: Any) -> None:
+    """Print how many prompts are cut, how many of them lose the cue, and what of the input trimming keeps."""
+    lost, kept = 0, []
+    affected = cut(rows, length, tokenizer)
+    for task, instance in affected:
+        published = encode(task, instance["input"], options(length, False), tokenizer).source
+        lost += not published.rstrip().endswith("Output:")
+        suffix = encode(task, instance["input"], options(length, True), tokenizer).suffix
+        text = suffix.removeprefix(f"{CUE}\nInput: ").removesuffix("\nOutput: ")
+        kept.append(len(text) / len(instance["input"].strip()))
+    tasks = len({task["task_id"] for task, _ in affected})
+    share = f"; trimmed inputs keep {statistics.median(kept):.0%} (median)" if kept else ""
+    print(
+        f"{side} at {length}: of {len(rows)} prompts {len(affected)} cut (in {tasks} tasks), {lost} lose the cue{share}"
+    )
+
+
+def answers(lm: LanguageModel, rows: list[Row], length: int, trim: bool) -> list[str]:
+    texts = [
+        model_input(task, instance["input"], options(length, trim), lm.tokenizer, (), lm.encoder_decoder)
+        for task, instance in rows
+    ]
+    prompts = [lm.tokenizer.fit(lm.tokenizer.encode(text), length) for text in texts]
+    given: list[str] = []
+    for start in range(0, len(prompts), BATCH):
+        batch = prompts[start : start + BATCH]
+        found = answer(lm, batch, [None] * len(batch), NEW_TOKENS, STOP, 0, 0)
+        given += [one.prediction for one in found]
+    return given
+
+
+def compare(lm: LanguageModel, rows: list[Row], length: int) -> None:
+    started = time.perf_counter()
+    references = [instance["output"] for _, instance in rows]
+    scores = [score(answers(lm, rows, length, trim), references) for trim in (False, True)]
+    print(f"\nscores at {length}, n = {len(rows)} ({time.perf_counter() - started:.0f} s):")
+    for metric in ("rougeL", "exact_match"):
+        published, trimmed = (getattr(one, metric) for one in scores)
+        difference = np.asarray(trimmed) - np.asarray(published)
+        low, high = Bootstrap(42, 10_000, 0.95).interval(difference, metric, str(length))
+        print(
+            f"  {metric}: published {percent(published):.1f}, trimmed {percent(trimmed):.1f}, difference "
+            f"{percent(difference):+.1f} [{100 * low:+.1f}, {100 * high:+.1f}], moved {np.count_nonzero(difference)}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--input", type=Path, required=True, help="a folder with tasks/ and splits/default/")
+    parser.add_argument("--lengths", default="1024,512,384", help="maximum source lengths to count at")
+    parser.add_argument("--scored", default="512", help="maximum source lengths to answer at")
+    given = parser.parse_args()
+    prepare(42, 1)
+    lm = load(Path("models/base/language_model"))
+    tokenizer = remembering(lm.tokenizer, lm.tokenizer.backend.backend_tokenizer)
+    sides = {side: read(given.input, side) for side in INSTANCES}
+    for length in map(int, given.lengths.split(",")):
+        for side, rows in sides.items():
+            count(side, rows, length, tokenizer)
+    for length in map(int, given.scored.split(",")):
+        affected = cut(sides["test"], length, tokenizer)
+        if affected:
+            compare(lm, affected, length)
+
+
+if __name__ == "__main__":
+    main()
