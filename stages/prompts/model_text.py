@@ -33,7 +33,12 @@ def model_input(
 
 
 def model_target(text: str, encoder_decoder: bool) -> str:
-    """An answer as a training target: the raw label, or for a causal model as it follows the prompt."""
+    """An answer as a training target: the raw label, or for a causal model as it follows the prompt.
+
+    Which of several references is the label is drawn anew each time, uniformly (facts 1.8). The published collator
+    gives a batch no labels at all if its first instance has no output; ingest refuses such instances, so that case
+    does not arise.
+    """
     return text if encoder_decoder else f" {text.strip()}"
 
 
