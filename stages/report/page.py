@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from stages.report import drawings, facts, headline, layout, results, svg
+from stages.report import data, drawings, facts, headline, layout, results, svg
 from stages.report.calls import STATUSES, Tool
 
 # Reasons of one stage that get a line of their own.
@@ -55,12 +55,14 @@ def build(scores: results.Results, nodes: Sequence[facts.Node], tools: Sequence[
         "mermaid": Markup(drawings.mermaid(nodes, sources)),  # noqa: S704 - inside a code block
         "nodes": nodes,
         "rejected": list(_rejected(nodes)),
+        **data.context(nodes),
         "footer": _footer(nodes),
     }
     return {
         "index.html": _environment().get_template("page.html.j2").render(context),
         "report.md": _environment().get_template("page.md.j2").render(context),
         "calls.svg": svg.standalone(calls_plot),
+        **data.drawings(nodes),
         **{f"scores-{track}.svg": svg.standalone(plot) for track, plot in plots.items()},
         "headline.txt": headline.text_table(headline.of(scores)),
     }
