@@ -26,6 +26,7 @@ KINDS = ("tasks", "instances", "models", "encodings")
     "--recipe", type=click.Choice(["tk_instruct", "combined"]), default="tk_instruct", show_default=True
 )
 @click.option("--name", help="Folder under data/studies; not given: the study's kind.")
+@click.option("--wait", is_flag=True, help="Wait for a rebuild or a study that is running already.")
 @click.option("--dry-run", is_flag=True, help="Print the experiments and which are missing; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
 def study(
@@ -34,6 +35,7 @@ def study(
     evaluated: str | None,
     recipe: str,
     name: str | None,
+    wait: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -61,7 +63,7 @@ def study(
         return
     scoring = _scoring(root)
     with groups.stopped_by_signals():
-        failed = studies.run(root, plan, lambda line: click.echo(line, err=True))
+        failed = studies.run(root, plan, lambda line: click.echo(line, err=True), wait)
         commits = saved(root, plan.start.commit, [point.name for point in plan.points])
         result = results.collect(root, plan, commits, failed, scoring)
         written = results.write(root, folder or plan.name, result).relative_to(root)

@@ -199,21 +199,21 @@ def _overlaid(params: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[st
     return whole
 
 
-def run(root: Path, study: Study, tell: Callable[[str], None]) -> dict[str, str]:
+def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = False) -> dict[str, str]:
     """Run the points that are missing, one after another; returns those that failed with the reason.
 
     `tell` hears a line for every step. A point that fails does not stop the others. Raises NightjarError if a
-    rebuild or another study is running.
+    rebuild or another study is running and `wait` is not set.
     """
     failed: dict[str, str] = {}
-    with rebuild_lock(root):
+    with rebuild_lock(root, wait):
         if ended := remove(root):
             tell(f"Ended what a killed study left running: {', '.join(ended)}")
         missing = study.missing(root)
         tell(f"{len(study.points)} experiments, {len(study.points) - len(missing)} of them done already")
         if not missing:
             return failed
-        if names := study.start.untracked:
+        if names := [name for name in study.start.untracked if name != "dvc.lock"]:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             tell(f"Not in Git, so not in the study: {', '.join(names[:3])}{more}")
         with Workspace(root, study.start) as workspace:

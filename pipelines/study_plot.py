@@ -49,7 +49,7 @@ def _n(result: Mapping[str, Any]) -> str:
     counts = []
     for track in tracks(result):
         found = [row for point in result["points"] if (row := cell(point["scores"], track, "rougeL"))]
-        counts.append(f"{found[0]['n']} {track} instances")
+        counts.append(f"{found[0]['n']} instances of track {track}")
     return f"{', '.join(counts)}; {100 * result['confidence']:g}% intervals"
 
 

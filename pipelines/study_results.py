@@ -163,6 +163,7 @@ def _entry(point: Point) -> dict[str, Any]:
         "experiment": point.name,
         "against": point.against,
         "state": "done",
+        "error": None,
         "scores": [],
         "differences": [],
     }

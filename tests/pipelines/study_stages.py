@@ -1,0 +1,128 @@
+"""The stages of a made graph with the real names, quick and without a model: what a study's tests run.
+
+An answer is right for as many instances of each test task as there were training tasks (or as the encoding and the
+model allow), so every score is known beforehand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+import time
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from stages import contracts, tables
+
+SPLIT, MODEL = Path("data/split"), Path("models/base/language_model")
+TEST_INSTANCES = 16
+TRAIN_TASKS = 12
+OWN = {"def": 6, "pos2": 4, "def_pos2": 8}
+
+
+def note(what: str) -> None:
+    with Path(os.environ["STUDY_RUNS"]).open("a") as stream:
+        stream.write(what + "\n")
+
+
+def instance(task: str, number: int) -> dict[str, object]:
+    row = {"dataset": "made", "file": f"{task}.json", "task_id": task, "id": f"{task}-{number}"}
+    return row | {"index": number, "input": f"question {number}", "outputs": [f"answer{number}"]}
+
+
+def base_model(params: dict) -> None:
+    size = int(params["models"]["language_model"]["source"].rsplit("-", 1)[-1])
+    header = json.dumps(
+        {"w": {"dtype": "F32", "shape": [size, 2], "data_offsets": [0, 8 * size]}, "__metadata__": {}}
+    ).encode()
+    MODEL.mkdir(parents=True)
+    (MODEL / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(8 * size))
+
+
+def ingest(params: dict) -> None:
+    assert Path("data/raw/tasks.txt").read_text() == "raw\n"  # an input that Git ignores
+    with tables.ArtifactWriter(Path("data/ingest/natural_instructions")) as writer:
+        for task in range(TRAIN_TASKS):
+            name = f"train{task:02d}"
+            writer.write(contracts.INSTANCES, [instance(name, n) for n in range(10)], part=name)
+
+
+def split(params: dict) -> None:
+    settings = params["split"]
+    roles = [("default", f"train{n:02d}", "train") for n in range(TRAIN_TASKS)] + [
+        ("default", "test", "test")
+    ]
+    limit = settings["train_tasks"] or TRAIN_TASKS
+    each = min(settings["train_instances_per_task"] or 10, 10)
+    with tables.ArtifactWriter(SPLIT) as writer:
+        names = ("track", "task_id", "role")
+        rows = [dict(zip(names, role, strict=True)) | {"reason": "made"} for role in roles]
+        writer.write(contracts.SPLIT_TASKS, rows)
+        for n in range(limit):
+            name = f"train{n:02d}"
+            writer.write(contracts.TRAIN, [instance(name, k) for k in range(each)], part=name)
+        test = [
+            instance("test", n) | {"track": "default", "category": "Word Analogy"}
+            for n in range(TEST_INSTANCES)
+        ]
+        writer.write(contracts.TEST, test, part="test")
+
+
+def train(params: dict) -> None:
+    tasks = len(tables.part_rows(SPLIT, contracts.TRAIN))
+    checkpoint = Path(".nightjar/checkpoints") / f"made-{tasks}"
+    note(f"train {tasks} {'goes on' if checkpoint.exists() else 'begins'}")
+    checkpoint.write_text("half")
+    if Path("fail.txt").exists() and int(Path("fail.txt").read_text()) == tasks:
+        raise SystemExit("the training broke")
+    slow = Path(os.environ["STUDY_RUNS"] + ".slow")
+    if slow.exists() and int(slow.read_text()) == tasks:
+        note(f"pid {os.getpid()}")
+        time.sleep(60)
+    flags = params["encoding"]
+    out = Path("models/train/tk_instruct")
+    out.mkdir(parents=True)
+    source = params["models"]["language_model"]["source"]
+    told = {"tasks": tasks, "definition": flags["definition"], "examples": flags["positive_examples"]}
+    (out / "model.json").write_text(json.dumps(told | {"source": source}))
+    checkpoint.unlink()
+
+
+def predict(params: dict) -> None:
+    made = json.loads(Path("models/train/tk_instruct/model.json").read_text())
+    encoding = params["predict"]["supernatinst"]["encoding"]
+    size = made["source"].rsplit("-", 1)[-1]
+    right = OWN[encoding] + made["examples"] if encoding else made["tasks"]
+    right = int(size) if size.isdigit() and int(size) > 1 else right
+    rows = [
+        {
+            "benchmark": "supernatinst",
+            "system": "tk_instruct",
+            "track": row["track"],
+            "category": row["category"],
+            "task_id": row["task_id"],
+            "id": row["id"],
+            "prediction": row["outputs"][0] if row["index"] < right else "wrong",
+            "text": "",
+            "calls": [],
+            "prompt": "",
+            "prompt_sha256": "",
+            "prompt_tokens": 1,
+            "new_tokens": 1,
+            "model_sha256": "",
+            "adapter_sha256": None,
+        }
+        for row in tables.read_rows(SPLIT, contracts.TEST)
+    ]
+    with tables.ArtifactWriter(Path("data/predict/supernatinst-tk_instruct")) as writer:
+        writer.write(contracts.PREDICTIONS, rows)
+
+
+if __name__ == "__main__":
+    values = YAML(typ="safe", pure=True).load(Path("params.yaml").read_text())
+    {"base_model": base_model, "ingest": ingest, "split": split, "train": train, "predict": predict}[
+        sys.argv[1]
+    ](values)

