@@ -1,6 +1,4 @@
-"""The commands that work on data: use, ingest, score, call, trace. They hand over to a stage's own
-function.
-"""
+"""The commands that work on data: use, ingest, call, trace. They hand over to a stage's own function."""
 
 from __future__ import annotations
 
@@ -164,35 +162,6 @@ def _check_output(output: Path, source: Path) -> None:
         raise NightjarError("it holds the input", output, "choose another --output")
     if output.is_dir() and any(output.iterdir()) and not (output / "rejected.parquet").is_file():
         raise NightjarError("this folder holds other files", output, "choose another --output, or empty it")
-
-
-@click.command()
-@click.option("--benchmark", required=True, help="supernatinst.")
-@click.option("--predictions", required=True, type=FILE, help="JSON Lines {id, prediction}.")
-@click.option("--references", required=True, type=FILE, help="JSON Lines {id, references, task_id, ...}.")
-@click.option("--details", type=FILE, help="Write one JSON line an instance to this file.")
-@as_json_option
-def score(benchmark: str, predictions: Path, references: Path, details: Path | None, as_json: bool) -> None:
-    """Score anybody's predictions; nothing of the pipeline is needed.
-
-    \b
-    Example:
-      nightjar score --benchmark supernatinst --predictions mine.jsonl --references references.jsonl --json
-    """
-    from stages.evaluate.score import score_files
-
-    result = score_files(benchmark, predictions, references, details)
-    if as_json:
-        _print_json(result)
-        return
-    missing = f", {result['missing']} without a prediction" if result.get("missing") else ""
-    click.echo(f"{benchmark}: {result['n']} instances{missing}\n")
-    _print_table("all", [result["metrics"]])
-    for level in ("by_category", "by_task"):
-        rows = [{level[3:]: name, **values} for name, values in (result.get(level) or {}).items()]
-        if rows:
-            click.echo()
-        _print_table("", rows)
 
 
 @click.command()

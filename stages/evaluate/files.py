@@ -85,7 +85,7 @@ def read_predictions(path: Path, references: Sequence[Mapping[str, Any]]) -> dic
     return given
 
 
-def write_references(path: Path, split: Path = SPLIT) -> int:
+def write_references(path: Path) -> int:
     """Write the split's test instances as the JSON Lines that others score against; returns how many.
 
     An id that stands in several tasks is written as TASK:ID. Whole or not at all. Raises NightjarError if the
@@ -93,7 +93,7 @@ def write_references(path: Path, split: Path = SPLIT) -> int:
     """
     if path.is_dir():
         raise NightjarError("a folder", path, "name a file")
-    rows = read_references(split)
+    rows = read_references(None)
     write_lines(
         path, [{"task_category" if key == "category" else key: row[key] for key in row} for row in rows]
     )

@@ -92,7 +92,7 @@ def compare_files(
     given = [files.read_predictions(path, rows) for path in (a, b)]
     ours, theirs = (_score(rows, answers) for answers in given)
     pairs = [(one, other) for one, other in zip(ours, theirs, strict=True)]
-    bootstrap = Bootstrap(SEED, max(1, samples), CONFIDENCE)
+    bootstrap = Bootstrap(SEED, samples, CONFIDENCE)
     result = {
         "benchmark": benchmark,
         "n": len(rows),

@@ -82,6 +82,12 @@ WRONG = [
     ("score --benchmark x --predictions p.jsonl --references r.jsonl", "no such benchmark"),
     ("score --benchmark supernatinst --predictions p.jsonl --references r.jsonl", "p.jsonl:2: "),
     ("score --benchmark supernatinst --predictions none --references r.jsonl", "none: no such file"),
+    ("score --benchmark supernatinst --predictions r.jsonl", "test: no such table"),
+    ("compare --benchmark x --a p.jsonl --b p.jsonl --references r.jsonl", "no such benchmark"),
+    ("compare --benchmark supernatinst --a r.jsonl --b p.jsonl --references r.jsonl", "r.jsonl:1: "),
+    ("compare --benchmark supernatinst --a empty --b p.jsonl --references r.jsonl", "no such table"),
+    ("references --output r.jsonl", "test: no such table"),
+    ("references --output empty", "a folder"),
     ("call 1+1", "not a tool call"),
     ("call Calculator(1/0)", "Calculator"),
     ("call Calculator(9**9**9**9)", "Calculator"),
@@ -197,7 +203,11 @@ def test_score_prints_json_or_tables(folder: Path, tmp_path: Path) -> None:
     assert told["benchmark"] == "supernatinst" and told["n"] == 1
     assert told["metrics"] == {"exact_match": 100.0, "rouge1": 100.0, "rougeL": 100.0}
     text = nightjar(folder, *arguments).stdout
-    assert "1 instances" in text and "rougeL" in text and "100.00" in text
+    assert "1 instances" in text and "rougeL" in text and "100.00 [100.00, 100.00]" in text
+    pair = ["compare", "--benchmark", "supernatinst", "--a", str(good), "--b", str(good)]
+    told = json.loads(nightjar(folder, *pair, "--references", "r.jsonl", "--json").stdout)
+    assert told["metrics"]["rougeL"]["p"] == 1 and told["metrics"]["rougeL"]["equal"] == 1
+    assert "+0.00" in nightjar(folder, *pair, "--references", "r.jsonl").stdout
 
 
 def test_ingest_prints_its_account(folder: Path, tmp_path: Path) -> None:
