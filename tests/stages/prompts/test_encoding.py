@@ -14,6 +14,7 @@ from stages.errors import NightjarError
 from stages.params import Encoding
 from stages.prompts.encoding import Tokenizer, encode
 from stages.prompts.gpt2_bpe import Gpt2Bpe, load
+from stages.prompts.remember import remembering
 
 
 class Whitespace:
@@ -60,9 +61,11 @@ def options(**changes: Any) -> Encoding:
     return Encoding(**{**values, **changes})
 
 
-def test_golden(golden: Path) -> None:
+@pytest.mark.parametrize("remembered", [False, True])
+def test_golden(golden: Path, remembered: bool) -> None:
     data = json.loads((golden / "sni_encoding.json").read_text())
-    tokenizers: dict[str, Tokenizer] = {"whitespace": Whitespace(), "gpt2": Gpt2Bpe()}
+    gpt2 = remembering(Gpt2Bpe(), load()) if remembered else Gpt2Bpe()
+    tokenizers: dict[str, Tokenizer] = {"whitespace": Whitespace(), "gpt2": gpt2}
     for case in data["cases"]:
         task, config = data["tasks"][case["task"]], case["config"]
         encoded = encode(

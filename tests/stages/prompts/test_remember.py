@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +13,9 @@ from hypothesis import strategies as st
 
 from stages.params import Encoding
 from stages.prompts.encoding import CUE
-from stages.prompts.encodings import variants
+from stages.prompts.encodings import named, variants
 from stages.prompts.gpt2_bpe import Gpt2Bpe, load
+from stages.prompts.inspect import task_from_file
 from stages.prompts.model_text import model_input
 from stages.prompts.remember import Remembering, remembering
 
@@ -23,6 +26,17 @@ OTHERS = ["\u0301", "é", "日本", "。", "🙂", "7", "'s", "<|endoftext|>", "
 PIECES = st.sampled_from([*PARTS, *BLANKS, *OTHERS])
 TEXTS = st.one_of(st.lists(PIECES, max_size=30).map("".join), st.text(max_size=40))
 KEPT = remembering(Gpt2Bpe(), load())
+OPTIONS = Encoding(
+    definition=True,
+    positive_examples=2,
+    negative_examples=0,
+    explanation=False,
+    task_name=False,
+    mixed=False,
+    trim_input=False,
+    max_source_length=1024,
+    max_target_length=128,
+)
 
 
 @settings(max_examples=500, deadline=None)
@@ -49,23 +63,26 @@ def test_prompts_are_the_same(
         "positive_examples": [{"input": a, "output": b, "explanation": b + a} for a, b in examples],
         "negative_examples": [{"input": b, "output": a, "explanation": a} for a, b in examples],
     }
-    options = Encoding(
-        definition=True,
-        positive_examples=2,
-        negative_examples=0,
-        explanation=False,
-        task_name=False,
-        mixed=True,
-        trim_input=trim,
-        max_source_length=limit,
-        max_target_length=128,
-    )
+    options = OPTIONS.model_copy(update={"mixed": True, "trim_input": trim, "max_source_length": limit})
     for passages in ((), [{"title": "T", "text": passage}]):
         for chosen in variants(options):
             arguments = task, text, chosen
             made = model_input(*arguments, KEPT, passages, encoder_decoder=False)
             assert made == model_input(*arguments, Gpt2Bpe(), passages, encoder_decoder=False)
             assert KEPT.encode(made) == Gpt2Bpe().encode(made)
+
+
+def test_real_tasks(real_data: Path) -> None:
+    """The longest inputs and a few others of the real tasks, in every mixed variant."""
+    options = named(OPTIONS, "tk_instruct")
+    for file in sorted((real_data / "natural-instructions" / "tasks").glob("*.json"))[::4]:
+        task = task_from_file(file)
+        inputs = sorted((row["input"] for row in json.loads(file.read_bytes())["Instances"]), key=len)
+        for text in {inputs[0], inputs[len(inputs) // 2], inputs[-1]}:
+            for chosen in variants(options):
+                made = model_input(task, text, chosen, KEPT, (), encoder_decoder=False)
+                assert made == model_input(task, text, chosen, Gpt2Bpe(), (), encoder_decoder=False)
+                assert KEPT.encode(made) == Gpt2Bpe().encode(made)
 
 
 class Counting(Gpt2Bpe):
