@@ -144,7 +144,8 @@ def _line(cell: dict[str, Any]) -> dict[str, Any]:
 
 @click.command()
 @click.option("--output", required=True, type=FILE, help="The file to write.")
-def references(output: Path) -> None:
+@as_json_option
+def references(output: Path, as_json: bool) -> None:
     """Write the split's test instances as references that other systems' predictions are scored against.
 
     One JSON line an instance: id, references, task_id, task_category, track.
@@ -155,4 +156,8 @@ def references(output: Path) -> None:
     """
     from stages.evaluate.files import write_references
 
-    click.echo(f"{output}: {write_references(output):,} instances")
+    count = write_references(output)
+    if as_json:
+        _print_json({"output": output, "n": count})
+    else:
+        click.echo(f"{output}: {count:,} instances")
