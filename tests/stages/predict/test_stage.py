@@ -15,7 +15,11 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from stages import contracts, tables
+from stages import contracts, params, tables
+from stages.errors import NightjarError
+from stages.harness import Stage
+from stages.predict.__main__ import run
+from stages.predict.journal import Journal
 from tests.conftest import ROOT
 
 ITEM = "supernatinst-untuned"
@@ -41,12 +45,17 @@ def task(number: int) -> dict[str, Any]:
     return {**lists, **texts, "definition": [f"Say what task {number} says"]}
 
 
-def project(folder: Path, model: Path, **changes: Any) -> Path:
+def configure(folder: Path, seed: int = 0, **changes: Any) -> None:
     values = YAML(typ="safe").load((ROOT / "profiles/sample.yaml").read_text())
     small = {"max_new_tokens": 24, "batch_size": 2, "temperature": 1.0, "top_p": 0.95}
+    values["seed"] = seed
     values["predict"]["supernatinst"].update(small | changes)
     with (folder / "params.yaml").open("w") as stream:
         YAML().dump(values, stream)
+
+
+def project(folder: Path, model: Path, **changes: Any) -> Path:
+    configure(folder, **changes)
     with tables.ArtifactWriter(folder / "data/ingest/natural_instructions") as writer:
         writer.write(contracts.TASKS, [task(number) for number in range(3)])
     with tables.ArtifactWriter(folder / "data/split") as writer:
@@ -55,26 +64,23 @@ def project(folder: Path, model: Path, **changes: Any) -> Path:
     return folder
 
 
-def start(folder: Path, item: str = ITEM) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "stages.predict", item],
+def finish(folder: Path, patch: pytest.MonkeyPatch, item: str = ITEM) -> Stage:
+    """Run the stage in this process, which saves the seconds of importing torch."""
+    patch.chdir(folder)
+    stage = Stage(f"predict@{item}", params.load())
+    run(stage)
+    return stage
+
+
+def kill_after(folder: Path, batches: int) -> int:
+    """Start the stage and kill it when that many batches are in its journal; returns how many there are."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stages.predict", ITEM],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def finish(folder: Path, item: str = ITEM) -> str:
-    process = start(folder, item)
-    log = process.communicate(timeout=120)[1]
-    assert process.returncode == 0, log
-    return log
-
-
-def kill_after(folder: Path, batches: int) -> int:
-    """Start the stage and kill it when that many batches are in its journal; returns how many there are."""
-    process = start(folder)
     until = time.monotonic() + 60
     while time.monotonic() < until and process.poll() is None:
         journals = list((folder / ".nightjar/predict").glob("*/answers.jsonl"))
@@ -88,28 +94,35 @@ def kill_after(folder: Path, batches: int) -> int:
 
 
 def outputs(folder: Path) -> dict[str, bytes]:
-    found = [*(folder / "data/predict").rglob("*"), *(folder / "data/metrics").rglob("*")]
+    found = (folder / "data/predict").rglob("*")
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found if path.is_file()}
 
 
 @pytest.mark.parametrize("kind", ["tiny_model", "tiny_t5"])
 def test_a_killed_run_goes_on_and_ends_as_an_unbroken_one(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+    kind: str,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level("INFO", logger="nightjar")
     model = request.getfixturevalue(kind)
     for name in ("whole", "killed"):
         (tmp_path / name).mkdir()
     whole = project(tmp_path / "whole", model)
     killed = project(tmp_path / "killed", model)
-    assert "answered before" not in finish(whole)
+    facts = finish(whole, monkeypatch)
     done = kill_after(killed, batches=3)
     assert 3 <= done < 24 and not (killed / "data/predict").exists()
     journal = next((killed / ".nightjar/predict").glob("*/answers.jsonl"))
     with journal.open("ab") as stream:
         stream.write(b'{"batch": 20, "rows": [{"prediction": "to')
-    log = finish(killed)
-    assert f"{2 * done} of 48 instances were answered before" in log
+    assert "answered before" not in caplog.text
+    again = finish(killed, monkeypatch)
+    assert f"{2 * done} of 48 instances were answered before" in caplog.text
     assert outputs(killed) == outputs(whole)
+    assert again == facts
     # What the run kept for itself is gone, and the seconds of every row are there, those of before the end too.
     assert not list((killed / ".nightjar/predict").iterdir())
     timings = tables.read_file(killed / f".nightjar/timings/predict-{ITEM}.parquet", contracts.TIMINGS)
@@ -120,15 +133,35 @@ def test_a_killed_run_goes_on_and_ends_as_an_unbroken_one(
     assert min(timings["seconds"].to_pylist()) > 0
 
 
-def test_other_settings_do_not_go_on_from_these(tiny_model: Path, tmp_path: Path) -> None:
+class Killed(BaseException):
+    """What no part of the stage catches."""
+
+
+@pytest.mark.parametrize(
+    "change", [{"temperature": 0.9}, {"encoding": "def"}, {"seed": 1}, {"precision": "float32"}, {}]
+)
+def test_only_a_run_that_asks_the_same_goes_on(
+    change: dict[str, Any],
+    tiny_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", logger="nightjar")
     folder = project(tmp_path, tiny_model)
-    kill_after(folder, batches=3)
-    shutil.rmtree(folder / "data")
-    shutil.rmtree(folder / "models")
-    project(folder, tiny_model, temperature=0.0, encoding="def")
-    assert "answered before" not in finish(folder)
-    rows = tables.read_rows(folder / "data/predict" / ITEM, contracts.PREDICTIONS)
-    assert all(row["prompt"].startswith("Definition: Say what task") for row in rows)
+
+    def once(self: Journal, batch: int, rows: Any) -> None:
+        add(self, batch, rows)
+        raise Killed
+
+    add = Journal.add
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Journal, "add", once)
+        finish(folder, patch)
+    assert not (folder / "data/predict").exists()
+    configure(folder, **change)
+    finish(folder, monkeypatch)
+    assert ("answered before" in caplog.text) == (not change)
 
 
 @pytest.mark.parametrize(
@@ -139,14 +172,18 @@ def test_other_settings_do_not_go_on_from_these(tiny_model: Path, tmp_path: Path
     ],
 )
 def test_what_cannot_be_is_told_in_one_line_before_any_work(
-    item: str, changes: dict[str, Any], message: str, tiny_t5: Path, tmp_path: Path
+    item: str,
+    changes: dict[str, Any],
+    message: str,
+    tiny_t5: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = project(tmp_path, tiny_t5, **changes)
     trained = folder / "models/train/combined"
     trained.mkdir(parents=True)
     (trained / "recipe.json").write_text(json.dumps({"calls": True, "evidence": 0}))
-    process = start(folder, item)
-    log = process.communicate(timeout=60)[1]
-    assert process.returncode == 2
-    assert message in log and len(log.strip().splitlines()) == 1
+    with pytest.raises(NightjarError, match=message) as caught:
+        finish(folder, monkeypatch, item)
+    assert "\n" not in str(caught.value)
     assert not (folder / "data/predict").exists() and not (folder / ".nightjar/predict").exists()
