@@ -65,7 +65,7 @@ def test_then_examples_from_the_last_the_definition_and_the_task_name() -> None:
     """The task name is not in the published check, so examples can be there that leave too little room."""
     whole = encode(TASK, "", options(task_name=True), Characters()).source
     assert whole.count("Example ") == 4
-    seen = []
+    seen: list[tuple[bool, str, int, int]] = []
     for limit in range(len(whole), len(frame(".")) - 1, -1):
         chosen = options(task_name=True, max_source_length=limit)
         encoded = encode(TASK, "", chosen, Characters())
