@@ -218,8 +218,8 @@ def trace(id: str, system: str | None, as_json: bool) -> None:
         calls = "".join(f"\n    call {it['tool']}({it['input']}) → {it['result']}" for it in row["calls"])
         click.echo(f"\n{row['system']}: {row['prediction']!r}{calls}")
         adapter = f", adapter {row['adapter_sha256'][:12]}" if row["adapter_sha256"] else ""
-        model = f"model {row['model_sha256'][:12]}{adapter}"
-        click.echo(f"    {model}")
+        seconds = "" if row["seconds"] is None else f", {row['seconds']:.2f} s"
+        click.echo(f"    model {row['model_sha256'][:12]}{adapter}; {row['new_tokens']} tokens{seconds}")
         click.echo(
             f"    {row['artifact']}; prompt {row['prompt_sha256'][:12]}, {row['prompt_tokens']} tokens"
         )

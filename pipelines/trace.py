@@ -16,7 +16,7 @@ from stages.errors import NightjarError
 from stages.params import PARAMS_FILE, read_yaml
 
 PREDICT, RETRIEVE, SPLIT = Path("data/predict"), Path("data/retrieve"), Path("data/split")
-INGEST = Path("data/ingest")
+INGEST, TIMINGS = Path("data/ingest"), Path(".nightjar/timings")
 LOCK = Path("dvc.lock")
 
 
@@ -25,8 +25,9 @@ def trace(root: Path, name: str, system: str | None = None) -> dict[str, Any]:
 
     Returns {"id", "task_id", "predictions": one for each system, "evidence": ranked passages, "instance",
     "raw": {"path", "line", "sha256"}, "artifacts": {path: {"stage", "hash"}} of dvc.lock}. `line` counts
-    from 1; it is None, with a `note`, if the raw file is gone or has changed. Raises NightjarError if
-    nothing is predicted yet, or no prediction or several tasks have that id.
+    from 1; it is None, with a `note`, if the raw file is gone or has changed. A prediction's `seconds` are None
+    where it was not made on this machine. Raises NightjarError if nothing is predicted yet, or no prediction or
+    several tasks have that id.
     """
     predictions = _predictions(root, name, system)
     tasks = sorted({row["task_id"] for row in predictions})
@@ -75,7 +76,19 @@ def _predictions(root: Path, name: str, system: str | None) -> list[dict[str, An
         of = f" of the system {system}" if system else ""
         fix = "give an id, or task_id:id, of the table predictions"
         raise NightjarError(f"no prediction{of} has that id", name, fix)
+    for row in found:
+        row["seconds"] = _seconds(root, row)
     return found
+
+
+def _seconds(root: Path, prediction: dict[str, Any]) -> float | None:
+    """How long the answer took where it was made on this machine: its share of its batch; else None."""
+    path = root / TIMINGS / f"predict-{Path(prediction['artifact']).name}.parquet"
+    if not path.is_file():
+        return None
+    same = [pc.field(name) == prediction[name] for name in contracts.TIMINGS.key]
+    rows = tables.read_file(path, contracts.TIMINGS, where=same[0] & same[1] & same[2])
+    return float(rows["seconds"][0].as_py()) if len(rows) else None
 
 
 def _one(table: Any, artifact: Path) -> dict[str, Any]:

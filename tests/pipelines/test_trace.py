@@ -12,7 +12,7 @@ import pytest
 from pipelines.trace import trace
 from stages import contracts
 from stages.errors import NightjarError
-from stages.tables import ArtifactWriter
+from stages.tables import ArtifactWriter, write_file
 
 IDS = ["task1-0", "é:1", "task1-2"]
 
@@ -121,6 +121,22 @@ def test_one_system_only(project: Path) -> None:
     assert [row["system"] for row in trace(Path(), "task1-2", "untuned")["predictions"]] == ["untuned"]
     with pytest.raises(NightjarError, match="no prediction of the system other has that id"):
         trace(Path(), "task1-2", "other")
+
+
+def test_the_seconds_of_an_answer_are_told_where_they_are_known(project: Path) -> None:
+    times = {("task1", "task1-0"): 0.5, ("task2", "task1-0"): 2.0}
+    timings = [
+        {"system": "combined", "task_id": task_id, "id": id, "seconds": seconds}
+        for (task_id, id), seconds in times.items()
+    ]
+    write_file(Path(".nightjar/timings/predict-supernatinst-combined.parquet"), contracts.TIMINGS, timings)
+
+    def seconds(name: str) -> dict[str, float | None]:
+        return {row["system"]: row["seconds"] for row in trace(Path(), name)["predictions"]}
+
+    assert seconds("task1:task1-0") == {"combined": 0.5, "untuned": None}
+    assert seconds("task2:task1-0") == {"combined": 2.0, "untuned": None}
+    assert seconds("task1-2") == {"combined": None, "untuned": None}
 
 
 def test_an_id_of_two_tasks_or_of_none(project: Path) -> None:
