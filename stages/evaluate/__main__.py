@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stages import contracts, harness
 from stages.errors import NightjarError
-from stages.evaluate import aggregate, baselines, supernatinst
+from stages.evaluate import aggregate, agreement, baselines, supernatinst
 from stages.tables import ArtifactWriter, read_rows
 
 SPLIT = Path("data/split")
@@ -27,7 +27,7 @@ def run(stage: harness.Stage) -> None:
     tasks = {row["task_id"]: row for row in read_rows(INGESTED, contracts.TASKS, needed)}
 
     rows = []
-    for system, copy in baselines.BASELINES.items():
+    for system, copy in baselines.baselines(settings.copy_demo, stage.params.seed).items():
         given = supernatinst.baseline_answers(test, tasks, copy, INGESTED)
         rows += supernatinst.score_system(system, test, given)
     missing = {}
@@ -38,13 +38,17 @@ def run(stage: harness.Stage) -> None:
 
     bootstrap = aggregate.Bootstrap(stage.params.seed, settings.bootstrap_samples, settings.confidence)
     scores = aggregate.aggregate(rows, bootstrap)
-    stage.details["comparisons"] = aggregate.compare(rows, supernatinst.COMPARISONS, bootstrap)
+    compared = aggregate.compare(rows, supernatinst.COMPARISONS, bootstrap, ("overall", "category"))
+    stage.details["comparisons"] = [row for row in compared if row["level"] == "overall"]
+    stage.details["correlation"] = agreement.correlation(rows, bootstrap)
     stage.details["confidence"] = settings.confidence
     stage.details["missing_predictions"] = missing
     with ArtifactWriter(out) as writer:
         writer.write(contracts.INSTANCE_SCORES, rows)
         writer.write(contracts.SCORES, scores)
-        stage.count(len(test) * (len(predicted) + len(baselines.BASELINES)), len(rows))
+        writer.write(contracts.COMPARISONS, [{"benchmark": stage.item, **row} for row in compared])
+        writer.write(contracts.IMPROVEMENTS, agreement.improvements(rows, baselines.NAMES, bootstrap))
+        stage.count(len(test) * (len(predicted) + len(baselines.NAMES)), len(rows))
     stage.details["scores"] = {
         f"{row['track']}/{row['system']}": {"rougeL": row["value"], "n": row["n"]}
         for row in scores
@@ -58,5 +62,5 @@ if __name__ == "__main__":
         "evaluate",
         run,
         items=(supernatinst.BENCHMARK,),
-        packages=("numpy", "nltk", "rapidfuzz", "tokenizers"),
+        packages=("numpy", "rapidfuzz", "tokenizers"),
     )

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from stages import contracts, tables
+from stages.evaluate.supernatinst import COMPARISONS
 
 ROOT = Path(__file__).parents[3]
-SYSTEMS = ("untuned", "tk_instruct", "combined")
+SYSTEMS = ("untuned", "tk_instruct", "combined", "supervised")
 
 
 def task(name: str, demo: str | None) -> dict[str, Any]:
@@ -105,10 +106,29 @@ def test_scores_and_facts(project: Path) -> None:
                if row["level"] == "overall" and row["metric"] == "exact_match"}  # fmt: skip
     assert overall["copy_input", "default"] == (2, 50.0) and overall["copy_input", "xlingual"] == (1, 100.0)
     facts = json.loads(Path("data/metrics/evaluate-supernatinst.json").read_text())
-    assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"]) == (15, 15, 0)
-    assert facts["missing_predictions"] == {"untuned": 1, "tk_instruct": 0, "combined": 0}
+    assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"]) == (18, 18, 0)
+    assert facts["missing_predictions"] == {"untuned": 1, "tk_instruct": 0, "combined": 0, "supervised": 0}
     pairs = {(line["system"], line["baseline"]) for line in facts["comparisons"]}
-    assert pairs == {("tk_instruct", "untuned"), ("combined", "untuned"), ("combined", "tk_instruct")}
+    assert pairs == set(COMPARISONS)
+    assert {line["level"] for line in facts["comparisons"]} == {"overall"}
+    assert {line["points"]: line["r"] for line in facts["correlation"]}[6] is not None
+    by_level = [row["level"] for row in tables.read_rows(out, contracts.COMPARISONS)]
+    assert by_level.count("overall") == by_level.count("category") == 4 * 2 * 3
+    gains = {(row["system"], row["task_id"]): row for row in tables.read_rows(out, contracts.IMPROVEMENTS)}
+    assert len(gains) == 8 and gains["untuned", "t2"]["value"] == -100  # copy_input is right there
+    assert (gains["untuned", "t2"]["heuristic"], gains["untuned", "t1"]["heuristic"]) == (
+        "copy_input",
+        "copy_input",
+    )
+
+
+def test_a_random_demonstration(project: Path) -> None:
+    text = Path("params.yaml").read_text()
+    assert "copy_demo: first" in text
+    Path("params.yaml").write_text(text.replace("copy_demo: first", "copy_demo: random"))
+    assert run().returncode == 0
+    rows = tables.read_rows(Path("data/evaluate/supernatinst"), contracts.INSTANCE_SCORES)
+    assert [row["rougeL"] for row in rows if row["system"] == "copy_demo"] == [1, 0, 0]
 
 
 def test_same_input_same_bytes(project: Path) -> None:
@@ -120,7 +140,7 @@ def test_same_input_same_bytes(project: Path) -> None:
     first = files()
     shutil.rmtree("data/evaluate")
     run()
-    assert files() == first and len(first) == 4
+    assert files() == first and len(first) == 6
 
 
 def test_predictions_of_another_split(project: Path) -> None:
