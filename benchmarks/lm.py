@@ -15,10 +15,10 @@ from pathlib import Path
 import torch
 
 from stages import contracts, params, tables
+from stages.encode.build import Encoder
 from stages.lm.generate import generate
 from stages.lm.load import load, prepare
-from stages.train.examples import build
-from stages.train.loop import add_lora, group_loss
+from stages.train.model import learner, loss_of
 from stages.train.packing import pack
 
 ROUNDS, INSTANCES = 3, 4
@@ -39,8 +39,10 @@ def main() -> None:
     rows = tables.read_rows(Path("data/split"), contracts.TRAIN)
     chosen = [row for row in rows if row["task_id"] == rows[0]["task_id"]][:INSTANCES]
     recipe = settings.train.tk_instruct
-    examples = build(chosen, tasks, recipe, settings.encoding, lm.tokenizer, lm.tokenizer.end, {}, {})
-    prompts, targets = [e.prompt for e in examples], [e.targets[0] for e in examples]
+    encoder = Encoder(settings.encoding, 0, lm.tokenizer)
+    prompts = [encoder.prompts(tasks[row["task_id"]], row["input"], ())[0] for row in chosen]
+    targets = [encoder.target(row["outputs"][0]) for row in chosen]
+    pairs = list(zip(prompts, targets, strict=True))
 
     def answers_shared() -> None:
         generate(lm, prompts, max_new_tokens=8)
@@ -55,17 +57,21 @@ def main() -> None:
 
     report("greedy answers (transformers' generate)", answers_shared, answers_whole)
 
-    model = add_lora(lm.model, recipe.lora_rank).train()
+    model = learner(lm.model, recipe, encoder_decoder=False).train()
 
     def step_packed() -> None:
-        group_loss(model, pack(prompts, targets, torch.bfloat16)).backward()
+        loss_of(model, pack([pairs]), torch.bfloat16).backward()
 
     def step_alone() -> None:
-        for prompt, target in zip(prompts, targets, strict=True):
-            group_loss(model, pack([prompt], [target], torch.bfloat16)).backward()
+        for pair in pairs:
+            loss_of(model, pack([[pair]]), torch.bfloat16).backward()
+
+    def step_rows() -> None:
+        loss_of(model, pack([[pair] for pair in pairs]), torch.bfloat16).backward()
 
     report("training steps (one instance at a time)", step_packed, step_alone)
-    read = pack(prompts, targets, torch.bfloat16).length
+    report("training steps (a batch of whole prompts)", step_packed, step_rows)
+    read = pack([pairs]).tokens
     whole = sum(len(prompt) + len(target) - 1 for prompt, target in zip(prompts, targets, strict=True))
     print(f"floor: {read} tokens to read instead of {whole}, {whole / read:.2f} times fewer")
 

@@ -1,85 +1,99 @@
-"""From training instances to token ids: prompt, target, and what of the prompt a task's instances share."""
+"""The encoded instances of one recipe, as views on the Arrow file that the encode stage wrote (contracts.TOKENS).
+
+The file is mapped into memory: token ids are read from the disk's cache when a batch is made, and no Python object
+stands for an instance. What is kept of each is a few numbers.
+"""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
-from stages.params import Encoding, Recipe
-from stages.prompts.causal import prompt, target
-from stages.prompts.encoding import Tokenizer
+import numpy as np
+import pyarrow as pa
 
-# (task_id, id): what identifies an instance.
-InstanceKey = tuple[str, str]
+from stages.contracts import TOKENS, TOKENS_FILE
+from stages.errors import NightjarError
 
 
 @dataclass(frozen=True)
-class Example:
-    """One instance: ids of its prompt, and one list of ids, the end token last, for each of its references."""
+class _Lists:
+    """One column of a record batch: ids of list l of row r are values[inner[l]:inner[l + 1]], l from outer[r]."""
 
-    task_id: str
-    prompt: list[int]
-    targets: tuple[list[int], ...]
+    outer: np.ndarray
+    inner: np.ndarray
+    values: np.ndarray
+
+    @staticmethod
+    def of(column: pa.ListArray) -> _Lists:
+        inner = column.values
+        return _Lists(
+            column.offsets.to_numpy(zero_copy_only=True),
+            inner.offsets.to_numpy(zero_copy_only=True),
+            inner.values.to_numpy(zero_copy_only=True),
+        )
+
+    def ids(self, row: int, number: int) -> np.ndarray:
+        place = self.outer[row] + number
+        return self.values[self.inner[place] : self.inner[place + 1]]
 
 
-def build(
-    instances: Sequence[Mapping[str, Any]],
-    tasks: Mapping[str, Mapping[str, Any]],
-    recipe: Recipe,
-    options: Encoding,
-    tokenizer: Tokenizer,
-    end: int,
-    calls: Mapping[tuple[str, str, int], str],
-    evidence: Mapping[InstanceKey, Sequence[Mapping[str, Any]]],
-) -> list[Example]:
-    """One example an instance (contracts.TRAIN), in the same order.
+class Examples:
+    """Every instance of an encoded artifact by its number, from 0, in the order of the file.
 
-    `calls`: targets with tool calls, by (task_id, id, number of the reference); used if the recipe wants calls.
-    `evidence`: an instance's passages, best first; the recipe says how many are used. Targets are cut to
-    `options.max_target_length` tokens, as published.
+    `train` and `dev` hold the numbers of either side; `tasks` a number for each instance's task, `variants` and
+    `references` how many prompts and targets it has. Raises NightjarError if the file is missing or is none of ours.
     """
-    examples = []
-    for row in instances:
-        key = row["task_id"], row["id"]
-        passages = evidence.get(key, ())[: recipe.evidence]
-        text = prompt(tasks[row["task_id"]], row["input"], options, tokenizer, passages)
-        targets = []
-        for number, output in enumerate(row["outputs"]):
-            written = calls.get((*key, number), output) if recipe.calls else output
-            targets.append([*tokenizer.encode(target(written))[: options.max_target_length], end])
-        examples.append(Example(row["task_id"], tokenizer.encode(text), tuple(targets)))
-    return examples
+
+    def __init__(self, artifact: Path) -> None:
+        self.file = artifact / "tokens" / TOKENS_FILE
+        try:
+            reader = pa.ipc.open_file(pa.memory_map(str(self.file)))
+        except FileNotFoundError:
+            raise NightjarError("no token ids", self.file, "run: nightjar rebuild encode") from None
+        except pa.ArrowInvalid as error:
+            raise NightjarError(f"unreadable ({error})", self.file, "rebuild encode") from None
+        if not reader.schema.equals(TOKENS):
+            raise NightjarError("columns are not those of this version", self.file, "rebuild encode")
+        self.encoder_decoder = (reader.schema.metadata or {}).get(b"encoder_decoder") == b"true"
+        self._batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
+        self._starts = np.cumsum([0, *(len(batch) for batch in self._batches)])
+        self._prompts = [_Lists.of(batch["prompts"]) for batch in self._batches]
+        self._targets = [_Lists.of(batch["targets"]) for batch in self._batches]
+        self.variants = _counts(self._prompts)
+        self.references = _counts(self._targets)
+        numbers: dict[str, int] = {}
+        tasks, train = [np.zeros(0, np.int32)], [np.zeros(0, bool)]
+        for batch in self._batches:
+            names = batch["task_id"].to_pylist()
+            tasks.append(np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32))
+            train.append(np.array([side == "train" for side in batch["side"].to_pylist()], bool))
+        self.tasks = np.concatenate(tasks)
+        is_train = np.concatenate(train)
+        self.train, self.dev = np.flatnonzero(is_train), np.flatnonzero(~is_train)
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def _place(self, number: int) -> tuple[int, int]:
+        batch = int(np.searchsorted(self._starts, number, side="right")) - 1
+        return batch, int(number - self._starts[batch])
+
+    def names(self, number: int) -> tuple[str, str]:
+        """The instance's (task_id, id)."""
+        batch, row = self._place(number)
+        return self._batches[batch]["task_id"][row].as_py(), self._batches[batch]["id"][row].as_py()
+
+    def prompt(self, number: int, variant: int = 0) -> np.ndarray:
+        """A view on the ids of the instance's prompt in one of its variants."""
+        batch, row = self._place(number)
+        return self._prompts[batch].ids(row, variant)
+
+    def target(self, number: int, reference: int = 0) -> np.ndarray:
+        """A view on the ids of one of the instance's references, the end token last."""
+        batch, row = self._place(number)
+        return self._targets[batch].ids(row, reference)
 
 
-def draw_targets(examples: Sequence[Example], seed: int) -> list[list[int]]:
-    """One reference of each example, drawn uniformly (facts 1.8)."""
-    chooser = random.Random(seed)
-    return [example.targets[chooser.randrange(len(example.targets))] for example in examples]
-
-
-def batches(examples: Sequence[Example], batch_size: int, group: int, seed: int) -> list[list[list[int]]]:
-    """The indices of the examples, once each, as batches of groups: a group is of one task and shares its prefix.
-
-    Tasks' instances are shuffled and cut into groups of at most `group`; groups are shuffled and filled into batches
-    of `batch_size` examples (the last group of a batch may reach a little over).
-    """
-    chooser = random.Random(seed)
-    by_task: dict[str, list[int]] = {}
-    for number, example in enumerate(examples):
-        by_task.setdefault(example.task_id, []).append(number)
-    groups = []
-    for numbers in by_task.values():
-        chooser.shuffle(numbers)
-        groups += [numbers[start : start + group] for start in range(0, len(numbers), group)]
-    chooser.shuffle(groups)
-    made: list[list[list[int]]] = []
-    size = batch_size
-    for numbers in groups:
-        if size >= batch_size:
-            made.append([])
-            size = 0
-        made[-1].append(numbers)
-        size += len(numbers)
-    return made
+def _counts(columns: list[_Lists]) -> np.ndarray:
+    return np.concatenate([np.zeros(0, np.int32), *(np.diff(column.outer) for column in columns)])

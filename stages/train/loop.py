@@ -1,25 +1,31 @@
-"""The training loop: one optimiser step a batch, loss on the targets only, constant rate after a warm-up."""
+"""The training loop: a step trains on exactly the planned instances, however many processes share them.
+
+The loss of a step is the mean negative log-likelihood of its target tokens, whichever passes and processes they fell
+to. The rate is constant after a warm-up. Every `evaluate_every` steps the loss on the dev side is taken, and the
+weights where it was lowest are the ones that are kept. A pass is seeded by its step and place, so that dropout is the
+same in a resumed run, and in any number of processes.
+"""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import hashlib
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import DistributedType
 
-from stages.lm.load import LanguageModel
-from stages.lm.weights import write_checksums
 from stages.params import Recipe
-from stages.train.examples import Example, batches, draw_targets
-from stages.train.packing import Packed, pack
+from stages.train.checkpoint import Checkpoints, moments_of, restore, set_weights
+from stages.train.examples import Examples
+from stages.train.model import batch, learner, learning, loss_of, to
+from stages.train.plan import Plan, Unit
 
-# Instances of one task in one sequence. More would save more tokens but mix tasks less within a batch.
-GROUP = 4
+SHARDED = frozenset({DistributedType.FSDP, DistributedType.DEEPSPEED})
+CLIP = 1.0
 
 
 @dataclass(frozen=True)
@@ -33,99 +39,207 @@ class Step:
     target_tokens: int
 
 
-def plan(
-    examples: Sequence[Example], recipe: Recipe, seed: int
-) -> list[list[tuple[list[int], list[list[int]]]]]:
-    """The whole run in advance: for every step, its groups of (example numbers, targets drawn for them)."""
-    steps: list[list[tuple[list[int], list[list[int]]]]] = []
-    for epoch in range(math.ceil(recipe.epochs)):
-        drawn = draw_targets(examples, seed + epoch)
-        made = batches(examples, recipe.batch_size, GROUP, seed + epoch)
-        wanted = round(len(made) * min(1.0, recipe.epochs - epoch))
-        steps += [
-            [(numbers, [drawn[number] for number in numbers]) for numbers in groups]
-            for groups in made[: max(1, wanted)]
-        ]
-    return steps[: recipe.max_steps]
+@dataclass(frozen=True)
+class Dev:
+    """Mean loss a target token (nats) on the dev side after a step; `target_tokens` is how many there are."""
+
+    step: int
+    loss: float
+    target_tokens: int
 
 
-def add_lora(model: Any, rank: int) -> Any:
-    """The model with a LoRA adapter of this rank on every linear layer; only the adapter learns."""
-    from peft import LoraConfig, get_peft_model
+@dataclass
+class History:
+    """All steps and dev losses of a run, of its earlier processes too."""
 
-    config = LoraConfig(
-        r=rank, lora_alpha=2 * rank, lora_dropout=0.0, target_modules="all-linear", task_type="CAUSAL_LM"
-    )
-    return get_peft_model(model, config)
+    steps: list[Step] = field(default_factory=list)
+    dev: list[Dev] = field(default_factory=list)
 
-
-def group_loss(model: Any, packed: Packed) -> torch.Tensor:
-    """The summed negative log-likelihood of the targets of one packed group, in float32."""
-    device = packed.ids.device
-    result = model(
-        input_ids=packed.ids,
-        position_ids=packed.positions,
-        attention_mask=packed.mask,
-        use_cache=False,
-        logits_to_keep=packed.places,
-    )
-    labels = packed.labels.to(device)
-    return torch.nn.functional.cross_entropy(result.logits[0].float(), labels, reduction="sum")
+    @property
+    def best(self) -> int:
+        """The step with the lowest dev loss, the earliest of equals; 0 if there was none."""
+        return min(self.dev, key=lambda dev: (dev.loss, dev.step)).step if self.dev else 0
 
 
-def train(
-    lm: LanguageModel,
-    examples: Sequence[Example],
-    recipe: Recipe,
-    seed: int,
-    report: Callable[[Step, int], None],
-) -> Any:
-    """Fine-tune `lm.model` on the examples by the recipe; returns the trained model, on the CPU or GPU it ran on.
+@dataclass(frozen=True)
+class Trained:
+    """The unwrapped model with the weights that are kept, those of `chosen_step`.
 
-    `report` is told every step and the number of steps. With `method: full` the weights stay in float32 and
-    `precision` is what the passes compute in; with `lora` the frozen weights are in `precision`.
+    `weights`: all of them, gathered, where the model is spread over processes; else None.
     """
-    mixed = "bf16" if recipe.method == "full" and recipe.precision == "bfloat16" else "no"
-    accelerator = Accelerator(mixed_precision=mixed)
-    torch.manual_seed(seed)
-    model = add_lora(lm.model, recipe.lora_rank) if recipe.method == "lora" else lm.model
-    model.train()
-    steps = plan(examples, recipe, seed)
-    warm = max(1, round(recipe.warmup * len(steps)))
-    learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.AdamW(learning, lr=recipe.learning_rate, weight_decay=0.0)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: min(1.0, (done + 1) / warm))
-    model, optimizer, scheduler = accelerator.prepare(model, optimizer, scheduler)
-    dtype = torch.float32 if recipe.method == "full" else getattr(torch, recipe.precision)
-    for number, groups in enumerate(steps, start=1):
-        target_tokens = sum(len(target) for _, targets in groups for target in targets)
+
+    model: Any
+    weights: dict[str, torch.Tensor] | None
+    history: History
+    chosen_step: int
+
+
+class Trainer:
+    """One run. `report` is told every step and the number of steps; `checkpoints` is where it can be resumed from."""
+
+    def __init__(
+        self,
+        model: Any,
+        examples: Examples,
+        recipe: Recipe,
+        seed: int,
+        accelerator: Accelerator,
+        checkpoints: Checkpoints,
+        report: Callable[[Step | Dev, int], None],
+    ) -> None:
+        torch.manual_seed(seed)
+        self.examples, self.recipe, self.seed = examples, recipe, seed
+        self.accelerator, self.checkpoints, self.report = accelerator, checkpoints, report
+        self.plan = Plan(examples, recipe, seed)
+        self.config = model.config
+        self.history = History()
+        self.dtype: torch.dtype = getattr(torch, recipe.precision)
+        made = learner(model, recipe, examples.encoder_decoder)
+        self.sharded = accelerator.distributed_type in SHARDED
+        optimizer = torch.optim.AdamW(
+            list(learning(made).values()), lr=recipe.learning_rate, betas=(0.9, 0.999), weight_decay=0.0
+        )
+        self.model, self.optimizer = accelerator.prepare(made, optimizer)
+        self.parameters = learning(accelerator.unwrap_model(self.model))
+
+    def run(self) -> Trained:
+        """Train to the end, from the last checkpoint if there is one."""
+        done = self._resume()
+        every = self.recipe.evaluate_every
+        for number in range(done + 1, self.plan.steps + 1):
+            self.model.train()
+            step = self._step(number)
+            self.history.steps.append(step)
+            self.report(step, self.plan.steps)
+            if every and len(self.examples.dev) and (number % every == 0 or number == self.plan.steps):
+                self._evaluate(number)
+            if self.recipe.checkpoint_every and number % self.recipe.checkpoint_every == 0:
+                self._checkpoint(number)
+        return self._chosen()
+
+    def _resume(self) -> int:
+        if self.sharded:
+            return 0
+        found = self.checkpoints.last()
+        self.accelerator.wait_for_everyone()
+        if found is None:
+            return 0
+        restore(found, self.optimizer.optimizer, self.parameters)
+        self.history.steps = [Step(**step) for step in found.history["steps"]]
+        self.history.dev = [Dev(**dev) for dev in found.history["dev"]]
+        return found.step
+
+    def _step(self, number: int) -> Step:
+        passes = self.plan.step(number)
+        target_tokens = sum(
+            len(self.examples.target(draw.example, draw.reference))
+            for unit in passes
+            for group in unit
+            for draw in group
+        )
+        rate = self._rate(number)
+        for parameters in self.optimizer.param_groups:
+            parameters["lr"] = rate
         total, tokens = 0.0, 0
-        for numbers, targets in groups:
-            packed = pack([examples[place].prompt for place in numbers], targets, dtype)
-            packed = Packed(*(tensor.to(accelerator.device) for tensor in vars(packed).values()))
-            with accelerator.autocast():
-                loss = group_loss(model, packed) / target_tokens
-            accelerator.backward(loss)
-            total += loss.item()
-            tokens += packed.length
-        accelerator.clip_grad_norm_(learning, 1.0)
-        optimizer.step()
-        rate = scheduler.get_last_lr()[0]
-        scheduler.step()
-        optimizer.zero_grad()
-        report(Step(number, total, rate, tokens, target_tokens), len(steps))
-    return accelerator.unwrap_model(model)
+        shares = self._shares(passes)
+        for place, (unit, counts) in enumerate(shares):
+            made = batch(self.examples, unit, self.config)
+            last = place == len(shares) - 1
+            self.accelerator.sync_gradients = last
+            torch.manual_seed(self._seed(number, passes.index(unit)))
+            with nullcontext() if last else self.accelerator.no_sync(self.model):
+                nll = self._loss(to(made, self.accelerator.device))
+                # Gradients are averaged over the processes; the step's loss is one mean over all of them.
+                self.accelerator.backward(nll * (counts * self.accelerator.num_processes / target_tokens))
+            total += nll.item() * counts
+            tokens += made.tokens * counts
+        if self.accelerator.distributed_type != DistributedType.DEEPSPEED:
+            self.accelerator.clip_grad_norm_(list(self.model.parameters()), CLIP)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        total, read = self._sum(total, tokens)
+        return Step(number, total / target_tokens, rate, int(read), target_tokens)
+
+    def _shares(self, passes: list[Unit]) -> list[tuple[Unit, int]]:
+        """This process's passes, dealt in turns, each with 1; every process has as many, so some do one again for 0."""
+        count, index = self.accelerator.num_processes, self.accelerator.process_index
+        rounds = -(-len(passes) // count)
+        places = [turn * count + index for turn in range(rounds)]
+        return [(passes[place], 1) if place < len(passes) else (passes[0], 0) for place in places]
+
+    def _loss(self, made: Any) -> torch.Tensor:
+        with self.accelerator.autocast():
+            return loss_of(self.model, made, self.dtype)
+
+    def _sum(self, *values: float) -> list[float]:
+        """Sums over all processes."""
+        if self.accelerator.num_processes == 1:
+            return list(values)
+        tensor = torch.tensor(values, dtype=torch.float64, device=self.accelerator.device)
+        summed: list[float] = self.accelerator.reduce(tensor, "sum").tolist()
+        return summed
+
+    def _rate(self, number: int) -> float:
+        warm = max(1, round(self.recipe.warmup * self.plan.steps))
+        return self.recipe.learning_rate * min(1.0, number / warm)
+
+    def _seed(self, step: int, place: int) -> int:
+        name = f"{self.seed} {step} {place}".encode()
+        return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little") >> 1
+
+    @torch.no_grad()
+    def _evaluate(self, number: int) -> None:
+        self.model.eval()
+        total, target_tokens = 0.0, 0
+        for unit, counts in self._shares(self.plan.dev()):
+            made = batch(self.examples, unit, self.config)
+            total += self._loss(to(made, self.accelerator.device)).item() * counts
+            target_tokens += int((made.labels >= 0).sum()) * counts
+        total, count = self._sum(total, target_tokens)
+        dev = Dev(number, total / count, int(count))
+        self.history.dev.append(dev)
+        self.report(dev, self.plan.steps)
+        if self.history.best == number and number != self.plan.steps:
+            weights = self._weights()
+            if self.accelerator.is_main_process:
+                self.checkpoints.save_best(number, weights)
+
+    def _weights(self) -> dict[str, torch.Tensor]:
+        """What has been learnt, on the CPU; of a model that is spread over processes, everything."""
+        if self.sharded:
+            return _unshared(self.accelerator.get_state_dict(self.model))
+        return {name: parameter.detach().cpu().clone() for name, parameter in self.parameters.items()}
+
+    def _checkpoint(self, number: int) -> None:
+        if self.accelerator.is_main_process:
+            history = {name: [asdict(row) for row in rows] for name, rows in vars(self.history).items()}
+            moments = moments_of(self.optimizer.optimizer, self.parameters)
+            self.checkpoints.save(number, history, self._weights(), moments, self.history.best)
+        self.accelerator.wait_for_everyone()
+
+    def _chosen(self) -> Trained:
+        last = self.plan.steps
+        chosen = self.history.best or last
+        self.accelerator.wait_for_everyone()
+        weights = None
+        if chosen != last:
+            kept = self.checkpoints.best(chosen)
+            if self.sharded:
+                weights = kept
+            else:
+                set_weights(self.parameters, kept)
+        elif self.sharded:
+            weights = self._weights()
+        self.model.eval()
+        return Trained(self.accelerator.unwrap_model(self.model), weights, self.history, chosen)
 
 
-def save(model: Any, folder: Path) -> str:
-    """Write the adapter, or the whole model, as safetensors with a checksum into `folder`; returns the digest."""
-    model.save_pretrained(folder)
-    # peft writes a page about the adapter with a link to the place of the base model; it says nothing of ours.
-    (folder / "README.md").unlink(missing_ok=True)
-    config = folder / "adapter_config.json"
-    if config.exists():
-        # peft holds the module names in a set, whose order changes from process to process.
-        values = json.loads(config.read_text(encoding="utf-8"))
-        values["target_modules"] = sorted(values["target_modules"])
-        config.write_text(json.dumps(values, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    return write_checksums(folder)
+def _unshared(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The weights without those that are another's memory: safetensors refuses tied ones."""
+    seen: set[int] = set()
+    kept = {}
+    for name, value in weights.items():
+        if value.data_ptr() not in seen:
+            seen.add(value.data_ptr())
+            kept[name] = value
+    return kept

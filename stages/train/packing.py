@@ -1,7 +1,11 @@
-"""Several instances of one task as one sequence: their common prefix once, each instance seeing it and itself only.
+"""Instances as tensors of one forward pass: packed groups for causal models, padded rows for encoder-decoders.
 
+A causal row is a group of instances of one task: their common prefix once, each instance seeing it and itself only.
 A task's definition and examples are about two thirds of its prompts. Loss and gradients are those of the instances one
 by one, to rounding; the floor of the work is the number of distinct tokens.
+
+Which token sees which is decided by the mask alone, so a row's tokens may stand in any order: those whose next token
+is a target go to the end, and the vocabulary's logits are computed for these columns only.
 """
 
 from __future__ import annotations
@@ -9,52 +13,121 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
-from stages.lm.forward import common_length
+IGNORED = -100
+# Segments of a row beside its instances (from 0): the shared prefix, and padding, which sees only itself.
+_SHARED, _PADDING = -1, -2
+
+Ids = np.ndarray | Sequence[int]
+# (prompt ids, target ids), each at least one.
+Pair = tuple[Ids, Ids]
+
+
+def common(rows: Sequence[Ids]) -> int:
+    """How many leading ids all rows share; for a single row, none are shared. The last id of a row never is."""
+    if len(rows) < 2:
+        return 0
+    first = np.asarray(rows[0])
+    shared = min(len(row) for row in rows) - 1
+    for row in rows[1:]:
+        differ = np.flatnonzero(np.asarray(row[:shared]) != first[:shared])
+        shared = int(differ[0]) if len(differ) else shared
+    return shared
+
+
+def packed_length(group: Sequence[Pair]) -> int:
+    """The tokens that a group takes in a packed row. The last token of a target predicts nothing and is not read."""
+    shared = common([prompt for prompt, _ in group])
+    return shared + sum(len(prompt) - shared + len(target) - 1 for prompt, target in group)
 
 
 @dataclass(frozen=True)
 class Packed:
-    """One sequence of `length` ids: `mask` (1, 1, length, length) is additive, 0 where a token may look.
-
-    `places` are the positions whose next token is a target, `labels` those targets.
+    """Rows for a causal model, padded in front: `ids`, `positions`, `segments` are (rows, length); `labels`, which is
+    (rows, kept), holds the targets of the last `kept` columns, or IGNORED. `tokens` counts what is no padding.
     """
 
     ids: torch.Tensor
     positions: torch.Tensor
-    mask: torch.Tensor
-    places: torch.Tensor
+    segments: torch.Tensor
     labels: torch.Tensor
+    tokens: int
 
-    @property
-    def length(self) -> int:
-        return self.ids.shape[1]
+    def mask(self, dtype: torch.dtype) -> torch.Tensor:
+        """Additive, (rows, 1, length, length), 0 where a token (third axis) sees another (fourth)."""
+        queries, keys = self.segments[:, :, None], self.segments[:, None, :]
+        sees = (keys == queries) | ((keys == _SHARED) & (queries >= 0))
+        sees &= self.positions[:, None, :] <= self.positions[:, :, None]
+        mask = torch.zeros(sees.shape, dtype=dtype, device=sees.device)
+        return mask.masked_fill_(~sees, torch.finfo(dtype).min)[:, None]
 
 
-def pack(prompts: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], dtype: torch.dtype) -> Packed:
-    """Pack instances given as prompt ids (at least one each) and target ids (at least one each)."""
-    shared = min(common_length(prompts), min(map(len, prompts)) - 1) if len(prompts) > 1 else 0
-    ids, positions, segments = list(prompts[0][:shared]), list(range(shared)), [-1] * shared
-    places: list[int] = []
-    labels: list[int] = []
-    for number, (prompt, target) in enumerate(zip(prompts, targets, strict=True)):
-        # The last target token predicts nothing, so it is not read.
-        own = [*prompt[shared:], *target[:-1]]
-        first = len(ids) + len(prompt) - shared - 1
-        places += range(first, first + len(target))
-        labels += target
-        positions += range(shared, shared + len(own))
-        segments += [number] * len(own)
-        ids += own
-    segment = torch.tensor(segments)
-    sees = (segment[None, :] == segment[:, None]) | (segment[None, :] == -1)
-    sees &= torch.ones_like(sees).tril()
-    mask = torch.zeros(sees.shape, dtype=dtype).masked_fill(~sees, torch.finfo(dtype).min)
+@dataclass(frozen=True)
+class Padded:
+    """Rows for an encoder-decoder: `ids` and `seen` (1 where no padding) are (rows, source), `before` and `labels`
+    (rows, target): the decoder reads `before`, the labels one place to the right.
+    """
+
+    ids: torch.Tensor
+    seen: torch.Tensor
+    before: torch.Tensor
+    labels: torch.Tensor
+    tokens: int
+
+
+def pack(groups: Sequence[Sequence[Pair]]) -> Packed:
+    """Pack groups of instances, one group a row."""
+    rows = [_row(group) for group in groups]
+    length = max(len(ids) for ids, *_ in rows)
+    kept = max(len(labels) for *_, labels in rows)
+
+    def padded(column: int, width: int, filling: int) -> torch.Tensor:
+        made = np.full((len(rows), width), filling, np.int64)
+        for number, row in enumerate(rows):
+            made[number, width - len(row[column]) :] = row[column]
+        return torch.from_numpy(made)
+
     return Packed(
-        torch.tensor([ids]),
-        torch.tensor([positions]),
-        mask[None, None],
-        torch.tensor(places),
-        torch.tensor(labels),
+        padded(0, length, 0),
+        padded(1, length, 0),
+        padded(2, length, _PADDING),
+        padded(3, kept, IGNORED),
+        sum(len(ids) for ids, *_ in rows),
     )
+
+
+def _row(group: Sequence[Pair]) -> tuple[np.ndarray, ...]:
+    """Ids, positions, segments and labels of one group, the tokens that predict a target last."""
+    shared = common([prompt for prompt, _ in group])
+    read = [np.concatenate([prompt, target[:-1]]) for prompt, target in group]
+    ids = np.concatenate([read[0][:shared], *(own[shared:] for own in read)])
+    positions = np.concatenate([np.arange(shared), *(np.arange(shared, len(own)) for own in read)])
+    lengths = [len(own) - shared for own in read]
+    segments = np.repeat([_SHARED, *range(len(group))], [shared, *lengths])
+    predicts = np.concatenate(
+        [np.zeros(shared, bool)]
+        + [
+            np.arange(shared, len(own)) >= len(prompt) - 1
+            for own, (prompt, _) in zip(read, group, strict=True)
+        ]
+    )
+    order = np.argsort(predicts, kind="stable")
+    labels = np.concatenate([np.asarray(target) for _, target in group])
+    return ids[order], positions[order], segments[order], labels
+
+
+def pad(pairs: Sequence[Pair], start: int, padding: int) -> Padded:
+    """Pad instances for an encoder-decoder whose decoder begins with the id `start`."""
+    source, answer = max(len(prompt) for prompt, _ in pairs), max(len(target) for _, target in pairs)
+    ids = np.full((len(pairs), source), padding, np.int64)
+    seen = np.zeros((len(pairs), source), np.int64)
+    before = np.full((len(pairs), answer), padding, np.int64)
+    labels = np.full((len(pairs), answer), IGNORED, np.int64)
+    for number, (prompt, target) in enumerate(pairs):
+        ids[number, : len(prompt)], seen[number, : len(prompt)] = prompt, 1
+        before[number, 0], before[number, 1 : len(target)] = start, target[:-1]
+        labels[number, : len(target)] = target
+    tokens = sum(len(prompt) + len(target) for prompt, target in pairs)
+    return Padded(*map(torch.from_numpy, (ids, seen, before, labels)), tokens)

@@ -1,45 +1,108 @@
-"""Packed groups give the loss and the gradients of their instances one by one."""
+"""Rows of packed groups, and padded rows, give the loss and the gradients of their instances one by one."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stages.lm.load import load, prepare
-from stages.train.loop import group_loss
-from stages.train.packing import pack
+from stages.train.model import loss_of
+from stages.train.packing import IGNORED, common, pack, packed_length, pad
+from tests.tiny_models import encoder_decoder
 
 
-def test_loss_and_gradients_are_those_of_the_instances_alone(tiny_model: Path) -> None:
+def gradients(model: Any) -> list[torch.Tensor]:
+    made = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    model.zero_grad()
+    return made
+
+
+def alone(model: Any, pairs: list[tuple[list[int], list[int]]], causal: bool) -> float:
+    """The summed loss by transformers' own, an instance at a time; gradients are left in the model."""
+    total = 0.0
+    for prompt, target in pairs:
+        ids = torch.tensor([[*prompt, *target] if causal else prompt])
+        labels = torch.tensor([[-100] * len(prompt) + target if causal else target])
+        loss = model(input_ids=ids, labels=labels).loss * len(target)
+        loss.backward()
+        total += float(loss.detach())
+    return total
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_causal_model_reads_shared_prefixes_once(tiny_model: Path, shared: bool) -> None:
     prepare(seed=0, threads=1)
     lm = load(tiny_model)
     encode = lm.tokenizer.encode
     head = encode("Definition: say what it is.\n\n Positive Example 1 -\nInput: a.\n Output: b.\n\n")
-    prompts = [
-        [*head, *encode(text)] for text in ("Input: x\nOutput:", "Input: a longer one\nOutput:", "Go:")
+    texts = [
+        ("Input: x\nOutput:", " yes"),
+        ("Input: a longer one\nOutput:", " no, it is not"),
+        ("Go:", " 96"),
     ]
-    targets = [[*encode(text), lm.tokenizer.end] for text in (" yes", " no, it is not", " 96 pens")]
-
-    def gradients() -> list[torch.Tensor]:
-        made = [p.grad.clone() for p in lm.model.parameters() if p.grad is not None]
-        lm.model.zero_grad()
-        return made
-
-    alone = torch.zeros(())
-    for prompt, target in zip(prompts, targets, strict=True):
-        ids = torch.tensor([[*prompt, *target]])
-        labels = torch.tensor([[-100] * len(prompt) + target])
-        loss = lm.model(input_ids=ids, labels=labels).loss * len(target)
-        loss.backward()
-        alone += loss.detach()
-    wanted = gradients()
-
-    packed = pack(prompts, targets, torch.float32)
-    assert packed.length < sum(map(len, prompts)) - len(head)
-    together = group_loss(lm.model, packed)
+    pairs = [([*head, *encode(asked)], [*encode(said), lm.tokenizer.end]) for asked, said in texts]
+    groups = [pairs, [(encode("Other task:"), encode(" x"))]] if shared else [[pair] for pair in pairs]
+    flat = [pair for group in groups for pair in group]
+    wanted_loss, wanted = alone(lm.model, flat, causal=True), gradients(lm.model)
+    packed = pack(groups)
+    assert packed.tokens == sum(map(packed_length, groups))
+    assert (packed.tokens == sum(len(p) + len(t) - 1 for p, t in flat)) != shared
+    together = loss_of(lm.model, packed, torch.float32)
     together.backward()
-    assert float(together.detach()) == pytest.approx(float(alone), rel=1e-5)
-    for left, right in zip(gradients(), wanted, strict=True):
+    assert float(together.detach()) == pytest.approx(wanted_loss, rel=1e-5)
+    for left, right in zip(gradients(lm.model), wanted, strict=True):
         assert torch.allclose(left, right, atol=1e-5, rtol=1e-4)
+
+
+def test_an_encoder_decoder_reads_padded_rows(tmp_path: Path) -> None:
+    prepare(seed=0, threads=1)
+    lm = load(encoder_decoder(tmp_path))
+    texts = [("Input: a cow.\nOutput: ", "moo"), ("Input: a much longer one.\nOutput: ", "no, it is not")]
+    pairs = [(lm.tokenizer.encode(asked), lm.tokenizer.encode(said)) for asked, said in texts]
+    wanted_loss, wanted = alone(lm.model, pairs, causal=False), gradients(lm.model)
+    together = loss_of(
+        lm.model,
+        pad(pairs, lm.model.config.decoder_start_token_id, lm.model.config.pad_token_id),
+        torch.float32,
+    )
+    together.backward()
+    assert float(together.detach()) == pytest.approx(wanted_loss, rel=1e-5)
+    for left, right in zip(gradients(lm.model), wanted, strict=True):
+        # The tiny model's gradients are large: rounding shows against the whole, not against each number.
+        assert float((left - right).norm()) <= 3e-4 * float(right.norm())
+
+
+IDS = st.lists(st.integers(1, 3), min_size=1, max_size=6)
+GROUPS = st.lists(st.lists(st.tuples(IDS, IDS), min_size=1, max_size=4), min_size=1, max_size=3)
+
+
+@given(groups=GROUPS)
+def test_every_token_sees_its_own_instance_up_to_itself(
+    groups: list[list[tuple[list[int], list[int]]]],
+) -> None:
+    """By the mask alone, the ids that a predicting column sees, in the order of their positions, are its context."""
+    packed = pack(groups)
+    mask = packed.mask(torch.float32)[:, 0]
+    for row, group in enumerate(groups):
+        context = [prompt + target[:n] for prompt, target in group for n in range(len(target))]
+        labels = [label for _, target in group for label in target]
+        columns = range(packed.ids.shape[1] - len(labels), packed.ids.shape[1])
+        assert packed.labels[row].tolist() == [IGNORED] * (packed.labels.shape[1] - len(labels)) + labels
+        for column, wanted in zip(columns, context, strict=True):
+            seen = (mask[row, column] == 0).nonzero().flatten()
+            order = packed.positions[row, seen].argsort()
+            assert packed.ids[row, seen[order]].tolist() == wanted
+            assert packed.positions[row, seen[order]].tolist() == list(range(len(wanted)))
+    # No column sees nothing at all: a softmax over nothing would be no number.
+    assert (mask == 0).any(-1).all()
+
+
+@given(rows=st.lists(IDS, min_size=2, max_size=5))
+def test_the_shared_prefix_is_the_longest_that_leaves_every_row_a_token(rows: list[list[int]]) -> None:
+    wanted = max(n for n in range(min(map(len, rows))) if len({tuple(row[:n]) for row in rows}) == 1)
+    assert common(rows) == wanted

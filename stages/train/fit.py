@@ -1,0 +1,144 @@
+"""One recipe from token ids to a published model, in this process or in every process of a launch."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import nullcontext
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from accelerate import Accelerator
+
+from stages import tables
+from stages.errors import NightjarError
+from stages.harness import log
+from stages.lm.load import LanguageModel, load, prepare
+from stages.lm.weights import sha256_of
+from stages.params import Params, Recipe
+from stages.train import checkpoint, logs
+from stages.train.checkpoint import Checkpoints
+from stages.train.examples import Examples
+from stages.train.loop import Dev, Step, Trained, Trainer
+from stages.train.model import save
+
+MODEL, ENCODED, TRAINED = Path("models/base/language_model"), Path("data/encode"), Path("models/train")
+SHARDED = ("fsdp", "deepspeed_zero3")
+# What may change the last bits of a trained model: a checkpoint of other versions is not gone on from.
+PACKAGES = ("torch", "transformers", "accelerate", "peft", "numpy")
+
+
+def check(recipe: Recipe, name: str, launcher: str) -> None:
+    """Raise NightjarError for settings that cannot work together, before any work."""
+    if launcher in SHARDED and recipe.checkpoint_every is not None:
+        what = f"{launcher} spreads the optimizer over processes, and such a run cannot be resumed"
+        where = f"params.yaml: train.{name}.checkpoint_every"
+        raise NightjarError(what, where, "set it to null, or train with another train.launcher")
+
+
+def fit(name: str, params: Params) -> dict[str, Any]:
+    """Train the recipe `name` and publish models/train/<name>; returns the facts of the run.
+
+    With several processes each calls this, and the first one writes. The weights that learn are in float32; with LoRA,
+    the frozen ones are in `precision` unless they are spread over processes.
+    Raises NightjarError for a missing or damaged input, or if the same training is already running.
+    """
+    recipe: Recipe = getattr(params.train, name)
+    sharded = params.train.launcher in SHARDED
+    check(recipe, name, params.train.launcher)
+    prepare(params.seed, params.threads)
+    examples = Examples(ENCODED / name)
+    whole = recipe.method == "full" or sharded
+    mixed = "bf16" if whole and recipe.precision == "bfloat16" else "no"
+    accelerator = Accelerator(mixed_precision=mixed)
+    lm = load(MODEL, "float32" if whole else recipe.precision)
+    if lm.encoder_decoder != examples.encoder_decoder:
+        what = "the token ids were made for the other kind of model"
+        raise NightjarError(what, examples.file, "run: nightjar rebuild encode")
+    lm.model.to("cpu" if sharded else accelerator.device)
+    if sharded and (plugin := accelerator.state.deepspeed_plugin) is not None:
+        # Wanted where no data loader is prepared; the passes are our own.
+        plugin.deepspeed_config["train_micro_batch_size_per_gpu"] = 1
+    configuration = {
+        "recipe": {key: value for key, value in recipe.model_dump().items() if key != "checkpoint_every"},
+        "seed": params.seed,
+        "threads": params.threads,
+        "launcher": params.train.launcher,
+        "processes": accelerator.num_processes,
+        "device": accelerator.device.type,
+        "base": lm.sha256,
+        "tokens": sha256_of(examples.file),
+        "versions": {package: version(package) for package in PACKAGES},
+    }
+    checkpoints = Checkpoints(checkpoint.FOLDER / checkpoint.digest(configuration))
+    curve = logs.Log(logs.FOLDER / name)
+
+    def report(row: Step | Dev, steps: int) -> None:
+        if not accelerator.is_main_process:
+            return
+        curve.follow(trainer.history)
+        if isinstance(row, Dev):
+            log.info("step %d of %d, dev loss %.3f", row.step, steps, row.loss)
+        elif row.step % 5 == 0 or row.step in (1, steps):
+            log.info("step %d of %d, loss %.3f", row.step, steps, row.loss)
+
+    with checkpoints.locked() if accelerator.is_main_process else nullcontext():
+        trainer = Trainer(lm.model, examples, recipe, params.seed, accelerator, checkpoints, report)
+        trained = trainer.run()
+        facts: dict[str, Any] = {}
+        if accelerator.is_main_process:
+            curve.follow(trained.history)
+            made = {
+                "recipe": name,
+                **recipe.model_dump(),
+                "base_sha256": lm.sha256,
+                "seed": params.seed,
+                "processes": accelerator.num_processes,
+                "chosen_step": trained.chosen_step,
+            }
+            digest = publish(trained, TRAINED / name, made, curve)
+            facts = _facts(trained, examples, lm, digest)
+            checkpoints.remove()
+    accelerator.wait_for_everyone()
+    accelerator.end_training()
+    return facts
+
+
+def publish(trained: Trained, output: Path, made: dict[str, Any], curve: logs.Log) -> str:
+    """Write model, recipe.json, steps.jsonl, dev.jsonl and the loss curve, all or nothing; returns the digest."""
+    temporary = tables.temporary_sibling(output)
+    try:
+        temporary.mkdir()
+        digest = save(trained.model, temporary, trained.weights)
+        text = json.dumps(made, indent=2, sort_keys=True) + "\n"
+        (temporary / "recipe.json").write_text(text, encoding="utf-8")
+        for file, rows in (("steps", trained.history.steps), ("dev", trained.history.dev)):
+            lines = "".join(json.dumps(asdict(row)) + "\n" for row in rows)
+            (temporary / f"{file}.jsonl").write_text(lines, encoding="utf-8")
+        curve.publish(temporary / "dvclive")
+        tables.replace(temporary, output)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    return digest
+
+
+def _facts(trained: Trained, examples: Examples, lm: LanguageModel, digest: str) -> dict[str, Any]:
+    steps, dev = trained.history.steps, trained.history.dev
+    last = steps[-5:]
+    return {
+        "instances": len(examples),
+        "train_instances": len(examples.train),
+        "dev_instances": len(examples.dev),
+        "encoder_decoder": lm.encoder_decoder,
+        "steps": len(steps),
+        "chosen_step": trained.chosen_step,
+        "tokens": sum(step.tokens for step in steps),
+        "target_tokens": sum(step.target_tokens for step in steps),
+        "first_loss": round(steps[0].loss, 4),
+        "last_loss": round(sum(step.loss for step in last) / len(last), 4),
+        "dev_loss": round(min(row.loss for row in dev), 4) if dev else None,
+        "sha256": digest,
+    }

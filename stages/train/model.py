@@ -1,0 +1,96 @@
+"""The model that learns: adapters, the loss of one forward pass, and the folder that is published."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from stages.lm.weights import write_checksums
+from stages.params import Recipe
+from stages.train.examples import Examples
+from stages.train.packing import IGNORED, Packed, Padded, pack, pad
+from stages.train.plan import Unit, pairs
+
+
+def learner(model: Any, recipe: Recipe, encoder_decoder: bool) -> Any:
+    """`model` as the recipe trains it: with a LoRA adapter on every linear layer, or all of it; checkpointing gradients
+    (activations are computed twice instead of kept) if the recipe says so.
+    """
+    if recipe.gradient_checkpointing:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    if recipe.method == "full":
+        return model
+    from peft import LoraConfig, get_peft_model
+
+    config = LoraConfig(
+        r=recipe.lora_rank,
+        lora_alpha=2 * recipe.lora_rank,
+        lora_dropout=0.0,
+        target_modules="all-linear",
+        task_type="SEQ_2_SEQ_LM" if encoder_decoder else "CAUSAL_LM",
+    )
+    return get_peft_model(model, config)
+
+
+def learning(model: Any) -> dict[str, torch.nn.Parameter]:
+    """The parameters that learn, by name; tied ones once."""
+    return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+
+
+def batch(examples: Examples, unit: Unit, config: Any) -> Packed | Padded:
+    """The tensors of one forward pass, on the CPU."""
+    if examples.encoder_decoder:
+        start, padding = config.decoder_start_token_id, config.pad_token_id
+        start = padding if start is None else start
+        return pad(pairs(examples, [draw for group in unit for draw in group]), start, padding or 0)
+    return pack([pairs(examples, group) for group in unit])
+
+
+def to(made: Packed | Padded, device: torch.device) -> Packed | Padded:
+    """The same tensors on a device."""
+    moved = {
+        field.name: value.to(device)
+        for field in fields(made)
+        if isinstance(value := getattr(made, field.name), torch.Tensor)
+    }
+    return replace(made, **moved)
+
+
+def loss_of(model: Any, made: Packed | Padded, dtype: torch.dtype) -> torch.Tensor:
+    """The summed negative log-likelihood (nats) of all targets, in float32. `dtype`: what the pass computes in."""
+    if isinstance(made, Packed):
+        logits = model(
+            input_ids=made.ids,
+            position_ids=made.positions,
+            attention_mask=made.mask(dtype),
+            use_cache=False,
+            logits_to_keep=made.labels.shape[1],
+        ).logits
+    else:
+        logits = model(
+            input_ids=made.ids, attention_mask=made.seen, decoder_input_ids=made.before, use_cache=False
+        ).logits
+    return torch.nn.functional.cross_entropy(
+        logits.flatten(0, 1).float(), made.labels.flatten(), ignore_index=IGNORED, reduction="sum"
+    )
+
+
+def save(model: Any, folder: Path, weights: dict[str, torch.Tensor] | None = None) -> str:
+    """Write the adapter, or the whole model, as safetensors with a checksum into `folder`; returns the digest.
+
+    `weights` are those of a model that is spread over processes; by default the model's own.
+    """
+    model.save_pretrained(folder, **({} if weights is None else {"state_dict": weights}))
+    # peft writes a page about the adapter with a link to the place of the base model; it says nothing of ours.
+    (folder / "README.md").unlink(missing_ok=True)
+    config = folder / "adapter_config.json"
+    if config.exists():
+        # peft holds the module names in a set, whose order changes from process to process.
+        values = json.loads(config.read_text(encoding="utf-8"))
+        values["target_modules"] = sorted(values["target_modules"])
+        config.write_text(json.dumps(values, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    return write_checksums(folder)

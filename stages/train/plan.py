@@ -1,0 +1,140 @@
+"""Which instances every step trains on, known in advance from the seed alone.
+
+An epoch sees every instance once. Its reference and, in the mixed mode, its prompt variant are drawn for each epoch
+and instance (facts 1.8), by a hash: a draw depends neither on the other instances nor on where a run was resumed.
+Instances of one task and variant go together in small groups, which share their prefix (packing.py); groups are
+shuffled, and cut into steps of exactly `batch_size` instances. Within a step, groups of like length make a forward
+pass of at most `batch_tokens` tokens, padding included.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from stages.params import Recipe
+from stages.train.examples import Examples
+from stages.train.packing import Pair, packed_length
+
+# A group of one task is at most this long, and at most half a step, so that a step's gradient always comes from
+# several tasks. Longer groups save little: with two thirds of a prompt shared, four instances cost half of what they
+# cost alone, eight 42 %.
+GROUP = 4
+
+
+class Draw(NamedTuple):
+    """An instance with the variant of its prompt and the reference drawn for it."""
+
+    example: int
+    variant: int
+    reference: int
+
+
+# Instances packed into one row; rows of one forward pass.
+Group = tuple[Draw, ...]
+Unit = tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class _Epoch:
+    """The instances of one epoch in order: columns of (example, variant, reference, group)."""
+
+    number: int
+    rows: np.ndarray
+
+
+class Plan:
+    """All steps of a run, from 1 to `steps`. Raises nothing; an encoded artifact has at least one instance."""
+
+    def __init__(self, examples: Examples, recipe: Recipe, seed: int) -> None:
+        self.examples, self.recipe, self.seed = examples, recipe, seed
+        self.per_epoch = math.ceil(len(examples.train) / recipe.batch_size)
+        whole, part = int(recipe.epochs), recipe.epochs - int(recipe.epochs)
+        steps = whole * self.per_epoch + (max(1, round(part * self.per_epoch)) if part else 0)
+        self.steps = min(steps, recipe.max_steps or steps)
+        self._epoch: _Epoch | None = None
+
+    def draws(self, step: int) -> list[Group]:
+        """The instances of a step, in groups that share their prefix."""
+        epoch, place = divmod(step - 1, self.per_epoch)
+        if self._epoch is None or self._epoch.number != epoch:
+            self._epoch = _Epoch(epoch, self._order(epoch))
+        size = self.recipe.batch_size
+        groups: dict[int, list[Draw]] = {}
+        for *draw, group in self._epoch.rows[place * size : (place + 1) * size].tolist():
+            groups.setdefault(group, []).append(Draw(*draw))
+        return [tuple(group) for group in groups.values()]
+
+    def step(self, step: int) -> list[Unit]:
+        """The forward passes of a step."""
+        return units(self.examples, self.draws(step), self.recipe.batch_tokens)
+
+    def dev(self) -> list[Unit]:
+        """The forward passes over the dev side: every instance, first variant and first reference."""
+        by_task: dict[int, list[Draw]] = {}
+        for number in self.examples.dev.tolist():
+            by_task.setdefault(int(self.examples.tasks[number]), []).append(Draw(number, 0, 0))
+        groups = [
+            tuple(draws[n : n + GROUP]) for draws in by_task.values() for n in range(0, len(draws), GROUP)
+        ]
+        return units(self.examples, groups, self.recipe.batch_tokens)
+
+    def _order(self, epoch: int) -> np.ndarray:
+        chosen = self.examples.train
+        drawn = np.empty((len(chosen), 4), np.uint64)
+        for row, number in enumerate(chosen.tolist()):
+            name = "\n".join((str(self.seed), str(epoch), *self.examples.names(number)))
+            drawn[row] = np.frombuffer(hashlib.blake2b(name.encode(), digest_size=32).digest(), "<u8")
+        variants = (drawn[:, 2] % self.examples.variants[chosen].astype(np.uint64)).astype(np.int64)
+        references = (drawn[:, 3] % self.examples.references[chosen].astype(np.uint64)).astype(np.int64)
+        tasks = self.examples.tasks[chosen]
+        order = np.lexsort((drawn[:, 0], variants, tasks))
+        most = max(1, min(GROUP, self.recipe.batch_size // 2))
+        kinds = np.stack([tasks[order], variants[order]])
+        starts = np.flatnonzero(np.r_[True, np.any(kinds[:, 1:] != kinds[:, :-1], axis=0)])
+        within = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
+        group = np.cumsum(within % most == 0) - 1
+        first = np.flatnonzero(within % most == 0)
+        rank = np.empty(len(first), np.int64)
+        rank[np.argsort(drawn[order[first], 1], kind="stable")] = np.arange(len(first))
+        columns = np.stack([chosen[order], variants[order], references[order], rank[group]], axis=1)
+        return columns[np.argsort(rank[group], kind="stable")]
+
+
+def pairs(examples: Examples, draws: Iterable[Draw]) -> list[Pair]:
+    """Prompt and target ids of what was drawn, as views."""
+    return [(examples.prompt(d.example, d.variant), examples.target(d.example, d.reference)) for d in draws]
+
+
+def units(examples: Examples, groups: Sequence[Group], budget: int) -> list[Unit]:
+    """Forward passes of groups of like length, longest first: rows times the longest is at most `budget`.
+
+    A group longer than that is split; a single instance always goes. The groups of an encoder-decoder are dissolved:
+    its rows are single instances, as long as prompt and target together.
+    """
+    rows: list[tuple[int, Group]] = []
+    for group in groups:
+        if examples.encoder_decoder:
+            rows += [(sum(map(len, pairs(examples, [draw])[0])), (draw,)) for draw in group]
+            continue
+        part: list[Draw] = []
+        for draw in group:
+            if part and packed_length(pairs(examples, [*part, draw])) > budget:
+                rows.append((packed_length(pairs(examples, part)), tuple(part)))
+                part = []
+            part.append(draw)
+        rows.append((packed_length(pairs(examples, part)), tuple(part)))
+    rows.sort(key=lambda row: -row[0])
+    made: list[list[Group]] = []
+    longest = 0
+    for length, group in rows:
+        if not made or (len(made[-1]) + 1) * longest > budget:
+            made.append([])
+            longest = length
+        made[-1].append(group)
+    return [tuple(unit) for unit in made]

@@ -1,0 +1,204 @@
+"""A run that is killed, wherever, and started again publishes the very bytes of an unbroken one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from stages import params
+from stages.errors import NightjarError
+from stages.lm.load import load
+from stages.lm.weights import write_checksums
+from stages.params import Recipe
+from stages.train.checkpoint import Checkpoint, Checkpoints, moments_of, restore
+from tests.conftest import ROOT
+from tests.stages.train.conftest import Maker
+from tests.stages.train.test_loop import instances
+from tests.tiny_models import encoder_decoder, language_model
+
+Recipes = Callable[..., Recipe]
+
+# Children of one process that has everything imported: each is the stage from its start, and kills itself, as the
+# machine would, at the given call of a function: before it, so that all that follows is missing.
+DRIVER = """
+import json, os, signal, sys
+import stages.train.fit, stages.train.__main__
+from stages import harness
+import peft, dvclive
+from stages.train import checkpoint, loop
+
+def child(name, call, function, log):
+    module = {"_sync": checkpoint, "_publish": checkpoint.Checkpoints, "_step": loop.Trainer,
+              "replace": stages.train.fit.tables, "_evaluate": loop.Trainer}[function] if function else None
+    if module:
+        inner, seen = getattr(module, function), [0]
+        def dying(*arguments, **named):
+            seen[0] += 1
+            if seen[0] == call:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return inner(*arguments, **named)
+        setattr(module, function, dying)
+    os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+    sys.argv = ["train", name]
+    harness.main("train", stages.train.__main__.run, items=(name,), packages=("torch",), threads=True)
+
+for folder, name, function, call in json.loads(sys.argv[1]):
+    pid = os.fork()
+    if not pid:
+        os.chdir(folder)
+        try:
+            child(name, call, function, "log.txt")
+        except BaseException as error:
+            if not isinstance(error, SystemExit):
+                import traceback
+                traceback.print_exc()
+                os._exit(3)
+            os._exit(error.code or 0)
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    print(-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status), flush=True)
+"""
+
+
+def project(folder: Path, model: Path, encoded: Maker, recipe: Recipe) -> Path:
+    folder.mkdir()
+    values = params.read_yaml(ROOT / "params.yaml")
+    values["train"]["tk_instruct"] = recipe.model_dump()
+    (folder / "params.yaml").write_text(json.dumps(values))
+    (folder / "models/base").mkdir(parents=True)
+    (folder / "models/base/language_model").symlink_to(model)
+    lm = load(model)
+    encoded(instances(lm, dev=2), lm.encoder_decoder, folder / "data/encode/tk_instruct")
+    return folder
+
+
+def drive(*runs: tuple[Path, str, int]) -> list[int]:
+    """Exit statuses of runs (project, function to die in, at which call), one after another; -9 is killed."""
+    given = [(str(folder), "tk_instruct", function, call) for folder, function, call in runs]
+    command = [sys.executable, "-c", DRIVER, json.dumps(given)]
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [int(line) for line in done.stdout.split()]
+
+
+def published(folder: Path) -> dict[str, bytes]:
+    output = folder / "models/train/tk_instruct"
+    return {
+        path.relative_to(output).as_posix(): path.read_bytes() for path in output.rglob("*") if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("kind", ["lora", "encoder_decoder"])
+def test_killed_anywhere_and_resumed(tmp_path: Path, encoded: Maker, recipe: Recipes, kind: str) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    (encoder_decoder if kind == "encoder_decoder" else language_model)(model)
+    write_checksums(model)
+    made = recipe(
+        method="lora" if kind == "lora" else "full",
+        epochs=5.0,
+        evaluate_every=3,
+        checkpoint_every=2,
+        learning_rate=0.02,
+    )
+    whole = project(tmp_path / "whole", model, encoded, made)
+    broken = project(tmp_path / "broken", model, encoded, made)
+    # Ten steps; checkpoints after 2, 4, ...; each write syncs four files, a folder and the folder above.
+    deaths = [
+        (broken, "_step", 2),  # before any checkpoint
+        (broken, "_sync", 2),  # in the middle of the first
+        (broken, "_step", 4),  # after it
+        (broken, "_sync", 5),  # all written, not yet renamed
+        (broken, "_publish", 3),
+        (broken, "_evaluate", 2),
+        (broken, "replace", 1),  # all trained, nothing published
+    ]
+    statuses = drive((whole, "", 0), *deaths, (broken, "", 0))
+    assert statuses == [0, *[-9] * len(deaths), 0], (broken / "log.txt").read_text()
+    one, other = published(whole), published(broken)
+    assert one.keys() == other.keys() >= {"recipe.json", "steps.jsonl", "dev.jsonl", "checksums.json"}
+    assert [name for name in one if one[name] != other[name]] == []
+    facts = [(folder / "data/metrics/train-tk_instruct.json").read_text() for folder in (whole, broken)]
+    assert facts[0] == facts[1]
+    # From the first checkpoint on, every run went on from the last: only three runs did the first step.
+    assert (broken / "log.txt").read_text().count("step 1 of 10") == 3
+    steps = [json.loads(line)["step"] for line in one["steps.jsonl"].splitlines()]
+    assert steps == list(range(1, 11))
+    curve = (broken / "models/train/tk_instruct/dvclive/plots/metrics/train/loss.tsv").read_text()
+    assert [line.split("\t")[0] for line in curve.splitlines()] == ["step", *map(str, steps)]
+    # Nothing is left behind, and what was tried is not published.
+    assert list((broken / ".nightjar/checkpoints").iterdir()) == []
+    assert [path.name for path in (broken / "models/train").iterdir()] == ["tk_instruct"]
+
+
+def test_another_configuration_starts_anew(tmp_path: Path, encoded: Maker, recipe: Recipes) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    language_model(model)
+    made = recipe(epochs=5.0, checkpoint_every=2)
+    folder = project(tmp_path / "project", model, encoded, made)
+    assert drive((folder, "_step", 6)) == [-9]
+    values = json.loads((folder / "params.yaml").read_text())
+    values["train"]["tk_instruct"]["learning_rate"] = 0.001
+    (folder / "params.yaml").write_text(json.dumps(values))
+    assert drive((folder, "", 0)) == [0]
+    assert (folder / "log.txt").read_text().count("step 1 of 10") == 2
+    assert len(list((folder / ".nightjar/checkpoints").iterdir())) == 2  # the abandoned one and its lock
+
+
+def test_moments_come_back_exactly(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(3, 2)
+    optimizer = torch.optim.AdamW(layer.parameters(), lr=0.1)
+    names = dict(layer.named_parameters())
+
+    def step() -> None:
+        layer(torch.randn(5, 3)).square().sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    step(), step()
+    checkpoints = Checkpoints(tmp_path / "run")
+    checkpoints.save(2, {"steps": []}, dict(layer.state_dict()), moments_of(optimizer, names), best=0)
+    found = checkpoints.last()
+    assert isinstance(found, Checkpoint) and found.step == 2
+    other = torch.nn.Linear(3, 2)
+    fresh = torch.optim.AdamW(other.parameters(), lr=0.1)
+    restore(found, fresh, dict(other.named_parameters()))
+    for (_, left), (_, right) in zip(names.items(), other.named_parameters(), strict=True):
+        assert torch.equal(left, right)
+        assert optimizer.state[left].keys() == fresh.state[right].keys()
+        assert all(
+            torch.equal(fresh.state[right][key], value) for key, value in optimizer.state[left].items()
+        )
+
+
+def test_only_the_last_and_the_best_stay(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path / "run")
+    weights: dict[str, Any] = {"w": torch.ones(2)}
+    for step in (1, 2, 3):
+        checkpoints.save_best(step, weights)
+        checkpoints.save(step, {}, weights, {}, best=min(step, 2))
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["best-000000002", "step-000000003"]
+    (tmp_path / "run/step-000000003/weights.safetensors").write_bytes(b"cut")
+    with pytest.raises(NightjarError, match="damaged checkpoint"):
+        checkpoints.last()
+
+
+def test_the_same_training_does_not_run_twice_at_once(tmp_path: Path) -> None:
+    with (
+        Checkpoints(tmp_path / "run").locked(),
+        pytest.raises(NightjarError, match="already running"),
+        Checkpoints(tmp_path / "run").locked(),
+    ):
+        pass
+    with Checkpoints(tmp_path / "run").locked():
+        pass
