@@ -23,9 +23,8 @@ class Sampling:
 
     def draw(self, logits: torch.Tensor, row: int) -> int:
         """A token for row number `row`, from its (vocabulary,) logits."""
-        shared = isinstance(self.generators, torch.Generator)
-        generator = self.generators if shared else self.generators[row]
-        assert isinstance(generator, torch.Generator)
+        given = self.generators
+        generator = given if isinstance(given, torch.Generator) else given[row]
         probabilities = nucleus((logits.float() / self.temperature).softmax(-1), self.top_p)
         return int(torch.multinomial(probabilities.to(generator.device), 1, generator=generator))
 
