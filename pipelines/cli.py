@@ -19,7 +19,7 @@ COMMANDS = {
     "rebuild": ("pipelines.commands_run", "Rebuild what changed, side by side, shown in the Prefect UI."),
     "ui": ("pipelines.commands_run", "Start the Prefect server of this project and say where to open it."),
     "use": ("pipelines.commands_data", "Apply a profile to params.yaml and print what it changes."),
-    "ingest": ("pipelines.commands_data", "Read any folder of a dataset into Parquet."),
+    "ingest": ("pipelines.commands_data", "Read any folder of a dataset into Parquet, or check its tasks."),
     "score": ("pipelines.commands_score", "Score anybody's predictions."),
     "compare": ("pipelines.commands_score", "Compare two prediction sets: difference, interval, p."),
     "references": ("pipelines.commands_score", "Write the references that others score against."),
