@@ -122,6 +122,7 @@ def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
         for row in tables.read_rows(root / SPLIT, contracts.SPLIT_TASKS)
         if row["track"] == track and row["role"] == "train"
     }
+    tasks -= {part for part, rows in tables.part_rows(root / SPLIT, contracts.DEV).items() if rows}
     if kind == "tasks":
         key, there, of = "split.train_tasks", len(tasks), "training tasks"
     else:

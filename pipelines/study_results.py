@@ -170,7 +170,20 @@ def _entry(point: Point) -> dict[str, Any]:
 
 
 def _told(row: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("track", "metric", "baseline", "n", "value", "low", "high", "moved", "p")
+    names = (
+        "track",
+        "metric",
+        "baseline",
+        "n",
+        "value",
+        "low",
+        "high",
+        "moved",
+        "p",
+        "better",
+        "worse",
+        "equal",
+    )
     return {name: row[name] for name in names if name in row}
 
 
@@ -188,7 +201,8 @@ def cell(rows: Sequence[Mapping[str, Any]], track: str, metric: str) -> Mapping[
 def _shown(row: Mapping[str, Any] | None, sign: str = "") -> str:
     if row is None:
         return "–"
-    return f"{row['value']:{sign}.1f} [{row['low']:{sign}.1f}, {row['high']:{sign}.1f}]"
+    chance = f", p {row['p']:.2g}" if "p" in row else ""
+    return f"{row['value']:{sign}.1f} [{row['low']:{sign}.1f}, {row['high']:{sign}.1f}]{chance}"
 
 
 def table(result: Mapping[str, Any], track: str) -> list[dict[str, str]]:

@@ -52,7 +52,7 @@ def ingest(params: dict) -> None:
 
 def split(params: dict) -> None:
     settings = params["split"]
-    roles = [("default", f"train{n:02d}", "train") for n in range(TRAIN_TASKS)] + [
+    roles = [("default", f"train{n:02d}", "train") for n in range(TRAIN_TASKS + 1)] + [
         ("default", "test", "test")
     ]
     limit = settings["train_tasks"] or TRAIN_TASKS
