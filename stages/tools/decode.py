@@ -13,7 +13,7 @@ from datetime import date
 import torch
 
 from stages.errors import NightjarError
-from stages.lm.forward import Prefix
+from stages.lm.forward import Prefix, causal_only
 from stages.lm.generate import Answer, Controller, Row, generate
 from stages.lm.load import LanguageModel
 from stages.lm.sample import Sampling
@@ -27,7 +27,11 @@ ARROWS = ("->", "→")
 
 
 def marker_token(lm: LanguageModel) -> int:
-    """The id of the token that starts a call. Raises NightjarError if the vocabulary has no single one for it."""
+    """The id of the token that starts a call.
+
+    Raises NightjarError if the vocabulary has no single one for it, or the model is an encoder-decoder.
+    """
+    causal_only(lm, "calling tools")
     ids = lm.tokenizer.encode(START)
     if len(ids) != 1:
         what = f"the tokenizer has no single token for {START!r}"

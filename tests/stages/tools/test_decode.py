@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from stages.errors import NightjarError
 from stages.lm.generate import Answer, Row
 from stages.lm.load import LanguageModel, load, prepare
-from stages.tools.decode import ATTEMPTS, ToolController
+from stages.tools.decode import ATTEMPTS, ToolController, answer
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +106,11 @@ def test_after_the_last_call_or_attempt_the_marker_is_not_written(lm: LanguageMo
         row.ids = lm.tokenizer.encode(" [nothing")
         assert failing.after(row) is Answer.TAKE_BACK
     assert failing.choose(Row(0), logits) == 7
+
+
+def test_an_encoder_decoder_cannot_call(tiny_t5: Path) -> None:
+    lm = load(tiny_t5)
+    ids = lm.tokenizer.encode("2 + 2 =")
+    with pytest.raises(NightjarError, match="calling tools needs a causal model"):
+        answer(lm, [ids], [None], 4, [], top_k=1, max_calls=1)
+    assert answer(lm, [ids], [None], 4, [], top_k=0, max_calls=1)[0].calls == ()
