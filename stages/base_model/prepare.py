@@ -121,10 +121,13 @@ def _convert_sentencepiece(folder: Path, output: Path) -> None:
     Done once here: the other stages then load it in a fraction of the time, and all of them the same one.
     Raises NightjarError if it cannot be read.
     """
-    from transformers import AutoTokenizer
+    from transformers import AutoConfig, AutoTokenizer, T5Tokenizer
 
     try:
-        AutoTokenizer.from_pretrained(str(folder), local_files_only=True).save_pretrained(output)
+        family = AutoConfig.from_pretrained(str(folder), local_files_only=True).model_type
+        # Some of these directories name a class that is gone (MT5Tokenizer); they were always read by this one.
+        kind = T5Tokenizer if family in ("t5", "mt5", "umt5") else AutoTokenizer
+        kind.from_pretrained(str(folder), local_files_only=True).save_pretrained(output)
     except Exception as error:
         # The libraries raise what they like on a damaged file, from RuntimeError to protobuf's own.
         lines = str(error).strip().splitlines() or [type(error).__name__]

@@ -93,10 +93,18 @@ def spiece_t5(tiny_t5: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_sentencepiece_tokenizer_becomes_one_that_loads_without_it(spiece_t5: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", ["T5Tokenizer", "T5TokenizerFast", "MT5Tokenizer", None])
+def test_a_sentencepiece_tokenizer_becomes_one_that_loads_without_it(
+    named: str | None, spiece_t5: Path, tmp_path: Path
+) -> None:
     import sentencepiece
 
-    make_ready(ModelSource(source=str(spiece_t5)), tmp_path / "out")
+    source = shutil.copytree(spiece_t5, tmp_path / "source")
+    settings = json.loads((source / "tokenizer_config.json").read_text()) | {"tokenizer_class": named}
+    (source / "tokenizer_config.json").write_text(
+        json.dumps({key: value for key, value in settings.items() if value is not None})
+    )
+    make_ready(ModelSource(source=str(source)), tmp_path / "out")
     assert (tmp_path / "out" / "tokenizer.json").exists()
     assert "/somewhere" not in (tmp_path / "out" / "tokenizer_config.json").read_text()
     (tmp_path / "out" / "spiece.model").unlink()
