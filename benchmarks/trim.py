@@ -1,11 +1,12 @@
 """What encoding.trim_input changes: how many prompts are cut at all, and the untuned model's scores on those.
 
-    python -m benchmarks.trim --input FOLDER [--lengths 1024,512,384] [--scored 512]
+    python -m benchmarks.trim --input FOLDER [--lengths 1024,512,384] [--scored 512] [--adapter FOLDER]
 
 FOLDER has tasks/*.json and splits/default/*_tasks.txt. Prompts are definition and two positive examples; of a test
-task the first 100 instances count, of a training task the first 64. The scores are those of greedy answers to the
-test instances whose prompt is cut, the same instances published (the end is lost) and trimmed, with a 95% bootstrap
-interval of the paired difference. Needs models/base; one thread.
+task the first 100 instances count, of a training task the first 64. The scores are those of the test instances whose
+prompt is cut, the same ones published (the end is lost) and trimmed, with a 95% bootstrap interval of the paired
+difference: of greedy answers, and the loss of the first reference in nats a token. The loss tells more of an untuned
+model, which may end at once after the cue when no example shows what to do. Needs models/base; one thread.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from stages.evaluate.aggregate import Bootstrap, percent
+from stages.evaluate.aggregate import Bootstrap
 from stages.evaluate.metrics import score
 from stages.lm.load import LanguageModel, load, prepare
+from stages.lm.score import continuation_logprobs
 from stages.params import Encoding
 from stages.prompts.encoding import CUE, encode
 from stages.prompts.inspect import task_from_file
-from stages.prompts.model_text import model_input
+from stages.prompts.model_text import model_input, model_target
 from stages.prompts.remember import remembering
 from stages.tools.decode import answer
 
@@ -84,12 +86,23 @@ def count(side: str, rows: list[Row], length: int, tokenizer: Any) -> None:
     )
 
 
-def answers(lm: LanguageModel, rows: list[Row], length: int, trim: bool) -> list[str]:
+def prompts_of(lm: LanguageModel, rows: list[Row], length: int, trim: bool) -> list[list[int]]:
     texts = [
         model_input(task, instance["input"], options(length, trim), lm.tokenizer, (), lm.encoder_decoder)
         for task, instance in rows
     ]
-    prompts = [lm.tokenizer.fit(lm.tokenizer.encode(text), length) for text in texts]
+    return [lm.tokenizer.fit(lm.tokenizer.encode(text), length) for text in texts]
+
+
+def losses(lm: LanguageModel, rows: list[Row], prompts: list[list[int]]) -> np.ndarray:
+    targets = [
+        lm.tokenizer.encode(model_target(instance["output"][0], False))[:NEW_TOKENS] for _, instance in rows
+    ]
+    found = continuation_logprobs(lm, list(zip(prompts, targets, strict=True)), BATCH)
+    return np.array([-np.mean(one) for one in found])
+
+
+def answers(lm: LanguageModel, prompts: list[list[int]]) -> list[str]:
     given: list[str] = []
     for start in range(0, len(prompts), BATCH):
         batch = prompts[start : start + BATCH]
@@ -101,15 +114,20 @@ def answers(lm: LanguageModel, rows: list[Row], length: int, trim: bool) -> list
 def compare(lm: LanguageModel, rows: list[Row], length: int) -> None:
     started = time.perf_counter()
     references = [instance["output"] for _, instance in rows]
-    scores = [score(answers(lm, rows, length, trim), references) for trim in (False, True)]
-    print(f"\nscores at {length}, n = {len(rows)} ({time.perf_counter() - started:.0f} s):")
-    for metric in ("rougeL", "exact_match"):
-        published, trimmed = (getattr(one, metric) for one in scores)
-        difference = np.asarray(trimmed) - np.asarray(published)
-        low, high = Bootstrap(42, 10_000, 0.95).interval(difference, metric, str(length))
+    prompts = [prompts_of(lm, rows, length, trim) for trim in (False, True)]
+    given = [answers(lm, one) for one in prompts]
+    scores = [score(one, references) for one in given]
+    values = {name: [100 * getattr(one, name) for one in scores] for name in ("rougeL", "exact_match")}
+    if not lm.encoder_decoder:
+        values["loss"] = [losses(lm, rows, one) for one in prompts]
+    print(f"\nat {length}, n = {len(rows)} ({time.perf_counter() - started:.0f} s):")
+    print("  empty answers: published {}, trimmed {}".format(*(one.count("") for one in given)))
+    for name, (published, trimmed) in values.items():
+        difference = trimmed - published
+        low, high = Bootstrap(42, 10_000, 0.95).interval(difference, name, str(length))
         print(
-            f"  {metric}: published {percent(published):.1f}, trimmed {percent(trimmed):.1f}, difference "
-            f"{percent(difference):+.1f} [{100 * low:+.1f}, {100 * high:+.1f}], moved {np.count_nonzero(difference)}"
+            f"  {name}: published {published.mean():.2f}, trimmed {trimmed.mean():.2f}, difference "
+            f"{difference.mean():+.2f} [{low:+.2f}, {high:+.2f}], moved {np.count_nonzero(difference)}"
         )
 
 
@@ -118,9 +136,12 @@ def main() -> None:
     parser.add_argument("--input", type=Path, required=True, help="a folder with tasks/ and splits/default/")
     parser.add_argument("--lengths", default="1024,512,384", help="maximum source lengths to count at")
     parser.add_argument("--scored", default="512", help="maximum source lengths to answer at")
+    parser.add_argument(
+        "--adapter", type=Path, help="a fine-tuned model's folder; the untuned model if not given"
+    )
     given = parser.parse_args()
     prepare(42, 1)
-    lm = load(Path("models/base/language_model"))
+    lm = load(Path("models/base/language_model"), adapter=given.adapter)
     tokenizer = remembering(lm.tokenizer, lm.tokenizer.backend.backend_tokenizer)
     sides = {side: read(given.input, side) for side in INSTANCES}
     for length in map(int, given.lengths.split(",")):
