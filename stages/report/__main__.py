@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stages import contracts, harness
-from stages.report import calls, facts, headline, page, results
+from stages.report import calls, facts, gains, headline, page, results
 from stages.tables import read_rows, replace, temporary_sibling
 
 OUT = Path("data/report")
@@ -31,7 +31,10 @@ def run(stage: harness.Stage) -> None:
         threshold = getattr(stage.params.augment, tool).filter_threshold
         tools.append(calls.summarise(tool, threshold, rows, calls.read_texts(CORPUS, SPLIT, rows)))
     entries = headline.of(scores)
-    files = {**page.build(scores, nodes, tools), "headline.json": json.dumps(entries, indent=2) + "\n"}
+    files = {
+        **page.build(scores, nodes, tools, gains.read(SCORED)),
+        "headline.json": json.dumps(entries, indent=2) + "\n",
+    }
 
     _publish(files)
     stage.count(len(entries), len(entries))

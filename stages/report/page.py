@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,19 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from stages.report import data, drawings, facts, headline, layout, results, svg
+from stages.report import data, drawings, facts, gains, headline, layout, results, svg
 from stages.report.calls import STATUSES, Tool
 
 # Reasons of one stage that get a line of their own.
 _REASONS = 12
 
 
-def build(scores: results.Results, nodes: Sequence[facts.Node], tools: Sequence[Tool]) -> dict[str, str]:
+def build(
+    scores: results.Results,
+    nodes: Sequence[facts.Node],
+    tools: Sequence[Tool],
+    relations: gains.Relations | None = None,
+) -> dict[str, str]:
     """The whole report as files by name: index.html, report.md with its drawings, headline.txt."""
     sources = facts.reduced(facts.edges(nodes))
     level = layout.layers(sources)
@@ -27,13 +32,15 @@ def build(scores: results.Results, nodes: Sequence[facts.Node], tools: Sequence[
     missing = evaluation.get("missing_predictions", {})
     plots = {track: _category_plot(scores, track) for track in scores.tracks}
     calls_plot = drawings.thresholds([(tool.name, tool.gains, tool.own_threshold) for tool in tools])
+    related = (relations or gains.Relations(), nodes, scores.systems, evaluation)
     steps = sorted({step for tool in tools for step, _ in tool.thresholds})
     context = {
         "colours": Markup(svg.variables()),  # noqa: S704 - our own constants
         "summary": _summary(scores, nodes),
         "confidence": f"{100 * evaluation.get('confidence', 0.95):g}%",
         "headline": _headline(scores),
-        "comparisons": _comparisons(evaluation.get("comparisons", [])),
+        "bound": results.BOUND,
+        **gains.context(*related),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "systems": scores.systems,
         "categories": [
@@ -63,6 +70,7 @@ def build(scores: results.Results, nodes: Sequence[facts.Node], tools: Sequence[
         "report.md": _environment().get_template("page.md.j2").render(context),
         "calls.svg": svg.standalone(calls_plot),
         **data.drawings(nodes),
+        **{name: svg.standalone(plot) for name, plot in gains.drawings(*related).items()},
         **{f"scores-{track}.svg": svg.standalone(plot) for track, plot in plots.items()},
         "headline.txt": headline.text_table(headline.of(scores)),
     }
@@ -135,19 +143,6 @@ def _headline(scores: results.Results) -> list[dict[str, Any]]:
             }
         )
     return blocks
-
-
-def _comparisons(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The differences in the headline's metrics, a track after the other."""
-    chosen = [line for line in lines if line["metric"] in headline.METRICS]
-    return [
-        {
-            **line,
-            "metric": results.METRIC_NAMES[line["metric"]],
-            "track": results.TRACK_NAMES.get(line["track"], line["track"]),
-        }
-        for line in sorted(chosen, key=lambda line: line["track"])
-    ]
 
 
 def _value(row: results.Row, system: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from html import escape
 
-# Okabe and Ito's blue and vermilion, which colour-blind readers tell apart; all else is a shade of grey.
+# Okabe and Ito's blue, vermilion and green, which colour-blind readers tell apart; all else is a shade of grey.
 LIGHT = {
     "paper": "#ffffff",
     "panel": "#f5f6f8",
@@ -20,6 +20,7 @@ LIGHT = {
     "s3": "#1d2126",
     "s4": "#0072b2",
     "s5": "#d55e00",
+    "s6": "#009e73",
 }
 DARK = {
     "paper": "#15181c",
@@ -32,8 +33,10 @@ DARK = {
     "s3": "#f4f5f6",
     "s4": "#56b4e9",
     "s5": "#f28e3c",
+    "s6": "#3cc49b",
 }
 # One colour and shape a system, in the order of the tables; more systems begin again with other shapes.
+COLOURS = 6
 SHAPES = ("ring", "diamond", "circle", "square", "triangle")
 
 
@@ -108,14 +111,22 @@ def rect(
     )
 
 
+def bar(x: float, y: float, width: float, height: float, fill: str, title: str) -> str:
+    """A bar without an edge that tells its title when pointed at."""
+    return (
+        f'<rect x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}" fill="var(--{fill})">'
+        f"<title>{escape(title)}</title></rect>"
+    )
+
+
 def colour(number: int) -> str:
     """The variable of the system at this place, counted from 0."""
-    return f"s{number % 5 + 1}"
+    return f"s{number % COLOURS + 1}"
 
 
 def mark(x: float, y: float, number: int, title: str = "", size: float = 4.5) -> str:
     """The mark of the system at this place: its own shape as well as its own colour."""
-    shape, fill = SHAPES[(number + number // 5) % len(SHAPES)], colour(number)
+    shape, fill = SHAPES[(number + number // COLOURS) % len(SHAPES)], colour(number)
     told = f"<title>{escape(title)}</title>" if title else ""
     if shape in ("ring", "circle"):
         inside = "paper" if shape == "ring" else fill

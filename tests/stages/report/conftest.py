@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import shutil
@@ -12,10 +13,20 @@ from typing import Any
 import pytest
 
 from stages import contracts, tables
+from stages.evaluate import agreement
 from stages.evaluate.aggregate import Bootstrap, aggregate, compare
+from stages.evaluate.baselines import NAMES
+from stages.evaluate.supernatinst import COMPARISONS
 
 ROOT = Path(__file__).parents[3]
-SYSTEMS = {"copy_input": 0.12, "copy_demo": 0.3, "untuned": 0.27, "tk_instruct": 0.44, "combined": 0.48}
+SYSTEMS = {
+    "copy_input": 0.12,
+    "copy_demo": 0.3,
+    "untuned": 0.27,
+    "tk_instruct": 0.44,
+    "combined": 0.48,
+    "supervised": 0.7,
+}
 CATEGORIES = (
     "Textual Entailment",
     "Cause Effect Classification",
@@ -49,8 +60,12 @@ RAN: tuple[tuple[str, list[str], list[str], int, int], ...] = (
     ),
     ("index", ["models/base/sentence_encoder", CORPUS], ["data/index"], 318, 401),
     ("retrieve", ["models/base/sentence_encoder", "data/index", "data/split"], [EVIDENCE], 720, 2160),
-    ("train@combined", [LM, NI, "data/split", CALLS, EVIDENCE], ["models/train/combined"], 480, 480),
-    ("train@tk_instruct", [LM, NI, "data/split", CALLS, EVIDENCE], ["models/train/tk_instruct"], 480, 480),
+    ("encode@combined", [LM, NI, "data/split", CALLS, EVIDENCE], ["data/encode/combined"], 480, 480),
+    ("encode@tk_instruct", [LM, NI, "data/split"], ["data/encode/tk_instruct"], 480, 480),
+    ("encode@supervised", [LM, NI, "data/split"], ["data/encode/supervised"], 190, 190),
+    ("train@combined", [LM, "data/encode/combined"], ["models/train/combined"], 480, 480),
+    ("train@tk_instruct", [LM, "data/encode/tk_instruct"], ["models/train/tk_instruct"], 480, 480),
+    ("train@supervised", [LM, "data/encode/supervised"], ["models/train/supervised"], 190, 190),
 )
 
 
@@ -161,27 +176,36 @@ def build_project(root: Path) -> None:
             more["reasons"] = {"output is a text, not a list": 6, "id occurs twice": 3}
         if stage == "augment@calculator":
             more["candidates"] = {"kept": 37, "below_threshold": 300, "malformed": 75}
+        if stage in ("train@combined", "train@tk_instruct"):
+            losses = (
+                [2.6, 1.9, 1.71, 1.68, 1.74] if stage == "train@combined" else [2.7, 2.0, 1.8, 1.75, 1.72]
+            )
+            more["dev_losses"] = [{"step": 10 * at, "loss": loss} for at, loss in enumerate(losses)]
+            more["chosen_step"] = 10 * losses.index(min(losses))
         facts(stage, inputs, outputs, rows_in, rows_out, **more)
     rows = instance_scores()
     count = len(rows) // len(SYSTEMS)
-    for system in ("untuned", "combined", "tk_instruct"):
+    for system in ("untuned", "combined", "tk_instruct", "supervised"):
         inputs = ["data/split", EVIDENCE, LM if system == "untuned" else f"models/train/{system}"]
         facts(f"predict@supernatinst-{system}", inputs, [f"data/predict/supernatinst-{system}"], count, count)
     bootstrap = Bootstrap(42, 300, 0.95)
-    pairs = (("tk_instruct", "untuned"), ("combined", "untuned"), ("combined", "tk_instruct"))
+    compared = compare(rows, COMPARISONS, bootstrap, ("overall", "category"))
     facts(
         "evaluate@supernatinst",
         ["data/split", NI, *(f"data/predict/supernatinst-{system}" for system in list(SYSTEMS)[2:])],
         ["data/evaluate/supernatinst"],
         len(rows),
         len(rows),
-        comparisons=compare(rows, pairs, bootstrap),
+        comparisons=[row for row in compared if row["level"] == "overall"],
+        correlation=agreement.correlation(rows, bootstrap),
         confidence=0.95,
         missing_predictions={"untuned": 2, "tk_instruct": 0, "combined": 0},
     )
     with tables.ArtifactWriter(Path("data/evaluate/supernatinst")) as writer:
         writer.write(contracts.INSTANCE_SCORES, rows)
         writer.write(contracts.SCORES, aggregate(rows, bootstrap))
+        writer.write(contracts.COMPARISONS, [{"benchmark": "supernatinst", **row} for row in compared])
+        writer.write(contracts.IMPROVEMENTS, agreement.improvements(rows, NAMES, bootstrap))
     for tool in ("calculator", "calendar"):
         with tables.ArtifactWriter(Path("data/augment") / tool) as writer:
             writer.write(contracts.CANDIDATES, candidates(tool))
@@ -196,7 +220,15 @@ def build_project(root: Path) -> None:
         writer.write(contracts.TRAIN, [])
 
 
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("report")
+    with contextlib.chdir(root):
+        build_project(root)
+    return root
+
+
 @pytest.fixture()
-def project(workdir: Path) -> Path:
-    build_project(workdir)
+def project(workdir: Path, built: Path) -> Path:
+    shutil.copytree(built, workdir, dirs_exist_ok=True)
     return workdir

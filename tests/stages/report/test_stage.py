@@ -75,12 +75,15 @@ def test_page_is_self_contained_and_well_formed(project: Path) -> None:
 
 def test_every_score_stands_where_it_belongs(project: Path) -> None:
     run()
-    rows = {row[0]: [cell.strip() for cell in row] for row in parsed().rows if row}
+    rows: dict[str, list[str]] = {}
+    for row in parsed().rows:
+        if "−" not in "".join(row[1:]):  # neither a difference nor a gain
+            rows.setdefault(row[0], [cell.strip() for cell in row])
     scores = {
         (row["track"], row["level"], row["name"], row["metric"], row["system"]): row
         for row in tables.read_rows(Path("data/evaluate/supernatinst"), contracts.SCORES)
     }
-    systems = ["copy_input", "copy_demo", "untuned", "tk_instruct", "combined"]
+    systems = ["copy_input", "copy_demo", "untuned", "tk_instruct", "combined", "supervised"]
     for name, title, metric in (
         ("word_analogy", "Word analogy", "exact_match"),
         ("data_to_text", "Data to text", "rougeL"),
@@ -127,9 +130,18 @@ def test_texts_cannot_become_markup(project: Path) -> None:
             row["name"] += attack
     for row in instances:
         row["task_id"] += attack
+    compared = tables.read_rows(folder, contracts.COMPARISONS)
+    gained = tables.read_rows(folder, contracts.IMPROVEMENTS)
+    for row in compared:
+        row["name"] += attack if row["level"] == "category" else ""
+    for row in gained:
+        row["task_id"] += attack
+        row["category"] += attack
     with tables.ArtifactWriter(folder) as writer:
         writer.write(contracts.INSTANCE_SCORES, instances)
         writer.write(contracts.SCORES, rows)
+        writer.write(contracts.COMPARISONS, compared)
+        writer.write(contracts.IMPROVEMENTS, gained)
     assert run().returncode == 0
     assert "img" not in parsed().tags
     markdown = (OUT / "report.md").read_text()
@@ -150,6 +162,10 @@ def test_same_input_same_bytes(project: Path) -> None:
         "calls.svg",
         "scores-default.svg",
         "scores-xlingual.svg",
+        "gains-default.svg",
+        "gains-xlingual.svg",
+        "correlation.svg",
+        "dev-losses.svg",
         "headline.json",
         "headline.txt",
     }
@@ -160,8 +176,8 @@ def test_headline(project: Path) -> None:
     run()
     entries = headline()
     assert json.loads((OUT / "headline.json").read_text()) == entries
-    assert [entry["system"] for entry in entries[:5]] == list(
-        ("copy_input", "copy_demo", "untuned", "tk_instruct", "combined")
+    assert [entry["system"] for entry in entries[:6]] == list(
+        ("copy_input", "copy_demo", "untuned", "tk_instruct", "combined", "supervised")
     )
     first = entries[0]
     assert (first["track"], first["n"]) == ("default", 192)

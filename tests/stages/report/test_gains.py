@@ -1,0 +1,109 @@
+"""Differences, gains, correlation and dev losses: the page tells what the tables hold, drawings are to scale."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from stages import contracts, tables
+from stages.evaluate.supernatinst import COMPARISONS
+from stages.report import curves, results
+from stages.report.drawings import Lane
+from tests.stages.report.test_stage import OUT, parsed, run
+
+SVG = "{http://www.w3.org/2000/svg}"
+FOLDER = Path("data/evaluate/supernatinst")
+
+
+def signed(value: float) -> str:
+    return f"{value:+.1f}".replace("-", "−")
+
+
+def test_the_page_tells_what_the_tables_hold(project: Path) -> None:
+    assert run().returncode == 0
+    found = [[cell.strip() for cell in row] for row in parsed().rows]
+    compared = tables.read_rows(FOLDER, contracts.COMPARISONS)
+    for row in compared:
+        told = (f"{row['system']} − {row['baseline']}", results.TRACK_NAMES[row["track"]],
+                results.METRIC_NAMES[row["metric"]], signed(row["value"]))  # fmt: skip
+        counts = [f"{row[name]:,}" for name in ("better", "worse", "equal")]
+        if row["level"] == "overall" and row["metric"] != "rouge1":
+            (line,) = [line for line in found if tuple(line[:4]) == told]
+            assert line[6:9] == counts and line[9] == ("yes" if row["moved"] else "no")
+            assert line[5] == (f"{row['p']:.4f}" if row["p"] >= 0.0001 else "< 0.0001")
+        if row["level"] == "category" and row["metric"] == contracts.category_metric(row["name"]):
+            name = row["name"].replace("_", " ").capitalize()
+            assert [line[7:] for line in found if line[0] == name and tuple(line[1:5]) == told] == [counts]
+    gains = {(row["system"], row["task_id"]): row for row in tables.read_rows(FOLDER, contracts.IMPROVEMENTS)}
+    (line,) = [line for line in found if line[0] == "task900_made_up" and "copy_" in line[2]]
+    cells = [
+        gains[system, "task900_made_up"] for system in ("untuned", "tk_instruct", "combined", "supervised")
+    ]
+    assert line[4:] == [f"{signed(c['value'])}[{signed(c['low'])}, {signed(c['high'])}]" for c in cells]
+    text = (OUT / "index.html").read_text()
+    entry = json.loads(Path("data/metrics/evaluate-supernatinst.json").read_text())["correlation"][0]
+    assert f"r = {entry['r']:.3f}" in text and f"{entry['points']} points" in text
+    assert text.count("upper bound") == 2  # in the headline of both tracks
+
+
+def test_pairs_are_those_of_the_stage(project: Path) -> None:
+    run()
+    text = (OUT / "report.md").read_text()
+    for system, baseline in COMPARISONS:
+        assert f"| {system} − {baseline} |" in text
+
+
+def test_gains_are_sorted_and_to_scale() -> None:
+    rows = [{"task_id": f"task{number}", "value": value, "low": value - 5, "high": value + 5}
+            for number, value in enumerate([10.0, -20.0, 40.0])]  # fmt: skip
+    root = ElementTree.fromstring(curves.gains([("tuned", 3, rows), ("none", 4, [])]))
+    bars = [bar for bar in root.iter(f"{SVG}rect") if bar.find(f"{SVG}title") is not None]
+    assert [bar.find(f"{SVG}title").text.split(":")[0] for bar in bars] == ["task2", "task0", "task1"]  # type: ignore[union-attr]
+    heights = [float(bar.get("height", "")) for bar in bars]
+    assert heights == pytest.approx([heights[1] * 4, heights[1], heights[1] * 2], rel=0.01)
+    tops = [float(bar.get("y", "")) for bar in bars]
+    assert tops[2] == pytest.approx(tops[0] + heights[0], abs=0.02)  # a loss hangs from zero
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert "better than both heuristics on 2 of 3 tasks" in texts and "+50" in texts and "−30" in texts
+
+
+def test_losses_go_down_and_the_chosen_step_is_marked() -> None:
+    root = ElementTree.fromstring(curves.losses([("combined", 4, [(0, 3.0), (10, 1.0), (20, 2.0)], 10)]))
+    points = re.findall(r"[\d.]+ [\d.]+", root.find(f"{SVG}path").get("d", ""))  # type: ignore[union-attr]
+    heights = [float(point.split()[1]) for point in points]
+    assert heights[0] < heights[2] < heights[1]  # upwards is more
+    assert heights[2] == pytest.approx((heights[0] + heights[1]) / 2, abs=0.01)
+    titles = [title.text for title in root.iter(f"{SVG}title")]
+    assert titles == ["combined, step 10: 1.000 (chosen)"]
+    curves.losses([("one", 0, [(0, 1.0)], None)])  # a single point has no range
+
+
+def test_correlation_marks_stand_at_their_means() -> None:
+    point = {"system": "a", "category": "word_analogy", "exact_match": 25.0, "rougeL": 75.0}
+    root = ElementTree.fromstring(curves.correlation([point], ["b", "a"]))
+    texts = {text.text: text for text in root.iter(f"{SVG}text") if text.get("text-anchor") == "middle"}
+    (mark,) = [one for one in root.iter(f"{SVG}polygon") if one.find(f"{SVG}title") is not None]
+    left, right = float(texts["0"].get("x", "")), float(texts["100"].get("x", ""))
+    middle = [float(corner.split(",")[0]) for corner in mark.get("points", "").split()]
+    assert sum(middle) / len(middle) == pytest.approx(left + (right - left) / 4, abs=0.01)
+
+
+def test_an_evaluation_of_few_points(project: Path) -> None:
+    path = Path("data/metrics/evaluate-supernatinst.json")
+    facts = json.loads(path.read_text())
+    facts["correlation"] = [{"track": "default", "points": 1, "r": None, "low": None, "high": None,
+                             "of": facts["correlation"][0]["of"][:1]}]  # fmt: skip
+    path.write_text(json.dumps(facts))
+    assert run().returncode == 0
+    assert "not enough points (1)" in unescape((OUT / "index.html").read_text())
+
+
+def test_the_bound_is_not_what_is_best() -> None:
+    lanes = {"combined": Lane(50.0, 40, 60), "supervised": Lane(70.0, 60, 80)}
+    assert results.Row("x", "X", "rougeL", 9, lanes).best() == 50.0
+    assert results.Row("x", "X", "rougeL", 9, {"supervised": lanes["supervised"]}).best() == 70.0
