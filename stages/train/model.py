@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,10 @@ def learner(model: Any, recipe: Recipe, encoder_decoder: bool) -> Any:
         target_modules="all-linear",
         task_type="SEQ_2_SEQ_LM" if encoder_decoder else "CAUSAL_LM",
     )
-    return get_peft_model(model, config)
+    with warnings.catch_warnings():
+        # peft asks transformers by a name that is going away.
+        warnings.simplefilter("ignore", FutureWarning)
+        return get_peft_model(model, config)
 
 
 def learning(model: Any) -> dict[str, torch.nn.Parameter]:
