@@ -1,5 +1,5 @@
 """Profiles: params.yaml is profiles/sample.yaml, which has every key, overlaid with a profile and single
-settings.
+settings. A profile with a key `extends: NAME` is laid over that profile instead.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from stages.tables import write_text
 
 PROFILES = Path("profiles")
 BASE = "sample"
+EXTENDS = "extends"
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,12 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     if profile not in known:
         fix = f"there are: {', '.join(known)}" if known else "run from the project's root"
         raise NightjarError(f"no profile {profile!r}", root / PROFILES, fix)
-    base_path, path = root / PROFILES / f"{BASE}.yaml", root / PROFILES / f"{profile}.yaml"
+    base_path = root / PROFILES / f"{BASE}.yaml"
     read_yaml(base_path)  # for its one-line errors
     yaml = _round_trip()
     values = yaml.load(base_path.read_text(encoding="utf-8"))
-    if profile != BASE:
-        _overlay(values, read_yaml(path), "", path)
+    for over, path in _chain(root, profile):
+        _overlay(values, over, "", path)
     for setting in settings:
         key, value = _setting(setting)
         _set(values, key, value)
@@ -77,6 +78,24 @@ def edited(text: str, settings: Mapping[str, Any]) -> str:
     new = _dump(yaml, values)
     validate(YAML(typ="safe", pure=True).load(new))
     return new
+
+
+def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], Path]]:
+    """The overlays to lay over the sample profile, in that order: those a profile extends, then its own."""
+    found: list[tuple[dict[str, Any], Path]] = []
+    seen: list[str] = []
+    name = profile
+    while name != BASE:
+        path = root / PROFILES / f"{name}.yaml"
+        if name in seen:
+            raise NightjarError("extends itself", path, f"the circle is {' -> '.join([*seen, name])}")
+        seen.append(name)
+        over = read_yaml(path)
+        name = over.pop(EXTENDS, BASE)
+        if name != BASE and name not in names(root):
+            raise NightjarError(f"extends {name!r}", path, f"there are: {', '.join(names(root))}")
+        found.append((over, path))
+    return found[::-1]
 
 
 def _round_trip() -> YAML:

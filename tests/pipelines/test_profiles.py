@@ -43,10 +43,10 @@ def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: s
     changes = apply(project, name)
     params = load(project / "params.yaml")
     written = flat(read_yaml(project / "params.yaml"))
-    base, over = (
-        flat(read_yaml(project / "profiles" / "sample.yaml")),
-        flat(read_yaml(project / "profiles" / f"{name}.yaml")),
-    )
+    base = flat(read_yaml(project / "profiles" / "sample.yaml"))
+    over = flat(read_yaml(project / "profiles" / f"{name}.yaml"))
+    if extended := over.pop("extends", None):
+        over = flat(read_yaml(project / "profiles" / f"{extended}.yaml")) | over
     assert written == {**base, **over}
     assert {change.key: (change.old, change.new) for change in changes} == {
         key: (base[key], value) for key, value in over.items() if base[key] != value
@@ -67,6 +67,41 @@ def test_published_constants_of_the_tools(project: Path) -> None:
         # facts 3.2: tau_s, k, m, tau_f
         assert list(calculator.values()) == [0.0, 20, 10, 0.5]
         assert list(calendar.values()) == [0.05, 5, 5, 1.0]
+
+
+def test_published_hyper_parameters(project: Path) -> None:
+    """facts 1.11, for the recipes of the benchmark."""
+    for name, rate, batch, steps in (
+        ("paper", 5e-5, 16, None),
+        ("paper_appendix", 1e-5, 16, None),
+        ("paper_11b", 1e-5, 1024, 1000),
+    ):
+        apply(project, name)
+        params = load(project / "params.yaml")
+        for recipe in (params.train.tk_instruct, params.train.supervised):
+            assert (recipe.learning_rate, recipe.batch_size, recipe.max_steps) == (rate, batch, steps)
+            assert (recipe.method, recipe.warmup, recipe.precision) == ("full", 0.0, "bfloat16")
+        assert params.train.tk_instruct.epochs == 2.0 or steps
+        assert (params.split.train_instances_per_task, params.split.supervised_instances_per_task) == (
+            100,
+            1000,
+        )
+
+
+def test_a_profile_extends_another(project: Path) -> None:
+    folder = project / "profiles"
+    (folder / "first.yaml").write_text("extends: second\nseed: 3\n")
+    (folder / "second.yaml").write_text("extends: third\nseed: 2\nthreads: 2\n")
+    (folder / "third.yaml").write_text("seed: 1\nthreads: 1\nsplit: {train_tasks: 5}\n")
+    apply(project, "first")
+    params = load(project / "params.yaml")
+    assert (params.seed, params.threads, params.split.train_tasks) == (3, 2, 5)
+    (folder / "third.yaml").write_text("extends: first\n")
+    with pytest.raises(NightjarError, match="the circle is first -> second -> third -> first"):
+        apply(project, "first")
+    (folder / "third.yaml").write_text("extends: nowhere\n")
+    with pytest.raises(NightjarError, match=r"third\.yaml: extends 'nowhere'; there are: first, "):
+        apply(project, "first")
 
 
 def test_settings_are_yaml_and_told_as_differences(project: Path) -> None:
