@@ -32,10 +32,19 @@ def gains(panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]]) -> str
         body.append(svg.mark(left + 5, offset - 13, number))
         body.append(svg.text(left + 16, offset - 9, system, 13, bold=True))
         told = f"better than both heuristics on {better} of {len(rows)} tasks"
-        body.append(svg.text(left + 26 + 7.6 * len(system), offset - 9, told, 12, fill="muted"))
+        body.append(svg.text(left + 30 + 8.8 * len(system), offset - 9, told, 12, fill="muted"))
         for tick in sorted({low, 0.0, high}):
             body.append(svg.line(left, y(tick), _WIDTH, y(tick), "muted" if tick == 0 else "line"))
-            body.append(svg.text(left - 8, y(tick) + 4, f"{tick:+g}".replace("-", "−"), 11, "end", "muted"))
+            body.append(
+                svg.text(
+                    left - 8,
+                    y(tick) + 4,
+                    f"{tick:+g}".replace("-", "−").replace("+0", "0"),
+                    11,
+                    "end",
+                    "muted",
+                )
+            )
         ordered = sorted(rows, key=lambda row: (-row["value"], row["task_id"]))
         step = (_WIDTH - left) / max(len(ordered), 12)
         for at, row in enumerate(ordered):

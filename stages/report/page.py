@@ -147,7 +147,7 @@ def _headline(scores: results.Results) -> list[dict[str, Any]]:
 
 def _value(row: results.Row, system: str) -> dict[str, Any]:
     lane = row.lanes[system]
-    best = round(lane.value, 1) == row.best() > 0
+    best = round(lane.value, 1) == row.best() > 0 and (system != results.BOUND or len(row.lanes) == 1)
     return {"value": lane.value, "low": lane.low, "high": lane.high, "best": best}
 
 

@@ -112,10 +112,10 @@ def rect(
 
 
 def bar(x: float, y: float, width: float, height: float, fill: str, title: str) -> str:
-    """A bar without an edge that tells its title when pointed at."""
+    """A bar without an edge, pale enough for a line upon it, that tells its title when pointed at."""
     return (
-        f'<rect x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}" fill="var(--{fill})">'
-        f"<title>{escape(title)}</title></rect>"
+        f'<rect x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}" fill="var(--{fill})" '
+        f'fill-opacity="0.6"><title>{escape(title)}</title></rect>'
     )
 
 
