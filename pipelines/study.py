@@ -117,6 +117,7 @@ Made = list[tuple[str, tuple[str, ...], dict[str, Any], str | None]]
 
 def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
     """Numbers of training tasks, or of instances of each; ascending, compared with the smallest."""
+    numbers = sorted({_number(value) for value in values})
     tasks = {
         row["task_id"]
         for row in tables.read_rows(root / SPLIT, contracts.SPLIT_TASKS)
@@ -129,7 +130,6 @@ def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
         rows = tables.part_rows(root / INGESTED, contracts.INSTANCES)
         key, of = "split.train_instances_per_task", "instances in the largest training task"
         there = max((rows.get(task, 0) for task in tasks), default=0)
-    numbers = sorted({_number(value) for value in values})
     if not numbers:
         numbers = [value for value in PUBLISHED[kind] if value <= there]
         if kind == "tasks" and there and there not in numbers:

@@ -64,6 +64,9 @@ def split(params: dict) -> None:
         for n in range(limit):
             name = f"train{n:02d}"
             writer.write(contracts.TRAIN, [instance(name, k) for k in range(each)], part=name)
+        # A dev task has the role of a training task, but does not train.
+        held_out = f"train{TRAIN_TASKS:02d}"
+        writer.write(contracts.DEV, [instance(held_out, 0)], part=held_out)
         test = [
             instance("test", n) | {"track": "default", "category": "Word Analogy"}
             for n in range(TEST_INSTANCES)

@@ -162,13 +162,10 @@ def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> N
     assert again.returncode == 0 and "2 of them done already" in again.stderr
     assert {name: (folder / name).read_bytes() for name in kept} == kept
     assert len(runs(project)) == 2
-    more = project.nightjar("study", "tasks", "--values", "2,4,8")
-    assert more.returncode == 0, more.stderr
-    assert runs(project)[2:] == ["train 4 begins"]
-    # Without its files an experiment counts as missing; the run cache is gone too, so it is run again.
+    # Without its files an experiment counts as missing.
     shutil.rmtree(project.root / ".dvc/cache")
-    lost = json.loads(project.nightjar("study", "tasks", "--values", "2,4,8", "--dry-run", "--json").stdout)
-    assert [row["done"] for row in lost] == [False, False, False]
+    lost = json.loads(project.nightjar("study", "tasks", "--values", "2,8", "--dry-run", "--json").stdout)
+    assert [row["done"] for row in lost] == [False, False]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
