@@ -140,5 +140,6 @@ def _facts(trained: Trained, examples: Examples, lm: LanguageModel, digest: str)
         "first_loss": round(steps[0].loss, 4),
         "last_loss": round(sum(step.loss for step in last) / len(last), 4),
         "dev_loss": round(min(row.loss for row in dev), 4) if dev else None,
+        "dev_losses": [{"step": row.step, "loss": round(row.loss, 4)} for row in dev],
         "sha256": digest,
     }
