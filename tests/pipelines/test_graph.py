@@ -181,5 +181,5 @@ def test_this_projects_graph_is_read_in_under_three_seconds() -> None:
     graph = graphs.read(ROOT)
     assert time.process_time() - began < 3
     assert list(graph.stages)[-1] == "report"
-    assert "split" in graph.stages["train@combined"].upstream
+    assert "split" in graph.stages["encode@combined"].upstream
     assert graph.stages["split"].metrics == ("data/metrics/split.json",)
