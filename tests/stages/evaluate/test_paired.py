@@ -43,7 +43,7 @@ def test_sampled_as_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
     differences = np.array([0.1, 0.4, -0.2, 0.9, 0.3, -0.5, 0.25, 0.6, -0.05, 0.7, 0.15, -0.35])
     exact = paired.p_value(differences, rng())
     monkeypatch.setattr(paired, "_ENUMERATED", 0)
-    monkeypatch.setattr(paired, "_BITS", 1000)  # several rounds
+    monkeypatch.setattr(paired, "_BYTES", 100)  # several rounds
     sampled = paired.p_value(differences, rng(), samples=40_000)
     assert 0.01 < exact < 0.5
     assert sampled == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 40_000))
