@@ -83,8 +83,8 @@ def test_passes_keep_the_token_budget(encoded: Maker, recipe: Recipes, budget: i
             else:
                 lengths = [packed_length(pairs(made, group)) for group in unit]
             assert len(unit) * max(lengths) <= budget or (len(unit), len(unit[0])) == (1, 1)
-    assert (passes == plan.steps) == (budget == 4096)
     assert (passes == 40 * 3) == (budget == 1 or (kind and budget == 20))
+    assert passes < 40 or budget < 64
 
 
 def test_variants_and_references_are_drawn_evenly_each_epoch(encoded: Maker, recipe: Recipes) -> None:
