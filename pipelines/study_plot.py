@@ -74,10 +74,13 @@ def _curve(axes: Any, result: Mapping[str, Any], shown: list[str], metric: str, 
         axes.errorbar(xs, values, errors, color=COLOURS.get(track), label=track, **style)
     axes.set_xscale("log", base=2)
     ticks = sorted({size or 1 for size in sizes.values()})
-    names = {size or 1: value for value, size in sizes.items()}
-    told = [f"{_short(names[tick])}\n{_millions(tick)}" if kind == "models" else str(tick) for tick in ticks]
+    told = [str(tick) for tick in ticks]
+    if kind == "models":
+        names = [[_short(value) for value, size in sizes.items() if (size or 1) == tick] for tick in ticks]
+        told = [f"{', '.join(of)}\n{_millions(tick)}" for of, tick in zip(names, ticks, strict=True)]
     axes.set_xticks(ticks, told)
     axes.minorticks_off()
+    axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
     axes.set_xlabel(TITLES[kind])
     axes.set_ylabel(f"{title} (%)")
     axes.grid(alpha=0.3)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path("data/studies")
 SPLIT, MODEL = "data/split", "models/base/language_model"
+NEEDED = ("task_id", "id", "prediction", "calls")
 METRICS = {"rougeL": "ROUGE-L", "exact_match": "exact match"}
 
 Rows = list[dict[str, Any]]
@@ -89,7 +90,7 @@ def read(root: Path, commit: str, recipe: str, size: bool = False) -> Artifacts:
         trained = tables.part_rows(Path(folder, SPLIT), contracts.TRAIN)
         return Artifacts(
             tables.read_rows(Path(folder, SPLIT), contracts.TEST),
-            tables.read_rows(Path(folder, predictions), contracts.PREDICTIONS),
+            tables.read_rows(Path(folder, predictions), contracts.PREDICTIONS, list(NEEDED)),
             sum(rows > 0 for rows in trained.values()),
             sum(trained.values()),
             _parameters(files) if size else None,
