@@ -7,6 +7,7 @@ subsequences of all pairs are found in one call of rapidfuzz.
 
 from __future__ import annotations
 
+import itertools
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,11 +42,12 @@ def normalise(text: str) -> str:
 def score(predictions: Sequence[str], references: Sequence[Sequence[str]], track: str) -> Scores:
     """What `metrics.score` gives, without its checks. Memory: some 30 bytes a letter."""
     counts = np.fromiter(map(len, references), np.int64, len(references))
-    places: dict[str, int] = {}
-    of_prediction = [places.setdefault(text, len(places)) for text in predictions]
-    theirs = np.array([places.setdefault(text, len(places)) for group in references for text in group])
-    ours = np.repeat(np.array(of_prediction), counts)
-    texts = list(places)
+    flat = list(itertools.chain.from_iterable(references))
+    # Plain ASCII first: those texts are cut together.
+    texts = sorted(dict.fromkeys([*predictions, *flat]), key=str.isascii, reverse=True)
+    places = dict(zip(texts, range(len(texts)), strict=True))
+    theirs = np.fromiter(map(places.__getitem__, flat), np.int64, len(flat))
+    ours = np.repeat(np.fromiter(map(places.__getitem__, predictions), np.int64, len(predictions)), counts)
 
     cut = (tokens.bpe if track == XLINGUAL else tokens.words)(texts)
     sizes = cut.sizes[ours], cut.sizes[theirs]

@@ -7,6 +7,7 @@ program, also from one that could not be started twice; if one dies, its chunk i
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -88,13 +89,21 @@ def score(
 
 def _spans(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[list[Span], int]:
     """Runs of pairs of about CHUNK letters, and how many letters there are in all."""
-    spans, start, size, letters = [], 0, 0, 0
-    for number, (text, group) in enumerate(zip(predictions, references, strict=True), start=1):
-        size += len(text) + sum(map(len, group))
-        if size >= CHUNK or number - start >= _PAIRS or number == len(predictions):
-            spans.append((start, number))
-            start, letters, size = number, letters + size, 0
-    return spans, letters
+    total = len(predictions)
+    if not total:
+        return [], 0
+    counts = np.fromiter(map(len, references), np.int64, total)
+    flat = np.fromiter(map(len, itertools.chain.from_iterable(references)), np.int64, int(counts.sum()))
+    own = np.fromiter(map(len, predictions), np.int64, total)
+    letters = np.cumsum(own + np.add.reduceat(flat, np.cumsum(counts) - counts))
+    spans: list[Span] = []
+    start = 0
+    while start < total:
+        before = int(letters[start - 1]) if start else 0
+        end = min(int(np.searchsorted(letters, before + CHUNK)) + 1, start + _PAIRS, total)
+        spans.append((start, end))
+        start = end
+    return spans, int(letters[-1])
 
 
 def _helper() -> subprocess.Popen[bytes]:
