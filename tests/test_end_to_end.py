@@ -25,11 +25,17 @@ SMALL: dict[str, Any] = {
     "split": {
         "train_tasks": 6,
         "train_instances_per_task": 3,
+        "dev_tasks": 2,
+        "dev_instances_per_task": 2,
         "test_tasks": 13,
         "test_instances_per_task": 2,
+        "supervised_instances_per_task": 2,
     },
     "augment": {"max_documents": 3, "max_targets": 3, "max_call_tokens": 6, "precision": "float32"},
-    "train": {name: {"precision": "float32", "max_steps": 3} for name in ("combined", "tk_instruct")},
+    "train": {
+        name: {"precision": "float32", "max_steps": 3, "evaluate_every": 2}
+        for name in ("combined", "tk_instruct", "supervised")
+    },
     "predict": {"supernatinst": {"max_new_tokens": 6, "precision": "float32"}},
     "evaluate": {"supernatinst": {"bootstrap_samples": 100}},
 }
@@ -63,7 +69,9 @@ def project(folder: Path, models: Path) -> Path:
     with (folder / "params.yaml").open("w") as stream:
         yaml.dump(values, stream)
     (folder / "dvc.lock").unlink(missing_ok=True)
-    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    name = ["-c", "user.name=test", "-c", "user.email=test@localhost"]
+    for words in (["init", "-q"], ["add", "."], [*name, "commit", "-q", "-m", "test"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
     return folder
 
 
@@ -105,7 +113,7 @@ def repro(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_artifact_is_there_and_keeps_its_accounts(repro: Path) -> None:
     stages = outputs(repro)
-    assert len(stages) == 16
+    assert len(stages) == 21
     for facts_file in (repro / "data/metrics").glob("*.json"):
         facts = json.loads(facts_file.read_text())
         assert facts["rows_in"] == facts["rows_out"] + facts["rows_rejected"], facts_file.name
@@ -113,18 +121,28 @@ def test_every_artifact_is_there_and_keeps_its_accounts(repro: Path) -> None:
     test = tables.read_rows(repro / "data/split", contracts.TEST)
     assert len({row["category"] for row in test}) == 12
     train = tables.read_rows(repro / "data/split", contracts.TRAIN)
-    assert not {row["task_id"] for row in train} & {row["task_id"] for row in test}
-    for system in ("untuned", "combined", "tk_instruct"):
+    dev = tables.read_rows(repro / "data/split", contracts.DEV)
+    sides = [{row["task_id"] for row in rows} for rows in (train, dev, test)]
+    assert all(sides) and not (sides[0] & sides[1] or sides[0] & sides[2] or sides[1] & sides[2])
+    supervised = tables.read_rows(repro / "data/split", contracts.SUPERVISED)
+    assert {row["task_id"] for row in supervised} <= sides[2]
+    assert not {row["id"] for row in supervised} & {row["id"] for row in test}
+    for system in ("untuned", "combined", "tk_instruct", "supervised"):
         rows = tables.read_rows(repro / f"data/predict/supernatinst-{system}", contracts.PREDICTIONS)
         assert {(row["task_id"], row["id"]) for row in rows} == {(row["task_id"], row["id"]) for row in test}
     scores = tables.read_rows(repro / "data/evaluate/supernatinst", contracts.SCORES)
     systems = {row["system"] for row in scores}
-    assert systems == {"copy_input", "copy_demo", "untuned", "tk_instruct", "combined"}
+    assert systems == {"copy_input", "copy_demo", "untuned", "tk_instruct", "combined", "supervised"}
     assert (repro / "data/report/index.html").read_text().startswith("<!doctype html>")
 
 
 def test_evidence_is_in_the_prompts_of_the_recipe_that_wants_it_alone(repro: Path) -> None:
-    for system, wanted in (("combined", True), ("tk_instruct", False), ("untuned", False)):
+    for system, wanted in (
+        ("combined", True),
+        ("tk_instruct", False),
+        ("supervised", False),
+        ("untuned", False),
+    ):
         rows = tables.read_rows(repro / f"data/predict/supernatinst-{system}", contracts.PREDICTIONS)
         assert all(("\nEvidence 1 - " in "\n" + row["prompt"]) == wanted for row in rows)
 

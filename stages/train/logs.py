@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from stages.errors import NightjarError
 from stages.train.loop import History
 
 FOLDER = Path(".nightjar/dvclive")
@@ -45,7 +46,12 @@ class Log:
         if self._live is None:
             os.environ.setdefault("DVC_STUDIO_OFFLINE", "true")  # nothing leaves this machine
             from dvclive import Live
+            from scmrepo.exceptions import SCMError
 
             shutil.rmtree(self.folder, ignore_errors=True)
-            self._live = Live(str(self.folder), report=None, save_dvc_exp=False, dvcyaml=None)
+            try:
+                self._live = Live(str(self.folder), report=None, save_dvc_exp=False, dvcyaml=None)
+            except SCMError as error:
+                what = f"dvclive cannot log in this Git repository ({error})"
+                raise NightjarError(what, ".", "make a first commit: git add . && git commit") from None
         return self._live
