@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +56,8 @@ def batch(examples: Examples, unit: Unit, config: Any) -> Packed | Padded:
 
 def to(made: Packed | Padded, device: torch.device) -> Packed | Padded:
     """The same tensors on a device."""
-    moved = {
-        field.name: value.to(device)
-        for field in fields(made)
-        if isinstance(value := getattr(made, field.name), torch.Tensor)
+    moved: dict[str, Any] = {
+        name: value.to(device) for name, value in vars(made).items() if isinstance(value, torch.Tensor)
     }
     return replace(made, **moved)
 

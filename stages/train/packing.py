@@ -130,4 +130,5 @@ def pad(pairs: Sequence[Pair], start: int, padding: int) -> Padded:
         before[number, 0], before[number, 1 : len(target)] = start, target[:-1]
         labels[number, : len(target)] = target
     tokens = sum(len(prompt) + len(target) for prompt, target in pairs)
-    return Padded(*map(torch.from_numpy, (ids, seen, before, labels)), tokens)
+    tensor = torch.from_numpy
+    return Padded(tensor(ids), tensor(seen), tensor(before), tensor(labels), tokens)
