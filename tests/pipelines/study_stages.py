@@ -78,6 +78,7 @@ def train(params: dict) -> None:
     tasks = len(tables.part_rows(SPLIT, contracts.TRAIN))
     checkpoint = Path(".nightjar/checkpoints") / f"made-{tasks}"
     note(f"train {tasks} {'goes on' if checkpoint.exists() else 'begins'}")
+    note(f"notes: {Path('notes.txt').read_text().strip()}")
     checkpoint.write_text("half")
     if Path("fail.txt").exists() and int(Path("fail.txt").read_text()) == tasks:
         raise SystemExit("the training broke")

