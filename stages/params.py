@@ -178,6 +178,20 @@ class Evaluate(Model):
     supernatinst: EvaluateBenchmark
 
 
+class Nightly(Model):
+    """The nightly evaluation. `stages` names those that it runs afresh, before the @; paths are from the project's
+    root. `alpha` is the chance, at most, that an unchanged set of models gets any other verdict; cells with fewer than
+    `minimum_instances` get none. Another DVC repository may leave the group out, or keys of it.
+    """
+
+    stages: list[Annotated[str, Field(min_length=1)]] = ["predict", "evaluate"]
+    ledger: Annotated[str, Field(min_length=1)] = "data/ledger"
+    notifications: Annotated[str, Field(min_length=1)] = ".nightjar/notifications.jsonl"
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
+    minimum_instances: Positive = 20
+    bootstrap_samples: Positive = 10_000
+
+
 class Params(Model):
     seed: Count
     threads: Positive
@@ -191,6 +205,7 @@ class Params(Model):
     train: Train
     predict: Predict
     evaluate: Evaluate
+    nightly: Nightly
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
