@@ -1,0 +1,54 @@
+"""Checks of artifacts as they stand on disk: somebody may have edited, cut off or restored one since it was written.
+
+stages.tables enforces a contract while a table is written; these hold the finished artifact against its contracts, the
+facts of its stage, and the artifacts that its stage read. They only read, and never raise for what they find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from stages.checks.artifact import UNREADABLE, check_facts, check_tables, first_line, inventory, is_artifact
+from stages.checks.finding import Finding
+from stages.checks.relations import check_relations
+
+__all__ = ["Finding", "check", "check_facts", "check_stage", "inventory", "is_artifact"]
+# A table with one of these cannot be held against others: the relations of its artifact wait until it is mended.
+_FIRST = frozenset({"readable", "schema", "nulls"})
+
+
+def check(path: Path, near: Iterable[Path] = (), shared_inputs: int = 0) -> list[Finding]:
+    """Everything that is wrong with the artifact at `path`, its facts aside.
+
+    `near` are artifacts that its stage reads; `shared_inputs` is how many training and dev instances may have an input
+    that stands in the test set.
+    """
+    if not is_artifact(path):
+        what = "there is no such artifact" if not path.exists() else "no table of the contracts is in it"
+        return [Finding("present", path.as_posix(), "", what, "build it: nightjar rebuild")]
+    found = check_tables(path)
+    if not _FIRST & {it.check for it in found}:
+        try:
+            found += check_relations(path, [home for home in near if is_artifact(home)], shared_inputs)
+        except (*UNREADABLE, KeyError) as error:  # KeyError: a table near by lacks a column
+            told = f"what it refers to cannot be read ({first_line(error)})"
+            found.append(Finding("references", path.as_posix(), "", told, "check what its stage reads"))
+    return found
+
+
+def check_stage(
+    outputs: Sequence[Path],
+    inputs: Sequence[Path],
+    facts: Mapping[str, Any] | None = None,
+    shared_inputs: int = 0,
+) -> list[Finding]:
+    """Everything that is wrong with what a stage made: its facts, and those of its `outputs` that are artifacts, or
+    that the facts say are."""
+    counted = (facts or {}).get("tables") or {}
+    made = [path for path in outputs if is_artifact(path) or path.as_posix() in counted]
+    found = check_facts(facts, made) if facts else []
+    for path in made:
+        found += check(path, inputs, shared_inputs)
+    return found
