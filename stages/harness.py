@@ -19,6 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from stages import checks
 from stages import params as params_module
 from stages.errors import NightjarError, from_os_error
 from stages.params import Params
@@ -72,6 +73,10 @@ def _facts(stage: Stage, packages: tuple[str, ...]) -> Mapping[str, Any]:
         "stage": stage.name,
         "inputs": stage.inputs,
         "outputs": stage.outputs,
+        # What the checks hold the artifacts against later, whatever became of them.
+        "tables": {
+            path: checks.inventory(Path(path)) for path in stage.outputs if checks.is_artifact(Path(path))
+        },
         "rows_in": stage.rows_in,
         "rows_out": stage.rows_out,
         "rows_rejected": stage.rows_rejected,
