@@ -7,7 +7,7 @@ is allowed, before any work starts. dvc.yaml names, for each stage, the keys it 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ruamel.yaml import YAML
@@ -178,6 +178,18 @@ class Evaluate(Model):
     supernatinst: EvaluateBenchmark
 
 
+class Contamination(Model):
+    """`ngram`: how many words in a row, in a training text and in a test text, count as the same text."""
+
+    ngram: Annotated[int, Field(ge=2, le=64)]
+
+
+class Checks(Model):
+    """`shared_inputs`: training and dev instances that may have an input that stands in the test set as well."""
+
+    shared_inputs: Count = 0
+
+
 class Nightly(Model):
     """The nightly evaluation. `stages` names those that it runs afresh, before the @; paths are from the project's
     root. `alpha` is the chance, at most, that an unchanged set of models gets any other verdict; cells with fewer than
@@ -205,7 +217,12 @@ class Params(Model):
     train: Train
     predict: Predict
     evaluate: Evaluate
+    contamination: Contamination
+    checks: Checks
     nightly: Nightly
+
+
+M = TypeVar("M", bound=Model)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -229,12 +246,16 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 def validate(values: dict[str, Any], where: object = PARAMS_FILE) -> Params:
     """Params from a plain mapping. Raises NightjarError naming the first bad key and how many more there are."""
+    return _checked(Params, values, where)
+
+
+def _checked(model: type[M], values: Any, where: object, *group: str) -> M:
     try:
-        return Params.model_validate(values)
+        return model.model_validate(values)
     except ValidationError as error:
         problems = error.errors(include_url=False)
         first = problems[0]
-        key = ".".join(str(part) for part in first["loc"])
+        key = ".".join([*group, *(str(part) for part in first["loc"])])
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         if first["type"] == "extra_forbidden":
             what, fix = f"unknown key {key}{more}", "remove it, or mend its spelling"
@@ -246,6 +267,24 @@ def validate(values: dict[str, Any], where: object = PARAMS_FILE) -> Params:
         raise NightjarError(what, where, fix) from None
 
 
+def load_nightly(path: Path = PARAMS_FILE) -> Nightly:
+    """The group `nightly` of `path` alone; its defaults where there is no such group or no such file.
+
+    Raises NightjarError for a bad key or value. Works in a DVC repository with other parameters.
+    """
+    values = read_yaml(path) if path.is_file() else {}
+    return _checked(Nightly, values.get("nightly") or {}, path, "nightly")
+
+
 def load(path: Path = PARAMS_FILE) -> Params:
     """The checked parameters of `path`. Raises NightjarError; reads nothing else."""
     return validate(read_yaml(path), path)
+
+
+def load_checks(path: Path = PARAMS_FILE) -> Checks:
+    """The group `checks` of `path` alone; its defaults where there is no such group or no such file.
+
+    Raises NightjarError for a bad key or value. Works in a DVC repository with other parameters.
+    """
+    values = read_yaml(path) if path.is_file() else {}
+    return _checked(Checks, values.get("checks") or {}, path, "checks")
