@@ -1,4 +1,4 @@
-"""One rebuild at a time: a lock that the system lets go of when its holder dies."""
+"""One rebuild and one nightly at a time: locks that the system lets go of when their holder dies."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from stages.errors import NightjarError
 
 LOCK = Path(".nightjar/rebuild.lock")
+NIGHTLY = Path(".nightjar/nightly.lock")
 
 _held: set[Path] = set()
 
@@ -25,7 +26,18 @@ def rebuild_lock(root: Path, wait: bool = False) -> Iterator[None]:
     Raises NightjarError that names the holder and since when, if another process holds it and `wait` is not
     set.
     """
-    path = (root / LOCK).resolve()
+    with locked(root, LOCK, "a rebuild", wait):
+        yield
+
+
+@contextlib.contextmanager
+def locked(root: Path, name: Path, what: str, wait: bool = False) -> Iterator[None]:
+    """Hold the lock file `name` under `root` while `what` runs; within a process it may be taken again.
+
+    Raises NightjarError that names the holder and since when, if another process holds it and `wait` is not
+    set. It holds across servers and schedules: all that is asked of them is to see the same file.
+    """
+    path = (root / name).resolve()
     if path in _held:
         yield
         return
@@ -34,7 +46,7 @@ def rebuild_lock(root: Path, wait: bool = False) -> Iterator[None]:
     try:
         while not _try(descriptor):
             if not wait:
-                raise NightjarError(_holder(descriptor), LOCK, "wait for it, or give --wait")
+                raise NightjarError(_holder(descriptor, what), name, "wait for it, or give --wait")
             time.sleep(0.2)
         now = datetime.now().astimezone().isoformat(timespec="seconds")
         os.ftruncate(descriptor, 0)
@@ -57,9 +69,9 @@ def _try(descriptor: int) -> bool:
     return True
 
 
-def _holder(descriptor: int) -> str:
+def _holder(descriptor: int, what: str) -> str:
     try:
         facts = json.loads(os.pread(descriptor, 1000, 0))
-        return f"a rebuild is running (process {facts['pid']}, since {facts['since']})"
+        return f"{what} is running (process {facts['pid']}, since {facts['since']})"
     except (ValueError, KeyError, TypeError):
-        return "a rebuild is running"
+        return f"{what} is running"

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
@@ -106,8 +106,9 @@ def run_stage(
     lines: Lines | None = None,
     stop: threading.Event | None = None,
     grace: float = groups.GRACE,
+    arguments: Sequence[str] | None = None,
 ) -> Outcome:
-    """Run `stage` of the repository at `root` and wait for it.
+    """Run `stage` of the repository at `root` and wait for it; with `arguments`, that command of DVC instead.
 
     Its whole output goes to the file `log`, and in batches to `lines`, DVC's own remarks left out. When
     `stop` is set, or an exception comes up, its whole process group is ended. Raises only what `lines`
@@ -116,7 +117,8 @@ def run_stage(
     started = time.monotonic()
     stop = stop or threading.Event()
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item", stage]
+    asked = ["repro", "--single-item", stage] if arguments is None else arguments
+    command = [sys.executable, "-m", "dvc", "--wait-for-lock", *asked]
     process, group = groups.start(
         command,
         root,

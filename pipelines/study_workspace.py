@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from pipelines import groups, profiles
 from pipelines.run_stage import environment, follow
@@ -96,33 +96,38 @@ class Workspace:
     What a killed study left is ended and removed first.
     """
 
+    folder = FOLDER
+    shared: tuple[str, ...] = SHARED
+    # How files come out of the cache; None: as the project has it.
+    link_type: str | None = None
+
     def __init__(self, root: Path, start: Baseline) -> None:
         self.root, self.start = root.resolve(), start
-        self.path = self.root / FOLDER
+        self.path = self.root / self.folder
         self.environment = environment() | {"CI": "1"}
         if not (os.environ.get("GIT_AUTHOR_NAME") or _has_identity(self.root)):
             self.environment |= _AUTHOR
 
-    def __enter__(self) -> Workspace:
-        remove(self.root)
+    def __enter__(self) -> Self:
+        remove(self.root, self.folder)
         try:
             self._make()
         except BaseException:
-            remove(self.root)
+            remove(self.root, self.folder)
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        remove(self.root)
+        remove(self.root, self.folder)
 
     def _make(self) -> None:
-        self.path.parent.mkdir(exist_ok=True)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         git(self.root, "clone", "--quiet", "--shared", "--no-checkout", str(self.root), str(self.path))
         git(self.path, "checkout", "--quiet", "--detach", self.start.commit)
         for name in {*self.start.changed, "dvc.lock"}:
             _copy(self.root / name, self.path / name)
         (self.path / ".nightjar").mkdir(exist_ok=True)
-        for name in SHARED:
+        for name in self.shared:
             (self.root / ".nightjar" / name).mkdir(exist_ok=True)
             _link(self.root, self.path, Path(".nightjar", name))
         for name in self._set_up_dvc():
@@ -137,6 +142,8 @@ class Workspace:
             local = self.root / ".dvc/config.local"
             config = ConfigObj(str(local) if local.is_file() else None)
             config.setdefault("cache", {})["dir"] = repo.cache.local_cache_dir
+            if self.link_type is not None:
+                config["cache"]["type"] = self.link_type
             config.filename = str(self.path / ".dvc/config.local")
             config.write()
             made = {out.fs_path for stage in repo.index.stages if stage.cmd for out in stage.outs}
@@ -146,8 +153,13 @@ class Workspace:
                 for dep in stage.deps
                 if dep.is_in_repo and dep.fs_path not in made
             }
-        models = (read_yaml(self.root / PARAMS_FILE).get("models") or {}).values()
-        sources = {str(model.get("source")) for model in models if isinstance(model, Mapping)}
+        params = read_yaml(self.root / PARAMS_FILE) if (self.root / PARAMS_FILE).is_file() else {}
+        models = params.get("models")
+        sources = {
+            str(model.get("source"))
+            for model in (models.values() if isinstance(models, Mapping) else ())
+            if isinstance(model, Mapping)
+        }
         inputs |= {name for name in sources if ":" not in name and not Path(name).is_absolute()}
         return sorted(
             name for name in inputs if (self.root / name).exists() and not (self.path / name).exists()
@@ -216,9 +228,9 @@ def saved(root: Path, commit: str, names: Iterable[str]) -> dict[str, str]:
     return {name: known[ref(commit, name)] for name in names if ref(commit, name) in known}
 
 
-def remove(root: Path) -> list[str]:
+def remove(root: Path, folder: Path = FOLDER) -> list[str]:
     """End what a killed study left running, and remove its workspace; returns the names of what was ended."""
-    path = root / FOLDER
+    path = root / folder
     if not path.exists():
         return []
     ended = groups.end_orphans(path, lock=path / groups.DVC_LOCK)
