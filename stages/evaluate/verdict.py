@@ -123,7 +123,7 @@ def decide(differences: Sequence[Floats], names: Sequence[Iterable[str]], rule: 
     There are at least as many resamples as the correction needs for any p to be small enough.
     """
     samples = max(rule.bootstrap.samples, math.ceil(2 * len(differences) / rule.alpha))
-    rows = []
+    rows: list[dict[str, Any]] = []
     for values, name in zip(differences, names, strict=True):
         means = resampled(values, samples, rule.bootstrap.stream("verdict", *name))
         low, high = rule.bootstrap.ends(means)
