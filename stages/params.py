@@ -225,9 +225,6 @@ class Params(Model):
 M = TypeVar("M", bound=Model)
 
 
-M = TypeVar("M", bound=Model)
-
-
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file. Raises NightjarError for a missing file, broken YAML or a doubled key."""
     try:
