@@ -17,6 +17,7 @@ from stages.errors import NightjarError, from_os_error
 COMMANDS = {
     "plan": ("pipelines.commands_run", "Which stages would run, why, and how long they took last time."),
     "rebuild": ("pipelines.commands_run", "Rebuild what changed, side by side, shown in the Prefect UI."),
+    "check": ("pipelines.commands_verify", "Check artifacts as they stand on disk."),
     "ui": ("pipelines.commands_run", "Start the Prefect server of this project and say where to open it."),
     "use": ("pipelines.commands_data", "Apply a profile to params.yaml and print what it changes."),
     "ingest": ("pipelines.commands_data", "Read any folder of a dataset into Parquet, or check its tasks."),

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from pipelines import graph as graphs
-from pipelines import groups
+from pipelines import groups, verify
 from pipelines import server as servers
 from stages.errors import NightjarError
 
@@ -90,7 +90,7 @@ def rebuild(stages: tuple[str, ...], jobs: int, wait: bool, verbose: bool, as_js
     if ended := groups.end_orphans(graph.root, lock=graph.root / groups.DVC_LOCK):
         click.echo(f"Ended what a killed rebuild left running: {', '.join(ended)}", err=as_json)
         graph = graphs.read().only(stages)
-    if not graph.changed():
+    if not graph.changed() and not verify.failing(graph.root, graph):
         if as_json:
             show.as_json(graph.root, [{"stage": name, "state": "cached"} for name in graph.stages])
             return

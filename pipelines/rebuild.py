@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import queue
 import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -30,10 +31,12 @@ from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from pipelines import graph as graphs
-from pipelines import groups
+from pipelines import groups, verify
 from pipelines.lock import rebuild_lock
 from pipelines.run_stage import LOGS, Outcome, run_stage
 from pipelines.show import HEADLINE, REPORT
+from stages.checks import MOST_ROWS
+from stages.errors import NightjarError
 
 # Threads of the task runner; how many stages run at once is the flow's own parameter.
 MOST_JOBS = 64
@@ -41,7 +44,8 @@ MOST_JOBS = 64
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one stage: ran, cached, failed, skipped (something before it failed) or stopped.
+    """What became of one stage: ran, cached, failed (itself or a check of what it made), skipped (something before it
+    failed) or stopped.
 
     `moved` says whether its outputs may be others than before, so that what needs them has to be looked at.
     """
@@ -217,6 +221,8 @@ def _task(run: Run, stage: graphs.Stage, blocker: str | None) -> State[Any]:
             run.stop,
         )
         result = _result(outcome, why, run.graph.root)
+    if result.state in ("ran", "cached"):
+        result = _verified(run, stage, result)
     run.results[stage.name] = result
     _artifact(run, stage, result)
     if result.state == "failed":
@@ -224,6 +230,25 @@ def _task(run: Run, stage: graphs.Stage, blocker: str | None) -> State[Any]:
     if result.state == "stopped":
         return Cancelled(name="Stopped", message=result.error)
     return Completed(name="Cached" if result.state == "cached" else "Ran", message=result.why)
+
+
+def _verified(run: Run, stage: graphs.Stage, result: Result) -> Result:
+    """The result once what the stage made was checked: failed if a check that blocks finds anything."""
+    logger = get_run_logger()
+    try:
+        verdict = verify.verify(run.graph.root, stage)
+    except NightjarError as error:
+        return replace(result, state="failed", error=str(error), moved=False)
+    for finding in verdict.findings:
+        logger.log(logging.ERROR if finding.blocks else logging.WARNING, "%s", finding)
+    if verdict.artifacts and not verdict.known:
+        logger.info("checked %d artifacts in %.2f s", verdict.artifacts, verdict.seconds)
+    if verdict.findings or verdict.failed_before:
+        told = f"What the checks of **{stage.name}** found, with up to {MOST_ROWS} rows each"
+        _table(f"check-{artifact_key(stage.name)}", verify.table(stage.name, verdict), told)
+    if verdict.error:
+        return replace(result, state="failed", error=verdict.error, moved=False)
+    return result
 
 
 def _why(run: Run, stage: graphs.Stage) -> str:
@@ -298,8 +323,12 @@ def _artifact(run: Run, stage: graphs.Stage, result: Result) -> None:
     lines += [f"- output: `{path}`" for path in stage.outs]
     lines += [f"- log: `{result.log}`"] if result.log else []
     table = [{name: value for name, value in row.items() if value != ""}]
+    _table(artifact_key(stage.name), table, "\n\n".join(lines))
+
+
+def _table(key: str, table: list[dict[str, Any]], description: str) -> None:
     try:
-        create_table_artifact(table=table, key=artifact_key(stage.name), description="\n\n".join(lines))
+        create_table_artifact(table=table, key=key, description=description)
     except Exception as error:  # what was computed stands, whatever ails the server that shows it
         get_run_logger().warning("no artifact: %s", error)
 

@@ -6,15 +6,15 @@ facts of its stage, and the artifacts that its stage read. They only read, and n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from stages.checks.artifact import UNREADABLE, check_facts, check_tables, first_line, inventory, is_artifact
-from stages.checks.finding import Finding
+from stages.checks.finding import MOST_ROWS, Finding
 from stages.checks.relations import check_relations
 
-__all__ = ["Finding", "check", "check_facts", "check_stage", "inventory", "is_artifact"]
+__all__ = ["MOST_ROWS", "Finding", "check", "check_facts", "check_stage", "inventory", "is_artifact"]
 # A table with one of these cannot be held against others: the relations of its artifact wait until it is mended.
 _FIRST = frozenset({"readable", "schema", "nulls"})
 
@@ -39,16 +39,18 @@ def check(path: Path, near: Iterable[Path] = (), shared_inputs: int = 0) -> list
 
 
 def check_stage(
-    outputs: Sequence[Path],
-    inputs: Sequence[Path],
+    outputs: Iterable[Path | str],
+    inputs: Iterable[Path | str],
     facts: Mapping[str, Any] | None = None,
     shared_inputs: int = 0,
+    root: Path = Path(),
 ) -> list[Finding]:
     """Everything that is wrong with what a stage made: its facts, and those of its `outputs` that are artifacts, or
-    that the facts say are."""
+    that the facts say are. Paths are from the project's `root`, as they are in the facts."""
     counted = (facts or {}).get("tables") or {}
-    made = [path for path in outputs if is_artifact(path) or path.as_posix() in counted]
+    names = [Path(output).as_posix() for output in outputs]
+    made = {name: root / name for name in names if is_artifact(root / name) or name in counted}
     found = check_facts(facts, made) if facts else []
-    for path in made:
-        found += check(path, inputs, shared_inputs)
+    for path in made.values():
+        found += check(path, [root / name for name in inputs], shared_inputs)
     return found

@@ -6,7 +6,7 @@ no nulls cannot hold any in Parquet, so that where the schemas are equal only ke
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -260,11 +260,11 @@ def _check_tokens(path: Path) -> list[Finding]:
     return found.findings()
 
 
-def check_facts(facts: Mapping[str, Any], outputs: Sequence[Path]) -> list[Finding]:
+def check_facts(facts: Mapping[str, Any], outputs: Mapping[str, Path]) -> list[Finding]:
     """The accounts of a stage's facts: rows in = out + rejected, and every table of `outputs` has the rows, and
     the contract's version, that the stage counted when it wrote them.
 
-    `outputs` are the artifacts of the facts' own `outputs` that are to be checked. Facts of an older release name
+    `outputs` are the artifacts to check, by the name that the facts have for them. Facts of an older release name
     no tables; then the first rule alone can be held.
     """
     stage = str(facts.get("stage", "facts"))
@@ -273,8 +273,8 @@ def check_facts(facts: Mapping[str, Any], outputs: Sequence[Path]) -> list[Findi
     if rows_in != out + rejected:
         what = f"{rows_in:,} rows in, but {out:,} out and {rejected:,} rejected"
         found.append(Finding("accounts", stage, "", what, "the facts were edited, or the stage is at fault"))
-    for path in outputs:
-        counted: Mapping[str, Any] | None = (facts.get("tables") or {}).get(path.as_posix())
+    for name, path in outputs.items():
+        counted: Mapping[str, Any] | None = (facts.get("tables") or {}).get(name)
         if counted is not None:
             found += _check_inventory(path, counted, rejected)
     return found

@@ -1,0 +1,157 @@
+"""The checks of what a stage made, as the flow runs them: after the stage, and again where something changed since.
+
+What was found is kept in .nightjar/checks, a file a stage, with a fingerprint of the files that were looked at. An
+artifact that passed is not read again while they stay as they are; one that failed is, until it passes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipelines.graph import Graph, Stage
+
+if TYPE_CHECKING:
+    from stages.checks import Finding
+
+FOLDER = Path(".nightjar/checks")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the checks found of a stage, how long they took, and whether they are known from before.
+
+    `failed_before` says that the last verdict on the stage was bad.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    artifacts: int = 0
+    seconds: float = 0.0
+    known: bool = False
+    failed_before: bool = False
+
+    @property
+    def blocking(self) -> list[Finding]:
+        return [it for it in self.findings if it.blocks]
+
+    @property
+    def error(self) -> str:
+        """The first that blocks, in one line, and how many more; empty if nothing does."""
+        if not (bad := self.blocking):
+            return ""
+        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+        return f"check failed: {bad[0]}{more}"
+
+
+def verify(root: Path, stage: Stage) -> Verdict:
+    """Check what `stage` of the repository at `root` made; paths in the findings are from the current folder.
+
+    Raises NightjarError for a bad group `checks` in params.yaml.
+    """
+    # Here, not above: a rebuild with nothing to do asks only what failed, and Arrow takes long to load.
+    from stages import checks
+    from stages.params import PARAMS_FILE, load_checks
+    from stages.tables import write_text
+
+    here = Path(os.path.relpath(root))
+    facts = read_facts(here / name for name in stage.metrics)
+    made = [name for name in stage.outs if checks.is_artifact(here / name) or _counted(facts, name)]
+    if not made:
+        return Verdict()
+    shared = load_checks(here / PARAMS_FILE).shared_inputs
+    near = [name for name in stage.deps if checks.is_artifact(here / name)]
+    mark = _fingerprint(here, [*made, *near, *stage.metrics], shared)
+    before = _before(root, stage.name)
+    if before.get("passed") and before.get("fingerprint") == mark:
+        return Verdict(artifacts=len(made), known=True)
+    began = time.monotonic()
+    found = tuple(checks.check_stage(made, near, facts, shared, here))
+    seconds = time.monotonic() - began
+    passed = not any(it.blocks for it in found)
+    kept = {
+        "stage": stage.name,
+        "passed": passed,
+        "fingerprint": mark,
+        "findings": [it.as_dict() for it in found],
+    }
+    write_text(_file(root, stage.name), json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
+    return Verdict(found, len(made), seconds, failed_before=before.get("passed") is False)
+
+
+def failing(root: Path, graph: Graph) -> list[str]:
+    """Stages of `graph` whose last verdict was bad: nothing may have changed, and yet not all is well."""
+    return [name for name in graph.stages if _before(root, name).get("passed") is False]
+
+
+def read_facts(files: Iterable[Path]) -> dict[str, Any] | None:
+    """The facts of a stage in the first of its metrics files that has any."""
+    for file in files:
+        try:
+            values = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(values, dict) and {"rows_in", "rows_out", "rows_rejected"} <= values.keys():
+            return values
+    return None
+
+
+def table(stage: str, verdict: Verdict) -> list[dict[str, Any]]:
+    """The rows of the table that shows a verdict: a line a finding, and one for each offending row below it."""
+    lines = []
+    for it in verdict.findings:
+        head = {"check": it.check, "where": it.where, "what": it.what, "rows": it.count, "to do": it.fix}
+        lines.append({**head, "verdict": "failed" if it.blocks else "worth a look", "example": ""})
+        lines += [
+            {**dict.fromkeys(head, ""), "verdict": "", "example": json.dumps(row, ensure_ascii=False)}
+            for row in it.rows
+        ]
+    if not lines:
+        told = f"{verdict.artifacts} artifact{'s' * (verdict.artifacts != 1)} of {stage}"
+        lines.append({"check": "all", "where": told, "what": "nothing found", "verdict": "passed"})
+    return lines
+
+
+def _counted(facts: Mapping[str, Any] | None, name: str) -> bool:
+    return name in ((facts or {}).get("tables") or {})
+
+
+def _file(root: Path, stage: str) -> Path:
+    return root / FOLDER / f"{re.sub(r'[^A-Za-z0-9_.@-]+', '-', stage)}.json"
+
+
+def _before(root: Path, stage: str) -> dict[str, Any]:
+    try:
+        values = json.loads(_file(root, stage).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return values if isinstance(values, dict) and values.get("stage") == stage else {}
+
+
+def _fingerprint(root: Path, names: Iterable[str], shared_inputs: int) -> str:
+    """Of the names, sizes and times of all files below `names`, and of the checks' own code."""
+    from stages import checks, contracts
+
+    digest = hashlib.sha256(str(shared_inputs).encode())
+    for file in [Path(contracts.__file__), *sorted(Path(checks.__file__).parent.glob("*.py"))]:
+        digest.update(file.read_bytes())
+    for name in names:
+        for path, size, changed in _files(root / name):
+            digest.update(f"{name}\0{path}\0{size}\0{changed}\n".encode())
+    return digest.hexdigest()
+
+
+def _files(path: Path) -> Iterator[tuple[str, int, int]]:
+    if not path.is_dir():
+        found = [path] if path.exists() else []
+    else:
+        found = sorted(file for file in path.rglob("*") if file.is_file())
+    for file in found:
+        state = file.stat()
+        yield file.as_posix(), state.st_size, state.st_mtime_ns
