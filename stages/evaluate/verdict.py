@@ -64,6 +64,19 @@ class Rule:
         return cls(alpha, minimum, Bootstrap(seed, samples, 1 - alpha))
 
 
+def cells(rows: Iterable[Mapping[str, Any]]) -> dict[Cell, Scored]:
+    """Scores by cell from rows of contracts.LEDGER_INSTANCES in any order."""
+    found: dict[Cell, list[tuple[tuple[str, str], str | None, float]]] = {}
+    for row in rows:
+        cell = Cell(row["benchmark"], row["system"], row["track"], row["metric"])
+        found.setdefault(cell, []).append(((row["task_id"], row["id"]), row["content"], row["value"]))
+    scored = {}
+    for cell, members in found.items():
+        ids, contents, values = zip(*sorted(members, key=lambda member: member[0]), strict=True)
+        scored[cell] = Scored(ids, contents, np.array(values, dtype=np.float64))
+    return scored
+
+
 def judge(
     now: Mapping[Cell, Scored],
     before: Mapping[Cell, Scored],

@@ -1,0 +1,184 @@
+"""The commands of the nightly evaluation: nightly, ledger."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipelines import groups, lock
+from pipelines import ledger as ledgers
+from pipelines import server as servers
+from pipelines.graph import Graph
+from stages.errors import NightjarError
+from stages.params import PARAMS_FILE, load_nightly
+
+
+@click.command()
+@click.option("--pull", is_flag=True, help="Take model and data from the DVC remote where they are missing.")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(1, 64), default=2, show_default=True, help="Stages at once."
+)
+@click.option("--wait", is_flag=True, help="Wait for a nightly or a rebuild that is running already.")
+@click.option("--accept", is_flag=True, help="Compare later nights with this one, even if it is worse.")
+@click.option("--verbose", "-v", is_flag=True, help="Show every line that the stages write.")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
+def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_json: bool) -> None:
+    """Evaluate every benchmark afresh now, add the scores to the ledger, and say whether one moved.
+
+    Works on a copy of the project as it stands: model and data as dvc.lock has them. Exit status 1 if a score is worse
+    than in the last good run, or if a stage failed. Settings: the group `nightly` of params.yaml. Needs Prefect.
+
+    \b
+    Example:
+      nightjar nightly
+      nightjar nightly --pull --wait
+    """
+    from pipelines import graph as graphs
+
+    graph = graphs.read()
+    load_nightly(graph.root / PARAMS_FILE)
+    servers.require()
+    with groups.stopped_by_signals(), lock.locked(graph.root, lock.NIGHTLY, "a nightly", wait):
+        with lock.rebuild_lock(graph.root, wait):
+            pass  # a rebuild takes its server away when it ends
+        with servers.running(graph.root, "nightly") as server:
+            servers.use(graph.root, server)
+            code = _run(graph, server, pull, jobs, wait, accept, verbose, as_json)
+    raise SystemExit(code)
+
+
+def _run(
+    graph: Graph,
+    server: servers.Server,
+    pull: bool,
+    jobs: int,
+    wait: bool,
+    accept: bool,
+    verbose: bool,
+    as_json: bool,
+) -> int:
+    """Run the flow and show it; returns the exit status."""
+    from pipelines import nightly as flows
+    from pipelines import nightly_text as text
+    from pipelines import rebuild, show
+    from pipelines.nightly_run import selected
+
+    graph = selected(graph, load_nightly(graph.root / PARAMS_FILE).stages)
+    click.echo(f"Watch it at {server.url}", err=as_json)
+    shown = show.Progress(graph, verbose, stderr=as_json)
+    with shown, flows.watching(shown.tell) as outcome:
+        try:
+            state = flows.nightly(pull, jobs, wait, accept, return_state=True)
+        finally:
+            rebuild.flush()
+    if outcome.error is not None:
+        raise outcome.error
+    if outcome.facts is None:
+        click.echo(f"nightjar: nightly: {state.message}", err=True)
+        return 130 if state.is_cancelled() else 1
+    facts = {name: outcome.facts[name] for name in ("run", "state", "message", "against")}
+    if as_json:
+        told = {"benchmarks": text.benchmarks(outcome.verdicts), "verdicts": outcome.verdicts}
+        click.echo(json.dumps(facts | told, indent=2, ensure_ascii=False, default=str))
+    else:
+        _table(outcome.verdicts)
+        click.echo(f"{facts['run']} is in the ledger: {facts['state']}")
+    if facts["state"] == "good":
+        if not as_json:
+            click.echo(facts["message"])
+        return 0
+    click.echo(f"nightjar: nightly: {facts['message']}", err=True)
+    return 1
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.option("--check", is_flag=True, help="Tell what is no longer as it was written.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def ledger(run: str | None, check: bool, as_json: bool) -> None:
+    """The nightly runs and their verdicts; with RUN (its name, the end of it, or `last`) that run's scores.
+
+    The ledger lies where `nightly.ledger` of params.yaml says, and is never rewritten.
+
+    \b
+    Example:
+      nightjar ledger
+      nightjar ledger last
+    """
+    folder = Path.cwd() / load_nightly().ledger
+    if check:
+        _check(folder, as_json)
+    elif run is not None:
+        _one(ledgers.find(folder, run), as_json)
+    else:
+        _list(folder, as_json)
+
+
+def _check(folder: Path, as_json: bool) -> None:
+    found = ledgers.check(folder)
+    number = len(ledgers.entries(folder))
+    if as_json:
+        click.echo(json.dumps({"runs": number, "problems": found}, indent=2, ensure_ascii=False))
+    elif not found:
+        click.echo(f"{number} runs, all as they were written.")
+    for line in found if not as_json else ():
+        click.echo(f"nightjar: ledger: {line}", err=True)
+    if found:
+        raise SystemExit(1)
+
+
+def _one(entry: Mapping[str, Any], as_json: bool) -> None:
+    from pipelines import nightly_text as text
+
+    verdicts = ledgers.read(entry, "verdicts.parquet").to_pylist()
+    scores = [row for row in ledgers.read(entry, "scores.parquet").to_pylist() if row["level"] == "overall"]
+    if as_json:
+        facts = {name: value for name, value in entry.items() if name != "path"}
+        told = {"benchmarks": text.benchmarks(verdicts), "verdicts": verdicts, "scores": scores}
+        click.echo(json.dumps(facts | told, indent=2, ensure_ascii=False, default=str))
+        return
+    click.echo(text.markdown(entry, []).rstrip())
+    _table(verdicts)
+
+
+def _list(folder: Path, as_json: bool) -> None:
+    from pipelines import nightly_text as text
+
+    rows = []
+    for entry in ledgers.entries(folder):
+        verdicts = ledgers.read(entry, "verdicts.parquet").to_pylist()
+        names = ("run", "started", "ended", "state", "accepted", "against", "commit", "message")
+        told = {name: entry[name] for name in names}
+        rows.append(told | {"benchmarks": text.benchmarks(verdicts)})
+    if as_json:
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False, default=str))
+    elif not rows:
+        raise NightjarError("the ledger is empty", folder, "`nightjar nightly` adds a run")
+    else:
+        short = ("run", "state", "commit", "message")
+        _print([{name: str(row[name])[: 10 if name == "commit" else None] for name in short} for row in rows])
+
+
+def _table(verdicts: Sequence[Mapping[str, Any]]) -> None:
+    from pipelines import nightly_text as text
+
+    _print([{"benchmark": row["benchmark"], **text.cell_texts(row)} for row in verdicts])
+
+
+def _print(rows: Sequence[Mapping[str, str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    if not rows:
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in rows[0]:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*row.values())
+    Console(width=None if sys.stdout.isatty() else 200, highlight=False, markup=False).print(table)

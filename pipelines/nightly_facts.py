@@ -1,0 +1,191 @@
+"""What the ledger keeps of a night beside its verdicts: where, with what, by which parameters, and every score."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa
+
+from pipelines.graph import Stage
+from pipelines.study_workspace import Baseline
+from stages import contracts, tables
+from stages.params import PARAMS_FILE, read_yaml
+
+LOCK_FILE = Path("dvc.lock")
+METRICS = tuple(
+    column.name for column in contracts.INSTANCE_SCORES.schema if pa.types.is_floating(column.type)
+)
+# Parameters that may differ between two nights that are compared: they decide the last bits alone.
+NEUTRAL = frozenset({"threads"})
+
+Rows = list[dict[str, Any]]
+
+
+def at_start(work: Path, start: Baseline) -> dict[str, Any]:
+    """The facts that are known before anything runs, from the workspace at `work`: columns of LEDGER_RUN."""
+    params = read_yaml(work / PARAMS_FILE) if (work / PARAMS_FILE).is_file() else {}
+    text = json.dumps(params, sort_keys=True, ensure_ascii=False, default=str)
+    seed = params.get("seed")
+    lock = work / LOCK_FILE
+    return {
+        "commit": start.commit,
+        "changed": list(start.changed),
+        "lock_sha256": sha256(lock.read_bytes() if lock.is_file() else b"").hexdigest(),
+        "parameters": json.loads(text),
+        "parameters_sha256": sha256(text.encode()).hexdigest(),
+        "seed": seed if isinstance(seed, int) else None,
+        "versions": versions(),
+        "hardware": hardware(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Python and the orchestrating packages; a stage's own come from its facts."""
+    found = {"python": platform.python_version()}
+    for name in ("nightjar", "dvc", "prefect"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def hardware() -> dict[str, Any]:
+    """The processor's model, the cores this process may use, memory in bytes, and the names of the GPUs."""
+    return {
+        "cpu": _processor(),
+        "machine": platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": psutil.virtual_memory().total,
+        "gpus": _gpus(),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    named = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or "unknown")
+
+
+def _gpus() -> list[str]:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    command = [program, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return [line.strip() for line in done.stdout.splitlines() if line.strip()] if not done.returncode else []
+
+
+def stage_versions(work: Path, stages: Iterable[Stage]) -> dict[str, str]:
+    """The versions of packages that the stages wrote among their facts."""
+    found: dict[str, str] = {}
+    for path in (work / metric for stage in stages for metric in stage.metrics):
+        try:
+            told = json.loads(path.read_text(encoding="utf-8")).get("versions")
+        except (OSError, ValueError, AttributeError):
+            continue
+        if isinstance(told, Mapping):
+            found |= {str(name): str(version) for name, version in told.items()}
+    return found
+
+
+def scores(work: Path, stages: Sequence[Stage]) -> tuple[Rows, Rows, dict[str, list[str]]]:
+    """Rows of LEDGER_SCORES and LEDGER_INSTANCES of what the stages made, and which benchmarks each scored.
+
+    An artifact with tables `scores` and `instance_scores` is an evaluation; others are passed over.
+    """
+    contents = _contents(work, stages)
+    means: Rows = []
+    instances: Rows = []
+    benchmarks: dict[str, list[str]] = {}
+    for stage in stages:
+        for out in (work / path for path in stage.outs):
+            if not (out / contracts.INSTANCE_SCORES.name).is_dir():
+                continue
+            means += tables.read_rows(out, contracts.SCORES)
+            rows = tables.read_rows(out, contracts.INSTANCE_SCORES)
+            benchmarks[stage.name] = sorted({row["benchmark"] for row in rows})
+            instances += [
+                {
+                    **{name: row[name] for name in ("benchmark", "system", "track", "task_id", "id")},
+                    "metric": metric,
+                    "content": contents.get((row["task_id"], row["id"])),
+                    "value": row[metric],
+                }
+                for row in rows
+                for metric in METRICS
+            ]
+    return means, instances, benchmarks
+
+
+def _contents(work: Path, stages: Sequence[Stage]) -> dict[tuple[str, str], str]:
+    """For every test instance a digest of its input and references, so that others under an old id are seen."""
+    found = {}
+    for path in sorted({work / dep for stage in stages for dep in stage.deps}):
+        if (path / contracts.TEST.name).is_dir():
+            columns = ["task_id", "id", "input", "outputs"]
+            for row in tables.read_rows(path, contracts.TEST, columns):
+                text = json.dumps([row["input"], row["outputs"]], ensure_ascii=False)
+                found[row["task_id"], row["id"]] = sha256(text.encode()).hexdigest()[:16]
+    return found
+
+
+def stage_facts(
+    work: Path, stages: Sequence[Stage], benchmarks: Mapping[str, list[str]]
+) -> dict[str, dict[str, Any]]:
+    """For every stage that ran: its parameters as DVC wrote them down, one key a value, and what it scored."""
+    lock = read_yaml(work / LOCK_FILE).get("stages") or {}
+    found = {}
+    for stage in stages:
+        params = (lock.get(stage.name) or {}).get("params") or {}
+        flat = {key: value for file in params.values() for key, value in _leaves("", file)}
+        found[stage.name] = {"params": flat, "benchmarks": benchmarks.get(stage.name, [])}
+    return found
+
+
+def _leaves(path: str, value: Any) -> Iterable[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(f"{path}.{key}" if path else str(key), inner)
+    else:
+        yield path, value
+
+
+def other_parameters(now: Mapping[str, Any], before: Mapping[str, Any], benchmark: str, system: str) -> str:
+    """In which parameters two runs' evaluations of a system differ; empty if in none.
+
+    Those count of the stage that scored the benchmark, and of the stage named after benchmark and system.
+    """
+    ours, theirs = _yardstick(now, benchmark, system), _yardstick(before, benchmark, system)
+    differ = sorted(key for key in ours.keys() | theirs.keys() if ours.get(key, ()) != theirs.get(key, ()))
+    told = [f"{key} {_show(theirs, key)} → {_show(ours, key)}" for key in differ[:3]]
+    more = [f"{len(differ) - 3} more"] if len(differ) > 3 else []
+    return f"other parameters: {', '.join([*told, *more])}" if differ else ""
+
+
+def _yardstick(stages: Mapping[str, Any], benchmark: str, system: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, facts in stages.items():
+        if benchmark in facts["benchmarks"] or name.partition("@")[2] == f"{benchmark}-{system}":
+            found |= {key: value for key, value in facts["params"].items() if key not in NEUTRAL}
+    return found
+
+
+def _show(values: Mapping[str, Any], key: str) -> str:
+    return json.dumps(values[key], ensure_ascii=False, default=str) if key in values else "(nothing)"

@@ -1,0 +1,195 @@
+"""The stages of a night as Prefect tasks: take model and data, run afresh what predicts and evaluates."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from prefect import allow_failure, get_run_logger, task
+from prefect.cache_policies import NO_CACHE
+from prefect.futures import PrefectFuture
+from prefect.states import Cancelled, Completed, Failed, State
+
+from pipelines import graph as graphs
+from pipelines.rebuild import Listener, Result
+from pipelines.run_stage import run_stage
+from pipelines.study_workspace import Workspace
+from stages.errors import NightjarError
+
+# Nothing is kept or restored: what a night found out stands in the ledger, not in the DVC cache.
+AFRESH = ("--single-item", "--force", "--no-run-cache", "--no-commit")
+TAKE = "take model and data"
+
+
+class Scratch(Workspace):
+    """A clone of the project to evaluate in. It shares no unfinished answers, for everything is to be done afresh;
+    models come out of the cache as links where the file system can.
+    """
+
+    folder = Path(".nightjar/nightly")
+    shared = ()
+    link_type = "reflink,hardlink,copy"
+
+
+@dataclass
+class Night:
+    """A night on its way; the threads of the tasks share it."""
+
+    graph: graphs.Graph
+    work: Path
+    logs: Path
+    stop: threading.Event
+    listen: Listener
+    results: dict[str, Result] = field(default_factory=dict)
+
+    def tell(self, result: Result) -> None:
+        """Note what became of a stage, and hand it on; called from several threads."""
+        if result.state != "running":
+            self.results[result.stage] = result
+        self.listen(result)
+
+
+class Stopped(Exception):
+    """Somebody stopped the night."""
+
+
+class Broken(Exception):
+    """A stage, or the taking of model and data, failed."""
+
+
+def selected(graph: graphs.Graph, wanted: Sequence[str]) -> graphs.Graph:
+    """The stages that are run afresh. Raises NightjarError if there are none."""
+    found = {name: stage for name, stage in graph.stages.items() if name.partition("@")[0] in wanted}
+    if not found:
+        known = ", ".join(graph.stages) or "none"
+        what = f"no stage is named {' or '.join(wanted)}"
+        raise NightjarError(what, "nightly.stages", f"name some of: {known}")
+    return graphs.Graph(graph.root, found)
+
+
+def _submit(
+    night: Night,
+    name: str,
+    about: str,
+    body: Callable[[], State[Any]],
+    after: Sequence[PrefectFuture[Any]] = (),
+) -> PrefectFuture[Any]:
+    @task(
+        name=name,
+        description=about or None,
+        task_run_name=name,
+        cache_policy=NO_CACHE,
+        persist_result=False,
+    )
+    def one() -> State[Any]:
+        return body()
+
+    return one.submit(return_state=False, wait_for=[allow_failure(future) for future in after])
+
+
+def take(night: Night, pull: bool) -> None:
+    """Check what the stages need out of the DVC cache, or pull it. Raises Broken or Stopped."""
+    made = [path for stage in night.graph.stages.values() for path in stage.outs]
+    wanted = sorted(
+        dep
+        for dep in {dep for stage in night.graph.stages.values() for dep in stage.deps}
+        if not (night.work / dep).exists()
+        and "://" not in dep
+        and not any(Path(dep).is_relative_to(path) for path in made)
+    )
+    fix = "run `nightjar rebuild`, or give --pull"
+    faults: list[str] = []
+
+    def body() -> State[Any]:
+        command = ["pull" if pull else "checkout", *wanted]
+        log = night.logs / f"{command[0]}.log"
+        done = run_stage(command[0], night.work, log, stop=night.stop, arguments=command)
+        missing = [path for path in wanted if not (night.work / path).exists()]
+        if done.state == "failed":
+            faults.append(f"dvc {command[0]}: {done.error}; {fix}")
+        elif missing:
+            faults.append(f"{missing[0]} is not there{_more(missing)}; {fix}")
+        if night.stop.is_set():
+            return Cancelled(name="Stopped", message="stopped")
+        return Failed(message=faults[0]) if faults else Completed(message=f"{len(wanted)} paths")
+
+    if wanted:
+        future = _submit(night, TAKE, "Brings models and data out of the DVC cache.", body)
+        future.wait()
+        if not future.state.is_completed() and not faults:
+            faults.append(f"{TAKE}: {future.state.message}")
+    if night.stop.is_set():
+        raise Stopped
+    if faults:
+        raise Broken(faults[0])
+
+
+def _more(names: Sequence[str]) -> str:
+    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+
+
+def conduct(night: Night, jobs: int) -> None:
+    """Run every stage once those before it are done, at most `jobs` at once. Raises Broken or Stopped."""
+    waiting = {
+        name: {other for other in stage.upstream if other in night.graph.stages}
+        for name, stage in night.graph.stages.items()
+    }
+    finished: queue.SimpleQueue[str] = queue.SimpleQueue()
+    futures: dict[str, PrefectFuture[Any]] = {}
+    live = 0
+    while live or waiting:
+        ready = [name for name, needs in waiting.items() if not needs]
+        failed = any(result.state == "failed" for result in night.results.values())
+        if not live and (failed or night.stop.is_set()):
+            break
+        for name in [] if failed or night.stop.is_set() else ready[: max(jobs, 1) - live]:
+            del waiting[name]
+            live += 1
+            after = [futures[other] for other in night.graph.stages[name].upstream if other in futures]
+            futures[name] = _stage(night, night.graph.stages[name], after)
+            futures[name].add_done_callback(lambda _, name=name: finished.put(name))  # type: ignore[misc]
+        try:
+            done = finished.get(timeout=0.5)
+        except queue.Empty:
+            continue
+        live -= 1
+        if done not in night.results:
+            night.tell(Result(done, "failed", error="the task itself broke: see its log"))
+        for needs in waiting.values():
+            needs.discard(done)
+    if night.stop.is_set():
+        raise Stopped
+    if bad := [result for result in night.results.values() if result.state == "failed"]:
+        raise Broken(f"{bad[0].stage} failed: {bad[0].error}")
+
+
+def _stage(night: Night, stage: graphs.Stage, after: Sequence[PrefectFuture[Any]]) -> PrefectFuture[Any]:
+    def body() -> State[Any]:
+        logger = get_run_logger()
+
+        def hear(lines: list[str]) -> None:
+            logger.info("%s", "\n".join(lines))
+            night.tell(Result(stage.name, "running", why=lines[-1]))
+
+        if night.stop.is_set():
+            return Cancelled(name="Stopped", message="stopped before its turn")
+        night.tell(Result(stage.name, "running", why="afresh"))
+        log = night.logs / f"{stage.name.replace('/', '-')}.log"
+        command = ["repro", *AFRESH, stage.name]
+        done = run_stage(stage.name, night.work, log, hear, night.stop, arguments=command)
+        state, error = done.state, done.error or ""
+        if state == "failed":
+            error = f"exit status {done.exit_code}: {error}"
+        elif state not in ("ran", "stopped"):
+            state, error = "failed", "DVC did not run it; is it frozen?"
+        path = log.relative_to(night.graph.root).as_posix()
+        night.tell(Result(stage.name, state, done.seconds, "afresh", error, path))
+        if state == "stopped":
+            return Cancelled(name="Stopped", message=error)
+        return Failed(message=error) if state == "failed" else Completed(name="Ran", message="afresh")
+
+    return _submit(night, stage.name, stage.description, body, after)

@@ -1,0 +1,101 @@
+"""A night in words: one line, and a page of Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+# What is said first of several verdicts.
+ORDER = ("worse", "better", "unchanged", "not comparable")
+SHOWN = 3
+
+Row = Mapping[str, Any]
+
+
+def words(verdicts: Iterable[Row]) -> dict[tuple[str, str], str]:
+    """One word for every system of every benchmark: the first of ORDER that occurs among its verdicts."""
+    found: dict[tuple[str, str], str] = {}
+    for row in verdicts:
+        key = row["benchmark"], row["system"]
+        found[key] = min(found.get(key, ORDER[-1]), row["verdict"], key=ORDER.index)
+    return found
+
+
+def benchmarks(verdicts: Iterable[Row]) -> dict[str, str]:
+    """One word for every benchmark, of those of its systems."""
+    found: dict[str, str] = {}
+    for (benchmark, _), word in words(verdicts).items():
+        found[benchmark] = min(found.get(benchmark, ORDER[-1]), word, key=ORDER.index)
+    return found
+
+
+def message(verdicts: list[dict[str, Any]], good: Row | None) -> str:
+    """The verdicts in one line, what moved first."""
+    parts = []
+    for benchmark, word in benchmarks(verdicts).items():
+        rows = [row for row in verdicts if row["benchmark"] == benchmark]
+        told = [
+            f"{row['system']} {row['track']} {row['metric']} {difference(row)}"
+            for row in rows
+            if row["verdict"] == word and word in ("worse", "better")
+        ]
+        if word == "not comparable":
+            told = list(dict.fromkeys(row["reason"] for row in rows))
+        rest = [f"{len(told) - SHOWN} more"] if len(told) > SHOWN else []
+        aside = sorted({row["system"] for row in rows if row["verdict"] == "not comparable"})
+        if aside and word != "not comparable":
+            rest.append(f"not comparable: {', '.join(aside)}")
+        detail = "; ".join([*told[:SHOWN], *rest])
+        parts.append(f"{benchmark}: {word}" + (f" ({detail})" if detail else ""))
+    return "; ".join(parts) + (f"; against {good['run']}" if good else "")
+
+
+def difference(row: Row) -> str:
+    """A difference in percentage points with its interval; empty where there is none."""
+    if row["value"] is None:
+        return ""
+    return f"{row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]"
+
+
+def cell_texts(row: Row) -> dict[str, str]:
+    """What a table shows of a verdict."""
+    moved = "" if row["better"] is None else f"{row['better']} / {row['worse']} / {row['equal']}"
+    return {
+        "system": row["system"],
+        "track": row["track"],
+        "metric": row["metric"],
+        "n": str(row["n"]),
+        "before": "" if row["before"] is None else f"{row['before']:.2f}",
+        "now": "" if row["now"] is None else f"{row['now']:.2f}",
+        "difference": difference(row),
+        "p": "" if row["p_corrected"] is None else f"{row['p_corrected']:.4f}",
+        "better/worse/equal": moved,
+        "verdict": row["verdict"] + (f": {row['reason']}" if row["reason"] else ""),
+    }
+
+
+def markdown(facts: Row, verdicts: list[dict[str, Any]]) -> str:
+    """The page of a night: its state, what it is compared with, and a table a benchmark."""
+    lines = [f"## Nightly {facts['run']}: {facts['state']}", "", _plain(facts["message"]), ""]
+    lines.append(f"- commit `{facts['commit'][:12]}`, dvc.lock `{facts['lock_sha256'][:12]}`")
+    if facts["changed"]:
+        lines.append(f"- files that differ from the commit: {', '.join(facts['changed'])}")
+    hardware = facts["hardware"]
+    lines.append(
+        f"- {hardware['cpu']}, {hardware['cores']} cores; GPUs: {', '.join(hardware['gpus']) or 'none'}"
+    )
+    if facts["against"]:
+        lines.append(f"- compared with {facts['against']}, the last good run")
+    lines.append(
+        "- p is corrected for all comparisons of the night (Holm); differences are in percentage points"
+    )
+    for benchmark, word in benchmarks(verdicts).items():
+        rows = [cell_texts(row) for row in verdicts if row["benchmark"] == benchmark]
+        lines += ["", f"### {benchmark}: {word}", "", "| " + " | ".join(rows[0]) + " |"]
+        lines.append("|" + " --- |" * len(rows[0]))
+        lines += ["| " + " | ".join(_plain(text) for text in row.values()) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
