@@ -19,6 +19,8 @@ COMMANDS = {
     "rebuild": ("pipelines.commands_run", "Rebuild what changed, side by side, shown in the Prefect UI."),
     "check": ("pipelines.commands_verify", "Check artifacts as they stand on disk."),
     "ui": ("pipelines.commands_run", "Start the Prefect server of this project and say where to open it."),
+    "nightly": ("pipelines.commands_nightly", "Evaluate every benchmark afresh; has a score moved?"),
+    "ledger": ("pipelines.commands_nightly", "The nightly runs and their verdicts."),
     "use": ("pipelines.commands_data", "Apply a profile to params.yaml and print what it changes."),
     "ingest": ("pipelines.commands_data", "Read any folder of a dataset into Parquet, or check its tasks."),
     "score": ("pipelines.commands_score", "Score anybody's predictions."),
