@@ -30,6 +30,7 @@ COMMANDS = {
     "call": ("pipelines.commands_data", "Run one tool call and print its result."),
     "encode": ("pipelines.commands_encode", "Print the exact model input of an instance."),
     "study": ("pipelines.commands_study", "Vary one setting: experiments to a table and a plot."),
+    "diff": ("pipelines.commands_diff", "Rows added, removed or changed between two versions."),
     "trace": ("pipelines.commands_data", "Follow a prediction back to the raw line it came from."),
 }
 

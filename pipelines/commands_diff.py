@@ -1,0 +1,173 @@
+"""The command `diff`: what changed in an artifact between two versions of the project."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from pipelines.diff import ArtifactDiff, TableDiff
+
+SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@click.argument("artifact")
+@click.option("--table", help="Only this table; all tables and files if not given.")
+@click.option(
+    "--examples", type=click.IntRange(0, 1000), default=3, show_default=True, help="Rows of a kind."
+)
+@click.option(
+    "--width", type=click.IntRange(0), default=80, show_default=True, help="Of a text; 0 for all of it."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width: int, as_json: bool) -> None:
+    """What changed in ARTIFACT from version A to version B: rows added, removed and changed, by key.
+
+    A and B are branches, tags, commits, names of experiments, or the word `workspace`. ARTIFACT is the path of an
+    output (data/split), of something in it, or of a folder of outputs. Reads DVC's cache; checks nothing out. Files
+    that are no tables are told by their hashes. Other repositories' Parquet is compared by whole rows.
+
+    \b
+    Example:
+      nightjar diff HEAD workspace data/split
+      nightjar diff v1 main data/predict/supernatinst-combined --table predictions --examples 10 --json
+    """
+    from pipelines.diff import diff as compare
+
+    with _bar() as progress:
+        found = compare(Path(), a, b, artifact, table, examples, progress)
+    for one in found.tables:
+        one.examples = {kind: [_short(row, width) for row in rows] for kind, rows in one.examples.items()}
+    if as_json:
+        click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False, default=str))
+        return
+    _print(found)
+
+
+@contextlib.contextmanager
+def _bar() -> Iterator[Callable[[int, int], None] | None]:
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    columns = (TextColumn("comparing"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, whole: bar.update(task, completed=done, total=whole)
+
+
+def _short(row: dict[str, Any], width: int) -> dict[str, Any]:
+    """An example with its texts cut to `width` characters; of two versions, to where they part."""
+    if set(row) == {"key", "columns"} and isinstance(row["columns"], dict):
+        cells = {
+            name: dict(zip("ab", _pair(cell["a"], cell["b"], width), strict=True))
+            for name, cell in row["columns"].items()
+        }
+        return {"key": row["key"], "columns": cells}
+    return {name: _cut(value, 0, width) for name, value in row.items()}
+
+
+def _pair(a: Any, b: Any, width: int) -> tuple[Any, Any]:
+    old, new = _text(a), _text(b)
+    if isinstance(a, int | float) or isinstance(b, int | float) or max(len(old), len(new)) <= width:
+        return a, b
+    same = next(
+        (at for at, (x, y) in enumerate(zip(old, new, strict=False)) if x != y), min(len(old), len(new))
+    )
+    start = max(0, same - width // 4)
+    return _cut(a, start, width), _cut(b, start, width)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _cut(value: Any, start: int, width: int) -> Any:
+    """The value, or `width` characters of its text from `start` on."""
+    text = _text(value)
+    if width == 0 or value is None or isinstance(value, int | float) or len(text) <= width:
+        return value
+    start = max(0, min(start, len(text) - width))
+    end = start + width
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _print(found: ArtifactDiff) -> None:
+    for version in (found.a, found.b):
+        if not version.there:
+            click.echo(f"{found.artifact} is not there in {version.revision}.")
+    if found.same:
+        click.echo(
+            f"{found.artifact}: no row and no file differs between {found.a.revision} and {found.b.revision}."
+        )
+        return
+    if found.tables:
+        _print_counts(found.tables)
+    for table in found.tables:
+        _print_table(table)
+    for file in found.files:
+        hashes = " → ".join(digest[:12] for digest in (file["a"], file["b"]) if digest)
+        click.echo(f"{SIGNS[file['state']]} {file['path'] or found.artifact}  {hashes}")
+    if found.files:
+        click.echo(f"{len(found.files)} files differ, {found.files_same} do not.")
+
+
+def _print_counts(tables: list[TableDiff]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(box=None, header_style="bold", pad_edge=False)
+    shown.add_column("table", overflow="fold")
+    for name in ("added", "removed", "changed", "parts that differ", "parts that do not"):
+        shown.add_column(name, justify="right")
+    for table in tables:
+        differing = sum(table.parts.values()) - table.parts["same"]
+        shown.add_row(
+            table.table, *(f"{count:,}" for count in (*table.rows.values(), differing, table.parts["same"]))
+        )
+    Console(width=None if sys.stdout.isatty() else 160, highlight=False, markup=False).print(shown)
+
+
+def _print_table(table: TableDiff) -> None:
+    if table.same:
+        return
+    known = ", ".join(table.key) if table.key else "whole rows"
+    click.echo(f"\n{table.table}, by {known}")
+    for kind, columns in table.schema.items():
+        if columns:
+            click.echo(f"  columns {kind}: {', '.join(columns)}")
+    if table.columns:
+        counts = sorted(table.columns.items(), key=lambda item: (-item[1], item[0]))
+        click.echo(f"  changed: {', '.join(f'{name} {count:,}' for name, count in counts)}")
+    for kind, rows in table.examples.items():
+        for row in rows:
+            _print_row(table, kind, row)
+        if rows and (more := table.rows[kind] - len(rows)):
+            click.echo(f"  … {more:,} more {kind}")
+
+
+def _print_row(table: TableDiff, kind: str, row: dict[str, Any]) -> None:
+    key = row["key"] if kind == "changed" else {name: row[name] for name in table.key}
+    click.echo(f"  {SIGNS[kind]} {' '.join(_shown(value) for value in key.values())}".rstrip())
+    if kind == "changed":
+        for name, cell in row["columns"].items():
+            click.echo(f"      {name}: {_shown(cell['a'])} → {_shown(cell['b'])}")
+        return
+    for name, value in row.items():
+        if name not in key:
+            click.echo(f"      {name}: {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
