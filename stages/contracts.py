@@ -139,6 +139,43 @@ TEST = Table(
     shard="task_id",
     allowed={"track": TRACKS},
 )
+# What a part of a test instance (input, reference) has in common with a side's texts: `matched` of its `ngrams`, the
+# first of them in `text`, and the training text or document that has it. `whole`: all of a text shorter than that.
+_SIDES = frozenset({"train", "dev", "supervised", "corpus"})
+OVERLAPS = Table(
+    "overlaps",
+    1,
+    _schema(
+        *((name, pa.string()) for name in ("track", "category", "task_id", "id", "part", "side", "kind")),
+        ("ngrams", pa.int32()),
+        ("matched", pa.int32()),
+        ("text", pa.string()),
+        ("source_task_id", pa.string(), True),
+        ("source_id", pa.string()),
+        ("source_part", pa.string()),
+    ),
+    key=("task_id", "id", "part", "side"),
+    allowed={
+        "part": frozenset({"input", "reference"}),
+        "side": _SIDES,
+        "kind": frozenset({"ngram", "whole"}),
+        "source_part": frozenset({"input", "output", "text"}),
+    },
+)
+# Test instances of a task with an overlap, by side; `any` is train, dev and corpus. `share` is overlapping / instances.
+TASK_OVERLAPS = Table(
+    "task_overlaps",
+    1,
+    _schema(
+        *((name, pa.string()) for name in ("track", "category", "task_id", "side")),
+        *((name, pa.int32()) for name in ("instances", "by_input", "by_reference", "overlapping", "mostly")),
+        ("short_references", pa.int32()),
+        ("share", pa.float64()),
+    ),
+    key=("task_id", "side"),
+    allowed={"side": _SIDES | {"any"}},
+    ranges={"share": (0, 1)},
+)
 # Not Parquet: one uncompressed Arrow file, tokens/TOKENS_FILE in the artifact, that training maps into memory. A row is
 # an instance of a side (train, dev): ids of its prompt in every variant, and of every reference, the end token last.
 IDS = pa.list_(

@@ -26,6 +26,7 @@ from stages.contracts import (
     IMPROVEMENTS,
     INSTANCE_SCORES,
     INSTANCES,
+    OVERLAPS,
     PASSAGES,
     PREDICTIONS,
     SPLIT_TASKS,
@@ -60,7 +61,7 @@ REFERENCES = (
     Reference(EVIDENCE, ("passage", "document_id"), PASSAGES, ("passage", "document_id")),
     *(Reference(table, ("id",), DOCUMENTS, ("id",), ("source", "corpus")) for table in (CANDIDATES, CALLS_MERGED)),
     *(Reference(table, INSTANCE, TRAIN, INSTANCE, ("source", "train")) for table in (CANDIDATES, CALLS_MERGED)),
-    *(Reference(table, INSTANCE, TEST, INSTANCE) for table in (PREDICTIONS, INSTANCE_SCORES)),
+    *(Reference(table, INSTANCE, TEST, INSTANCE) for table in (PREDICTIONS, INSTANCE_SCORES, OVERLAPS)),
     Reference(IMPROVEMENTS, ("task_id",), TEST, ("task_id",)),
 )  # fmt: skip
 

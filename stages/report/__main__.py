@@ -8,21 +8,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stages import contracts, harness
-from stages.report import calls, facts, gains, headline, page, results
+from stages.report import calls, contamination, facts, gains, headline, page, results
 from stages.tables import read_rows, replace, temporary_sibling
 
 OUT = Path("data/report")
 SCORED = Path("data/evaluate/supernatinst")
 AUGMENTED = Path("data/augment")
-CORPUS, SPLIT = Path("data/ingest/corpus"), Path("data/split")
+CORPUS, SPLIT, OVERLAPS = Path("data/ingest/corpus"), Path("data/split"), Path("data/contamination")
 TOOLS = ("calculator", "calendar")
 
 
 def run(stage: harness.Stage) -> None:
-    stage.reads(harness.METRICS, SCORED, *(AUGMENTED / tool for tool in TOOLS), CORPUS, SPLIT)
+    stage.reads(harness.METRICS, SCORED, *(AUGMENTED / tool for tool in TOOLS), CORPUS, SPLIT, OVERLAPS)
     scores = results.read(SCORED)
     nodes = facts.read(harness.METRICS)
-    wanted = ["evaluate@supernatinst", *(f"augment@{tool}" for tool in TOOLS)]
+    wanted = ["evaluate@supernatinst", "contamination", *(f"augment@{tool}" for tool in TOOLS)]
     leading = facts.leading_to(wanted, facts.edges(nodes))
     nodes = [node for node in nodes if node.name in leading]
     tools = []
@@ -32,7 +32,7 @@ def run(stage: harness.Stage) -> None:
         tools.append(calls.summarise(tool, threshold, rows, calls.read_texts(CORPUS, SPLIT, rows)))
     entries = headline.of(scores)
     files = {
-        **page.build(scores, nodes, tools, gains.read(SCORED)),
+        **page.build(scores, nodes, tools, gains.read(SCORED), contamination.read(OVERLAPS)),
         "headline.json": json.dumps(entries, indent=2) + "\n",
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from stages.report import data, drawings, facts, gains, headline, layout, results, svg
+from stages.report import contamination, data, drawings, facts, gains, headline, layout, results, svg
 from stages.report.calls import STATUSES, Tool
 
 # Reasons of one stage that get a line of their own.
@@ -23,6 +23,7 @@ def build(
     nodes: Sequence[facts.Node],
     tools: Sequence[Tool],
     relations: gains.Relations | None = None,
+    overlaps: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
     """The whole report as files by name: index.html, report.md with its drawings, headline.txt."""
     sources = facts.reduced(facts.edges(nodes))
@@ -63,6 +64,7 @@ def build(
         "nodes": nodes,
         "rejected": list(_rejected(nodes)),
         **data.context(nodes),
+        **contamination.context(overlaps, nodes),
         "footer": _footer(nodes),
     }
     return {

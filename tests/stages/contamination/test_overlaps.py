@@ -1,0 +1,194 @@
+"""Overlaps as found by hashes, against a search by hand over tuples of words."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stages import checks, tables
+from stages.contamination.build import build, task_rows
+from stages.contamination.held import Held, Overlap, Source
+from stages.contamination.ngrams import rolling
+from stages.contamination.words import words
+from stages.contracts import DEV, DOCUMENTS, OVERLAPS, SUPERVISED, TASK_OVERLAPS, TEST, TRAIN
+from tests.conftest import ROOT
+
+SPLIT, CORPUS, OUTPUT = Path("data/split"), Path("data/ingest/corpus"), Path("data/contamination")
+
+
+def by_hand(text: str) -> list[str]:
+    return "".join(c for c in text.lower() if unicodedata.category(c)[0] not in "PS").split()
+
+
+def grams(text: str, n: int) -> list[tuple[str, ...]]:
+    found = by_hand(text)
+    return [tuple(found[at : at + n]) for at in range(len(found) - n + 1)]
+
+
+TEXTS = st.lists(st.sampled_from(["a", "B", "c,", "É", " ", "\n", "- ", "_", "“d”", ""]), max_size=12).map(
+    " ".join
+)
+
+
+@given(st.lists(TEXTS, max_size=6))
+@settings(max_examples=80, deadline=None)
+def test_words_are_those_by_hand(texts: list[str]) -> None:
+    for start in (0, 1):
+        array = pa.array(texts, pa.string()).slice(start)
+        given = words(array)
+        flat = given.flat.to_pylist()
+        cut = [flat[a:b] for a, b in itertools.pairwise(given.offsets)]
+        assert cut == [by_hand(text) for text in texts[start:]]
+        if cut:
+            assert given.joined(np.arange(len(cut))).to_pylist() == [" ".join(one) for one in cut]
+
+
+@pytest.mark.parametrize("n", range(1, 18))
+def test_a_rolling_hash_is_the_polynomial_of_its_window(n: int) -> None:
+    rng = random.Random(n)
+    table = [rng.getrandbits(64) for _ in range(5)]
+    numbers = [rng.randrange(5) for _ in range(30)]
+    factor = rng.getrandbits(64) | 1
+    found = rolling(np.array(numbers, np.int32), n, np.array(table, np.uint64), np.uint64(factor))
+    wanted = [
+        sum(table[numbers[at + k]] * factor ** (n - 1 - k) for k in range(n)) % 2**64 for at in range(31 - n)
+    ]
+    assert found.tolist() == wanted
+    assert (
+        len(rolling(np.array(numbers[: n - 1], np.int32), n, np.array(table, np.uint64), np.uint64(3))) == 0
+    )
+
+
+@given(
+    st.lists(st.tuples(TEXTS, st.lists(TEXTS, min_size=1, max_size=2)), min_size=1, max_size=5),
+    st.lists(st.tuples(st.sampled_from(["train", "corpus"]), TEXTS), max_size=8),
+    st.integers(2, 4),
+)
+@settings(max_examples=150, deadline=None)
+def test_overlaps_are_those_by_hand(
+    test: list[tuple[str, list[str]]], training: list[tuple[str, str]], n: int
+) -> None:
+    references = pa.array([row[1] for row in test], pa.list_(pa.string()))
+    held = Held(pa.array([row[0] for row in test], pa.string()), references, n)
+    for number, (side, text) in enumerate(training):
+        held.add(side, pa.array([text]), [Source(None, str(number), "text")].__getitem__)
+    found = {(it.row, it.part, it.side): it for it in held.overlaps()}
+    wanted = {}
+    for row, (text, outputs) in enumerate(test):
+        for part, texts in (("input", [text]), ("reference", outputs)):
+            for side in ("train", "corpus"):
+                given = [(number, other) for number, (of, other) in enumerate(training) if of == side]
+                own = [gram for one in texts for gram in grams(one, n)]
+                homes = {gram: next((k for k, t in given if gram in grams(t, n)), None) for gram in own}
+                matched = [gram for gram in own if homes[gram] is not None]
+                if matched:
+                    told = ("ngram", len(own), len(matched), " ".join(matched[0]), str(homes[matched[0]]))
+                    wanted[row, part, side] = told
+                    continue
+                for one in texts:
+                    whole = by_hand(one)
+                    home = next((k for k, t in given if by_hand(t) == whole), None)
+                    if 0 < len(whole) < n and home is not None:
+                        wanted.setdefault((row, part, side), ("whole", 0, 0, " ".join(whole), str(home)))
+    assert {
+        key: (it.kind, it.ngrams, it.matched, it.text, it.source.id) for key, it in found.items()
+    } == wanted
+
+
+def instance(task: str, id: str, text: str, *outputs: str) -> dict[str, Any]:
+    row = {"dataset": "d", "file": "f", "task_id": task, "id": id, "index": 0}
+    return {**row, "input": text, "outputs": list(outputs)}
+
+
+LONG = "one two three four five six seven eight"
+
+
+@pytest.fixture()
+def made(workdir: Path) -> Path:
+    with tables.ArtifactWriter(SPLIT) as writer:
+        writer.write(TRAIN, [instance("a", "a1", f"Oh! {LONG}.", "yes"), instance("a", "a2", "x", "No")])
+        writer.write(DEV, [])
+        writer.write(SUPERVISED, [instance("z", "z9", "Fifteen", "perhaps")])
+        more = {"track": "default", "category": "c"}
+        rows = [
+            instance("z", "z1", LONG.title(), "no"),
+            instance("z", "z2", "nothing of it", "yes", f"word {LONG}"),
+            instance("z", "z3", "fifteen!", "never"),
+        ]
+        writer.write(TEST, [{**row, **more} for row in rows], part="z")
+        writer.write(TEST, [{**instance("y", "y1", "", "three four five six"), **more}], part="y")
+    with tables.ArtifactWriter(CORPUS) as writer:
+        row = {"dataset": "corpus", "file": "f", "title": "", "url": "", "date": None}
+        writer.write(DOCUMENTS, [{**row, "id": "doc-1", "text": f"A story: {LONG[:-6]}"}])
+    return workdir
+
+
+def test_the_artifact(made: Path) -> None:
+    facts = build(SPLIT, CORPUS, OUTPUT, 5)
+    rows = tables.read_rows(OUTPUT, OVERLAPS)
+    assert [(it["task_id"], it["id"], it["part"], it["side"], it["kind"]) for it in rows] == [
+        ("z", "z1", "input", "corpus", "ngram"),
+        ("z", "z1", "input", "train", "ngram"),
+        ("z", "z1", "reference", "train", "whole"),
+        ("z", "z2", "reference", "corpus", "ngram"),
+        ("z", "z2", "reference", "train", "ngram"),
+        ("z", "z3", "input", "supervised", "whole"),
+    ]
+    first = rows[0]
+    assert (first["ngrams"], first["matched"], first["text"]) == (4, 3, "one two three four five")
+    assert (first["source_task_id"], first["source_id"], first["source_part"]) == (None, "doc-1", "text")
+    assert (rows[2]["source_task_id"], rows[2]["source_id"], rows[2]["source_part"]) == ("a", "a2", "output")
+    told = {(row["task_id"], row["side"]): row for row in tables.read_rows(OUTPUT, TASK_OVERLAPS)}
+    assert len(told) == 10
+    of_z = told["z", "any"]
+    assert (of_z["instances"], of_z["by_input"], of_z["by_reference"], of_z["overlapping"]) == (3, 1, 1, 2)
+    assert (of_z["mostly"], of_z["short_references"], round(of_z["share"], 3)) == (1, 1, 0.667)
+    assert told["z", "supervised"]["overlapping"] == 1 and told["y", "any"]["share"] == 0
+    assert facts["sides"]["any"]["overlapping"] == 2 and facts["texts"]["train"] == 4
+    assert checks.check(OUTPUT, [SPLIT]) == []
+
+
+def test_a_share_counts_instances_not_parts() -> None:
+    rows = [{"track": "default", "category": "c", "task_id": "t", "id": str(n)} for n in range(4)]
+    source = Source(None, "d", "text")
+    overlaps = [
+        Overlap(0, part, side, "ngram", 10, 6, "x", source)
+        for part in ("input", "reference")
+        for side in ("train", "corpus")
+    ]
+    told = {row["side"]: row for row in task_rows(rows, overlaps)}
+    assert (told["any"]["share"], told["any"]["mostly"], told["dev"]["share"]) == (0.25, 0, 0.0)
+
+
+def test_no_test_instances(made: Path) -> None:
+    with tables.ArtifactWriter(SPLIT) as writer:
+        for table in (TRAIN, DEV, TEST, SUPERVISED):
+            writer.write(table, [])
+    facts = build(SPLIT, CORPUS, OUTPUT, 13)
+    assert facts["instances"] == 0 and tables.read_rows(OUTPUT, TASK_OVERLAPS) == []
+
+
+def test_the_stage(made: Path) -> None:
+    Path("params.yaml").write_text((ROOT / "profiles/sample.yaml").read_text())
+    command = [sys.executable, "-m", "stages.contamination"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "0 of 4 test instances share 13 words in a row" in done.stderr
+    bytes_of = {path.name: path.read_bytes() for path in OUTPUT.rglob("*.parquet")}
+    assert subprocess.run(command, capture_output=True).returncode == 0
+    assert bytes_of == {path.name: path.read_bytes() for path in OUTPUT.rglob("*.parquet")}
+    (SPLIT / "test/z.parquet").unlink()
+    (SPLIT / "test/y.parquet").unlink()
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
