@@ -21,10 +21,8 @@ from stages.evaluate.aggregate import Bootstrap, percent, percentage
 
 Word = Literal["better", "worse", "unchanged", "not comparable"]
 Floats = NDArray[np.float64]
-# Draws at a time: 32 MB of indices and values.
+# Draws at a time: 48 MB of indices, counts and weights.
 _DRAWS = 2_000_000
-# Counting how often each distinct value is drawn beats drawing instances if there are so many instances a value.
-_MULTINOMIAL = 8
 # Means that are equal may differ in their last bits.
 _CLOSE = 1e-12
 
@@ -106,7 +104,8 @@ def judge(
         }
         if not isinstance(found, str):
             pairs[cell] = found
-    for cell, told in zip(pairs, decide(list(pairs.values()), list(pairs), rule), strict=True):
+    groups = [(cell.benchmark, cell.track) for cell in pairs]
+    for cell, told in zip(pairs, decide(list(pairs.values()), groups, rule), strict=True):
         rows[cell] |= told
     return list(rows.values())
 
@@ -130,32 +129,43 @@ def _pair(now: Scored | None, before: Scored | None, minimum: int) -> Floats | s
     return now.values - before.values
 
 
-def decide(differences: Sequence[Floats], names: Sequence[Iterable[str]], rule: Rule) -> list[dict[str, Any]]:
-    """The verdicts on a family of cells from their paired differences; `names` seed each cell's random stream.
+def decide(
+    differences: Sequence[Floats], groups: Sequence[Sequence[str]], rule: Rule
+) -> list[dict[str, Any]]:
+    """The verdicts on a family of cells from their paired differences.
 
-    There are at least as many resamples as the correction needs for any p to be small enough.
+    Cells of one group and length are resampled together, an instance with all that is known of it; the group's name
+    seeds its random stream. There are at least as many resamples as the correction needs for any p to be small enough.
     """
     samples = max(rule.bootstrap.samples, math.ceil(2 * len(differences) / rule.alpha))
-    rows: list[dict[str, Any]] = []
-    for values, name in zip(differences, names, strict=True):
-        means = resampled(values, samples, rule.bootstrap.stream("verdict", *name))
-        low, high = rule.bootstrap.ends(means)
-        counts = paired.moved(values)
-        rows.append(
-            {
-                "value": percent(values),
-                "low": percentage(low),
-                "high": percentage(high),
-                "p": _p(means, float(values.mean())),
-                "better": counts.better,
-                "worse": counts.worse,
-                "equal": counts.equal,
-            }
-        )
-    for row, corrected in zip(rows, holm([row["p"] for row in rows]), strict=True):
+    together: dict[tuple[str, ...], list[int]] = {}
+    for number, (values, group) in enumerate(zip(differences, groups, strict=True)):
+        together.setdefault((*group, str(len(values))), []).append(number)
+    rows: dict[int, dict[str, Any]] = {}
+    for group, numbers in together.items():
+        values = np.stack([differences[number] for number in numbers], axis=1)
+        means = resampled(values, samples, rule.bootstrap.stream("verdict", *group))
+        for number, column, resamples in zip(numbers, values.T, means.T, strict=True):
+            rows[number] = _described(column, resamples, rule)
+    ordered = [rows[number] for number in range(len(differences))]
+    for row, corrected in zip(ordered, holm([row["p"] for row in ordered]), strict=True):
         row["p_corrected"] = corrected
         row["verdict"] = _word(corrected <= rule.alpha, row["value"])
-    return rows
+    return ordered
+
+
+def _described(values: Floats, means: Floats, rule: Rule) -> dict[str, Any]:
+    low, high = rule.bootstrap.ends(means)
+    counts = paired.moved(values)
+    return {
+        "value": percent(values),
+        "low": percentage(low),
+        "high": percentage(high),
+        "p": _p(means, float(values.mean())),
+        "better": counts.better,
+        "worse": counts.worse,
+        "equal": counts.equal,
+    }
 
 
 def _word(moved: bool, value: float) -> Word:
@@ -165,18 +175,17 @@ def _word(moved: bool, value: float) -> Word:
 
 
 def resampled(values: Floats, samples: int, rng: np.random.Generator) -> Floats:
-    """The means of `samples` resamples of `values`, drawn with replacement."""
+    """The column means of `samples` resamples of the rows of `values`, drawn with replacement: samples x columns."""
     n = len(values)
-    distinct, counts = np.unique(values, return_counts=True)
-    if len(distinct) == 1:
-        return np.full(samples, distinct[0])
-    if len(distinct) * _MULTINOMIAL <= n:
-        return np.asarray(rng.multinomial(n, counts / n, size=samples) @ distinct / n)
-    means = np.empty(samples)
+    means = np.zeros((samples, values.shape[1]))
+    if not values.any():
+        return means
     step = max(1, _DRAWS // n)
     for start in range(0, samples, step):
         count = min(step, samples - start)
-        means[start : start + count] = values[rng.integers(0, n, size=(count, n))].mean(axis=1)
+        drawn = rng.integers(0, n, size=(count, n)) + n * np.arange(count)[:, None]
+        weights = np.bincount(drawn.ravel(), minlength=count * n).reshape(count, n)
+        means[start : start + count] = weights.astype(np.float64) @ values / n
     return means
 
 
@@ -223,7 +232,7 @@ def simulated_night(
         moved = pool[rows, second] - pool[rows, first]
         differences += [moved[:, metric] for metric in range(metrics)]
     night = str(rng.integers(2**62))
-    return decide(differences, [(night, str(number)) for number in range(len(differences))], rule)
+    return decide(differences, [(night,)] * len(differences), rule)
 
 
 def binomial_interval(hits: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
