@@ -62,7 +62,7 @@ def git(root: Path, *arguments: str) -> str:
     done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
     if done.returncode:
         last = (done.stderr.strip() or f"git {arguments[0]} failed").splitlines()[-1]
-        raise NightjarError(last, root.absolute(), "a study needs a Git repository with a commit")
+        raise NightjarError(last, root.absolute(), "this needs a Git repository with a commit")
     return done.stdout
 
 

@@ -298,4 +298,4 @@ def test_without_a_commit_there_is_one_line(repo: Repo) -> None:
     done = repo.nightjar("study", "tasks")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
-    assert "a study needs a Git repository with a commit" in done.stderr
+    assert "this needs a Git repository with a commit" in done.stderr
