@@ -74,6 +74,11 @@ def _run(
     with shown, flows.watching(shown.tell) as outcome:
         try:
             state = flows.nightly(pull, jobs, wait, accept, return_state=True)
+        except Exception as error:
+            if isinstance(error, NightjarError) or servers.healthy(server.url):
+                raise
+            what = f"the Prefect server went away ({type(error).__name__}); see `nightjar ledger` for what was kept"
+            raise NightjarError(what, servers.LOG, "run again") from error
         finally:
             rebuild.flush()
     if outcome.error is not None:

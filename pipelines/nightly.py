@@ -86,7 +86,7 @@ def nightly(pull: bool = False, jobs: int = 2, wait: bool = False, accept: bool 
         outcome.error = error
         state = Failed(message=str(error))
     for _, watched in _watchers:
-        watched.__dict__.update(outcome.__dict__)
+        watched.facts, watched.verdicts, watched.error = outcome.facts, outcome.verdicts, outcome.error
     return state
 
 
