@@ -222,11 +222,15 @@ def trace(id: str, system: str | None, as_json: bool) -> None:
         click.echo(f"    model {row['model_sha256'][:12]}{adapter}; {row['new_tokens']} tokens{seconds}")
         click.echo(
             f"    {row['artifact']}; prompt {row['prompt_sha256'][:12]}, {row['prompt_tokens']} tokens"
+            f"{'' if row['prompt_intact'] else ', which is not the hash of the prompt that is stored'}"
         )
     click.echo(f"\nreferences: {json.dumps(instance['outputs'], ensure_ascii=False)}")
     for row in found["evidence"]:
+        seen = ", ".join(row["systems"]) or "nobody"
+        where = f"; {row['raw']['path']} sha256 {row['raw']['sha256']}" if row["raw"] else ""
         click.echo(
-            f"evidence {row['rank']}: {row['document_id']} {row['title']!r} (score {row['score']:.3f})"
+            f"evidence {row['rank']}: {row['document_id']} {row['title']!r} (score {row['score']:.3f}), "
+            f"in the prompt of {seen}{where}"
         )
     click.echo(f"\nprompt ({found['predictions'][0]['system']}):\n{found['predictions'][0]['prompt']}\n")
     line = f":{raw['line']}" if raw["line"] else f" ({raw['note']})"

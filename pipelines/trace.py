@@ -17,6 +17,8 @@ from stages.params import PARAMS_FILE, read_yaml
 
 PREDICT, RETRIEVE, SPLIT = Path("data/predict"), Path("data/retrieve"), Path("data/split")
 INGEST, TIMINGS = Path("data/ingest"), Path(".nightjar/timings")
+CORPUS, INDEX = "corpus", Path("data/index")
+MODEL, TRAINED = Path("models/base/language_model"), Path("models/train")
 LOCK = Path("dvc.lock")
 
 
@@ -24,10 +26,12 @@ def trace(root: Path, name: str, system: str | None = None) -> dict[str, Any]:
     """Where the prediction for the instance `name` ("ID" or "TASK_ID:ID") came from.
 
     Returns {"id", "task_id", "predictions": one for each system, "evidence": ranked passages, "instance",
-    "raw": {"path", "line", "sha256"}, "artifacts": {path: {"stage", "hash"}} of dvc.lock}. `line` counts
-    from 1; it is None, with a `note`, if the raw file is gone or has changed. A prediction's `seconds` are None
-    where it was not made on this machine. Raises NightjarError if nothing is predicted yet, or no prediction or
-    several tasks have that id.
+    "raw": {"path", "line", "sha256"}, "artifacts": {path: {"stage", "hash"}} of dvc.lock, for everything on the
+    way that it knows: predictions, models, evidence, instances, raw files}. `line` counts from 1; it is None, with
+    a `note`, if the raw file is gone or has changed. A passage has the `systems` whose prompts hold its text, and
+    the `raw` file of its document. A prediction's `prompt_intact` says whether its prompt has its hash; its
+    `seconds` are None where it was not made on this machine. Raises NightjarError if nothing is predicted yet,
+    or no prediction or several tasks have that id.
     """
     predictions = _predictions(root, name, system)
     tasks = sorted({row["task_id"] for row in predictions})
@@ -43,8 +47,12 @@ def trace(root: Path, name: str, system: str | None = None) -> dict[str, Any]:
         rows = tables.read(root / RETRIEVE, contracts.EVIDENCE, where=where & (pc.field("split") == "test"))
         evidence = sorted(rows.to_pylist(), key=lambda row: int(row["rank"]))
     raw, source = _raw(root, instance)
-    artifacts = [Path(str(row["artifact"])) for row in predictions]
-    walked = [*artifacts, *([RETRIEVE] if evidence else []), SPLIT, ingested, source]
+    walked = [Path(str(row["artifact"])) for row in predictions]
+    walked += [MODEL, *(TRAINED / row["system"] for row in predictions if row["adapter_sha256"])]
+    if evidence:
+        walked += [RETRIEVE, INDEX, INGEST / CORPUS]
+        walked += _evidence_sources(root, evidence, predictions)
+    walked += [SPLIT, ingested, source]
     return {
         "id": id,
         "task_id": task_id,
@@ -78,7 +86,43 @@ def _predictions(root: Path, name: str, system: str | None) -> list[dict[str, An
         raise NightjarError(f"no prediction{of} has that id", name, fix)
     for row in found:
         row["seconds"] = _seconds(root, row)
+        row["prompt_intact"] = hashlib.sha256(row["prompt"].encode()).hexdigest() == row["prompt_sha256"]
     return found
+
+
+def _evidence_sources(
+    root: Path, evidence: list[dict[str, Any]], predictions: list[dict[str, Any]]
+) -> list[Path]:
+    """Writes into the passages who saw them and where their documents came from; returns the corpus' folder."""
+    files: dict[str, str] = {}
+    if (root / INGEST / CORPUS).is_dir():
+        where = pc.field("id").isin([row["document_id"] for row in evidence])
+        documents = tables.read(root / INGEST / CORPUS, contracts.DOCUMENTS, ["id", "file"], where)
+        files = {row["id"]: row["file"] for row in documents.to_pylist()}
+    folder = _folder(root, CORPUS)
+    for row in evidence:
+        row["systems"] = [it["system"] for it in predictions if row["text"].strip() in it["prompt"]]
+        row["raw"] = None
+        if folder is not None and row["document_id"] in files:
+            path = folder / files[row["document_id"]]
+            row["raw"] = {"path": path.as_posix(), "sha256": _sha256(root / path)}
+    return [folder] if folder is not None else []
+
+
+def _sha256(path: Path) -> str | None:
+    """The hash of a file; None if it is gone."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _folder(root: Path, dataset: str) -> Path | None:
+    """Where params.yaml says that a dataset's own files lie."""
+    settings = (read_yaml(root / PARAMS_FILE).get("ingest") or {}).get(dataset) or {}
+    folder = settings.get("path") if isinstance(settings, dict) else None
+    return Path(folder) if isinstance(folder, str) else None
 
 
 def _seconds(root: Path, prediction: dict[str, Any]) -> float | None:
@@ -100,18 +144,17 @@ def _one(table: Any, artifact: Path) -> dict[str, Any]:
 
 def _raw(root: Path, instance: dict[str, Any]) -> tuple[dict[str, Any], Path]:
     """The raw file, the line of the id in it, and its hash; and the dataset's folder."""
-    params = read_yaml(root / PARAMS_FILE)
     dataset = instance["dataset"]
-    folder = (params.get("ingest") or {}).get(dataset, {}).get("path")
-    if not isinstance(folder, str):
+    folder = _folder(root, dataset)
+    if folder is None:
         raise NightjarError(f"ingest.{dataset}.path is missing", PARAMS_FILE, "apply a profile: nightjar use")
-    path = Path(folder) / instance["file"]
+    path = folder / instance["file"]
     result: dict[str, Any] = {"path": path.as_posix(), "line": None, "sha256": None}
     try:
         data = (root / path).read_bytes()
     except OSError:
         result["note"] = "the file is gone"
-        return result, Path(folder)
+        return result, folder
     result["sha256"] = hashlib.sha256(data).hexdigest()
     spellings = {json.dumps(instance["id"], ensure_ascii=ascii).encode() for ascii in (True, False)}
     places = [place for place in (data.find(spelling) for spelling in spellings) if place >= 0]
@@ -119,7 +162,7 @@ def _raw(root: Path, instance: dict[str, Any]) -> tuple[dict[str, Any], Path]:
         result["line"] = data.count(b"\n", 0, min(places)) + 1
     else:
         result["note"] = "the file no longer has that id"
-    return result, Path(folder)
+    return result, folder
 
 
 def _hashes(root: Path, paths: list[Path]) -> dict[str, dict[str, str]]:

@@ -14,6 +14,7 @@ from stages import contracts
 from stages.errors import NightjarError
 from stages.tables import ArtifactWriter, write_file
 
+PROMPTS = {"untuned": "the prompt", "combined": "the prompt with words 1"}
 IDS = ["task1-0", "é:1", "task1-2"]
 
 
@@ -40,12 +41,12 @@ def prediction(system: str, task_id: str, id: str) -> dict[str, Any]:
         "prediction": f"{system} says",
         "text": "",
         "calls": [],
-        "prompt": "the prompt",
-        "prompt_sha256": "0" * 64,
+        "prompt": PROMPTS[system],
+        "prompt_sha256": hashlib.sha256(b"the prompt").hexdigest(),
         "prompt_tokens": 3,
         "new_tokens": 1,
         "model_sha256": "1" * 64,
-        "adapter_sha256": None,
+        "adapter_sha256": "2" * 64 if system == "combined" else None,
     }
 
 
@@ -77,7 +78,7 @@ def project(workdir: Path) -> Path:
                 "passage": rank,
                 "document_id": f"d{rank}",
             }
-            | {"title": "T", "text": "words", "score": 1.0 / rank}
+            | {"title": "T", "text": f"words {rank}\n", "score": 1.0 / rank}
             for split in ("train", "test")
             for rank in (2, 1)
         ]
@@ -115,6 +116,45 @@ def test_from_the_prediction_to_the_line(project: Path, name: str, id: str) -> N
         "raw": {"stage": "ingest@natural_instructions", "hash": "bbb.dir"},
     }
     json.dumps(found)
+
+
+def test_models_prompts_and_evidence_carry_their_hashes(project: Path) -> None:
+    Path("docs").mkdir()
+    Path("docs/d1.md").write_text("words 1")
+    document = {
+        "dataset": "corpus",
+        "file": "d1.md",
+        "id": "d1",
+        "title": "T",
+        "text": "words 1",
+        "url": "",
+        "date": None,
+    }
+    with ArtifactWriter(Path("data/ingest/corpus")) as writer:
+        writer.write(contracts.DOCUMENTS, [document])
+    Path("params.yaml").write_text("ingest: {natural_instructions: {path: raw}, corpus: {path: docs}}\n")
+    outs = [
+        "models/base/language_model",
+        "models/train/combined",
+        "data/index",
+        "data/retrieve",
+        "data/split",
+    ]
+    outs += ["data/ingest/corpus", "data/ingest/natural_instructions", "data/predict/supernatinst-combined"]
+    lock = {f"s{n}": {"outs": [{"path": path, "md5": f"{n}.dir"}]} for n, path in enumerate(outs)}
+    lock["s0"]["deps"] = [{"path": path, "md5": f"{path}.dir"} for path in ("docs", "raw")]
+    Path("dvc.lock").write_text(json.dumps({"stages": lock}))
+    found = trace(Path(), "task1-2")
+    assert found["artifacts"].keys() == {*outs, "docs", "raw"}
+    assert found["artifacts"]["models/train/combined"] == {"stage": "s1", "hash": "1.dir"}
+    first, second = found["evidence"]
+    assert (first["systems"], second["systems"]) == (["combined"], [])
+    assert first["raw"] == {"path": "docs/d1.md", "sha256": hashlib.sha256(b"words 1").hexdigest()}
+    assert second["raw"] is None  # its document is not in the corpus any more
+    assert {row["system"]: row["prompt_intact"] for row in found["predictions"]} == {
+        "untuned": True,
+        "combined": False,
+    }
 
 
 def test_one_system_only(project: Path) -> None:
