@@ -19,7 +19,11 @@ from stages import contracts
 from stages.contracts import REJECTED
 from stages.errors import NightjarError
 
-CONTRACTS = {it.name: it for it in vars(contracts).values() if isinstance(it, contracts.Table)}
+# Several tables may have one name, in artifacts of their own.
+CONTRACTS: dict[str, list[contracts.Table]] = {}
+for _contract in vars(contracts).values():
+    if isinstance(_contract, contracts.Table):
+        CONTRACTS.setdefault(_contract.name, []).append(_contract)
 # A part of the table that its folder is, in the names that common writers give.
 _PART = re.compile(r"(part|data|chunk|shard)?[-_.]?\d+([-_.].*)?")
 Progress = Callable[[int, int], None]
@@ -104,14 +108,20 @@ def diff(
         some = f"; there are {', '.join(known[:8])}{', …' if len(known) > 8 else ''}" if known else ""
         fix = f"give the path of an output of dvc.yaml{some}"
         raise NightjarError(f"not an artifact in {a} or {b}", artifact, fix)
-    left, right = (_grouped(version) for version in versions)
+    return compare_versions(*versions, table, examples, progress)
+
+
+def compare_versions(
+    a: Version, b: Version, table: str | None = None, examples: int = 3, progress: Progress | None = None
+) -> ArtifactDiff:
+    """`diff` of two versions that have been found. Raises NightjarError for an unknown table and missing data."""
+    left, right = _grouped(a), _grouped(b)
     names = sorted({*left, *right} - {""})
     if table is not None:
+        known = names or "no tables"
         names = [name for name in names if table in (name, PurePosixPath(name).name)]
         if not names:
-            raise NightjarError(
-                f"no table {table}", artifact, f"it has {sorted({*left, *right} - {''}) or 'none'}"
-            )
+            raise NightjarError(f"no table {table}", a.artifact, f"it has {known}")
     work = [_Work(name, left.get(name, {}), right.get(name, {})) for name in names]
     _need(file for one in work for file in one.differing())
     done, whole = 0, sum(one.size() for one in work)
@@ -122,7 +132,7 @@ def diff(
         if progress:
             progress(done, whole)
     files, same = ([], 0) if table is not None else _plain(left.get("", {}), right.get("", {}))
-    return ArtifactDiff(path, *versions, tables, files, same)
+    return ArtifactDiff(a.artifact, a, b, tables, files, same)
 
 
 def _from_root(root: Path, start: Path, artifact: str) -> str:
@@ -220,18 +230,16 @@ def _need(files: Any) -> None:
 
 def _compare(work: _Work, examples: int) -> TableDiff:
     pair = row_diff.Pair(_opened(work.a), _opened(work.b))
-    contract = CONTRACTS.get(PurePosixPath(work.name).name)
-    told = TableDiff(work.name, list(contract.key) if contract else [], work.counts())
+    told = TableDiff(work.name, [], work.counts())
     known = [schema for schema in (side.schema() for side in pair) if schema is not None]
     if not known:
         return told
     shared = _shared(known[0], known[-1], told.schema)
-    # A table of somebody else may have a known name and other columns.
-    if not set(told.key) <= set(shared):
-        told.key, contract = [], None
+    contract = _contract_of(PurePosixPath(work.name).name, known, shared)
+    told.key = list(contract.key) if contract else []
     for side in pair:
         side.types = shared
-    shard = contract.shard if contract and contract.shard in told.key else None
+    shard = contract.shard if contract and contract.shard in contract.key else None
     found = row_diff.compare(pair, told.key, list(shared), shard, examples)
     told.rows, told.columns = found.counts, found.columns
     told.examples = {
@@ -240,6 +248,17 @@ def _compare(work: _Work, examples: int) -> TableDiff:
         "changed": [_changed(pair, told.key, *example) for example in found.changed],
     }
     return told
+
+
+def _contract_of(
+    name: str, schemas: Sequence[pa.Schema], shared: Mapping[str, pa.DataType]
+) -> contracts.Table | None:
+    """The contract of that name whose columns a version has, or else whose key both have; somebody else's table
+    may have a known name and other columns.
+    """
+    fitting = [it for it in CONTRACTS.get(name, ()) if set(it.key) <= set(shared)]
+    exact = [it for it in fitting if any(it.schema.names == schema.names for schema in schemas)]
+    return next(iter(exact or fitting), None)
 
 
 def _opened(files: Mapping[str, File]) -> Parts:

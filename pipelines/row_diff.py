@@ -22,7 +22,7 @@ from pipelines import row_codes as rows
 from pipelines.parquet_parts import Block, Parts, Place
 
 # Decoded bytes of one version that are held while the other passes by.
-SLAB = 64 * 2**20
+SLAB = 256 * 2**20
 
 
 class Pair(NamedTuple):

@@ -80,6 +80,10 @@ def keep(repo: Repo, tag: str) -> None:
     git(repo.root, "tag", tag)
 
 
+def contracts_by_key() -> list[contracts.Table]:
+    return [it for it in vars(contracts).values() if isinstance(it, contracts.Table)]
+
+
 OLD = [train(task, n, f"text {n} of {task} " + "long " * 40) for task in ("t1", "t2", "t3") for n in range(6)]
 # Of t1 one row changes and one goes, t2 stays, t3 goes, t4 comes.
 NEW = [
@@ -288,6 +292,19 @@ def test_tables_without_a_contract_and_columns_that_come_and_go(repo: Repo) -> N
         assert found.schema == {"removed": ["gone"], "added": ["come"], "retyped": ["x: int64 → int32"]}
         assert found.rows == {"added": 1, "removed": 1, "changed": 0}
         assert found.examples["added"] == [{"x": 4, "y": "c", "come": 1.5}]
+
+
+@pytest.mark.parametrize(
+    "contract",
+    sorted(contracts_by_key(), key=lambda it: (it.name, it.key)),
+    ids=lambda it: "-".join([it.name, *it.key]),
+)
+def test_every_contract_is_found_by_its_columns(contract: contracts.Table) -> None:
+    """Also where two artifacts have tables of one name."""
+    types = {field.name: field.type for field in contract.schema}
+    found = diffs._contract_of(contract.name, [contract.schema], types)
+    assert found is not None and found.schema.names == contract.schema.names
+    assert found is contract or set(found.key) < set(contract.key)
 
 
 def test_files_of_dvc_add_and_of_git_and_a_cache_elsewhere(repo: Repo, tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""A DVC remote in a directory, as docs/versions.md tells: push, a second clone pulls and has nothing to rebuild."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.pipelines.conftest import Repo
+from tests.pipelines.test_diff import git
+
+TO_PARQUET = """
+import pyarrow as pa, pyarrow.parquet as pq
+from pathlib import Path
+Path("out").mkdir()
+pq.write_table(pa.table({"x": [int(line) for line in open("numbers.txt")]}), "out/part-0.parquet")
+"""
+GRAPH = f"""
+stages:
+  numbers:
+    cmd: {sys.executable} to_parquet.py
+    deps: [numbers.txt]
+    outs: [out]
+  size:
+    cmd: wc -c out/part-0.parquet > size.txt
+    deps: [out]
+    outs: [size.txt]
+"""
+
+
+def test_a_second_clone_pulls_and_has_nothing_to_rebuild(repo: Repo, tmp_path: Path) -> None:
+    remote, second = tmp_path / "remote", Repo(tmp_path / "second")
+    (repo.root / "to_parquet.py").write_text(TO_PARQUET)
+    repo.dvc("remote", "add", "--default", "storage", str(remote))
+    for tag, numbers in (("v1", "1\n2\n"), ("v2", "2\n3\n4\n")):
+        repo.write(dvc=GRAPH, numbers=numbers)
+        repo.dvc("repro", "--quiet")
+        git(repo.root, "add", "-A")
+        git(repo.root, "commit", "-q", "-m", tag)
+        git(repo.root, "tag", tag)
+    repo.dvc("push", "--quiet", "--all-tags")
+    subprocess.run(["git", "clone", "-q", str(repo.root), str(second.root)], check=True)
+
+    def would_run() -> list[str]:
+        told = json.loads(second.nightjar("plan", "--json").stdout)
+        assert [row["stage"] for row in told["stages"]] == ["numbers", "size"]
+        return [row["stage"] for row in told["stages"] if row["would_run"]]
+
+    assert would_run() == ["numbers", "size"]
+    second.dvc("pull", "--quiet")
+    assert would_run() == []
+    assert pq.read_table(second.root / "out/part-0.parquet").equals(pa.table({"x": [2, 3, 4]}))
+    # Only what was pulled is here; the command that is told for the rest gets it.
+    done = second.nightjar("diff", "v1", "v2", "out")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    command = done.stderr.strip().partition("get it with: dvc ")[2].split()
+    assert command == ["fetch", "--all-commits", "out"]
+    second.dvc(*command)
+    told = json.loads(second.nightjar("diff", "v1", "v2", "out", "--json").stdout)
+    assert told["tables"][0]["rows"] == {"added": 2, "removed": 1, "changed": 0}
