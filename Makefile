@@ -43,6 +43,7 @@ bench: $(STAMP)  ## The benchmarks of speed and memory; BENCH_INPUT=folder of ta
 	@$(BIN)/python -m benchmarks.rouge
 	@$(BIN)/python -m benchmarks.search
 	@$(BIN)/python -m benchmarks.lm
+	@$(BIN)/python -m benchmarks.diff
 	@$(BIN)/python -m benchmarks.ingest --input $(BENCH_INPUT)
 
 lock: $(STAMP)  ## Write requirements.lock from the environment
