@@ -63,7 +63,9 @@ class Found:
             self.changed.append((*where(int(row)), columns))
 
 
-def compare(pair: Pair, key: Sequence[str], columns: Sequence[str], shard: str | None, examples: int) -> Found:
+def compare(
+    pair: Pair, key: Sequence[str], columns: Sequence[str], shard: str | None, examples: int
+) -> Found:
     """Compare two versions of a table.
 
     `columns` are those that both versions have; `key` is a part of them, and empty if a row is known by all its
