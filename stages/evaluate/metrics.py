@@ -48,8 +48,8 @@ def score(
     """Scores of predictions against one or more references each, the best reference chosen for each metric.
 
     `track` "xlingual" takes the cross-lingual tokens, any other the English ones. `processes`: at most so many
-    (None: as many as there are cores, or one
-    where those are busy). Raises ValueError if a prediction has no reference.
+    (None: as many as there are cores, or one where those are busy). Raises ValueError if a prediction has no
+    reference.
     """
     if len(predictions) != len(references) or not all(references):
         raise ValueError("every prediction needs at least one reference")
