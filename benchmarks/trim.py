@@ -12,7 +12,6 @@ model, which may end at once after the cue when no example shows what to do. Nee
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 from pathlib import Path
@@ -22,11 +21,11 @@ import numpy as np
 
 from stages.evaluate.aggregate import Bootstrap
 from stages.evaluate.metrics import score
+from stages.ingest.task_file import read_task
 from stages.lm.load import LanguageModel, load, prepare
 from stages.lm.score import continuation_logprobs
 from stages.params import Encoding
 from stages.prompts.encoding import CUE, encode
-from stages.prompts.inspect import task_from_file
 from stages.prompts.model_text import model_input, model_target
 from stages.prompts.remember import remembering
 from stages.tools.decode import answer
@@ -34,7 +33,7 @@ from stages.tools.decode import answer
 INSTANCES = {"test": 100, "train": 64}
 BATCH, NEW_TOKENS, STOP = 4, 64, ("\n\n",)
 
-# A task and one of its instances, as they stand in a task file.
+# A task and one of its instances, as ingest reads them.
 Row = tuple[dict[str, Any], dict[str, Any]]
 
 
@@ -57,9 +56,9 @@ def read(folder: Path, side: str) -> list[Row]:
     for name in (folder / "splits" / "default" / f"{side}_tasks.txt").read_text().split():
         file = folder / "tasks" / f"{name}.json"
         if file.is_file():
-            task = task_from_file(file)
-            instances = json.loads(file.read_bytes())["Instances"][: INSTANCES[side]]
-            rows += [(task, instance) for instance in instances]
+            task = read_task(file.read_bytes(), "natural_instructions", file.name, name)
+            instances = task.instances.slice(0, INSTANCES[side]).to_pylist()
+            rows += [(task.head, instance) for instance in instances]
     return rows
 
 
@@ -96,7 +95,7 @@ def prompts_of(lm: LanguageModel, rows: list[Row], length: int, trim: bool) -> l
 
 def losses(lm: LanguageModel, rows: list[Row], prompts: list[list[int]]) -> np.ndarray:
     targets = [
-        lm.tokenizer.encode(model_target(instance["output"][0], False))[:NEW_TOKENS] for _, instance in rows
+        lm.tokenizer.encode(model_target(instance["outputs"][0], False))[:NEW_TOKENS] for _, instance in rows
     ]
     found = continuation_logprobs(lm, list(zip(prompts, targets, strict=True)), BATCH)
     return np.array([-np.mean(one) for one in found])
@@ -113,7 +112,7 @@ def answers(lm: LanguageModel, prompts: list[list[int]]) -> list[str]:
 
 def compare(lm: LanguageModel, rows: list[Row], length: int) -> None:
     started = time.perf_counter()
-    references = [instance["output"] for _, instance in rows]
+    references = [instance["outputs"] for _, instance in rows]
     prompts = [prompts_of(lm, rows, length, trim) for trim in (False, True)]
     given = [answers(lm, one) for one in prompts]
     scores = [score(one, references) for one in given]

@@ -158,9 +158,11 @@ def _check_output(output: Path, source: Path) -> None:
     """Refuse to replace a folder that Nightjar did not write, or that holds the input."""
     if not output.exists():
         return
+    if not output.is_dir():
+        raise NightjarError("not a folder", output, "choose another --output")
     if source.exists() and source.resolve().is_relative_to(output.resolve()):
         raise NightjarError("it holds the input", output, "choose another --output")
-    if output.is_dir() and any(output.iterdir()) and not (output / "rejected.parquet").is_file():
+    if any(output.iterdir()) and not (output / "rejected.parquet").is_file():
         raise NightjarError("this folder holds other files", output, "choose another --output, or empty it")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from stages.errors import NightjarError
+from stages.errors import NightjarError, from_os_error
 
 if TYPE_CHECKING:
+    from stages.ingest.task_file import TaskFile
     from stages.params import Encoding
 
+FORMAT = "give a Super-NaturalInstructions task file"
 FLAGS = ("positive_examples", "negative_examples", "explanation", "task_name", "no_definition")
 
 
@@ -62,7 +65,8 @@ def encode(
 
     Lengths are in tokens of models/base/language_model if that is there, else of GPT-2. With --tsv all
     instances are printed as the T5 code base reads them: every run of white space is one blank, and GPT-2's
-    tokens count, as published.
+    tokens count, as published. A task file is read as `nightjar ingest` reads it; instances that ingest
+    refuses have no input, and --tsv leaves them out and counts them.
 
     \b
     Example:
@@ -71,7 +75,7 @@ def encode(
       nightjar encode --task task001.json --tsv > task001.tsv
     """
     from stages.prompts.gpt2_bpe import Gpt2Bpe, load
-    from stages.prompts.inspect import encode_file, tsv_lines
+    from stages.prompts.inspect import encode_instance, tsv_lines
     from stages.prompts.remember import remembering
 
     options = _options(context, encoding, trim_input, max_source_length, flags)
@@ -80,18 +84,101 @@ def encode(
             raise NightjarError(
                 "it prints all instances, as TSV", "--tsv", "leave out --instance and --json, or --tsv"
             )
-        for line in tsv_lines(task, options, remembering(Gpt2Bpe(), load()), seed):
+        read = _read(task)
+        rows = _taken(read, task)
+        # All of them before the first is printed: what goes wrong must not leave part of a file behind.
+        lines = list(tsv_lines(read.head, rows, options, remembering(Gpt2Bpe(), load()), seed))
+        _warn(read, task)
+        if read.refused:
+            _tell_refused(read, task)
+        for line in lines:
             click.echo(line)
         return
     if instance is None:
         raise NightjarError("no instance chosen", "--instance", "give --instance N, or --tsv for all of them")
-    result = encode_file(task, instance, options, _tokenizer(), seed)
+    read = _read(task)
+    result = encode_instance(read.head, _chosen(read, task, instance), options, _tokenizer(), seed)
+    _warn(read, task)
     if as_json:
         click.echo(json.dumps(result, indent=2, ensure_ascii=False))
         return
     click.echo(result["source"])
     if sys.stdout.isatty():
         click.echo(f"\nreferences: {json.dumps(result['references'], ensure_ascii=False)}", err=True)
+
+
+def _read(path: Path) -> TaskFile:
+    """The task as ingest reads it, named after the file, as the published loader does.
+
+    The keys that only the split needs, such as Categories, may be missing.
+    """
+    from stages.ingest.accounts import UnreadableFile
+    from stages.ingest.task_file import read_any
+
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+    # A name that is not UTF-8 would come as halves of characters, which no table holds.
+    task_id = os.fsencode(path.stem).decode("utf-8", "backslashreplace")
+    try:
+        return read_any(data, "natural_instructions", f"{task_id}.json", task_id, complete=False)
+    except UnreadableFile as error:
+        raise NightjarError(str(error), path, FORMAT) from None
+
+
+def _refusals(read: TaskFile) -> dict[int, str]:
+    """Why ingest refuses an instance, by its place in the file from 0."""
+    taken = set(read.instances["index"].to_pylist())
+    places = [number for number in range(len(taken) + len(read.refused)) if number not in taken]
+    # Both stand in the order of the file.
+    return {
+        place: f"{row.reason}: {row.detail}" if row.detail else row.reason
+        for place, row in zip(places, read.refused, strict=True)
+    }
+
+
+def _chosen(read: TaskFile, path: Path, number: int) -> dict[str, Any]:
+    """The instance at place `number` of the file. Raises NightjarError if there is none, or ingest refuses it."""
+    count = len(read.instances) + len(read.refused)
+    if not 0 <= number < count:
+        raise NightjarError(
+            f"there is no instance {number} among {count}", path, f"give a number from 0 to {count - 1}"
+        )
+    refusals = _refusals(read)
+    if number in refusals:
+        fix = "mend it or choose another: ingest refuses it too"
+        raise NightjarError(refusals[number], f"{path}: Instances[{number}]", fix)
+    place = read.instances["index"].to_pylist().index(number)
+    row: dict[str, Any] = read.instances.slice(place, 1).to_pylist()[0]
+    return row
+
+
+def _taken(read: TaskFile, path: Path) -> list[dict[str, Any]]:
+    if not len(read.instances):
+        place, reason = next(iter(_refusals(read).items()))
+        what = f"none of its {len(read.refused)} instances can be used (first Instances[{place}]: {reason})"
+        raise NightjarError(what, path, "mend the instances: ingest refuses them too")
+    rows: list[dict[str, Any]] = read.instances.to_pylist()
+    return rows
+
+
+def _tell_refused(read: TaskFile, path: Path) -> None:
+    taken, refused = len(read.instances), len(read.refused)
+    place, reason = next(iter(_refusals(read).items()))
+    counts = f"{taken + refused} instances in, {taken} out, {refused} refused"
+    _tell(f"{path}: {counts} (first Instances[{place}]: {reason})")
+
+
+def _warn(read: TaskFile, path: Path) -> None:
+    """Tell of examples that are left out; of other entries of the head a prompt shows nothing."""
+    examples = [entry for entry in read.left_out if " Examples: " in entry]
+    if examples:
+        _tell(f"{path}: {len(examples)} examples left out, first {examples[0]}")
+
+
+def _tell(line: str) -> None:
+    click.echo(f"nightjar: {' '.join(line.split())}", err=True)
 
 
 def _options(

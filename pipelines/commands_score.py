@@ -67,10 +67,14 @@ def score(
     click.echo(f"{benchmark}: {result['n']} instances{missing}\n")
     ends = result.get("intervals", {})
     _print_table("all", [_told(result["metrics"], ends.get("metrics", {}))])
-    for track, alone in result.get("by_track", {}).items():
+    if tracks := result.get("by_track"):
         click.echo()
-        row = _told(alone["metrics"], alone.get("intervals", {}).get("metrics", {}))
-        _print_table("", [{"track": track, "n": alone["n"], **row}])
+        rows = [
+            {"track": track, "n": alone["n"]}
+            | _told(alone["metrics"], alone.get("intervals", {}).get("metrics", {}))
+            for track, alone in tracks.items()
+        ]
+        _print_table("", rows)
     for level in ("by_category", "by_task"):
         click.echo()
         told = ends.get(level, {})

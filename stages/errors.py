@@ -32,12 +32,12 @@ def from_os_error(error: OSError, where: object) -> NightjarError | None:
     if error.errno in (errno.EDQUOT, errno.EFBIG):
         fix = "raise the limit or write elsewhere; nothing was kept half-written"
         return NightjarError("a quota or a limit on file sizes is reached", where, fix)
+    # A temporary file's name means nothing to a user, who named the place it is to take.
+    place = error.filename if error.filename and ".tmp-" not in str(error.filename) else where
     if isinstance(error, PermissionError):
-        return NightjarError("permission denied", error.filename or where, "check who owns the file")
+        return NightjarError("permission denied", place, "check who owns the file")
     if isinstance(error, FileNotFoundError):
-        return NightjarError("no such file or folder", error.filename or where, "check the path")
+        return NightjarError("no such file or folder", place, "check the path")
     if isinstance(error, NotADirectoryError | IsADirectoryError | FileExistsError):
-        return NightjarError(
-            error.strerror or "wrong kind of file", error.filename or where, "check the path"
-        )
+        return NightjarError(error.strerror or "wrong kind of file", place, "check the path")
     return None

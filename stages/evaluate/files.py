@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,7 +33,7 @@ def read_references(path: Path | None) -> list[dict[str, Any]]:
     if path is None or path.is_dir():
         return _split_references(path or SPLIT)
     rows = []
-    for where, row in _lines(path, REFERENCE):
+    for where, row in json_lines(path, REFERENCE):
         texts = row.get("references")
         if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
             raise NightjarError("references is not a list of at least one text", where, REFERENCE)
@@ -39,7 +41,7 @@ def read_references(path: Path | None) -> list[dict[str, Any]]:
             if not isinstance(row.get(key), str):
                 raise NightjarError(f"{key} is missing or not a text", where, REFERENCE)
         track = row.get("track", "default")
-        if track not in TRACKS:
+        if not isinstance(track, str) or track not in TRACKS:
             fix = f"allowed are {', '.join(sorted(TRACKS))}"
             raise NightjarError(f"the track is {track!r}", where, fix)
         rows.append(
@@ -75,7 +77,7 @@ def read_predictions(path: Path, references: Sequence[Mapping[str, Any]]) -> dic
                 raise NightjarError(what, path, "write TASK:ID in the references")
             given[id] = row["prediction"]
         return given
-    for where, row in _lines(path, PREDICTION):
+    for where, row in json_lines(path, PREDICTION):
         if not isinstance(row.get("prediction"), str):
             raise NightjarError("prediction is missing or not a text", where, PREDICTION)
         if row["id"] not in wanted:
@@ -129,25 +131,31 @@ def _split_references(path: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """For each line that is not blank, where it stands and its object, whose id is a text not seen before."""
+def json_lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """For each line that is not blank, where it stands and its object, whose id is a text not seen before.
+
+    `wanted` tells what a line should be. A byte order mark is passed over. Raises NightjarError for a line that is
+    not such an object, and for a key that stands twice in it: parsers silently keep the last.
+    """
     seen: dict[str, int] = {}
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                if not line.strip():
+                text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+                if not text.strip():
                     continue
                 where = f"{path}:{number}"
                 try:
-                    row = orjson.loads(line)
+                    row = orjson.loads(text)
                 except orjson.JSONDecodeError as error:
                     raise NightjarError(f"not JSON ({error.msg})", where, wanted) from None
                 if not isinstance(row, dict) or "id" not in row:
                     raise NightjarError("not an object with an id", where, wanted)
                 if not isinstance(row["id"], str):
-                    raise NightjarError(
-                        f"the id {row['id']!r} is not a text", where, "put it in quotation marks"
-                    )
+                    what = f"the id {row['id']!r} is not a text"
+                    raise NightjarError(what, where, "put it in quotation marks")
+                if (key := _doubled(text)) is not None:
+                    raise NightjarError(f"the key {key!r} stands twice", where, "keep the one that is meant")
                 if row["id"] in seen:
                     what = f"the id {row['id']!r} stands in line {seen[row['id']]} already"
                     raise NightjarError(what, where, "give every id once")
@@ -155,3 +163,14 @@ def _lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield where, row
     except OSError as error:
         raise from_os_error(error, path) or error from None
+
+
+def _doubled(line: bytes) -> str | None:
+    """The first key that stands twice in one of the line's objects."""
+    found: list[str] = []
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        found.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+
+    json.loads(line, object_pairs_hook=look)
+    return found[0] if found else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -109,7 +110,7 @@ def _read(path: Path, model: type[_F], wanted: str) -> _F:
     except OSError as error:
         raise from_os_error(error, path) or error from None
     try:
-        value = orjson.loads(raw)
+        value = orjson.loads(raw.removeprefix(codecs.BOM_UTF8))
     except orjson.JSONDecodeError as error:
         raise NightjarError(f"not JSON ({error.msg})", path, f"give {wanted}") from None
     if not isinstance(value, dict):

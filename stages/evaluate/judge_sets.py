@@ -6,17 +6,17 @@ the word `references`: the gold answers, which the paper compares its models wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pyarrow.compute as pc
 
 from stages import tables
 from stages.contracts import INSTANCES, PREDICTIONS, TASKS
-from stages.errors import NightjarError, from_os_error
+from stages.errors import NightjarError
+from stages.evaluate.files import json_lines
 
 REFERENCES = "references"
 INGESTED = Path("data/ingest/natural_instructions")
@@ -75,30 +75,6 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
     if not isinstance(value, str):
         raise NightjarError(f"{name} is missing or not a text", where, PREDICTION)
     return value
-
-
-def json_lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """For each line that is not blank, where it stands and its object, whose id is a text not seen before."""
-    seen: dict[str, int] = {}
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                if not line.strip():
-                    continue
-                where = f"{path}:{number}"
-                try:
-                    row = orjson.loads(line)
-                except orjson.JSONDecodeError as error:
-                    raise NightjarError(f"not JSON ({error.msg})", where, wanted) from None
-                if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-                    raise NightjarError("not an object whose id is a text", where, wanted)
-                if row["id"] in seen:
-                    what = f"the id {row['id']!r} stands in line {seen[row['id']]} already"
-                    raise NightjarError(what, where, "give every id once")
-                seen[row["id"]] = number
-                yield where, row
-    except OSError as error:
-        raise from_os_error(error, path) or error from None
 
 
 class Texts:

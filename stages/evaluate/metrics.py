@@ -7,12 +7,14 @@ program, also from one that could not be started twice; if one dies, its chunk i
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,6 +32,8 @@ __all__ = ["METRICS", "XLINGUAL", "Scores", "normalise", "score"]
 CHUNK = 1_000_000
 WORTH_A_PROCESS = 4_000_000
 _PAIRS = 10_000
+# What a helper says when it can take a chunk.
+_READY = b"r"
 _ROOT = Path(__file__).parents[2]
 
 Span = tuple[int, int]
@@ -44,7 +48,8 @@ def score(
     """Scores of predictions against one or more references each, the best reference chosen for each metric.
 
     `track` "xlingual" takes the cross-lingual tokens, any other the English ones. `processes`: at most so many
-    (None: as many as there are cores). Raises ValueError if a prediction has no reference.
+    (None: as many as there are cores, or one where those are busy). Raises ValueError if a prediction has no
+    reference.
     """
     if len(predictions) != len(references) or not all(references):
         raise ValueError("every prediction needs at least one reference")
@@ -57,33 +62,57 @@ def score(
         for row, metric in enumerate(METRICS):
             results[row, slice(*span)] = getattr(found, metric)
 
-    def serve() -> None:
+    busy: set[Span] = set()  # what helpers are at; put in before it leaves `waiting` for good
+
+    def serve(pipes: subprocess.Popen[bytes]) -> None:
+        assert pipes.stdout is not None
         taken: Span | None = None
         try:
-            with _helper() as pipes:
-                while waiting:
+            # A helper that is not up yet takes nothing: on a busy machine all may be done before it is.
+            while pipes.stdout.read(1) == _READY and waiting:
+                with taking:
                     taken = waiting.popleft()
-                    wanted = (track, predictions[slice(*taken)], references[slice(*taken)])
-                    results[:, slice(*taken)] = _ask(pipes, wanted)
+                    busy.add(taken)
+                wanted = (track, predictions[slice(*taken)], references[slice(*taken)])
+                results[:, slice(*taken)] = _ask(pipes, wanted)
+                busy.discard(taken)
+                taken = None
         except IndexError:  # another was quicker
             return
         except (OSError, ValueError):
             if taken is not None:
                 waiting.append(taken)
+                busy.discard(taken)
 
-    cores = len(os.sched_getaffinity(0))
-    count = min(cores if processes is None else processes, letters // WORTH_A_PROCESS, len(spans))
-    threads = [threading.Thread(target=serve, daemon=True) for _ in range(count - 1)]
-    for thread in threads:
-        thread.start()
-    while waiting or any(thread.is_alive() for thread in threads):
-        try:
-            span = waiting.pop()
-        except IndexError:
-            for thread in threads:
-                thread.join(0.05)
-            continue
-        work(span)
+    if processes is None:
+        processes = len(os.sched_getaffinity(0))
+        if (
+            os.getloadavg()[0] >= processes
+        ):  # others use them: a helper would only take time from this process
+            processes = 1
+    count = min(processes, letters // WORTH_A_PROCESS, len(spans))
+    taking = threading.Lock()
+    helpers = [_helper() for _ in range(count - 1)]
+    threads = [threading.Thread(target=serve, args=(helper,), daemon=True) for helper in helpers]
+    try:
+        for thread in threads:
+            thread.start()
+        while True:
+            with taking:
+                span = waiting.pop() if waiting else None
+                if span is None and not busy and not waiting:
+                    break
+            if span is not None:
+                work(span)
+            else:
+                time.sleep(0.002)
+    finally:
+        for helper, thread in zip(helpers, threads, strict=True):
+            helper.kill()
+            if thread.ident is not None:
+                thread.join()  # it reads to the end of the pipe, which has come
+            with contextlib.suppress(OSError), helper:
+                pass
     return Scores(*results)
 
 
@@ -136,7 +165,9 @@ def _requests() -> Iterator[tuple[str, list[str], list[list[str]]]]:
 
 
 if __name__ == "__main__":
+    sys.stdout.buffer.write(_READY)
+    sys.stdout.buffer.flush()
     for track, predictions, references in _requests():
         found = chunk.score(predictions, references, track)
-        sys.stdout.buffer.write(np.stack([getattr(found, metric) for metric in METRICS]).tobytes())
+        sys.stdout.buffer.write(np.stack([getattr(found, metric) for metric in METRICS]).tobytes() + _READY)
         sys.stdout.buffer.flush()

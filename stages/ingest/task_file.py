@@ -163,15 +163,18 @@ def blank_texts(texts: pa.Array) -> np.ndarray:
     return np.asarray(blank.to_numpy(zero_copy_only=False))
 
 
-def read_any(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile:
-    """The content of any file, instance by instance. Raises UnreadableFile if no part of it can be used."""
+def read_any(data: bytes, dataset: str, file: str, task_id: str, *, complete: bool = True) -> TaskFile:
+    """The content of any file, instance by instance. Raises UnreadableFile if no part of it can be used.
+
+    Where only prompts are wanted, `complete=False` takes a file without the lists that only the split reads.
+    """
     try:
-        return _read_any(exact(data), dataset, file, task_id)
+        return _read_any(exact(data), dataset, file, task_id, complete)
     except RecursionError:
         raise UnreadableFile("not JSON", "nested too deeply") from None
 
 
-def _read_any(value: Any, dataset: str, file: str, task_id: str) -> TaskFile:
+def _read_any(value: Any, dataset: str, file: str, task_id: str, complete: bool) -> TaskFile:
     if not isinstance(value, dict):
         raise UnreadableFile("not a JSON object")
     instances = value.get("Instances")
@@ -185,7 +188,7 @@ def _read_any(value: Any, dataset: str, file: str, task_id: str) -> TaskFile:
         raise UnreadableFile("no instances" if instances is None else "Instances is not a list")
     if not instances:
         raise UnreadableFile("no instances")
-    row, left_out = _head(value)
+    row, left_out = _head(value, complete)
     number = task_id.partition("_")[0]
     seen: set[str] = set()
     taken: list[tuple[int, tuple[str, str, list[str]]]] = []
@@ -222,11 +225,12 @@ def _columns(
     return pa.table([*same, ids, pa.array(index), inputs, outputs.cast(STRINGS)], schema=INSTANCES.schema)
 
 
-def _head(value: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _head(value: dict[str, Any], complete: bool = True) -> tuple[dict[str, Any], list[str]]:
     """The columns of `tasks` from a file's keys, and what was left out of them. Raises UnreadableFile."""
     left_out: list[str] = []
     row: dict[str, Any] = {"definition": _definition(value.get("Definition"))}
-    for column, key, required in _LISTS:
+    for column, key, needed in _LISTS:
+        required = needed and complete
         entries = value.get(key)
         if entries is None and key in _OLD_SPELLINGS:
             entries = value.get(_OLD_SPELLINGS[key])

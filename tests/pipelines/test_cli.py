@@ -96,7 +96,7 @@ WRONG = [
     ("call Rocket(1)", "'Rocket': unknown tool"),
     ("call Calendar() --date yesterday", "'yesterday' is not a date"),
     ("encode --task nowhere.json --instance 0", "nowhere.json: no such file"),
-    ("encode --task cut.json --instance 0", "cut.json:1: not JSON"),
+    ("encode --task cut.json --instance 0", "cut.json: not JSON: "),
     ("encode --task task.json --instance 7", "there is no instance 7 among 1"),
     ("encode --task task.json --instance -1", "there is no instance -1 among 1"),
     ("encode --task task.json --instance x", "'x' is not a valid integer"),

@@ -39,3 +39,8 @@ def test_arrow_s_own_wording_of_a_full_disk_is_understood() -> None:
 
 def test_an_unknown_error_is_not_dressed_up() -> None:
     assert from_os_error(OSError(errno.EIO, "input/output error"), "split") is None
+
+
+def test_a_temporary_file_is_told_by_the_name_that_it_is_to_take() -> None:
+    error = NotADirectoryError(20, "Not a directory", "out/.x.json.tmp-123")
+    assert str(from_os_error(error, "out/x.json")).startswith("out/x.json: ")

@@ -158,3 +158,17 @@ def test_details_never_replace_a_folder_or_an_input(files: tuple[Path, Path], tm
     with pytest.raises(NightjarError, match="files to read"):
         score_files("supernatinst", *files, files[0])
     assert (folder / "file").read_text() == "kept" and files[0].read_text() == before
+
+
+def test_a_byte_order_mark_is_passed_over_and_a_doubled_key_or_odd_track_refused(tmp_path: Path) -> None:
+    row = '{"id": "a", "references": ["x"], "task_id": "t", "task_category": "Title Generation"%s}\n'
+    references, predictions = tmp_path / "references.jsonl", tmp_path / "predictions.jsonl"
+    references.write_text("\ufeff" + row % "", encoding="utf-8")
+    predictions.write_text('\ufeff{"id": "a", "prediction": "x"}\n', encoding="utf-8")
+    assert score_files("supernatinst", predictions, references)["metrics"]["rougeL"] == 100.0
+    predictions.write_text('{"id": "a", "prediction": "x", "prediction": "y"}\n')
+    with pytest.raises(NightjarError, match="'prediction' stands twice"):
+        score_files("supernatinst", predictions, references)
+    references.write_text(row % ', "track": ["default"]')
+    with pytest.raises(NightjarError, match="the track is"):
+        score_files("supernatinst", predictions, references)

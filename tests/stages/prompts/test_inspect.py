@@ -1,20 +1,15 @@
-"""Instances of raw task files, one or as TSV, and files that are none."""
+"""What is shown of a task's instances, one or as TSV."""
 
 from __future__ import annotations
 
-import json
 import random
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from stages.errors import NightjarError
 from stages.params import Encoding
 from stages.prompts.encoding import encode
 from stages.prompts.encodings import variants
 from stages.prompts.gpt2_bpe import Gpt2Bpe
-from stages.prompts.inspect import encode_file, task_from_file, tsv_lines
+from stages.prompts.inspect import encode_instance, tsv_lines
 
 OPTIONS = Encoding(
     definition=True,
@@ -28,67 +23,30 @@ OPTIONS = Encoding(
     max_target_length=128,
 )
 MIXED = OPTIONS.model_copy(update={"mixed": True})
-RAW = {
-    "Definition": "Count.",
-    "Positive Examples": [{"input": "a b", "output": "2", "explanation": ""}],
-    "Negative Examples": [],
-    "Instances": [{"id": "1", "input": "a", "output": ["1", "one"]}],
+TASK: dict[str, Any] = {
+    "task_id": "task9_count",
+    "definition": ["Count."],
+    "positive_examples": [{"input": "a b", "output": "2", "explanation": ""}],
+    "negative_examples": [],
 }
 
 
-def test_encode_file(tmp_path: Path) -> None:
-    file = tmp_path / "task9_count.json"
-    file.write_text(json.dumps(RAW))
-    told = encode_file(file, 0, OPTIONS, Gpt2Bpe(), 1)
-    assert told["references"] == ["1", "one"]
-    assert told["source"].startswith("task9_count. Definition: Count.\n\n Positive Example 1 -")
-    assert task_from_file(file)["definition"] == "Count."
+def row(text: str, *references: str) -> dict[str, Any]:
+    return {"input": text, "outputs": list(references)}
 
 
-@pytest.mark.parametrize(
-    ("change", "instance", "what"),
-    [
-        ({}, 1, "no instance 1 among 1"),
-        ({}, -1, "no instance -1"),
-        ({"Instances": []}, 0, "among 0"),
-        ({"Instances": None}, 0, "no list under the key Instances"),
-        ({"Instances": ["x"]}, 0, "no text under the key input"),
-        ({"Instances": [{"input": "a", "output": "b"}]}, 0, "output is not a list of texts"),
-        ({"Definition": []}, 0, "Definition"),
-        ({"Positive Examples": [{"input": "a"}]}, 0, "must be texts"),
-        ({"Negative Examples": ["a"]}, 0, "not an object"),
-    ],
-)
-def test_encode_file_refuses(tmp_path: Path, change: dict[str, Any], instance: int, what: str) -> None:
-    file = tmp_path / "task.json"
-    file.write_text(json.dumps({**RAW, **change}))
-    with pytest.raises(NightjarError, match=what):
-        encode_file(file, instance, OPTIONS, Gpt2Bpe(), 1)
+def test_one_instance() -> None:
+    told = encode_instance(TASK, row("a", "1", "one"), OPTIONS, Gpt2Bpe(), 1)
+    assert told == {
+        "source": "task9_count. Definition: Count.\n\n Positive Example 1 -\nInput: a b.\n Output: 2.\n\n"
+        "Now complete the following example -\nInput: a.\nOutput: ",
+        "references": ["1", "one"],
+    }
 
 
-@pytest.mark.parametrize(
-    ("content", "what"), [(b"{", "not JSON"), (b"[]", "not a JSON object"), (b"\xff", "not UTF-8 at byte 0")]
-)
-def test_encode_file_refuses_files(tmp_path: Path, content: bytes, what: str) -> None:
-    file = tmp_path / "task.json"
-    file.write_bytes(content)
-    with pytest.raises(NightjarError, match=what):
-        encode_file(file, 0, OPTIONS, Gpt2Bpe(), 1)
-    with pytest.raises(NightjarError, match="no such file"):
-        encode_file(tmp_path / "none.json", 0, OPTIONS, Gpt2Bpe(), 1)
-
-
-def write(folder: Path, instances: list[dict[str, Any]]) -> Path:
-    file = folder / "task9_count.json"
-    file.write_text(json.dumps({**RAW, "Instances": instances}))
-    return file
-
-
-def test_tsv_collapses_white_space(tmp_path: Path) -> None:
-    file = write(
-        tmp_path, [{"input": "a\tb\u00a0\n c", "output": [" one\n\n two\t"]}, {"input": "d", "output": ["4"]}]
-    )
-    assert list(tsv_lines(file, OPTIONS, Gpt2Bpe(), 1)) == [
+def test_tsv_collapses_white_space() -> None:
+    rows = [row("a\tb\u00a0\n c", " one\n\n two\t"), row("d", "4")]
+    assert list(tsv_lines(TASK, rows, OPTIONS, Gpt2Bpe(), 1)) == [
         "task9_count. Definition: Count. Positive Example 1 - Input: a b. Output: 2. "
         "Now complete the following example - Input: a b c. Output:\tone two",
         "task9_count. Definition: Count. Positive Example 1 - Input: a b. Output: 2. "
@@ -96,32 +54,24 @@ def test_tsv_collapses_white_space(tmp_path: Path) -> None:
     ]
 
 
-def test_tsv_draws_every_reference_and_every_encoding(tmp_path: Path) -> None:
+def test_tsv_draws_every_reference_and_every_encoding() -> None:
     references = ["w", "x", "y"]
-    file = write(tmp_path, [{"input": "a", "output": references}] * 600)
-    lines = list(tsv_lines(file, MIXED, Gpt2Bpe(), 5))
-    assert lines == list(tsv_lines(file, MIXED, Gpt2Bpe(), 5)) != list(tsv_lines(file, MIXED, Gpt2Bpe(), 6))
+    rows = [row("a", *references)] * 600
+    lines = list(tsv_lines(TASK, rows, MIXED, Gpt2Bpe(), 5))
+    assert lines == list(tsv_lines(TASK, rows, MIXED, Gpt2Bpe(), 5))
+    assert lines != list(tsv_lines(TASK, rows, MIXED, Gpt2Bpe(), 6))
     labels = [line.partition("\t")[2] for line in lines]
     # Binomial with n = 600: seven standard deviations around the mean.
     assert all(abs(labels.count(label) - 200) < 82 for label in references)
-    task = task_from_file(file)
     # The task has no negative examples, so two of the five encodings look alike.
-    sources = [" ".join(encode(task, "a", chosen, Gpt2Bpe()).source.split()) for chosen in variants(MIXED)]
+    sources = [" ".join(encode(TASK, "a", chosen, Gpt2Bpe()).source.split()) for chosen in variants(MIXED)]
     drawn = [line.partition("\t")[0] for line in lines]
     assert set(drawn) == set(sources) and len(set(sources)) == 4
     assert all(abs(drawn.count(source) - 120 * sources.count(source)) < 82 for source in sources)
 
 
-def test_a_mixed_instance_is_drawn_by_the_seed(tmp_path: Path) -> None:
-    file = write(tmp_path, [{"input": "a", "output": ["1"]}])
-    task = task_from_file(file)
+def test_a_mixed_instance_is_drawn_by_the_seed() -> None:
     for seed in range(20):
         chosen = random.Random(seed).choice(variants(MIXED))
-        told = encode_file(file, 0, MIXED, Gpt2Bpe(), seed)["source"]
-        assert told == encode(task, "a", chosen, Gpt2Bpe()).source
-
-
-def test_tsv_tells_a_missing_reference_before_any_line(tmp_path: Path) -> None:
-    file = write(tmp_path, [{"input": "a", "output": ["1"]}, {"input": "b", "output": []}])
-    with pytest.raises(NightjarError, match=r"Instances\[1\]: no reference"):
-        next(tsv_lines(file, OPTIONS, Gpt2Bpe(), 1))
+        told = encode_instance(TASK, row("a", "1"), MIXED, Gpt2Bpe(), seed)["source"]
+        assert told == encode(TASK, "a", chosen, Gpt2Bpe()).source

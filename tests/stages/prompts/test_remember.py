@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,11 @@ import tokenizers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from stages.ingest.task_file import read_task
 from stages.params import Encoding
 from stages.prompts.encoding import CUE
 from stages.prompts.encodings import named, variants
 from stages.prompts.gpt2_bpe import Gpt2Bpe, load
-from stages.prompts.inspect import task_from_file
 from stages.prompts.model_text import model_input
 from stages.prompts.remember import Remembering, remembering
 
@@ -76,8 +75,9 @@ def test_real_tasks(real_data: Path) -> None:
     """The longest inputs and a few others of the real tasks, in every mixed variant."""
     options = named(OPTIONS, "tk_instruct")
     for file in sorted((real_data / "natural-instructions" / "tasks").glob("*.json"))[::4]:
-        task = task_from_file(file)
-        inputs = sorted((row["input"] for row in json.loads(file.read_bytes())["Instances"]), key=len)
+        read = read_task(file.read_bytes(), "natural_instructions", file.name, file.stem)
+        task = read.head
+        inputs = sorted(read.instances["input"].to_pylist(), key=len)
         for text in {inputs[0], inputs[len(inputs) // 2], inputs[-1]}:
             for chosen in variants(options):
                 made = model_input(task, text, chosen, KEPT, (), encoder_decoder=False)
