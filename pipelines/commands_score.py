@@ -34,7 +34,7 @@ def samples_option(least: int) -> Callable[[Command], Command]:
     "--predictions",
     required=True,
     type=FILE,
-    help="JSON Lines {id, prediction}, or a folder of data/predict.",
+    help="JSON Lines {id, prediction}, a folder of data/predict, or copy_input, copy_demo.",
 )
 @references_option
 @click.option("--details", type=FILE, help="Write one JSON line an instance to this file.")
@@ -93,7 +93,11 @@ def _told(row: dict[str, Any], ends: dict[str, list[float]]) -> dict[str, Any]:
 @click.command()
 @benchmark_option
 @click.option(
-    "--a", "a", required=True, type=FILE, help="JSON Lines {id, prediction}, or a folder of data/predict."
+    "--a",
+    "a",
+    required=True,
+    type=FILE,
+    help="JSON Lines {id, prediction}, a folder of data/predict, or copy_input, copy_demo.",
 )
 @click.option("--b", "b", required=True, type=FILE, help="The same, of the other system.")
 @references_option

@@ -135,6 +135,21 @@ def test_our_own_artifacts(project: Path) -> None:
     assert (line["better"], line["worse"], line["equal"]) == (1, 1, 1)
 
 
+def test_the_heuristics_by_their_names(project: Path) -> None:
+    example = {"input": "i", "output": "icy", "explanation": None}
+    task = {field.name: [] if str(field.type).startswith("list") else "" for field in contracts.TASKS.schema}
+    tasks = [task | {"task_id": "t1", "positive_examples": [example]}, task | {"task_id": "t2"}]
+    with tables.ArtifactWriter(Path("data/ingest/natural_instructions")) as writer:
+        writer.write(contracts.TASKS, tasks)
+    given = {
+        name: read_predictions(Path(name), read_references(None)) for name in ("copy_demo", "copy_input")
+    }
+    assert given["copy_demo"] == {"t1:same": "icy", "own": "icy", "t2:same": ""}
+    assert set(given["copy_input"].values()) == {"x"}
+    write(Path("copy_input"), [{"id": "own", "prediction": "a file of that name"}])
+    assert read_predictions(Path("copy_input"), read_references(None)) == {"own": "a file of that name"}
+
+
 def test_references_for_others(project: Path) -> None:
     assert write_references(Path("out/r.jsonl")) == 3
     lines = [json.loads(line) for line in Path("out/r.jsonl").read_text().splitlines()]
