@@ -42,7 +42,7 @@ def check_folder(path: Path, strict: bool = False, progress: Progress | None = N
     for _, size, (found, count) in read_ahead(files, lambda file: _check(file, documents.hierarchy)):
         _own_name(found, documents.task_list)
         report.instances += count
-        report.findings += found.findings
+        report.add(found)
         done += size
         if progress:
             progress(done, total)
@@ -66,7 +66,7 @@ def _check(file: Path, hierarchy: Hierarchy | None) -> tuple[Found, int]:
         return check_task(task_bytes(file), file.stem, hierarchy)
     except UnreadableFile as error:
         found = Found(file.stem.encode("utf-8", "backslashreplace").decode("utf-8"))
-        found.error(13, f"{error} (ingest refuses the file)")
+        found.unreadable(error)
         return found, 0
 
 

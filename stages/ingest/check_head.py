@@ -16,6 +16,9 @@ EXAMPLES = ("Positive Examples", "Negative Examples")
 KEYS = (*LISTS, *LANGUAGES, *EXAMPLES, "Instances")
 # Of these the published check looks at the list alone.
 FREE = frozenset({"Source", "URL", "Contributors"})
+# Ingest refuses a file of which it can use nothing of these.
+NEEDED = frozenset({"Categories", "Source", "Input_language", "Output_language"})
+REFUSED = " (ingest refuses the file)"
 # Keys: an example is checked to have these.
 PARTS = ("input", "output", "explanation")
 # More than so many are needed, and how many the message asks for.
@@ -40,31 +43,75 @@ def printable(text: str) -> str:
 
 def check_head(head: Mapping[str, Any], hierarchy: Hierarchy | None, found: Found) -> None:
     """Checks 1, 4, 5, 11 and 12 of a file's keys, and 3 but for its instances; 12 only with a hierarchy."""
-    if missing := [key for key in KEYS if key not in head]:
-        found.error(1, "a key is missing", missing)
+    missing = [key for key in KEYS if key not in head]
+    if needed := [key for key in missing if _refused(head, key)]:
+        found.error(1, f"a key is missing{REFUSED}", needed)
+    if others := [key for key in missing if key not in needed]:
+        found.error(1, "a key is missing", others)
     if old := [key.lower() for key in LANGUAGES if key.lower() in head]:
         found.error(1, "the old spelling of a key", old)
     entries = {key: _entries(head, key, found) for key in (*LISTS, *LANGUAGES)}
-    if "Definition" in head and not any(text.strip() for text in entries["Definition"][:1]):
-        found.allowed(3, "the definition is blank; nothing asks for a text (ingest refuses the file)")
+    definition = head.get("Definition")
+    first = definition[:1] if isinstance(definition, list) else [definition]
+    if all(isinstance(text, str) and not text.strip() for text in first):
+        found.allowed(3, f"the definition is blank; nothing asks for a text{REFUSED}")
     for key in EXAMPLES:
         _examples(head, key, found)
+    _unseen(head, hierarchy, found)
     _languages(entries, found)
     if hierarchy is not None:
         _hierarchy(entries, hierarchy, found)
 
 
+def _refused(head: Mapping[str, Any], key: str) -> bool:
+    """Whether ingest refuses the file for this key: it takes one string for a list, and old spellings."""
+    value = head.get(key)
+    if value is None and key in LANGUAGES:
+        value = head.get(key.lower())
+    listed = value if isinstance(value, list) else [value]
+    if key == "Definition":
+        texts = [entry for entry in listed if is_text(entry)]
+        return len(texts) < len(listed) or not texts or not texts[0].strip()
+    if key in NEEDED:
+        return bool(listed) and not any(map(is_text, listed))
+    return key in (*EXAMPLES, "Instances") and not isinstance(value, list)
+
+
+def _unseen(head: Mapping[str, Any], hierarchy: Hierarchy | None, found: Found) -> None:
+    """Tells of keys in which some checks had no list of texts to look at."""
+    for checks, keys in (
+        ((11,), ("Definition", *LANGUAGES)),
+        ((12,), ("Categories", "Domains", "Reasoning")),
+    ):
+        odd = [key for key in keys if _not_texts(head.get(key))]
+        if odd and (checks != (12,) or hierarchy is not None):
+            found.partly(checks, f"no list of texts under {', '.join(odd)}")
+    for key in EXAMPLES:
+        if not isinstance(head.get(key), list):
+            found.partly((4, 5), f"no list under {key}")
+
+
+def _not_texts(value: Any) -> bool:
+    return not (
+        isinstance(value, str) or (isinstance(value, list) and all(isinstance(it, str) for it in value))
+    )
+
+
 def _entries(head: Mapping[str, Any], key: str, found: Found) -> list[str]:
     """The strings of a list; what is not one is told."""
     value = head.get(key)
+    refused = REFUSED if _refused(head, key) else ""
     if key in head and not isinstance(value, list):
-        found.error(3, f"{key} is not a list", [key])
+        found.error(3, f"{key} is not a list{refused}", [key])
     listed = value if isinstance(value, list) else [value] if isinstance(value, str) else []
     if others := [repr(entry) for entry in listed if not isinstance(entry, str)]:
         if key in FREE:
-            found.allowed(3, f"{key} has an entry that is not a string; only the list is looked at", others)
+            what = f"{key} has an entry that is not a string; only the list is looked at{refused}"
+            found.allowed(3, what, others)
         else:
-            found.error(3, f"{key} has an entry that is not a string", others)
+            found.error(3, f"{key} has an entry that is not a string{refused}", others)
+    if broken := [printable(entry) for entry in listed if isinstance(entry, str) and not is_text(entry)]:
+        found.allowed(3, f"{key} has half a character; any string is enough{refused}", broken)
     return [printable(entry) for entry in listed if isinstance(entry, str)]
 
 
@@ -73,7 +120,7 @@ def _examples(head: Mapping[str, Any], key: str, found: Found) -> None:
         return
     examples = head[key]
     if not isinstance(examples, list):
-        found.error(3, f"{key} is not a list", [key])
+        found.error(3, f"{key} is not a list{REFUSED}", [key])
         return
     floor, asked = EXAMPLE_COUNTS[key]
     count = f"{len(examples)} {key.lower().rstrip('s')}{'' if len(examples) == 1 else 's'}"

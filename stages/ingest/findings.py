@@ -23,7 +23,12 @@ class Check:
 
 
 CHECKS = (
-    Check(1, "keys", "every key is there, and no language key in its old lower-case spelling"),
+    Check(
+        1,
+        "keys",
+        "every key is there, and no language key in its old lower-case spelling; Instruction_language is one of "
+        "them: the published script reads it unguarded, so that a file without it fails",
+    ),
     Check(
         2,
         "instance_count",
@@ -70,7 +75,8 @@ CHECKS = (
         13,
         "json",
         "the file is JSON and no key stands twice",
-        "doubled keys and NaN pass, as a second parse that would see them runs only when the first fails",
+        "doubled keys and NaN pass, as a second parse that would see them runs only when the first fails; a byte "
+        "order mark fails",
     ),
     Check(14, "task_list", "named once in tasks/README.md, in the order of numbers; a name in lower case"),
     Check(15, "splits", "each task is in exactly one list of each track: train, test or excluded"),
@@ -107,6 +113,7 @@ class Found:
     def __init__(self, task_id: str | None = None) -> None:
         self.task_id = task_id
         self.findings: list[Finding] = []
+        self.unseen: dict[int, str] = {}
 
     def error(self, check: int, message: str, ids: Iterable[str] = ()) -> None:
         self._add(check, "error", message, ids)
@@ -118,6 +125,17 @@ class Found:
         """Something the published check lets pass; the message says by which laxity."""
         self._add(check, "allowed", message, ids)
 
+    def partly(self, checks: Iterable[int], reason: str) -> None:
+        """Something of the task that these checks could not look at: without a finding they have not passed."""
+        for check in checks:
+            told = self.unseen.get(check)
+            self.unseen[check] = f"{told}; {reason}" if told else reason
+
+    def unreadable(self, error: Exception) -> None:
+        """Check 13 fails, and of the file nothing else could be looked at."""
+        self.error(13, f"{error} (ingest refuses the file)")
+        self.partly(range(1, 13), "the file cannot be read")
+
     def _add(self, check: int, level: str, message: str, ids: Iterable[str]) -> None:
         self.findings.append(Finding(check, level, message, self.task_id, tuple(ids)))
 
@@ -125,7 +143,8 @@ class Found:
 @dataclass
 class Report:
     """The findings of a folder in the order of its files; `not_checked` has the reason by a check's number,
-    `partly` what is missing of one that could be done in part.
+    `partly` what is missing of one that could be done in part. `unseen` has by number, then task, what of a
+    task a check could not look at.
     """
 
     files: int = 0
@@ -133,7 +152,14 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     not_checked: dict[int, str] = field(default_factory=dict)
     partly: dict[int, str] = field(default_factory=dict)
+    unseen: dict[int, dict[str, str]] = field(default_factory=dict)
     seconds: float = 0.0
+
+    def add(self, found: Found) -> None:
+        """Take in a task's findings, and what could not be looked at."""
+        self.findings += found.findings
+        for check, reason in found.unseen.items():
+            self.unseen.setdefault(check, {})[found.task_id or ""] = reason
 
     def strict(self) -> None:
         """Make errors of what the published checks let pass."""
@@ -160,7 +186,11 @@ class Report:
                     **{level: tasks[check.number, level] for level in LEVELS},
                     "about": check.about,
                     "published": check.published,
-                    "note": self.not_checked.get(check.number) or self.partly.get(check.number, ""),
+                    "note": self.note(check.number),
+                    "partly": [
+                        {"task_id": task, "reason": reason}
+                        for task, reason in sorted(self.unseen.get(check.number, {}).items())
+                    ],
                 }
                 for check in CHECKS
             ],
@@ -173,7 +203,17 @@ class Report:
             return "failed"
         if number in self.not_checked:
             return "not checked"
-        return "partly checked" if number in self.partly else "passed"
+        return "partly checked" if number in self.partly or number in self.unseen else "passed"
+
+    def note(self, number: int) -> str:
+        """Why a check was not done, or not of everything; empty if it was."""
+        if number in self.not_checked:
+            return self.not_checked[number]
+        notes = [self.partly[number]] if number in self.partly else []
+        if tasks := self.unseen.get(number):
+            told = [f"{task} ({reason})" for task, reason in sorted(tasks.items())]
+            notes.append(f"not all of {len(tasks):,} task{'' if len(tasks) == 1 else 's'}: {names(told)}")
+        return "; ".join(notes)
 
 
 def names(ids: Sequence[str], most: int = 3) -> str:

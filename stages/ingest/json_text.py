@@ -31,11 +31,15 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     raise AssertionError("a shorter dictionary has a doubled key")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+class Constant(float):
+    """A bare NaN, Infinity or -Infinity: Python's parser takes them, JSON has none."""
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=Constant)
 
 
 def exact(data: bytes) -> Any:
-    """The value of a JSON text; objects with a doubled key come as `Doubled`, NaN as a float.
+    """The value of a JSON text; objects with a doubled key come as `Doubled`, NaN and bare infinities as `Constant`.
 
     Raises UnreadableFile: not UTF-8, not JSON, nested too deeply.
     """
@@ -47,7 +51,9 @@ def exact(data: bytes) -> Any:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-        place = f"{error.msg} at line {error.lineno} column {error.colno}"
+        # Some messages end in "at" already, or in a colon with nothing after it.
+        what = error.msg.removesuffix(" at").rstrip(": ")
+        place = f"{what} at line {error.lineno} column {error.colno}"
         raise UnreadableFile(
             "not JSON", place + (", it seems to be cut off" if cut and text.strip() else "")
         ) from None
@@ -63,6 +69,14 @@ def doubled_key(value: Any) -> str | None:
         return value.key
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return next((key for key in map(doubled_key, items) if key is not None), None)
+
+
+def has_constant(value: Any) -> bool:
+    """Whether a bare NaN or infinity stands anywhere in a value that `exact` gave."""
+    if isinstance(value, dict):
+        pairs = value.pairs if isinstance(value, Doubled) else value.items()
+        return any(has_constant(item) for _, item in pairs)
+    return isinstance(value, Constant) or (isinstance(value, list) and any(map(has_constant, value)))
 
 
 def raw_text(value: Any) -> str:

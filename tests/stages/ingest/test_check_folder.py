@@ -74,6 +74,27 @@ def test_a_missing_document_is_told_and_never_passes(whole: Path) -> None:
     }
 
 
+def test_a_check_that_could_not_look_at_all_of_a_task_has_not_passed(
+    whole: Path, make_task: MakeTask
+) -> None:
+    value = make_task(30)
+    value["Instances"][4]["input"] = 5
+    (whole / "tasks/task002_x2.json").write_text(json.dumps(value))
+    lines = {line["check"]: line for line in check_folder(whole).as_dict()["checks"]}
+    assert {n for n, line in lines.items() if line["status"] == "partly checked"} == {6, 7, 10}
+    reason = "no text as input in 1 of 30 instances"
+    assert lines[6]["partly"] == [{"task_id": "task002_x2", "reason": reason}]
+    assert lines[6]["note"] == f"not all of 1 task: task002_x2 ({reason})"
+    assert lines[8]["partly"] == [] and lines[8]["note"] == ""
+    (whole / "tasks/task003_x3.json").write_text("{")
+    told = [line["status"] for line in check_folder(whole).as_dict()["checks"]]
+    assert told.count("passed") == 2, (
+        "of a file that cannot be read only its name and its lists are looked at"
+    )
+    printed = command("--input", str(whole), "--check").stdout
+    assert f"6 repeated_inputs: not all of 2 tasks: task002_x2 ({reason}), task003_x3 (the file" in printed
+
+
 def test_the_list_of_tasks(whole: Path, make_task: MakeTask) -> None:
     readme = whole / "tasks/README.md"
     lines = readme.read_text().splitlines()
@@ -193,6 +214,12 @@ def test_the_real_files(real_data: Path) -> None:
             expected[task_id, 3, "input is blank"] = blank
         if blank := [it["id"] for it in instances if not all(text.strip() for text in it["output"])]:
             expected[task_id, 3, "an output is blank"] = blank
+        for key in value:
+            try:
+                json.dumps(value[key], allow_nan=False)
+            except ValueError:
+                what = "NaN passes: a bare NaN or infinity, which JSON does not have, under a key"
+                expected[task_id, 13, what] = [key]
         if any(not isinstance(url, str) for url in value["URL"]):
             expected[task_id, 3, "URL has an entry that is not a string"] = ["nan"]
         if len(value["Positive Examples"]) == 2:
@@ -201,7 +228,8 @@ def test_the_real_files(real_data: Path) -> None:
             expected[task_id, 4, "1 negative example"] = []
     assert found == expected
     counts = Counter((it.check, it.level) for it in report.findings)
-    assert counts == {(3, "allowed"): 5, (4, "allowed"): 92, (7, "warning"): 15}
+    assert counts == {(3, "allowed"): 5, (4, "allowed"): 92, (7, "warning"): 15, (13, "allowed"): 1}
+    assert not report.unseen, "every instance was looked at"
     assert sorted({task for task, check, what in found if what == "an output is blank"}) == [
         "task293_storycommonsense_emotion_text_generation",
         "task388_torque_token_classification",

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stages.ingest.accounts import UnreadableFile
 from stages.ingest.checks import check_task, normalised_entropy
 from stages.ingest.documents import Hierarchy
 from stages.ingest.findings import Finding
 from stages.ingest.languages import language_names
-from stages.ingest.task_file import ordinary
+from stages.ingest.task_file import ordinary, read_task
 
 NAN = float("nan")
 HIERARCHY = Hierarchy("`Question Answering`\n`Mathematics -> Algebra` and `Sums`", frozenset(
@@ -55,6 +56,12 @@ def changed(place: int = 3, **changes: Any) -> list[Any]:
     return instances
 
 
+def with_id(given: Any) -> list[Any]:
+    instances = task()["Instances"]
+    instances[3]["id"] = given
+    return instances
+
+
 def outputs(*texts: str) -> list[Any]:
     return [{"id": f"id{n}", "input": f"in {n}", "output": [text]} for n, text in enumerate(texts)]
 
@@ -80,12 +87,20 @@ CASES: list[tuple[dict[str, Any], int, str, str, tuple[str, ...]]] = [
     ({"Definition": "Add."}, 3, "error", "Definition is not a list", ("Definition",)),
     ({"Definition": ["Add.", 7]}, 3, "error", "Definition has an entry", ("7",)),
     ({"Definition": [" "]}, 3, "allowed", "the definition is blank", ()),
-    ({"URL": [NAN]}, 3, "allowed", "URL has an entry", ("nan",)),
+    ({"URL": [7]}, 3, "allowed", "URL has an entry that is not a string; only the list is looked at", ("7",)),
+    ({"Source": [1]}, 3, "allowed", "only the list is looked at (ingest refuses the file)", ("1",)),
+    ({"Definition": [1]}, 3, "error", "an entry that is not a string (ingest refuses the file)", ("1",)),
+    ({"Definition": ["\ud800"]}, 3, "allowed", "Definition has half a character", ("\\ud800",)),
     ({"Domains": None, "Categories": "Question Answering"}, 3, "error", "Categories is not a list",
      ("Categories",)),
     ({"Instances": {"a": 1}}, 3, "error", "Instances is not a list", ("Instances",)),
     ({"Instances": [*task()["Instances"], "x"]}, 3, "error", "not an object", ("#30",)),
     ({"Instances": changed(id=None)}, 3, "error", "no id", ("#3",)),
+    ({"Instances": with_id(None)}, 3, "allowed", "ingest makes one in its place", ("#3",)),
+    ({"Instances": with_id("")}, 3, "allowed", "ingest makes one in its place", ("#3",)),
+    ({"Instances": with_id(" \n")}, 3, "allowed", "ingest makes one in its place", ("#3",)),
+    ({"Instances": with_id("\udc00")}, 3, "allowed", "half a character", ("#3",)),
+    ({"Instances": changed(output=7)}, 3, "error", "neither a list nor a string (ingest refuses", ("id3",)),
     ({"Instances": changed(input=None)}, 3, "error", "no input", ("id3",)),
     ({"Instances": changed(output=None)}, 3, "error", "no output", ("id3",)),
     ({"Instances": changed(id="id1")}, 3, "error", "an id that an earlier instance has", ("id1",)),
@@ -157,6 +172,98 @@ def test_doubled_keys_pass_as_published_but_are_told() -> None:
     assert (head.check, head.level, head.ids) == (13, "allowed", ("Source",))
     (instance,) = findings(text.replace('"input": "in 7"', '"input": "x", "input": "in 7"').encode())
     assert (instance.check, instance.level, instance.ids) == (13, "allowed", ("id7",))
+
+
+def test_a_bare_nan_passes_as_published_but_is_told_wherever_it_is() -> None:
+    text = json.dumps(task(URL=[NAN], extra={"a": [float("-inf")]})).encode()
+    told = [it for it in findings(text) if it.check == 13]
+    assert [(it.level, it.ids) for it in told] == [("allowed", ("URL", "extra"))]
+    assert "NaN passes" in told[0].message
+    (inside,) = findings(task(Instances=changed(note=[NAN])))
+    assert (inside.check, inside.level, inside.ids) == (13, "allowed", ("id3",))
+    hidden = json.dumps(task()).replace('"URL": ', '"URL": NaN, "URL": ').encode()
+    assert {it.ids for it in findings(hidden) if "NaN" in it.message} == {("URL",)}
+    assert findings(task(extra=["NaN", "Infinity", 1.5])) == [], "texts are no numbers"
+    assert findings(json.dumps(task(extra=0)).replace("0}", "1e999}").encode()) == [], "too large, but JSON"
+
+
+def test_a_byte_order_mark_fails_as_published() -> None:
+    data = b"\xef\xbb\xbf" + json.dumps(task(count=25)).encode()
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(data.decode("utf-8"))
+    marked, few = findings(data)
+    assert (marked.check, marked.level) == (13, "error") and "ingest takes the file" in marked.message
+    assert few.check == 2, "the rest is looked at all the same"
+    assert len(read_task(data, "d", "f", "task001_x").instances) == 25
+
+
+def test_what_cannot_be_looked_at_has_not_passed() -> None:
+    def unseen(value: Any) -> dict[int, str]:
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
+        return check_task(data, "task001_x", HIERARCHY)[0].unseen
+
+    assert unseen(task()) == {}
+    assert unseen(task(Instances=changed(output="3"))) == {}, "a plain string is looked at"
+    assert unseen(task(Instances=changed(output=["a", 3]))) == dict.fromkeys(
+        (8, 9), "no texts as output in 1 of 30 instances"
+    )
+    assert unseen(task(Instances=changed(input=3))) == dict.fromkeys(
+        (6, 7, 10), "no text as input in 1 of 30 instances"
+    )
+    assert set(unseen(task(Instances=[*task()["Instances"], "x"]))) == {6, 7, 8, 9, 10}
+    assert set(unseen(task(Instances={}))) == {2, 3, 6, 7, 8, 9, 10}
+    assert set(unseen(task(**{"Positive Examples": [3, 4]}))) == {10}
+    assert set(unseen(task(**{"Positive Examples": None}))) == {4, 5, 10}
+    assert set(unseen(task(Definition=[1], Domains=3))) == {11, 12}
+    assert set(unseen(task(Instances=outputs(*["a"] * 30)))) == {9}, "a single output has no entropy"
+    assert set(unseen(b"{")) == set(range(1, 13))
+
+
+def test_plain_outputs_are_asked_like_lists() -> None:
+    """Thirty instances of an older form, with one flaw for each check of their texts."""
+    instances = [{"id": f"id{n}", "input": f"in {n}", "output": "a"} for n in range(30)]
+    for place, text in ((1, "in 0"), (2, "example 1"), (3, "see http://a.b")):
+        instances[place]["input"] = text
+    found = {it.check: it.ids for it in findings(task(Instances=instances))}
+    assert found == {
+        3: tuple(f"id{n}" for n in range(30)),
+        6: ("id1",),
+        7: ("id3",),
+        8: ("a",),
+        10: ("id2",),
+    }
+
+
+ODD = st.sampled_from([None, [], ["x"], "x", "", " ", 1, [1], ["x", 1], ["\ud800"], {}, [""], "gone"])
+IDS = st.sampled_from([None, "", " ", "x", 1, 2.5, True, "\ud800", ["x"], "gone"])
+
+
+@given(st.sampled_from(sorted(task())), ODD)
+def test_what_is_said_of_ingest_refusing_a_file_is_so(key: str, value: Any) -> None:
+    changed_task = {**task(), key: value}
+    if value == "gone":
+        del changed_task[key]
+    data = json.dumps(changed_task).encode()
+    said = any("ingest refuses the file" in it.message for it in findings(data))
+    try:
+        read_task(data, "d", "f", "task001_x")
+    except UnreadableFile:
+        assert said
+    else:
+        assert not said
+
+
+@given(IDS)
+def test_what_is_said_of_ingest_and_an_id_is_so(given_id: Any) -> None:
+    instances = with_id(given_id)
+    if given_id == "gone":
+        del instances[3]["id"]
+    data = json.dumps(task(Instances=instances)).encode()
+    messages = [it.message for it in findings(data)]
+    read = read_task(data, "d", "f", "task001_x")
+    assert any("ingest refuses them" in it for it in messages) == (len(read.refused) == 1)
+    made = given_id != "gone" and read.instances["id"][3].as_py().startswith("task001-")
+    assert any("ingest makes one" in it for it in messages) == made
 
 
 def test_exempt_tasks() -> None:
@@ -261,7 +368,7 @@ def test_errors_are_those_of_a_plain_reading(
     links = [
         it.get("id") if it.get("id") and isinstance(it.get("id"), str) else f"#{n}"
         for n, it in enumerate(instances)
-        if sound(it) and "http://x" in it["input"]
+        if isinstance(it, dict) and "http://x" in str(it.get("input"))
     ]
     assert [list(it.ids) for it in found if it.check == 7] == ([links] if links else [])
 
@@ -276,7 +383,7 @@ def sound(item: Any) -> bool:
 
 
 def plain(value: dict[str, Any], task_id: str) -> set[int]:
-    """The checks that fail, by the letter of the fact sheet; texts of instances with wrong types are not asked."""
+    """The checks that fail, by the letter of the fact sheet; only what is no text is not asked."""
     wrong = {1} if any(key not in value for key in task()) else set()
     instances = value["Instances"]
     if not 25 < len(instances) <= 6500:
@@ -295,11 +402,17 @@ def plain(value: dict[str, Any], task_id: str) -> set[int]:
     for example in value["Positive Examples"] + value["Negative Examples"]:
         if not isinstance(example.get("explanation"), str):
             wrong.add(5)
-    rows = [item for item in instances if sound(item)]
-    inputs = [item["input"] for item in rows]
+    objects = [item for item in instances if isinstance(item, dict)]
+    inputs = [item["input"] for item in objects if isinstance(item.get("input"), str)]
     if len(set(inputs)) < len(inputs):
         wrong.add(6)
-    counts = Counter(text for item in rows for text in item["output"])
+    answers = [[it["output"]] if isinstance(it.get("output"), str) else it.get("output") for it in objects]
+    counts = Counter(
+        text
+        for listed in answers
+        if isinstance(listed, list) and all(isinstance(text, str) for text in listed)
+        for text in listed
+    )
     if len(counts) == 1 and task_id != "task902_x":
         wrong.add(8)
     elif len(counts) < 15 and task_id != "task150_x":
