@@ -40,6 +40,11 @@ def value_of(kind: pa.DataType) -> st.SearchStrategy[Any]:
         return st.integers(-(2 ** (kind.bit_width - 1)), 2 ** (kind.bit_width - 1) - 1)
     if pa.types.is_floating(kind):
         return st.floats(0, 1)
+    if pa.types.is_boolean(kind):
+        return st.booleans()
+    if pa.types.is_timestamp(kind):
+        # Whole seconds from 1970 to 2100: the columns hold milliseconds.
+        return st.integers(0, 4_102_444_800).map(lambda n: datetime.datetime.fromtimestamp(n, datetime.UTC))
     if pa.types.is_date(kind):
         return st.dates()
     if pa.types.is_list(kind):
