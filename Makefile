@@ -40,7 +40,7 @@ ui: $(STAMP)  ## The Prefect server; tells its address
 	@$(BIN)/nightjar ui
 
 bench: $(STAMP)  ## The benchmarks of speed and memory; BENCH_INPUT=folder of task files
-	@$(BIN)/python -m benchmarks.rouge
+	@$(BIN)/python -m benchmarks.rouge --input $(BENCH_INPUT)
 	@$(BIN)/python -m benchmarks.search
 	@$(BIN)/python -m benchmarks.lm
 	@$(BIN)/python -m benchmarks.diff
