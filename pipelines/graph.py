@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -60,6 +60,8 @@ class Stage:
     params: Mapping[str, tuple[str, ...]]
     upstream: tuple[str, ...]
     reasons: tuple[Reason, ...]
+    # What dvc.yaml says under `meta`: DVC keeps it and makes nothing of it.
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def why(self) -> str:
@@ -170,6 +172,7 @@ def _stage(repo: Repo, stage: DvcStage, upstream: tuple[str, ...], reasons: tupl
         params=params,
         upstream=upstream,
         reasons=reasons,
+        meta=stage.meta if isinstance(stage.meta, Mapping) else {},
     )
 
 

@@ -20,6 +20,7 @@ stages:
   first:
     cmd: cat source.txt > first.out
     desc: Copies
+    meta: {memory: large}
     deps: [source.txt]
     params: [seed, group]
     outs: [first.out]
@@ -71,6 +72,7 @@ def test_stages_in_order_with_all_that_dvc_yaml_says(repo: Repo) -> None:
     assert first.params == {"params.yaml": ("seed", "group")}
     assert first.command == "cat source.txt > first.out"
     assert first.description == "Copies"
+    assert first.meta == {"memory": "large"} and graph.stages["alone"].meta == {}
     assert graph.stages["second@x"].upstream == ("first",)
     assert [reason.kind for reason in graph.stages["second@x"].reasons] == ["new", "upstream"]
     assert [reason.kind for reason in graph.stages["callback"].reasons] == ["always", "new"]
