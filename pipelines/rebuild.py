@@ -8,7 +8,6 @@ one stage (see run_stage). Import this module only where Prefect is installed an
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import queue
 import re
@@ -21,7 +20,6 @@ from types import FrameType
 from typing import Any
 
 from prefect import allow_failure, flow, get_run_logger, task
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.events.worker import EventsWorker
 from prefect.futures import PrefectFuture
@@ -30,12 +28,10 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
+from pipelines import artifacts, groups, verify
 from pipelines import graph as graphs
-from pipelines import groups, verify
 from pipelines.lock import rebuild_lock
 from pipelines.run_stage import LOGS, Outcome, run_stage
-from pipelines.show import HEADLINE, REPORT
-from stages.checks import MOST_ROWS
 from stages.errors import NightjarError
 
 # Threads of the task runner; how many stages run at once is the flow's own parameter.
@@ -125,7 +121,7 @@ def rebuild(targets: list[str] | None = None, jobs: int = 2, wait: bool = False)
         run = Run(graph, root / LOGS / str(flow_run.name), _listen)
         with _signals(run):
             _conduct(run, min(max(jobs, 1), MOST_JOBS))
-        _report(run)
+        artifacts.report(run.graph.root, run.results)
         return _final(run)
 
 
@@ -201,7 +197,7 @@ def _task(run: Run, stage: graphs.Stage, blocker: str | None) -> State[Any]:
     if blocker is not None:
         result = Result(stage.name, "skipped", why=f"needs {blocker}", error=blocker)
         run.results[stage.name] = result
-        _artifact(run, stage, result)
+        artifacts.outcome(run.graph.root, stage, result)
         return Cancelled(name="Skipped", message=f"not run: {blocker} before it did not succeed")
     if run.stop.is_set():
         run.results[stage.name] = Result(stage.name, "stopped", error="the rebuild was stopped")
@@ -224,7 +220,7 @@ def _task(run: Run, stage: graphs.Stage, blocker: str | None) -> State[Any]:
     if result.state in ("ran", "cached"):
         result = _verified(run, stage, result)
     run.results[stage.name] = result
-    _artifact(run, stage, result)
+    artifacts.outcome(run.graph.root, stage, result)
     if result.state == "failed":
         return Failed(message=result.error)
     if result.state == "stopped":
@@ -244,8 +240,7 @@ def _verified(run: Run, stage: graphs.Stage, result: Result) -> Result:
     if verdict.artifacts and not verdict.known:
         logger.info("checked %d artifacts in %.2f s", verdict.artifacts, verdict.seconds)
     if verdict.findings or verdict.failed_before:
-        told = f"What the checks of **{stage.name}** found, with up to {MOST_ROWS} rows each"
-        _table(f"check-{artifact_key(stage.name)}", verify.table(stage.name, verdict), told)
+        artifacts.checks(stage, verdict)
     if verdict.error:
         return replace(result, state="failed", error=verdict.error, moved=False)
     return result
@@ -284,64 +279,6 @@ def _result(outcome: Outcome, why: str, root: Path) -> Result:
 
 def _file_name(stage: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.@-]+", "-", stage)
-
-
-def artifact_key(stage: str) -> str:
-    """The key of a stage's artifact: lowercase letters, digits and dashes, e.g. ingest-natural-
-    instructions.
-    """
-    return re.sub(r"[^a-z0-9]+", "-", stage.lower()).strip("-") or "stage"
-
-
-def facts(root: Path, stage: graphs.Stage) -> dict[str, Any]:
-    """What a stage's metrics files say of its rows; what they do not say is missing."""
-    found: dict[str, Any] = {}
-    for path in stage.metrics:
-        try:
-            values = json.loads((root / path).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        if isinstance(values, dict):
-            found.update(
-                {key: values[key] for key in ("rows_in", "rows_out", "rows_rejected") if key in values}
-            )
-    return found
-
-
-def _artifact(run: Run, stage: graphs.Stage, result: Result) -> None:
-    known = facts(run.graph.root, stage) if result.state in ("ran", "cached") else {}
-    row = {
-        "state": result.state,
-        "rows in": known.get("rows_in", ""),
-        "rows out": known.get("rows_out", ""),
-        "rejected": known.get("rows_rejected", ""),
-        "seconds": round(result.seconds, 1),
-        "why": result.why,
-        "error": result.error,
-    }
-    lines = [f"**{stage.name}** {stage.description}"]
-    lines += [f"- output: `{path}`" for path in stage.outs]
-    lines += [f"- log: `{result.log}`"] if result.log else []
-    table = [{name: value for name, value in row.items() if value != ""}]
-    _table(artifact_key(stage.name), table, "\n\n".join(lines))
-
-
-def _table(key: str, table: list[dict[str, Any]], description: str) -> None:
-    try:
-        create_table_artifact(table=table, key=key, description=description)
-    except Exception as error:  # what was computed stands, whatever ails the server that shows it
-        get_run_logger().warning("no artifact: %s", error)
-
-
-def _report(run: Run) -> None:
-    """The flow's own artifact: the headline of the report, where it lies, and what became of every stage."""
-    lines = [f"| {name} | {result.state} | {result.seconds:.1f} |" for name, result in run.results.items()]
-    table = "\n".join(["| stage | state | seconds |", "| --- | --- | ---: |", *lines])
-    headline, root = "", run.graph.root
-    if (root / HEADLINE).is_file():
-        text = (root / HEADLINE).read_text(encoding="utf-8", errors="replace").strip()
-        headline = f"```\n{text}\n```\n\nThe report: `{REPORT.as_posix()}`\n\n"
-    create_markdown_artifact(key="rebuild", markdown=f"## Rebuild {flow_run.name}\n\n{headline}{table}\n")
 
 
 def _final(run: Run) -> State[Any]:

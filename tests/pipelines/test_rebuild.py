@@ -15,7 +15,7 @@ import pytest
 
 from pipelines import groups
 from pipelines import server as servers
-from pipelines.rebuild import artifact_key
+from pipelines.artifacts import artifact_key
 from tests.pipelines.conftest import NIGHTJAR, Api, Repo, environment, lives, wait_for
 
 pytestmark = pytest.mark.slow
