@@ -1,0 +1,168 @@
+"""Which stages may start now: a list schedule over the graph, within jobs, memory and the one GPU.
+
+Pure: it starts nothing and asks no clock. A driver tells it what has ended and asks it what to start; `simulate` does
+the same with expected seconds. It is list scheduling, the longest way to go first: with m jobs, and neither memory nor
+GPU in the way, at most sum/m + (1 - 1/m) · longest way (Graham, SIAM J. Appl. Math. 17, 1969).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+# Expected seconds of a stage of which no time is known.
+UNKNOWN_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a stage needs of the machine: memory in GB, the GPU, and how often it may be tried."""
+
+    memory_gb: float = 0.0
+    gpu: bool = False
+    attempts: int = 1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may be used at once: stages, GB of memory (of those that need any), and stages that need the GPU (one, or
+    with `one_gpu` false, as on a machine without, as many as there are).
+    """
+
+    jobs: int
+    memory_gb: float = float("inf")
+    one_gpu: bool = False
+
+
+NOTHING = Needs()
+
+
+class Schedule:
+    """The stages that wait and those that run.
+
+    A stage that does not fit into the memory left waits, and one that needs more than there is runs alone. Others may
+    start in its place, but only `jobs` times; then they wait until it has started, so that none waits for ever.
+    """
+
+    def __init__(
+        self,
+        upstream: Mapping[str, Collection[str]],
+        needs: Mapping[str, Needs],
+        limits: Limits,
+        seconds: Mapping[str, float] | None = None,
+    ) -> None:
+        """`upstream` names, for every stage, what it needs (others than its keys are taken to be there)."""
+        self.limits = limits
+        self.running: set[str] = set()
+        self.way = longest_way(upstream, seconds or {})
+        self._needs = needs
+        self._waiting = {
+            name: {other for other in before if other in upstream} for name, before in upstream.items()
+        }
+        self._passed: dict[str, int] = {}
+
+    @property
+    def waiting(self) -> list[str]:
+        """Stages that have not started, in the order of the graph."""
+        return list(self._waiting)
+
+    def done(self, name: str) -> None:
+        """Take note that a running stage has ended, well or not."""
+        self.running.remove(name)
+        for before in self._waiting.values():
+            before.discard(name)
+
+    def start(self, take_gpu: Callable[[str], bool] = lambda name: True) -> list[str]:
+        """The stages to start now, which count as running from here on, the longest way to go first.
+
+        `take_gpu` is asked last, for a stage that may start but for the GPU: whether it was had. A stage that has to
+        wait for it takes nothing from others.
+        """
+        started: list[str] = []
+        ready = [name for name, before in self._waiting.items() if not before]
+        held_up: list[str] = []
+        for name in sorted(ready, key=lambda name: -self.way[name]):
+            if len(self.running) >= self.limits.jobs or any(
+                self._passed.get(other, 0) >= self.limits.jobs for other in held_up
+            ):
+                break
+            needs = self._needs.get(name, NOTHING)
+            if not self._fits(needs):
+                held_up.append(name)
+                continue
+            # Fitting is all that memory asks: what now waits for the GPU must hold up nobody.
+            self._passed.pop(name, None)
+            if needs.gpu and self.limits.one_gpu and not (self._gpu_is_free() and take_gpu(name)):
+                continue
+            for other in held_up:
+                self._passed[other] = self._passed.get(other, 0) + 1
+            del self._waiting[name]
+            self.running.add(name)
+            started.append(name)
+        return started
+
+    def _fits(self, needs: Needs) -> bool:
+        used = [self._needs.get(name, NOTHING).memory_gb for name in self.running]
+        if needs.memory_gb > self.limits.memory_gb:
+            return not used
+        # A little more than the sum: 0.1 + 0.2 is not to be over 0.3.
+        return sum(used) + needs.memory_gb <= self.limits.memory_gb + 1e-9
+
+    def _gpu_is_free(self) -> bool:
+        return not any(self._needs.get(name, NOTHING).gpu for name in self.running)
+
+
+def longest_way(upstream: Mapping[str, Collection[str]], seconds: Mapping[str, float]) -> dict[str, float]:
+    """Seconds from the start of each stage to the end of the last that needs it. `upstream` has every stage after
+    those it needs.
+    """
+    way: dict[str, float] = {}
+    after = dict.fromkeys(upstream, 0.0)
+    for name in reversed(list(upstream)):
+        way[name] = seconds.get(name, UNKNOWN_SECONDS) + after[name]
+        for other in upstream[name]:
+            if other in after:
+                after[other] = max(after[other], way[name])
+    return way
+
+
+def simulate(
+    upstream: Mapping[str, Collection[str]],
+    seconds: Mapping[str, float],
+    limits: Limits,
+    needs: Mapping[str, Needs] | None = None,
+    only: Iterable[str] | None = None,
+) -> float:
+    """Expected seconds by the clock until all stages, or `only` these of them, are done, with nobody else on the GPU.
+
+    `upstream` as for Schedule; stages that are not in `only` take no time, and no job.
+    """
+    wanted = set(upstream if only is None else only)
+    part = {name: _through(name, upstream, wanted) for name in upstream if name in wanted}
+    schedule = Schedule(part, needs or {}, limits, seconds)
+    now = 0.0
+    ends: list[tuple[float, str]] = []
+    while schedule.waiting or ends:
+        for name in schedule.start():
+            heapq.heappush(ends, (now + seconds.get(name, UNKNOWN_SECONDS), name))
+        now, name = heapq.heappop(ends)
+        schedule.done(name)
+    return now
+
+
+def _through(name: str, upstream: Mapping[str, Collection[str]], wanted: set[str]) -> set[str]:
+    """The wanted stages that `name` needs, near or by way of others that are not wanted."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    near = list(upstream[name])
+    while near:
+        other = near.pop()
+        if other in seen or other not in upstream:
+            continue
+        seen.add(other)
+        if other in wanted:
+            found.add(other)
+        else:
+            near += upstream[other]
+    return found
