@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from stages.errors import NightjarError
-from stages.tables import write_text
+from stages.files import write_text
 
 
 def check(

@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from stages.tables import write_text
+from stages.files import write_text
 
 RUNNING = Path(".nightjar/running")
 GRACE = 5.0

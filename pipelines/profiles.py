@@ -14,8 +14,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from stages.errors import NightjarError
+from stages.files import write_text
 from stages.params import PARAMS_FILE, read_yaml, validate
-from stages.tables import write_text
 
 PROFILES = Path("profiles")
 BASE = "sample"

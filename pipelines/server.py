@@ -25,7 +25,7 @@ import psutil
 
 from pipelines import groups
 from stages.errors import NightjarError
-from stages.tables import write_text
+from stages.files import write_text
 
 HOME = Path(".nightjar/prefect")
 STATE = Path(".nightjar/server.json")

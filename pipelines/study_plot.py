@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.study_results import METRICS, cell, matrix_names, tracks
-from stages import tables
+from stages.files import replace, temporary_sibling
 
 TITLES = {
     "tasks": "training tasks",
@@ -40,9 +40,9 @@ def draw(result: Mapping[str, Any], folder: Path) -> None:
                 _curve(axes, result, shown, metric, title)
         figure.suptitle(f"{result['recipe']}, {_n(result)}", fontsize=10)
         for name, metadata in (("plot.png", {"Software": None}), ("plot.svg", {"Date": None})):
-            temporary = tables.temporary_sibling(folder / name)
+            temporary = temporary_sibling(folder / name)
             figure.savefig(temporary, format=name[-3:], dpi=150, metadata=metadata)
-            tables.replace(temporary, folder / name)
+            replace(temporary, folder / name)
 
 
 def _n(result: Mapping[str, Any]) -> str:

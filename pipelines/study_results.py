@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from stages import contracts, tables
 from stages.errors import NightjarError
+from stages.files import write_text
 
 if TYPE_CHECKING:
     from pipelines.study import Point, Study
@@ -286,7 +287,7 @@ def write(root: Path, name: str, result: Mapping[str, Any]) -> Path:
     folder = root / FOLDER / name
     folder.mkdir(parents=True, exist_ok=True)
     told = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
-    tables.write_text(folder / "study.json", told)
-    tables.write_text(folder / "study.md", markdown(result))
+    write_text(folder / "study.json", told)
+    write_text(folder / "study.md", markdown(result))
     study_plot.draw(result, folder)
     return folder

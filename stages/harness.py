@@ -22,8 +22,8 @@ from typing import Any
 from stages import checks
 from stages import params as params_module
 from stages.errors import NightjarError, from_os_error
+from stages.files import write_text
 from stages.params import Params
-from stages.tables import write_text
 
 METRICS = Path("data/metrics")
 HISTORY = Path(".nightjar/history.jsonl")

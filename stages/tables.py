@@ -7,9 +7,7 @@ the old version or none. The bytes depend on the rows alone: no clock, host or p
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +21,7 @@ import pyarrow.parquet as pq
 
 from stages.contracts import EVIDENCE, REJECTED, Table
 from stages.errors import NightjarError
+from stages.files import remove, replace, temporary_sibling
 
 REJECTED_FILE = "rejected.parquet"
 # Long texts: a row group of 8,192 rows stays in the tens of megabytes.
@@ -31,36 +30,6 @@ ROWS_PER_GROUP = 8192
 _FREE_TEXT = frozenset({"id", "input", "text", "prompt", "raw", "prediction"})
 # Columns that readers filter on: their smallest and largest values let whole row groups be skipped.
 _SEARCHED = ("task_id", "id")
-
-
-def temporary_sibling(path: Path) -> Path:
-    """A fresh name beside `path` for work in progress; leftovers of processes that died are removed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for leftover in path.parent.glob(f".{path.name}.tmp-*"):
-        pid = leftover.name.rsplit("-", 1)[1]
-        if not pid.isdigit() or int(pid) == os.getpid() or not Path("/proc", pid).exists():
-            _remove(leftover)
-    return path.with_name(f".{path.name}.tmp-{os.getpid()}")
-
-
-def replace(temporary: Path, path: Path) -> None:
-    """Put the finished `temporary` file or directory in the place of `path`."""
-    if path.is_dir() and not path.is_symlink():
-        # A directory cannot be renamed onto a full one; the old version steps aside under a name that the
-        # next writer removes.
-        old = path.with_name(f".{path.name}.tmp-{os.getpid()}-old")
-        path.replace(old)
-        temporary.replace(path)
-        shutil.rmtree(old)
-    else:
-        temporary.replace(path)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a small text file whole or not at all."""
-    temporary = temporary_sibling(path)
-    temporary.write_text(text, encoding="utf-8")
-    replace(temporary, path)
 
 
 def write_file(path: Path, contract: Table, rows: Sequence[dict[str, Any]]) -> None:
@@ -83,13 +52,6 @@ def read_file(path: Path, contract: Table, where: pc.Expression | None = None) -
         return pq.read_table(path, schema=contract.schema, filters=where, use_threads=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError) as error:
         raise NightjarError(f"unreadable ({error})", path, "rebuild it") from None
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
 
 
 @dataclass
@@ -125,14 +87,14 @@ class ArtifactWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None:
-            _remove(self.temporary)
+            remove(self.temporary)
             return
         try:
             rejected = pa.Table.from_pylist(self.rejected, schema=REJECTED.schema)
             _write_part(rejected, self.temporary / REJECTED_FILE)
             replace(self.temporary, self.path)
         except BaseException:
-            _remove(self.temporary)
+            remove(self.temporary)
             raise
 
     def write(self, contract: Table, rows: pa.Table | Sequence[dict[str, Any]], part: str = "part-0") -> int:

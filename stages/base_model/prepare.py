@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from stages.errors import NightjarError
+from stages.files import replace, temporary_sibling
 from stages.lm.weights import CHECKSUMS, digest, weight_files, write_checksums
 from stages.params import ModelSource
-from stages.tables import replace, temporary_sibling
 
 # What a model directory may hold beside its weights; nothing else is copied, no code above all.
 KEPT = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")

@@ -15,7 +15,8 @@ from stages import contracts
 from stages.contracts import TRACKS
 from stages.errors import NightjarError, from_os_error
 from stages.evaluate.baselines import NAMES, copy_demo, copy_input
-from stages.tables import read_rows, write_text
+from stages.files import write_text
+from stages.tables import read_rows
 
 SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")
 PREDICTION = 'write {"id": "...", "prediction": "..."}'

@@ -24,7 +24,7 @@ from stages.evaluate.aggregate import category_name
 from stages.evaluate.judge_files import ANSWERS_FORMAT, Item, Place
 from stages.evaluate.judge_files import Key as PageKey
 from stages.evaluate.judge_sets import Instance, Key, Task, Texts, match, read_set
-from stages.tables import write_text
+from stages.files import write_text
 
 TASKS_BY_DEFAULT = 10
 _HERE = Path(__file__).parent

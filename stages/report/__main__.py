@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stages import contracts, harness
+from stages.files import replace, temporary_sibling
 from stages.report import calls, contamination, facts, gains, headline, page, results
-from stages.tables import read_rows, replace, temporary_sibling
+from stages.tables import read_rows
 
 OUT = Path("data/report")
 SCORED = Path("data/evaluate/supernatinst")

@@ -12,8 +12,8 @@ from typing import Any
 
 from accelerate import Accelerator
 
-from stages import tables
 from stages.errors import NightjarError
+from stages.files import replace, temporary_sibling
 from stages.harness import log
 from stages.lm.load import LanguageModel, load, prepare
 from stages.lm.weights import sha256_of
@@ -108,7 +108,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
 
 def publish(trained: Trained, output: Path, made: dict[str, Any], curve: logs.Log) -> str:
     """Write model, recipe.json, steps.jsonl, dev.jsonl and the loss curve, all or nothing; returns the digest."""
-    temporary = tables.temporary_sibling(output)
+    temporary = temporary_sibling(output)
     try:
         temporary.mkdir()
         digest = save(trained.model, temporary, trained.weights)
@@ -118,7 +118,7 @@ def publish(trained: Trained, output: Path, made: dict[str, Any], curve: logs.Lo
             lines = "".join(json.dumps(asdict(row)) + "\n" for row in rows)
             (temporary / f"{file}.jsonl").write_text(lines, encoding="utf-8")
         curve.publish(temporary / "dvclive")
-        tables.replace(temporary, output)
+        replace(temporary, output)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

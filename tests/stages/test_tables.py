@@ -199,19 +199,6 @@ def test_leftovers_of_the_dead_go_and_those_of_the_living_stay(tmp_path: Path) -
     assert {p.name for p in tmp_path.iterdir()} == {"artifact"}
 
 
-def test_write_text_is_whole_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "new" / "facts.json"
-    tables.write_text(file, "one")
-
-    def fail(*_: object) -> None:
-        raise OSError("gone")
-
-    monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(OSError, match="gone"):
-        tables.write_text(file, "two")
-    assert file.read_text() == "one"
-
-
 def test_dates_keep_their_day(tmp_path: Path) -> None:
     day = datetime.date(1969, 7, 20)
     row = {"dataset": "d", "file": "f", "id": "1", "title": "", "text": "t", "url": "", "date": day}

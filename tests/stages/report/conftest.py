@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from stages import contracts, tables
+from stages import contracts, files, tables
 from stages.evaluate import agreement
 from stages.evaluate.aggregate import Bootstrap, aggregate, compare
 from stages.evaluate.baselines import NAMES
@@ -85,7 +85,7 @@ def facts(
             **more,
         }
     )
-    tables.write_text(Path("data/metrics") / f"{stage.replace('@', '-')}.json", text)
+    files.write_text(Path("data/metrics") / f"{stage.replace('@', '-')}.json", text)
 
 
 def instance_scores() -> list[dict[str, Any]]:

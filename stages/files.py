@@ -1,0 +1,48 @@
+"""Files put in place whole or not at all: written beside their place, then renamed.
+
+Apart from the tables, so that a command which only writes a line of JSON does not wait for Arrow to load.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+
+def temporary_sibling(path: Path) -> Path:
+    """A fresh name beside `path` for work in progress; leftovers of processes that died are removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for leftover in path.parent.glob(f".{path.name}.tmp-*"):
+        pid = leftover.name.rsplit("-", 1)[1]
+        if not pid.isdigit() or int(pid) == os.getpid() or not Path("/proc", pid).exists():
+            remove(leftover)
+    return path.with_name(f".{path.name}.tmp-{os.getpid()}")
+
+
+def replace(temporary: Path, path: Path) -> None:
+    """Put the finished `temporary` file or directory in the place of `path`."""
+    if path.is_dir() and not path.is_symlink():
+        # A directory cannot be renamed onto a full one; the old version steps aside under a name that the
+        # next writer removes.
+        old = path.with_name(f".{path.name}.tmp-{os.getpid()}-old")
+        path.replace(old)
+        temporary.replace(path)
+        shutil.rmtree(old)
+    else:
+        temporary.replace(path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a small text file whole or not at all."""
+    temporary = temporary_sibling(path)
+    temporary.write_text(text, encoding="utf-8")
+    replace(temporary, path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a directory, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
