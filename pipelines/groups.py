@@ -1,6 +1,7 @@
 """Process groups: every stage runs in one of its own, is written down while it runs, and is ended as a whole.
 
-`kill -9` of an orchestrator leaves its stages running; the next one finds them written down and ends them.
+`kill -9` of an orchestrator leaves its stages running: a watchdog ends them (see watchdog.py), and where that was
+killed too, the next orchestrator finds them written down and does.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -20,14 +21,18 @@ from typing import Any
 
 import psutil
 
+from pipelines import watchdog
 from stages.files import write_text
 
-RUNNING = Path(".nightjar/running")
-GRACE = 5.0
+RUNNING = watchdog.RUNNING
+# Seconds from TERM to KILL, and how long TERM waits for DVC's lock: together well under the ten that are promised.
+GRACE = 4.0
+LOCK_SECONDS = 3.0
 # DVC's lock of a repository, from its root.
 DVC_LOCK = Path(".dvc/tmp/lock")
 # Carried by every process of a group, so that a later process with the same number is not taken for it.
 MARKER = "NIGHTJAR_GROUP"
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True)
@@ -39,64 +44,133 @@ class Group:
     record: Path
 
 
+def identity(pid: int) -> str:
+    """What sets the process `pid` apart from any other that had or will have its number; empty if there is none.
+
+    The machine's boot and the kernel's tick at which the process began, which do not move with the clock: the time
+    of day at which a process began, as psutil tells it, does.
+    """
+    fields = _stat(pid)
+    return f"{_boot()}-{fields[19]}" if fields else ""
+
+
+def alive(pid: int, known: str) -> bool:
+    """Whether the process that had this identity runs; one that waits for its parent to notice its end does not."""
+    fields = _stat(pid)
+    return bool(fields) and fields[0] not in ("Z", "X") and identity(pid) == known
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the third on (see proc(5)); empty if there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()
+
+
+def _boot() -> str:
+    try:
+        return _BOOT.read_text(encoding="ascii").strip()
+    except OSError:
+        return "boot"
+
+
 def start(
     command: Sequence[str], cwd: Path, environment: Mapping[str, str], name: str, **popen: Any
 ) -> tuple[subprocess.Popen[bytes], Group]:
-    """Start `command` in its own session under `cwd` and write its group down in .nightjar/running."""
+    """Start `command` in its own session under `cwd` and write its group down in .nightjar/running.
+
+    Written down before it begins, so that a kill in between loses none. Raises OSError, and then nothing runs.
+    """
     folder = cwd / RUNNING
     folder.mkdir(parents=True, exist_ok=True)
     marker = uuid.uuid4().hex
-    process = subprocess.Popen(
-        list(command), cwd=cwd, env={**environment, MARKER: marker}, start_new_session=True, **popen
-    )
-    group = Group(process.pid, marker, folder / f"{process.pid}.json")
     facts = {
         "name": name,
-        "group": process.pid,
+        "group": None,
         "marker": marker,
-        "started": _started(process.pid),
+        "started": "",
         "owner": os.getpid(),
-        "owner_started": _started(os.getpid()),
+        "owner_started": identity(os.getpid()),
     }
-    group.record.write_text(json.dumps(facts), encoding="utf-8")
+    record = folder / f"{marker}.json"
+    watchdog.guard(cwd)
+    write_text(record, json.dumps(facts))
+    try:
+        process = subprocess.Popen(
+            list(command), cwd=cwd, env={**environment, MARKER: marker}, start_new_session=True, **popen
+        )
+    except BaseException:
+        record.unlink(missing_ok=True)
+        raise
+    group = Group(process.pid, marker, record)
+    try:
+        write_text(record, json.dumps(facts | {"group": process.pid, "started": identity(process.pid)}))
+    except BaseException:
+        end(group, grace=0.0)
+        process.wait()
+        raise
     return process, group
 
 
-def _started(pid: int) -> float:
-    try:
-        return psutil.Process(pid).create_time()
-    except psutil.Error:
-        return 0.0
+def find(root: Path, number: int) -> Group:
+    """The group with this number as it is written down at `root`; it may not be."""
+    for record in (root / RUNNING).glob("*.json"):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            if (facts := json.loads(record.read_text(encoding="utf-8")))["group"] == number:
+                return Group(number, str(facts["marker"]), record)
+    return Group(number, "", root / RUNNING / f"{number}.json")
 
 
 def members(number: int) -> list[psutil.Process]:
     """The living processes of a group; a zombie is not one."""
-    found = []
+    return _members({number}).get(number, [])
+
+
+def _members(numbers: set[int]) -> dict[int, list[psutil.Process]]:
+    found: dict[int, list[psutil.Process]] = {}
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            if os.getpgid(process.pid) == number and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
+            number = os.getpgid(process.pid)
+            if number in numbers and process.status() != psutil.STATUS_ZOMBIE:
+                found.setdefault(number, []).append(process)
     return found
 
 
-def end(group: Group, grace: float = GRACE, lock: Path | None = None) -> None:
+def end(group: Group, grace: float = GRACE, lock: Path | None = None) -> bool:
     """End a group: TERM, and KILL for what is left after `grace` seconds; then strike it off the list.
 
     DVC writes dvc.lock in place, under its repository lock. With `lock`, the path of that lock, TERM waits
-    up to `grace` seconds for it, so that DVC is never killed in the middle of that file.
+    up to LOCK_SECONDS for it, so that DVC is not killed in the middle of that file. False if something in it does
+    not even end by KILL (it waits for a device): then the group stays on the list.
     """
-    with _held(lock, grace):
-        _signal(group.number, signal.SIGTERM)
-    deadline = time.monotonic() + grace
-    while members(group.number):
+    return not _end([group], grace, lock)
+
+
+def _end(groups: Iterable[Group], grace: float, lock: Path | None) -> set[int]:
+    """End groups, all at once; returns the numbers of those that did not end."""
+    left = {group.number: group for group in groups}
+    with _held(lock, min(grace, LOCK_SECONDS)):
+        for number in left:
+            _signal(number, signal.SIGTERM)
+    killed, deadline = False, time.monotonic() + grace
+    while living := _members(set(left)):
         if time.monotonic() > deadline:
-            _signal(group.number, signal.SIGKILL)
-            deadline = time.monotonic() + grace
+            if killed:
+                break
+            for number in living:
+                _signal(number, signal.SIGKILL)
+            killed, deadline = True, time.monotonic() + GRACE
         time.sleep(0.05)
     if lock is not None:
-        with _held(lock, grace):
-            _let_go(lock.with_name("rwlock"), group.number)
-    group.record.unlink(missing_ok=True)
+        with _held(lock, LOCK_SECONDS):
+            for number in left:
+                _let_go(lock.with_name("rwlock"), number)
+    for number, group in left.items():
+        if number not in living:
+            forget(group)
+    return set(living)
 
 
 def _let_go(path: Path, pid: int) -> None:
@@ -156,39 +230,47 @@ def forget(group: Group) -> None:
 
 def end_orphans(root: Path, grace: float = GRACE, lock: Path | None = None) -> list[str]:
     """End what an orchestrator that is no more left running; returns the names of what was ended."""
-    ended = []
+    names: list[str] = []
+    found: list[Group] = []
     for record in sorted((root / RUNNING).glob("*.json")):
         try:
             facts = json.loads(record.read_text(encoding="utf-8"))
-            group = Group(int(facts["group"]), str(facts["marker"]), record)
-            name, started = str(facts["name"]), float(facts["started"])
-            owner = (int(facts["owner"]), float(facts["owner_started"]))
+            name, marker, number = str(facts["name"]), str(facts["marker"]), facts["group"]
+            started, owner = str(facts["started"]), (int(facts["owner"]), str(facts["owner_started"]))
+        except FileNotFoundError:
+            continue  # it ended by itself just now
         except (ValueError, KeyError, TypeError):
-            record.unlink(missing_ok=True)  # killed while it was written: its process had just begun
+            record.unlink(missing_ok=True)
             continue
-        if _is_alive(*owner):
+        if alive(*owner):
             continue
-        if any(_is_ours(process, group, started) for process in members(group.number)):
-            end(group, grace, lock)
-            ended.append(name)
-        forget(group)
-    return ended
+        # Without a number the orchestrator died before it could write it down.
+        number = _marked(marker) if number is None else int(number)
+        group = Group(number or 0, marker, record)
+        if number and any(_is_ours(process, group, started) for process in members(number)):
+            names.append(name)
+            found.append(group)
+        else:
+            forget(group)
+    _end(found, grace, lock)
+    return names
 
 
-def _is_alive(pid: int, started: float) -> bool:
-    try:
-        process = psutil.Process(pid)
-        return abs(process.create_time() - started) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
+def _marked(marker: str) -> int | None:
+    """The group of a process that carries the mark."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get(MARKER) == marker:
+                return os.getpgid(process.pid)
+    return None
 
 
-def _is_ours(process: psutil.Process, group: Group, started: float) -> bool:
+def _is_ours(process: psutil.Process, group: Group, started: str) -> bool:
     """Whether a member of the group was started by us, and is not a later process with a reused number."""
+    if process.pid == group.number and identity(process.pid) == started:
+        return True
     try:
-        if process.pid == group.number and abs(process.create_time() - started) < 1.0:
-            return True
-        return process.environ().get(MARKER) == group.marker
+        return bool(process.environ().get(MARKER) == group.marker)
     except (psutil.Error, OSError):
         return False
 

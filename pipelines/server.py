@@ -21,8 +21,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import psutil
-
 from pipelines import groups
 from stages.errors import NightjarError
 from stages.files import write_text
@@ -37,10 +35,10 @@ STARTING_SECONDS = 90.0
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: its process, when that began (seconds since 1970), and its port."""
+    """A running server: its process, what sets that apart from later ones (groups.identity), and its port."""
 
     pid: int
-    started: float
+    started: str
     port: int
     owner: str
 
@@ -107,11 +105,9 @@ def find(root: Path) -> Server | None:
     """The server that runs for the project at `root`, if there is one and it answers."""
     try:
         server = Server(**json.loads((root / STATE).read_text(encoding="utf-8")))
-        process = psutil.Process(server.pid)
-        alive = abs(process.create_time() - server.started) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
-    except (OSError, ValueError, TypeError, psutil.Error):
+    except (OSError, ValueError, TypeError):
         return None
-    return server if alive and healthy(server.url) else None
+    return server if groups.alive(server.pid, server.started) and healthy(server.url) else None
 
 
 def free_port(wanted: int = 0) -> int:
@@ -144,7 +140,7 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
         )
     if stays:
         groups.forget(group)
-    server = Server(process.pid, psutil.Process(process.pid).create_time(), port, owner)
+    server = Server(process.pid, groups.identity(process.pid), port, owner)
     write_text(root / STATE, json.dumps(asdict(server)) + "\n")
     return server, process
 
@@ -176,7 +172,7 @@ def _last_line(path: Path) -> str:
 
 def stop(root: Path, server: Server) -> None:
     """End a server that `start` began."""
-    groups.end(groups.Group(server.pid, "", root / groups.RUNNING / f"{server.pid}.json"))
+    groups.end(groups.find(root, server.pid))
     with contextlib.suppress(OSError, ValueError):
         if json.loads((root / STATE).read_text(encoding="utf-8")).get("pid") == server.pid:
             (root / STATE).unlink()

@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from pipelines import server as servers
+from pipelines import watchdog
 
 NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
 
@@ -88,6 +89,11 @@ def lives(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def watchdog_of(pid: int) -> int:
+    """The watchdog of an orchestrator."""
+    return next(child.pid for child in psutil.Process(pid).children() if watchdog.__file__ in child.cmdline())
 
 
 @pytest.fixture(scope="session")

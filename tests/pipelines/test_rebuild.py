@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from pipelines import groups
 from pipelines import server as servers
 from pipelines.artifacts import artifact_key
-from tests.pipelines.conftest import NIGHTJAR, Api, Repo, environment, lives, wait_for
+from tests.pipelines.conftest import NIGHTJAR, Api, Repo, environment, lives, wait_for, watchdog_of
 
 pytestmark = pytest.mark.slow
 
@@ -211,6 +212,7 @@ def test_started_twice_then_stopped_then_killed_and_started_again(repo: Repo, ap
     (repo.root / "pid").unlink()
     killed = repo.start("rebuild")
     orphan = wait_for(lambda: _pid(repo), what="the stage")
+    os.kill(watchdog_of(killed.pid), signal.SIGKILL)  # it would do what the next start does
     killed.kill()
     killed.communicate()
     assert lives(orphan)

@@ -21,7 +21,7 @@ from ruamel.yaml import YAML
 
 from pipelines import groups
 from pipelines.run_stage import LineReader, Outcome, run_stage
-from tests.pipelines.conftest import Repo, environment, lives, wait_for
+from tests.pipelines.conftest import Repo, environment, lives, wait_for, watchdog_of
 
 pytestmark = pytest.mark.slow
 
@@ -185,12 +185,29 @@ run_stage("a", Path(), Path("a.log"))
 """
 
 
-def test_what_a_killed_orchestrator_left_running_is_ended_at_the_next_start(repo: Repo) -> None:
+def _orchestrator(repo: Repo) -> tuple[subprocess.Popen[bytes], int, int]:
+    """A process that runs a stage, the stage's own process, and the orchestrator's watchdog."""
     repo.write(dvc='stages:\n  a:\n    cmd: "echo $$ > pid; sleep 300"\n    outs: [a.out]\n')
     process = subprocess.Popen([sys.executable, "-c", ORCHESTRATOR], cwd=repo.root, env=environment())
     pid = int(wait_for(lambda: _text(repo.root / "pid")))
+    return process, pid, watchdog_of(process.pid)
+
+
+def test_a_killed_orchestrator_leaves_nothing_running(repo: Repo) -> None:
+    process, pid, guard = _orchestrator(repo)
+    process.kill()
+    process.wait()
+    wait_for(lambda: not lives(pid), 10)
+    wait_for(lambda: not lives(guard), 5)
+    assert json.loads((repo.root / ".dvc/tmp/rwlock").read_text()) == {"read": {}, "write": {}}
+    assert not list((repo.root / groups.RUNNING).glob("*"))
+
+
+def test_what_is_left_when_the_watchdog_was_killed_too_is_ended_at_the_next_start(repo: Repo) -> None:
+    process, pid, guard = _orchestrator(repo)
     assert groups.end_orphans(repo.root) == [] and lives(pid)  # its owner lives
-    process.send_signal(signal.SIGKILL)
+    os.kill(guard, signal.SIGKILL)
+    process.kill()
     process.wait()
     assert lives(pid)
     reserved = repo.root / ".dvc/tmp/rwlock"
@@ -201,15 +218,25 @@ def test_what_a_killed_orchestrator_left_running_is_ended_at_the_next_start(repo
     assert not list((repo.root / groups.RUNNING).glob("*"))
 
 
+def test_an_orchestrator_killed_before_it_knew_the_group_loses_no_process(tmp_path: Path) -> None:
+    process, group = groups.start(["sleep", "300"], tmp_path, dict(os.environ), "early")
+    try:
+        facts = json.loads(group.record.read_text())
+        facts |= {"group": None, "started": "", "owner_started": "another"}
+        group.record.write_text(json.dumps(facts))
+        assert groups.end_orphans(tmp_path) == ["early"]
+        assert process.wait(5) == -signal.SIGTERM
+    finally:
+        process.kill()
+
+
 def test_a_later_process_with_the_same_number_is_left_alone(tmp_path: Path) -> None:
     process, group = groups.start(["sleep", "300"], tmp_path, dict(os.environ), "innocent")
     try:
-        text = group.record.read_text()
-        own = psutil.Process(process.pid).create_time()
-        text = text.replace(group.marker, "another").replace(str(own), str(own - 100))
-        dead = text.replace(f'"owner": {os.getpid()}', '"owner": 999999999')
-        assert dead != text
-        group.record.write_text(dead)
+        facts = json.loads(group.record.read_text())
+        assert facts["started"] == groups.identity(process.pid)
+        facts |= {"marker": "another", "started": "another", "owner": 999999999}
+        group.record.write_text(json.dumps(facts))
         (group.record.parent / "1.json").write_text("{half")
         assert groups.end_orphans(tmp_path) == []
         assert process.poll() is None
@@ -217,6 +244,25 @@ def test_a_later_process_with_the_same_number_is_left_alone(tmp_path: Path) -> N
     finally:
         process.kill()
         process.wait()
+
+
+def test_processes_are_told_apart_by_what_no_clock_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = subprocess.Popen(["sleep", "300"])
+    try:
+        known = groups.identity(process.pid)
+        assert known.startswith(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+        began = psutil.Process(process.pid).create_time()
+        # The clock jumps: the kernel's time of boot, to which psutil adds, jumps with it.
+        monkeypatch.setattr(psutil._pslinux, "boot_time", lambda: psutil.boot_time() - 86_400.0)
+        monkeypatch.setattr(time, "time", lambda: began + 86_400.0)
+        assert groups.alive(process.pid, known)
+        assert not groups.alive(os.getpid(), known)
+    finally:
+        process.kill()
+    wait_for(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
+    assert groups.identity(process.pid) == known and not groups.alive(process.pid, known)
+    process.wait()
+    assert groups.identity(process.pid) == "" and not groups.alive(process.pid, "")
 
 
 def _text(path: Path) -> str:
