@@ -190,6 +190,22 @@ class Checks(Model):
     shared_inputs: Count = 0
 
 
+class Rebuild(Model):
+    """How `nightjar rebuild` runs stages side by side: `jobs` at once, within `memory_gb` (null: 80% of the machine's).
+
+    `memory_classes` gives the GB that a stage needs whose `meta` in dvc.yaml names the class. `gpu`: whether stages
+    marked with it take turns on the GPU, with `auto` where the machine has one. `backoff_seconds` are waited before a
+    second attempt, and twice as many before each further one. Another DVC repository may leave the group out, or keys
+    of it.
+    """
+
+    jobs: Annotated[int, Field(ge=1, le=64)] = 2
+    memory_gb: Annotated[float, Field(gt=0)] | None = None
+    memory_classes: dict[str, Annotated[float, Field(gt=0)]] = {"small": 1.0, "large": 3.0}
+    gpu: Literal["auto", "always", "never"] = "auto"
+    backoff_seconds: Annotated[float, Field(ge=0)] = 5.0
+
+
 class Nightly(Model):
     """The nightly evaluation. `stages` names those that it runs afresh, before the @; paths are from the project's
     root. `alpha` is the chance, at most, that an unchanged set of models gets any other verdict; cells with fewer than
@@ -219,6 +235,7 @@ class Params(Model):
     evaluate: Evaluate
     contamination: Contamination
     checks: Checks
+    rebuild: Rebuild
     nightly: Nightly
 
 
@@ -288,3 +305,12 @@ def load_checks(path: Path = PARAMS_FILE) -> Checks:
     """
     values = read_yaml(path) if path.is_file() else {}
     return _checked(Checks, values.get("checks") or {}, path, "checks")
+
+
+def load_rebuild(path: Path = PARAMS_FILE) -> Rebuild:
+    """The group `rebuild` of `path` alone; its defaults where there is no such group or no such file.
+
+    Raises NightjarError for a bad key or value. Works in a DVC repository with other parameters.
+    """
+    values = read_yaml(path) if path.is_file() else {}
+    return _checked(Rebuild, values.get("rebuild") or {}, path, "rebuild")
