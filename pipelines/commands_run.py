@@ -13,6 +13,7 @@ import click
 from pipelines import graph as graphs
 from pipelines import groups, verify
 from pipelines import server as servers
+from stages import history
 from stages.errors import NightjarError
 
 
@@ -30,7 +31,7 @@ def plan(stages: tuple[str, ...], as_json: bool) -> None:
       nightjar plan --json
     """
     graph = graphs.read().only(stages)
-    last = graphs.last_seconds(graph.root)
+    last = history.expected(graph.root)
     changed = graph.changed()
     known = [last[name] for name in changed if name in last]
     unknown = len(changed) - len(known)

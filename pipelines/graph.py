@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dvc.repo import Repo
     from dvc.stage import Stage as DvcStage
 
-HISTORY = Path(".nightjar/history.jsonl")
 UNTOLD = object()
 # How many stages before it a stage names when they are why it would run.
 SHOWN = 3
@@ -272,22 +271,3 @@ def _show(value: Any) -> str:
     if value is UNTOLD:
         return "(nothing)"
     return value if isinstance(value, str) and value else json.dumps(value, default=str, ensure_ascii=False)
-
-
-def last_seconds(root: Path) -> dict[str, float]:
-    """How long each stage took when it last ended well, from the local history; lines that are broken are
-    passed over.
-    """
-    seconds: dict[str, float] = {}
-    try:
-        text = (root / HISTORY).read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return seconds
-    for line in text.splitlines():
-        try:
-            entry = json.loads(line)
-            if entry["status"] == "done":
-                seconds[str(entry["stage"])] = float(entry["seconds"])
-        except (ValueError, KeyError, TypeError):
-            continue
-    return seconds

@@ -32,6 +32,7 @@ from pipelines import artifacts, groups, verify
 from pipelines import graph as graphs
 from pipelines.lock import rebuild_lock
 from pipelines.run_stage import LOGS, Outcome, run_stage
+from stages import history
 from stages.errors import NightjarError
 
 # Threads of the task runner; how many stages run at once is the flow's own parameter.
@@ -161,7 +162,7 @@ def _conduct(run: Run, jobs: int) -> None:
 
 def _longest_way(graph: graphs.Graph) -> dict[str, float]:
     """Seconds from the start of each stage to the end of the last that needs it, by the local history."""
-    last = graphs.last_seconds(graph.root)
+    last = history.expected(graph.root)
     way: dict[str, float] = {}
     for name in reversed(list(graph.stages)):
         after = [way[other] for other, stage in graph.stages.items() if name in stage.upstream]

@@ -7,6 +7,7 @@ hashes files or writes dvc.lock, and lets go of it only while a stage's own comm
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from pipelines import groups
+from stages import history
 
 LOGS = Path(".nightjar/logs")
 BATCH_SECONDS = 0.5
@@ -111,8 +113,8 @@ def run_stage(
     """Run `stage` of the repository at `root` and wait for it; with `arguments`, that command of DVC instead.
 
     Its whole output goes to the file `log`, and in batches to `lines`, DVC's own remarks left out. When
-    `stop` is set, or an exception comes up, its whole process group is ended. Raises only what `lines`
-    raises, and OSError.
+    `stop` is set, or an exception comes up, its whole process group is ended. If the command ran well, its
+    seconds are added to the local history. Raises only what `lines` raises, and OSError.
     """
     started = time.monotonic()
     stop = stop or threading.Event()
@@ -122,7 +124,7 @@ def run_stage(
     process, group = groups.start(
         command,
         root,
-        environment(),
+        {**environment(), history.TIMED: "1"},
         stage,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -151,6 +153,9 @@ def run_stage(
         return Outcome(stage, "stopped", seconds, log, process.returncode, "stopped before its end")
     if process.returncode != 0:
         return Outcome(stage, "failed", seconds, log, verdict.exit_code(process.returncode), verdict.error())
+    if verdict.state == "ran":
+        with contextlib.suppress(OSError):  # what was computed stands, even if the disk is full
+            history.append(root, stage, seconds, "done")
     return Outcome(stage, verdict.state, seconds, log)
 
 

@@ -2,7 +2,7 @@
 
 The facts of a run (rows in, out and rejected, what it read and wrote, versions, seed) are a DVC metric in
 data/metrics. Seconds are not among them: with a clock inside, two equal runs would differ. They go to the local
-history, which `nightjar plan` reads its estimates from.
+history, which `nightjar plan` reads its estimates from, unless a driver times the whole run.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from stages import checks
+from stages import checks, history
 from stages import params as params_module
 from stages.errors import NightjarError, from_os_error
 from stages.files import write_text
 from stages.params import Params
 
 METRICS = Path("data/metrics")
-HISTORY = Path(".nightjar/history.jsonl")
 
 log = logging.getLogger("nightjar")
 
@@ -87,16 +86,9 @@ def _facts(stage: Stage, packages: tuple[str, ...]) -> Mapping[str, Any]:
 
 
 def _remember(stage: str, seconds: float, status: str) -> None:
-    """Append one line to the local history; a single short write, so that parallel stages do not mix."""
-    HISTORY.parent.mkdir(exist_ok=True)
-    line = json.dumps(
-        {"stage": stage, "seconds": round(seconds, 3), "status": status, "ended": round(time.time())}
-    )
-    descriptor = os.open(HISTORY, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        os.write(descriptor, (line + "\n").encode())
-    finally:
-        os.close(descriptor)
+    """Add the run to the local history, unless whoever started it does."""
+    if not os.environ.get(history.TIMED):
+        history.append(Path(), stage, seconds, status)
 
 
 def main(

@@ -151,18 +151,6 @@ def test_nearest_leaves_out_what_comes_by_way_of_another(repo: Repo) -> None:
     assert graph.stages["d"].why == "never run; needs a, b, c"
 
 
-def test_last_seconds_are_of_the_last_good_run(tmp_path: Path) -> None:
-    (tmp_path / ".nightjar").mkdir()
-    lines = [
-        '{"stage": "a", "seconds": 1.5, "status": "done"}',
-        '{"stage": "a", "seconds": 2.5, "status": "done"}',
-        '{"stage": "a", "seconds": 9, "status": "failed"}',
-        '{"stage": "b", "secon',
-    ]
-    (tmp_path / graphs.HISTORY).write_text("\n".join(lines))
-    assert graphs.last_seconds(tmp_path) == {"a": 2.5}
-
-
 @pytest.mark.parametrize(
     "text", ["stages: [", "stages: {a: {cmd: x, deps: ['${nothing}']}}", "stages: {a: 1}"]
 )

@@ -21,6 +21,7 @@ from ruamel.yaml import YAML
 
 from pipelines import groups
 from pipelines.run_stage import LineReader, Outcome, run_stage
+from stages import history
 from tests.pipelines.conftest import Repo, environment, lives, wait_for, watchdog_of
 
 pytestmark = pytest.mark.slow
@@ -80,6 +81,8 @@ def test_ran_unchanged_restored_failed(repo: Repo) -> None:
     assert lines == ["fine", "nightjar: x is wrong"]
     outcome, _ = run(repo, "lost")
     assert outcome.state == "failed" and "nowhere.txt" in (outcome.error or "")
+    remembered = [json.loads(line) for line in (repo.root / history.HISTORY).read_text().splitlines()]
+    assert [(entry["stage"], entry["status"]) for entry in remembered] == [("good", "done")] * 2
 
 
 def test_python_is_this_one_and_lines_come_while_it_runs(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
