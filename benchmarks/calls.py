@@ -17,7 +17,7 @@ from typing import Any
 from stages import contracts, params, tables
 from stages.evaluate.metrics import normalise
 from stages.lm.load import load, prepare, read_recipe
-from stages.predict.answers import ask, predict
+from stages.predict.answers import answering, ask, in_order
 from stages.predict.batches import plan
 
 INGEST, ADAPTER = Path("data/ingest/natural_instructions"), Path("models/train/combined")
@@ -52,7 +52,8 @@ def main() -> None:
         # No evidence was retrieved for these instances.
         questions = ask(lm.tokenizer, instances, tasks, {}, 0, settings.encoding)
         batches = plan([q.ids for q in questions], [q.task_id for q in questions], benchmark, False)
-        rows = predict(lm, questions, batches, benchmark, calls, settings.seed)
+        answer = answering(lm, questions, batches, benchmark, calls, settings.seed)
+        rows = in_order(batches, map(answer, range(len(batches))))
         right = sum(
             normalise(row["prediction"]) in map(normalise, asked["outputs"])
             for row, asked in zip(rows, instances, strict=True)

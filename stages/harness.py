@@ -23,6 +23,7 @@ from stages import checks, history
 from stages import params as params_module
 from stages.errors import NightjarError, from_os_error
 from stages.files import write_text
+from stages.journal import Shard
 from stages.params import Params
 
 METRICS = Path("data/metrics")
@@ -36,6 +37,8 @@ class Stage:
 
     name: str
     params: Params
+    # The share of the work that this run does; it writes no artifact then, only its part of the journal.
+    shard: Shard | None = None
     rows_in: int = 0
     rows_out: int = 0
     rows_rejected: int = 0
@@ -60,6 +63,18 @@ class Stage:
             what = f"{rows_in} rows went in, but {rows_out} came out and {rejected} were rejected"
             raise NightjarError(what, self.name, "this is a fault of the stage: please report it")
         self.rows_in, self.rows_out, self.rows_rejected = rows_in, rows_out, rejected
+
+
+class Progress:
+    """Logs how many of `total` things are done, about ten times and at the end."""
+
+    def __init__(self, things: str, total: int) -> None:
+        self.things, self.total, self.done = things, total, 0
+
+    def add(self, number: int = 1) -> None:
+        before, self.done = self.done, self.done + number
+        if self.done >= self.total or self.done * 10 // self.total > before * 10 // self.total:
+            log.info("%d of %d %s", self.done, self.total, self.things)
 
 
 def metrics_file(stage: str) -> Path:
@@ -97,26 +112,31 @@ def main(
     items: tuple[str, ...] = (),
     packages: tuple[str, ...] = ("pyarrow",),
     threads: bool = False,
+    shards: bool = False,
 ) -> None:
     """Run a stage from its `__main__.py` and exit: 0 if all is well, 2 with one line on bad input.
 
     `items` are the words allowed after the stage's name, `packages` those whose versions belong to the facts.
     With `threads`, the number of threads of numerical libraries is set from the parameters before torch loads:
-    the order of floating-point sums depends on it, and so do the bytes of a trained model.
+    the order of floating-point sums depends on it, and so do the bytes of a trained model. With `shards`, `--shard I/N`
+    may follow: the run does that share of the work and writes neither artifact nor facts.
     """
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr, force=True)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     started = time.monotonic()
-    name = folder
+    name, shard = folder, None
     try:
         arguments = sys.argv[1:]
+        if shards and len(arguments) > 1 and arguments[-2] == "--shard":
+            shard = Shard.parse(arguments[-1])
+            arguments = arguments[:-2]
         if (len(arguments) != 1 or arguments[0] not in items) if items else bool(arguments):
             wanted = f"one of {', '.join(items)}" if items else "no argument"
             raise NightjarError(
                 f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {wanted}"
             )
         name = f"{folder}@{arguments[0]}" if items else folder
-        stage = Stage(name, params_module.load())
+        stage = Stage(name, params_module.load(), shard)
         if not sys.stderr.isatty():
             os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
         if threads:
@@ -126,22 +146,26 @@ def main(
                 TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1"
             )
         run(stage)
+        if shard:
+            log.info("%s: shard %s done, %.1f s", name, shard, time.monotonic() - started)
+            return
         write_text(metrics_file(name), json.dumps(_facts(stage, packages), indent=2, sort_keys=True) + "\n")
     except NightjarError as error:
-        _fail(name, started, error)
+        _fail(name, started, error, shard)
     except OSError as error:
         told = from_os_error(error, name)
         if told is None:
             raise
-        _fail(name, started, told)
+        _fail(name, started, told, shard)
     seconds = time.monotonic() - started
     _remember(name, seconds, "done")
     counts = f"{stage.rows_in} rows in, {stage.rows_out} out, {stage.rows_rejected} rejected"
     log.info("%s: %s, %.1f s", name, counts, seconds)
 
 
-def _fail(name: str, started: float, error: NightjarError) -> None:
+def _fail(name: str, started: float, error: NightjarError, shard: Shard | None) -> None:
     print(f"nightjar: {error}", file=sys.stderr)
-    with contextlib.suppress(OSError):  # the disk may be the very thing that is full
-        _remember(name, time.monotonic() - started, "failed")
+    if not shard:
+        with contextlib.suppress(OSError):  # the disk may be the very thing that is full
+            _remember(name, time.monotonic() - started, "failed")
     raise SystemExit(2)

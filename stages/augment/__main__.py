@@ -1,18 +1,21 @@
 """python -m stages.augment calculator|calendar: data/augment/<tool>, every candidate call and whether it is kept."""
 
+from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from stages import contracts, tables
-from stages.harness import Stage, log, main
+from stages.harness import Progress, Stage, log, main
+from stages.journal import Journal, code, digest
 
 CORPUS, SPLIT, MODEL = Path("data/ingest/corpus"), Path("data/split"), Path("models/base/language_model")
+PACKAGES = ("torch", "transformers")
 
 
 def run(stage: Stage) -> None:
     from stages.augment.annotate import Annotator, Settings
     from stages.augment.texts import choose, from_documents, from_instances
-    from stages.lm.load import load, prepare
+    from stages.lm.load import device_name, load, prepare
 
     tool, params = stage.item, stage.params.augment
     documents = from_documents(tables.read_rows(CORPUS, contracts.DOCUMENTS))
@@ -29,17 +32,30 @@ def run(stage: Stage) -> None:
         params.max_text_tokens,
         stage.params.seed,
     )
-    annotator = Annotator(lm, tool, settings)
-    rows: list[dict[str, Any]] = []
-    for number, text in enumerate(chosen, start=1):
-        rows.extend(annotator.candidates(text))
-        if number % 10 == 0 or number == len(chosen):
-            kept = sum(row["status"] == "kept" for row in rows)
-            log.info("%d of %d texts, %d candidates, %d kept", number, len(chosen), len(rows), kept)
-
-    output = Path("data/augment") / tool
-    with tables.ArtifactWriter(output) as writer:
-        writer.write(contracts.CANDIDATES, rows)
+    decides = {
+        "model": lm.sha256,
+        "settings": asdict(settings) | {"tool": settings.tool.model_dump()},
+        "precision": params.precision,
+        "machine": [device_name(), stage.params.threads],
+        "code": [code("lm", "augment", "prompts", "tools"), *map(version, PACKAGES)],
+        "texts": digest({"all": [asdict(text) for text in chosen]}),
+    }
+    with Journal(stage.name, decides, stage.shard) as journal:
+        if journal:
+            log.info("%d of %d texts were annotated before", len(journal), len(chosen))
+        annotator = Annotator(lm, tool, settings)
+        todo = journal.todo(len(chosen))
+        progress = Progress("texts", len(todo))
+        for number in todo:
+            journal.add(number, list(annotator.candidates(chosen[number])))
+            progress.add()
+        if stage.shard:
+            return
+        rows = [row for number in range(len(chosen)) for row in journal[number]]
+        output = Path("data/augment") / tool
+        with tables.ArtifactWriter(output) as writer:
+            writer.write(contracts.CANDIDATES, rows)
+        journal.remove()
     stage.reads(CORPUS, SPLIT, MODEL)
     stage.writes(output)
     kept = sum(row["status"] == "kept" for row in rows)
@@ -52,4 +68,5 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main("augment", run, items=("calculator", "calendar"), packages=("torch", "transformers"), threads=True)
+    items = ("calculator", "calendar")
+    main("augment", run, items=items, packages=PACKAGES, threads=True, shards=True)

@@ -1,9 +1,12 @@
 """python -m stages.encode combined|tk_instruct|supervised: data/encode/<recipe>, token ids to train on."""
 
+from importlib.metadata import version
 from pathlib import Path
 
+from stages import contracts, tables
 from stages.errors import NightjarError
-from stages.harness import Stage, main
+from stages.harness import Progress, Stage, log, main
+from stages.journal import Journal, code, contents
 
 INGEST, SPLIT, MODEL = (
     Path("data/ingest/natural_instructions"),
@@ -13,10 +16,11 @@ INGEST, SPLIT, MODEL = (
 MERGED, RETRIEVE = Path("data/augment/merged"), Path("data/retrieve")
 # Which recipes dvc.yaml gives kept calls and evidence: the others do not wait for them, so they cannot read them.
 READS = {"combined": {"calls", "evidence"}, "tk_instruct": set[str](), "supervised": set[str]()}
+PACKAGES = ("pyarrow", "transformers", "tokenizers")
 
 
 def run(stage: Stage) -> None:
-    from stages.encode.build import Sources, build
+    from stages.encode.build import TABLES, Build, Sources
     from stages.lm.load import load_tokenizer, prepare
 
     recipe = getattr(stage.params.train, stage.item)
@@ -27,11 +31,35 @@ def run(stage: Stage) -> None:
     prepare(stage.params.seed, stage.params.threads)
     calls, evidence = MERGED if recipe.calls else None, RETRIEVE if recipe.evidence else None
     output = Path("data/encode") / stage.item
-    sources = Sources(SPLIT, INGEST, calls, evidence)
-    outcome = build(sources, output, recipe, stage.params.encoding, load_tokenizer(MODEL))
+    work = Build(
+        Sources(SPLIT, INGEST, calls, evidence), recipe, stage.params.encoding, load_tokenizer(MODEL)
+    )
+    read = [INGEST, SPLIT / TABLES[recipe.data].name, SPLIT / contracts.DEV.name, calls, evidence]
+    tokenizer = [path for path in sorted(MODEL.iterdir()) if path.suffix in (".json", ".model")]
+    decides = {
+        "recipe": [recipe.data, recipe.calls, recipe.evidence],
+        "encoding": stage.params.encoding.model_dump(),
+        "code": [code("encode", "lm/load.py", "prompts"), *map(version, PACKAGES)],
+        "reads": contents(*(path for path in [*read, *tokenizer] if path)),
+    }
+    with Journal(stage.name, decides, stage.shard) as journal:
+        if journal:
+            log.info("%d of %d tasks were encoded before", len(journal), len(work.units))
+        todo = journal.todo(len(work.units))
+        progress = Progress("tasks", len(todo))
+        for number in todo:
+            journal.add(number, work.encode(number))
+            progress.add()
+        if stage.shard:
+            return
+        outcome = work.write(output, map(journal.__getitem__, range(len(work.units))))
+        journal.remove()
     stage.reads(*(path for path in (SPLIT, INGEST, calls, evidence, MODEL) if path))
     stage.writes(output)
-    stage.count(outcome.rows_in, outcome.rows_out)
+    rows = sum(
+        sum(tables.part_rows(SPLIT, contract).values()) for contract in (TABLES[recipe.data], contracts.DEV)
+    )
+    stage.count(rows, sum(outcome.sides.values()))
     stage.details |= {
         "sides": outcome.sides,
         "tokens": outcome.tokens,
@@ -40,4 +68,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main("encode", run, items=tuple(READS), packages=("pyarrow", "transformers", "tokenizers"), threads=True)
+    main("encode", run, items=tuple(READS), packages=PACKAGES, threads=True, shards=True)

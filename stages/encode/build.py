@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -80,61 +80,81 @@ class Encoder:
         return [*self.tokenizer.encode(written)[: self.options.max_target_length], self.tokenizer.end]
 
 
-@dataclass
-class Outcome:
-    """Rows read and written, a side each; tokens of all variants and references; targets that carry calls."""
+@dataclass(frozen=True)
+class Unit:
+    """One task on one side: what is encoded at once."""
 
-    rows_in: int = 0
-    rows_out: int = 0
-    tokens: int = 0
-    targets_with_calls: int = 0
-    sides: dict[str, int] | None = None
+    side: str
+    contract: Table
+    part: str
 
 
-def build(sources: Sources, output: Path, recipe: Recipe, options: Encoding, tokenizer: Tokenizer) -> Outcome:
-    """Write the artifact `output`: the recipe's training side, then the dev side, tasks in the order of their names.
+class Build:
+    """The work of one recipe, unit by unit: the training side, then the dev side, tasks in the order of their names.
 
     Targets of the training side carry the calls that were kept, if the recipe wants them; those of the dev side are
     plain, so that dev losses of recipes can be compared. Memory is bounded by one task's instances.
-    Raises NightjarError if there is nothing to train on, or a task is missing.
+    Raises NightjarError if there is nothing to train on.
     """
-    tasks = {row["task_id"]: row for row in tables.read_rows(sources.ingested, contracts.TASKS)}
-    encoder = Encoder(options, recipe.evidence, tokenizer)
-    outcome = Outcome()
-    with tables.ArtifactWriter(output) as writer:
-        with TokenWriter(writer.folder("tokens"), tokenizer.encoder_decoder) as tokens:
-            for side, contract in (("train", TABLES[recipe.data]), (DEV, contracts.DEV)):
-                for task_id, rows in _parts(sources.split, contract):
-                    outcome.rows_in += len(rows)
-                    calls = _calls(sources.calls, task_id) if recipe.calls and side == "train" else {}
-                    evidence = _evidence(sources.evidence, contract.name, task_id) if recipe.evidence else {}
-                    task = tasks.get(task_id)
-                    if task is None:
-                        fix = "rebuild split: it and the tasks are of different versions"
-                        raise NightjarError(f"no task {task_id!r}", sources.ingested, fix)
-                    for row in rows:
-                        written = [calls.get((row["id"], n), text) for n, text in enumerate(row["outputs"])]
-                        prompts = encoder.prompts(task, row["input"], evidence.get(row["id"], ()))
-                        tokens.add(side, task_id, row["id"], prompts, [encoder.target(t) for t in written])
-                        outcome.targets_with_calls += sum(
-                            (row["id"], n) in calls for n in range(len(row["outputs"]))
-                        )
-        outcome.sides, outcome.tokens = tokens.rows, tokens.tokens
-        outcome.rows_out = sum(tokens.rows.values())
-        if not tokens.rows.get("train"):
+
+    def __init__(self, sources: Sources, recipe: Recipe, options: Encoding, tokenizer: Tokenizer) -> None:
+        self.sources, self.recipe = sources, recipe
+        self.tasks = {row["task_id"]: row for row in tables.read_rows(sources.ingested, contracts.TASKS)}
+        self.encoder = Encoder(options, recipe.evidence, tokenizer)
+        self.units = [
+            Unit(side, contract, part)
+            for side, contract in (("train", TABLES[recipe.data]), (DEV, contracts.DEV))
+            for part, count in tables.part_rows(sources.split, contract).items()
+            if count
+        ]
+        if not any(unit.side == "train" for unit in self.units):
             keys = {"train": "split.train_tasks", "supervised": "split.supervised_instances_per_task"}
             where = sources.split / TABLES[recipe.data].name
             raise NightjarError("no instances to train on", where, f"see {keys[recipe.data]} in params.yaml")
-    return outcome
+
+    def encode(self, number: int) -> dict[str, Any]:
+        """The unit of that number: its task_id, targets_with_calls, and rows of id, prompts and targets.
+
+        Raises NightjarError if its task is missing.
+        """
+        unit, sources, recipe = self.units[number], self.sources, self.recipe
+        columns = ["task_id", "id", "input", "outputs"]
+        rows = tables.read_part(sources.split, unit.contract, unit.part, columns).to_pylist()
+        task_id = rows[0]["task_id"]
+        calls = _calls(sources.calls, task_id) if recipe.calls and unit.side == "train" else {}
+        evidence = _evidence(sources.evidence, unit.contract.name, task_id) if recipe.evidence else {}
+        task = self.tasks.get(task_id)
+        if task is None:
+            fix = "rebuild split: it and the tasks are of different versions"
+            raise NightjarError(f"no task {task_id!r}", sources.ingested, fix)
+        encoded, with_calls = [], 0
+        for row in rows:
+            written = [calls.get((row["id"], n), text) for n, text in enumerate(row["outputs"])]
+            prompts = self.encoder.prompts(task, row["input"], evidence.get(row["id"], ()))
+            encoded.append([row["id"], prompts, [self.encoder.target(text) for text in written]])
+            with_calls += sum((row["id"], n) in calls for n in range(len(row["outputs"])))
+        return {"task_id": task_id, "targets_with_calls": with_calls, "rows": encoded}
+
+    def write(self, output: Path, encoded: Iterable[Mapping[str, Any]]) -> Outcome:
+        """Write the artifact `output` from what `encode` gave for every unit, in their order."""
+        outcome = Outcome()
+        with tables.ArtifactWriter(output) as writer:
+            with TokenWriter(writer.folder("tokens"), self.encoder.tokenizer.encoder_decoder) as tokens:
+                for unit, values in zip(self.units, encoded, strict=True):
+                    for id, prompts, targets in values["rows"]:
+                        tokens.add(unit.side, values["task_id"], id, prompts, targets)
+                    outcome.targets_with_calls += values["targets_with_calls"]
+            outcome.sides, outcome.tokens = tokens.rows, tokens.tokens
+        return outcome
 
 
-def _parts(split: Path, contract: Table) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The rows of one task after another."""
-    for part, count in tables.part_rows(split, contract).items():
-        if count:
-            columns = ["task_id", "id", "input", "outputs"]
-            rows = tables.read_part(split, contract, part, columns).to_pylist()
-            yield rows[0]["task_id"], rows
+@dataclass
+class Outcome:
+    """Rows written, a side each; tokens of all variants and references; targets that carry calls."""
+
+    tokens: int = 0
+    targets_with_calls: int = 0
+    sides: dict[str, int] = field(default_factory=dict)
 
 
 def _calls(merged: Path | None, task_id: str) -> dict[tuple[str, int], str]:

@@ -6,7 +6,8 @@ from typing import Any
 
 from stages import contracts, tables
 from stages.errors import NightjarError
-from stages.harness import Stage, log, main
+from stages.harness import Progress, Stage, log, main
+from stages.journal import Journal, code, digest
 
 INGEST, SPLIT = Path("data/ingest/natural_instructions"), Path("data/split")
 RETRIEVE, MODEL, TRAINED = Path("data/retrieve"), Path("models/base/language_model"), Path("models/train")
@@ -17,9 +18,8 @@ PACKAGES = ("torch", "transformers", "peft")
 
 def run(stage: Stage) -> None:
     from stages.lm.load import device_name, is_encoder_decoder, load, prepare, read_recipe
-    from stages.predict.answers import ask, predict, table_row
+    from stages.predict.answers import answering, ask, in_order, table_row
     from stages.predict.batches import plan
-    from stages.predict.journal import Journal, code_digest, digest
     from stages.prompts.encodings import named
 
     benchmark, _, system = stage.item.partition("-")
@@ -47,29 +47,28 @@ def run(stage: Stage) -> None:
         lm.encoder_decoder,
     )
     decides = {
-        "item": stage.item,
         "model": [lm.sha256, lm.adapter_sha256],
         "settings": settings.model_dump(),
         "calls": calls,
         "seed": stage.params.seed,
         "machine": [device_name(), stage.params.threads],
-        "code": [code_digest(), *map(version, PACKAGES)],
+        "code": [code("lm", "predict", "prompts", "tools"), *map(version, PACKAGES)],
         "questions": digest(
             {"all": [[q.task_id, q.id, q.prompt, q.ids, str(q.day) if calls else None] for q in questions]}
         ),
     }
-    with Journal(digest(decides)) as journal:
-        told = sum(map(len, journal.done.values()))
-        if told:
+    with Journal(stage.name, decides, stage.shard) as journal:
+        if told := sum(len(batches[number]) for number in journal):
             log.info("%d of %d instances were answered before", told, len(instances))
-
-        def report(done: int) -> None:
-            nonlocal told
-            if done == len(instances) or done * 10 // len(instances) > told * 10 // len(instances):
-                log.info("%d of %d instances", done, len(instances))
-            told = done
-
-        answers = predict(lm, questions, batches, settings, calls, stage.params.seed, journal, report)
+        answer = answering(lm, questions, batches, settings, calls, stage.params.seed)
+        todo = journal.todo(len(batches))
+        progress = Progress("instances", sum(len(batches[number]) for number in todo))
+        for number in todo:
+            journal.add(number, answer(number))
+            progress.add(len(batches[number]))
+        if stage.shard:
+            return
+        answers = in_order(batches, map(journal.__getitem__, range(len(batches))))
         names = {"benchmark": benchmark, "system": system}
         rows = [names | table_row(*one, lm) for one in zip(instances, questions, answers, strict=True)]
         timings = [
@@ -91,4 +90,4 @@ def run(stage: Stage) -> None:
 
 if __name__ == "__main__":
     items = tuple(f"supernatinst-{system}" for system in SYSTEMS)
-    main("predict", run, items=items, packages=PACKAGES, threads=True)
+    main("predict", run, items=items, packages=PACKAGES, threads=True, shards=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -13,7 +13,6 @@ from stages.lm.forward import Prefix, common_length, prefill
 from stages.lm.load import LanguageModel, Tokenizer
 from stages.lm.sample import Sampling, generator_for
 from stages.params import Encoding, PredictBenchmark
-from stages.predict.journal import Journal
 from stages.prompts.model_text import model_input
 from stages.tools.calendar import find_date
 from stages.tools.decode import answer
@@ -57,43 +56,43 @@ def ask(
     return questions
 
 
-def predict(
+def answering(
     lm: LanguageModel,
     questions: Sequence[Question],
     batches: Sequence[Sequence[int]],
     settings: PredictBenchmark,
     calls: bool,
     seed: int,
-    journal: Journal | None = None,
-    report: Callable[[int], None] | None = None,
-) -> list[dict[str, Any]]:
-    """An answer for every question, in their order: prediction, text, calls, new_tokens, and seconds.
+) -> Callable[[int], list[dict[str, Any]]]:
+    """A function that answers the batch of a number: for each of its rows prediction, text, calls, new_tokens, seconds.
 
-    `batches` are those of `batches.plan`. Batches that the journal has are taken from it, the others are added to it.
-    `report` is told how many questions are answered after each batch. With `calls` the model may call tools; the
-    calendar tells the day that the instance's own input names, and has no answer where it names none. `seconds` are
-    those of a batch divided by its rows.
+    `batches` are those of `batches.plan`. With `calls` the model may call tools; the calendar tells the day that the
+    instance's own input names, and has no answer where it names none. `seconds` are those of a batch divided by its
+    rows. An answer does not hang on which batches were answered before.
     """
-    answers: list[dict[str, Any]] = [{} for _ in questions]
     shared = _Shared(lm, questions)
-    known = journal.done if journal else {}
-    done = sum(map(len, known.values()))
-    for number, rows in enumerate(batches):
-        given = known.get(number)
-        if given is None:
-            started = time.monotonic()
-            base = shared.of(questions[rows[0]].task_id)
-            given = _answer(lm, [questions[row] for row in rows], settings, calls, seed, base)
-            seconds = (time.monotonic() - started) / len(rows)
-            given = [{**row, "seconds": round(seconds, 6)} for row in given]
-            if journal:
-                journal.add(number, given)
-            done += len(rows)
-            if report:
-                report(done)
-        for row, found in zip(rows, given, strict=True):
-            answers[row] = found
-    return answers
+
+    def answer_batch(number: int) -> list[dict[str, Any]]:
+        rows = batches[number]
+        started = time.monotonic()
+        base = shared.of(questions[rows[0]].task_id)
+        given = _answer(lm, [questions[row] for row in rows], settings, calls, seed, base)
+        seconds = (time.monotonic() - started) / len(rows)
+        return [{**row, "seconds": round(seconds, 6)} for row in given]
+
+    return answer_batch
+
+
+def in_order(
+    batches: Sequence[Sequence[int]], given: Iterable[Sequence[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """The answers of all batches in the order of the questions."""
+    found = {
+        row: answer
+        for rows, answers in zip(batches, given, strict=True)
+        for row, answer in zip(rows, answers, strict=True)
+    }
+    return [found[row] for row in sorted(found)]
 
 
 class _Shared:

@@ -14,7 +14,7 @@ import pytest
 from stages import contracts, params
 from stages.contracts import TOKENS_FILE
 from stages.encode import tokens as tokens_module
-from stages.encode.build import Sources, build
+from stages.encode.build import Build, Sources
 from stages.errors import NightjarError
 from stages.lm.load import Tokenizer, load_tokenizer
 from stages.params import Encoding, Recipe
@@ -85,10 +85,11 @@ def encode(
     sources: Sources, output: Path, model: Path, chosen: Recipe, options: Encoding = SETTINGS.encoding
 ) -> tuple[Tokenizer, list[dict[str, Any]]]:
     tokenizer = load_tokenizer(model)
-    outcome = build(sources, output, chosen, options, tokenizer)
+    work = Build(sources, chosen, options, tokenizer)
+    outcome = work.write(output, map(work.encode, range(len(work.units))))
     with pa.memory_map(str(output / "tokens" / TOKENS_FILE)) as source:
         rows = pa.ipc.open_file(source).read_all().to_pylist()
-    assert outcome.rows_in == outcome.rows_out == len(rows)
+    assert sum(outcome.sides.values()) == len(rows)
     return tokenizer, rows
 
 

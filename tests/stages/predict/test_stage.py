@@ -18,8 +18,8 @@ from ruamel.yaml import YAML
 from stages import contracts, params, tables
 from stages.errors import NightjarError
 from stages.harness import Stage
+from stages.journal import Journal
 from stages.predict.__main__ import run
-from stages.predict.journal import Journal
 from tests.conftest import ROOT
 
 ITEM = "supernatinst-untuned"
@@ -83,7 +83,7 @@ def kill_after(folder: Path, batches: int) -> int:
     )
     until = time.monotonic() + 60
     while time.monotonic() < until and process.poll() is None:
-        journals = list((folder / ".nightjar/predict").glob("*/answers.jsonl"))
+        journals = list((folder / ".nightjar/journal").rglob("whole.jsonl"))
         if journals and journals[0].read_bytes().count(b"\n") >= batches:
             break
         time.sleep(0.005)
@@ -115,16 +115,16 @@ def test_a_killed_run_goes_on_and_ends_as_an_unbroken_one(
     facts = finish(whole, monkeypatch)
     done = kill_after(killed, batches=3)
     assert 3 <= done < 24 and not (killed / "data/predict").exists()
-    journal = next((killed / ".nightjar/predict").glob("*/answers.jsonl"))
+    journal = next((killed / ".nightjar/journal").rglob("whole.jsonl"))
     with journal.open("ab") as stream:
-        stream.write(b'{"batch": 20, "rows": [{"prediction": "to')
+        stream.write(b'{"unit": 20, "value": [{"prediction": "to')
     assert "answered before" not in caplog.text
     again = finish(killed, monkeypatch)
     assert f"{2 * done} of 48 instances were answered before" in caplog.text
     assert outputs(killed) == outputs(whole)
     assert again == facts
     # What the run kept for itself is gone, and the seconds of every row are there, those of before the end too.
-    assert not list((killed / ".nightjar/predict").iterdir())
+    assert not list((killed / ".nightjar/journal").iterdir())
     timings = tables.read_file(killed / f".nightjar/timings/predict-{ITEM}.parquet", contracts.TIMINGS)
     rows = tables.read_rows(killed / "data/predict" / ITEM, contracts.PREDICTIONS)
     assert [(row["task_id"], row["id"]) for row in timings.to_pylist()] == [
@@ -186,4 +186,4 @@ def test_what_cannot_be_is_told_in_one_line_before_any_work(
     with pytest.raises(NightjarError, match=message) as caught:
         finish(folder, monkeypatch, item)
     assert "\n" not in str(caught.value)
-    assert not (folder / "data/predict").exists() and not (folder / ".nightjar/predict").exists()
+    assert not (folder / "data/predict").exists() and not (folder / ".nightjar/journal").exists()

@@ -1,0 +1,77 @@
+"""Augment, encode and predict in shards, some of them killed, end with the bytes of one process."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages import params
+from stages.harness import Stage
+from stages.journal import Journal, Shard
+from tests import shard_project
+from tests.conftest import ROOT
+
+
+class Killed(BaseException):
+    """What no part of a stage catches."""
+
+
+def run(name: str, shard: str | None = None) -> Stage:
+    """Run a stage in the current folder and this process, which saves the seconds of importing torch."""
+    stage = Stage(name, params.load(), Shard.parse(shard) if shard else None)
+    importlib.import_module(f"stages.{name.partition('@')[0]}.__main__").run(stage)
+    return stage
+
+
+@pytest.mark.parametrize("name", shard_project.STAGES)
+def test_shards_and_then_the_whole_run_make_the_bytes_of_one_process(
+    name: str, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = shard_project.make(tmp_path / "one", tiny_model)
+    many = shard_project.make(tmp_path / "many", tiny_model)
+    monkeypatch.chdir(one)
+    facts = run(name)
+    monkeypatch.chdir(many)
+    add, added = Journal.add, list[int]()
+
+    def once(self: Journal, unit: int, value: Any) -> None:
+        add(self, unit, value)
+        added.append(unit)
+        if len(added) == 1:
+            raise Killed
+
+    monkeypatch.setattr(Journal, "add", once)
+    with pytest.raises(Killed):
+        run(name, "3/3")
+    run(name, "1/3")
+    assert not shard_project.outputs(many)  # a shard publishes nothing
+    run(name, "3/3")
+    shards = len(added)
+    assert run(name) == facts
+    assert shard_project.outputs(many) == shard_project.outputs(one) != {}
+    # Every unit was computed once: by a shard, or by the whole run where its shard never came.
+    assert sorted(added) == list(range(len(added)))
+    assert [unit for unit in added[shards:] if unit % 3 != 1] == [] != added[shards:]
+    assert not list((many / ".nightjar/journal").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["combined", "--shard", "3/2"], "--shard: '3/2' is not a share of the work; give I/N"),
+        (["combined", "--shard"], "'combined --shard' is not allowed; give one of"),
+        (["nothing", "--shard", "1/2"], "'nothing' is not allowed; give one of"),
+    ],
+)
+def test_a_wrong_share_is_told_in_one_line(workdir: Path, arguments: list[str], told: str) -> None:
+    command = [sys.executable, "-m", "stages.encode", *arguments]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert told in done.stderr
