@@ -68,21 +68,35 @@ def plan(stages: tuple[str, ...], as_json: bool) -> None:
 @click.command()
 @click.argument("stages", nargs=-1)
 @click.option(
-    "--jobs", "-j", type=click.IntRange(1, 64), default=2, show_default=True, help="Stages at once."
+    "--jobs",
+    "-j",
+    type=click.IntRange(1, 64),
+    show_default="rebuild.jobs of params.yaml, else 2",
+    help="Stages at once.",
+)
+@click.option(
+    "--keep-going/--fail-fast",
+    default=True,
+    show_default=True,
+    help="After a failure, go on with what does not depend on it, or end all.",
 )
 @click.option("--wait", is_flag=True, help="Wait for a rebuild that is running already.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every line that the stages write.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
-def rebuild(stages: tuple[str, ...], jobs: int, wait: bool, verbose: bool, as_json: bool) -> None:
+def rebuild(
+    stages: tuple[str, ...], jobs: int | None, keep_going: bool, wait: bool, verbose: bool, as_json: bool
+) -> None:
     """Rebuild what changed: STAGES and what they need, or everything.
 
-    A failure stops only what depends on it. While it runs, its address shows it in the Prefect UI; afterwards
-    `nightjar ui` does. Needs Prefect; `dvc repro` does the same without it.
+    Stages run side by side as the graph, the memory that they need and the GPU allow (`meta` in dvc.yaml, `rebuild`
+    in params.yaml). While it runs, its address shows it in the Prefect UI; afterwards `nightjar ui` does. Needs
+    Prefect; `dvc repro` does the same without it.
 
     \b
     Example:
       nightjar rebuild
       nightjar rebuild --jobs 4 evaluate@supernatinst
+      nightjar rebuild --fail-fast
     """
     from pipelines import show
     from pipelines.lock import rebuild_lock
@@ -98,17 +112,22 @@ def rebuild(stages: tuple[str, ...], jobs: int, wait: bool, verbose: bool, as_js
         click.echo(f"Nothing to do: {len(graph.stages)} stages are up to date.")
         show.headline(graph.root)
         return
+    from pipelines import resources
+    from stages.params import PARAMS_FILE, load_rebuild
+
+    resources.needs(graph, load_rebuild(graph.root / PARAMS_FILE))
     servers.require()
     with groups.stopped_by_signals(), rebuild_lock(graph.root, wait), servers.running(graph.root) as server:
         servers.use(graph.root, server)
-        code = _run_flow(graph, stages, jobs, server, verbose, as_json)
+        code = _run_flow(graph, stages, jobs, keep_going, server, verbose, as_json)
     raise SystemExit(code)
 
 
 def _run_flow(
     graph: graphs.Graph,
     stages: tuple[str, ...],
-    jobs: int,
+    jobs: int | None,
+    keep_going: bool,
     server: servers.Server,
     verbose: bool,
     as_json: bool,
@@ -120,7 +139,7 @@ def _run_flow(
     click.echo(f"Watch it at {server.url}", err=as_json)
     with show.Progress(graph, verbose, stderr=as_json) as progress, flows.listening(progress.tell):
         try:
-            state = flows.rebuild(list(stages), jobs, return_state=True)
+            state = flows.rebuild(list(stages), jobs, keep_going=keep_going, return_state=True)
         except NightjarError:
             raise
         except Exception as error:

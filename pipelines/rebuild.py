@@ -13,7 +13,7 @@ import queue
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -28,35 +28,16 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
-from pipelines import artifacts, groups, verify
+from pipelines import artifacts, groups, resources, verify
 from pipelines import graph as graphs
+from pipelines.attempts import run_attempts
+from pipelines.lease import Gpu, lease_file
 from pipelines.lock import rebuild_lock
+from pipelines.results import Listener, Result
 from pipelines.run_stage import LOGS, Outcome, run_stage
 from stages import history
 from stages.errors import NightjarError
-
-# Threads of the task runner; how many stages run at once is the flow's own parameter.
-MOST_JOBS = 64
-
-
-@dataclass(frozen=True)
-class Result:
-    """What became of one stage: ran, cached, failed (itself or a check of what it made), skipped (something before it
-    failed) or stopped.
-
-    `moved` says whether its outputs may be others than before, so that what needs them has to be looked at.
-    """
-
-    stage: str
-    state: str
-    seconds: float = 0.0
-    why: str = ""
-    error: str = ""
-    log: str = ""
-    moved: bool = False
-
-
-Listener = Callable[[Result], None]
+from stages.params import PARAMS_FILE, Rebuild, load_rebuild
 
 
 @dataclass
@@ -66,10 +47,19 @@ class Run:
     graph: graphs.Graph
     logs: Path
     listen: Listener
+    settings: Rebuild
+    gpu: Gpu
+    # Set to end the stages that run and start no others; `failed_fast` names the stage whose failure did.
     stop: threading.Event = field(default_factory=threading.Event)
+    failed_fast: str = ""
     results: dict[str, Result] = field(default_factory=dict)
     futures: dict[str, PrefectFuture[Any]] = field(default_factory=dict)
     finished: queue.SimpleQueue[str] = field(default_factory=queue.SimpleQueue)
+
+    @property
+    def ended(self) -> str:
+        """Why no more stages start."""
+        return f"stopped because {self.failed_fast} failed" if self.failed_fast else "the rebuild was stopped"
 
     def blocker(self, stage: graphs.Stage) -> str | None:
         """The stage that failed, or was stopped, before this one."""
@@ -104,24 +94,29 @@ def _listen(result: Result) -> None:
         listener(result)
 
 
-_runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=MOST_JOBS)
+# Its threads; how many stages run at once is the flow's own parameter.
+_runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=64)
 
 
 @flow(name="rebuild", persist_result=False, task_runner=_runner)
-def rebuild(targets: list[str] | None = None, jobs: int = 2, wait: bool = False) -> State[Any]:
+def rebuild(
+    targets: list[str] | None = None, jobs: int | None = None, wait: bool = False, keep_going: bool = True
+) -> State[Any]:
     """Rebuild what changed in the DVC repository of the current folder: `targets` and what they need, or all.
 
-    At most `jobs` stages run at once. A failure stops only what depends on it. The state's message counts the
-    outcomes; it is Completed only if every stage ran or was unchanged. Raises NightjarError for a broken
-    graph, an unknown target, or a rebuild that is running already (unless `wait`).
+    At most `jobs` stages run at once (by default rebuild.jobs of params.yaml), within the memory and the GPU that
+    they need. A failure stops only what depends on it, or all unless `keep_going`. The state's message counts the
+    outcomes; it is Completed only if every stage ran or was unchanged. Raises NightjarError for a broken graph, an
+    unknown target, a bad parameter, or a rebuild that is running already (unless `wait`).
     """
     root = graphs.read().root
     with rebuild_lock(root, wait):
         groups.end_orphans(root, lock=root / groups.DVC_LOCK)
         graph = graphs.read(root).only(targets or ())
-        run = Run(graph, root / LOGS / str(flow_run.name), _listen)
+        settings = load_rebuild(root / PARAMS_FILE)
+        run = Run(graph, root / LOGS / str(flow_run.name), _listen, settings, Gpu(root, _waits))
         with _signals(run):
-            _conduct(run, min(max(jobs, 1), MOST_JOBS))
+            _conduct(run, jobs, keep_going)
         artifacts.report(run.graph.root, run.results)
         return _final(run)
 
@@ -132,42 +127,39 @@ def flush() -> None:
     EventsWorker.drain_all(timeout=5)
 
 
-def _conduct(run: Run, jobs: int) -> None:
-    """Submit every stage once what it needs is there, the one with the longest way to go first."""
-    waiting = {
-        name: {other for other in stage.upstream if other in run.graph.stages}
-        for name, stage in run.graph.stages.items()
-    }
-    way = _longest_way(run.graph)
-    live = 0
-    while live or (waiting and not run.stop.is_set()):
-        ready = sorted((name for name, needs in waiting.items() if not needs), key=lambda name: -way[name])
-        for name in [] if run.stop.is_set() else ready[: jobs - live]:
-            del waiting[name]
-            live += 1
+def _conduct(run: Run, jobs: int | None, keep_going: bool) -> None:
+    """Submit every stage once what it needs is there and the machine has room for it."""
+
+    def at_rest(name: str) -> bool:
+        stage = run.graph.stages[name]
+        return run.blocker(stage) is not None or not _why(run, stage)
+
+    last = history.expected(run.graph.root)
+    schedule = resources.schedule(run.graph, run.settings, jobs, last, at_rest)
+    if schedule.limits.one_gpu:
+        lease_file()  # a folder that is not ours is to be told before anything starts
+    while schedule.running or (schedule.waiting and not run.stop.is_set()):
+        for name in [] if run.stop.is_set() else schedule.start(run.gpu.take):
             _submit(run, run.graph.stages[name])
         try:
             done = run.finished.get(timeout=0.5)
         except queue.Empty:
             continue
-        live -= 1
+        schedule.done(done)
+        run.gpu.release(done)
         broken = Result(done, "failed", error="the task itself broke: see its log")
         run.listen(run.results.setdefault(done, broken))
-        for needs in waiting.values():
-            needs.discard(done)
-    for name in waiting:
-        run.results[name] = Result(name, "stopped", error="the rebuild was stopped before its turn")
+        if not keep_going and run.results[done].state == "failed" and not run.stop.is_set():
+            run.failed_fast = done
+            run.stop.set()
+    for name in schedule.waiting:
+        run.results[name] = Result(name, "stopped", error=run.ended)
         run.listen(run.results[name])
 
 
-def _longest_way(graph: graphs.Graph) -> dict[str, float]:
-    """Seconds from the start of each stage to the end of the last that needs it, by the local history."""
-    last = history.expected(graph.root)
-    way: dict[str, float] = {}
-    for name in reversed(list(graph.stages)):
-        after = [way[other] for other, stage in graph.stages.items() if name in stage.upstream]
-        way[name] = last.get(name, 1.0) + max(after, default=0.0)
-    return way
+def _waits(stage: str, message: str) -> None:
+    get_run_logger().info("%s %s", stage, message)
+    _listen(Result(stage, "waiting", why=message))
 
 
 def _submit(run: Run, stage: graphs.Stage) -> None:
@@ -201,8 +193,8 @@ def _task(run: Run, stage: graphs.Stage, blocker: str | None) -> State[Any]:
         artifacts.outcome(run.graph.root, stage, result)
         return Cancelled(name="Skipped", message=f"not run: {blocker} before it did not succeed")
     if run.stop.is_set():
-        run.results[stage.name] = Result(stage.name, "stopped", error="the rebuild was stopped")
-        return Cancelled(name="Stopped", message="the rebuild was stopped")
+        run.results[stage.name] = Result(stage.name, "stopped", error=run.ended)
+        return Cancelled(name="Stopped", message=run.ended)
     why = _why(run, stage)
     if not why:
         result = Result(stage.name, "cached", why="nothing changed")
@@ -210,14 +202,7 @@ def _task(run: Run, stage: graphs.Stage, blocker: str | None) -> State[Any]:
     else:
         logger.info("%s\n%s", why, stage.command)
         run.listen(Result(stage.name, "running", why=why))
-        outcome = run_stage(
-            stage.name,
-            run.graph.root,
-            run.logs / f"{_file_name(stage.name)}.log",
-            _tell(run, stage, logger),
-            run.stop,
-        )
-        result = _result(outcome, why, run.graph.root)
+        result = _run(run, stage, why, logger)
     if result.state in ("ran", "cached"):
         result = _verified(run, stage, result)
     run.results[stage.name] = result
@@ -227,6 +212,25 @@ def _task(run: Run, stage: graphs.Stage, blocker: str | None) -> State[Any]:
     if result.state == "stopped":
         return Cancelled(name="Stopped", message=result.error)
     return Completed(name="Cached" if result.state == "cached" else "Ran", message=result.why)
+
+
+def _run(run: Run, stage: graphs.Stage, why: str, logger: Any) -> Result:
+    def tell(lines: list[str]) -> None:
+        logger.info("%s", "\n".join(lines))
+        run.listen(Result(stage.name, "running", why=lines[-1]))
+
+    def once(log: Path) -> Outcome:
+        lease = run.gpu.descriptor(stage.name)
+        return run_stage(stage.name, run.graph.root, log, tell, run.stop, lease=lease)
+
+    def again(message: str) -> None:
+        logger.warning("%s", message)
+        run.listen(Result(stage.name, "running", why=message))
+
+    log = run.logs / f"{_file_name(stage.name)}.log"
+    attempts = resources.needs(run.graph, run.settings)[stage.name].attempts
+    outcome, tried = run_attempts(once, log, attempts, run.settings.backoff_seconds, run.stop, again)
+    return Result.of(outcome, why, run.graph.root, tried)
 
 
 def _verified(run: Run, stage: graphs.Stage, result: Result) -> Result:
@@ -256,28 +260,6 @@ def _why(run: Run, stage: graphs.Stage) -> str:
     return "; ".join([*reasons, *told, *more])
 
 
-def _tell(run: Run, stage: graphs.Stage, logger: Any) -> Callable[[list[str]], None]:
-    def tell(lines: list[str]) -> None:
-        logger.info("%s", "\n".join(lines))
-        run.listen(Result(stage.name, "running", why=lines[-1]))
-
-    return tell
-
-
-def _result(outcome: Outcome, why: str, root: Path) -> Result:
-    log = outcome.log.relative_to(root).as_posix()
-    moved = outcome.state in ("ran", "restored")
-    state = "cached" if outcome.state in ("restored", "unchanged") else outcome.state
-    if outcome.state == "restored":
-        why = f"restored from the run cache ({why})"
-    elif outcome.state == "unchanged":
-        why = f"no difference in what it needs ({why})"
-    error = outcome.error or ""
-    if outcome.state == "failed":
-        error = f"exit status {outcome.exit_code}: {error}"
-    return Result(outcome.stage, state, outcome.seconds, why, error, log, moved)
-
-
 def _file_name(stage: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.@-]+", "-", stage)
 
@@ -287,7 +269,7 @@ def _final(run: Run) -> State[Any]:
     for result in run.results.values():
         counts[result.state] = counts.get(result.state, 0) + 1
     message = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
-    if run.stop.is_set():
+    if run.stop.is_set() and not run.failed_fast:
         return Cancelled(name="Stopped", message=message)
     if {"failed", "stopped", "skipped"} & set(counts):
         return Failed(message=message)

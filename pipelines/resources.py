@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from pipelines.graph import Graph
-from pipelines.schedule import Limits, Needs
+from pipelines.schedule import NOTHING, Limits, Needs, Schedule
 from stages.errors import NightjarError
-from stages.params import Rebuild
+
+if TYPE_CHECKING:
+    from stages.params import Rebuild
 
 # The share of the machine's memory that stages may need together, where params.yaml says nothing else.
 SHARE = 0.8
@@ -48,6 +50,25 @@ def _needs(stage: str, meta: Mapping[str, Any], classes: Mapping[str, float]) ->
 
 def _bad(stage: str, key: str, value: object, fix: str) -> NightjarError:
     return NightjarError(f"stage {stage}: meta.{key} = {value!r} is not allowed", "dvc.yaml", fix)
+
+
+def schedule(
+    graph: Graph,
+    settings: Rebuild,
+    jobs: int | None,
+    seconds: Mapping[str, float],
+    at_rest: Callable[[str], bool] = lambda name: False,
+) -> Schedule:
+    """The schedule of a graph's stages on this machine; those that are `at_rest`, asked when they might start, need
+    nothing of it. Raises NightjarError for a bad `meta`.
+    """
+    needed = needs(graph, settings)
+    upstream = {name: stage.upstream for name, stage in graph.stages.items()}
+
+    def need(name: str) -> Needs:
+        return NOTHING if at_rest(name) else needed[name]
+
+    return Schedule(upstream, need, limits(settings, jobs), seconds)
 
 
 def limits(settings: Rebuild, jobs: int | None = None) -> Limits:

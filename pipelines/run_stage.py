@@ -109,12 +109,14 @@ def run_stage(
     stop: threading.Event | None = None,
     grace: float = groups.GRACE,
     arguments: Sequence[str] | None = None,
+    lease: int | None = None,
 ) -> Outcome:
     """Run `stage` of the repository at `root` and wait for it; with `arguments`, that command of DVC instead.
 
     Its whole output goes to the file `log`, and in batches to `lines`, DVC's own remarks left out. When
     `stop` is set, or an exception comes up, its whole process group is ended. If the command ran well, its
-    seconds are added to the local history. Raises only what `lines` raises, and OSError.
+    seconds are added to the local history. `lease` is a descriptor that its processes inherit (see lease.py).
+    Raises only what `lines` raises, and OSError.
     """
     started = time.monotonic()
     stop = stop or threading.Event()
@@ -126,7 +128,7 @@ def run_stage(
         root,
         {**environment(), history.TIMED: "1"},
         stage,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL if lease is None else lease,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )

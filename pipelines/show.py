@@ -63,7 +63,9 @@ class Progress:
     def tell(self, result: Result) -> None:
         """Take note of what became of a stage; called from several threads."""
         with self._lock:
-            if result.state == "running":
+            if result.state == "waiting":
+                self._console.print(escape(f"{result.stage}: {result.why}"), soft_wrap=True)
+            elif result.state == "running":
                 self._running(result)
             else:
                 self._ended(result)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,7 +56,7 @@ def check_limits(case: Case, running: set[str]) -> None:
 def test_any_order_of_ends_keeps_the_limits_and_starts_every_stage_once(
     case: Case, data: st.DataObject
 ) -> None:
-    schedule = Schedule(case.upstream, case.needs, case.limits, case.seconds)
+    schedule = Schedule(case.upstream, partial(need, case), case.limits, case.seconds)
     started: list[str] = []
     done: set[str] = set()
     passed = dict.fromkeys(case.upstream, 0)
@@ -125,7 +126,7 @@ def test_the_longest_way_to_go_is_first() -> None:
     upstream: Mapping[str, list[str]] = {"a": [], "b": [], "c": [], "after_c": ["c"]}
     seconds = {"a": 1.0, "b": 5.0, "c": 2.0, "after_c": 9.0}
     assert longest_way(upstream, seconds) == {"a": 1.0, "b": 5.0, "c": 11.0, "after_c": 9.0}
-    schedule = Schedule(upstream, {}, Limits(2), seconds)
+    schedule = Schedule(upstream, lambda name: Needs(), Limits(2), seconds)
     assert schedule.start() == ["c", "b"]
     assert schedule.start() == []
     schedule.done("b")
@@ -136,12 +137,14 @@ def test_one_that_is_passed_over_for_memory_gets_its_turn() -> None:
     upstream: dict[str, list[str]] = {"large": [], **{f"s{number}": [] for number in range(20)}}
     seconds = {"large": 2.0, **{f"s{number}": 1.0 for number in range(20)}}
     needs = {"large": Needs(4.0), **{f"s{number}": Needs(1.0) for number in range(20)}}
-    schedule = Schedule(upstream, needs, Limits(4, 4.0), seconds)
+    schedule = Schedule(upstream, needs.__getitem__, Limits(4, 4.0), seconds)
     order = schedule.start()
     assert order == ["large"]
     # Later large ones meet a machine that is never empty by itself.
     upstream = {"first": [], "large": ["first"], **{f"s{number}": [] for number in range(20)}}
-    schedule = Schedule(upstream, needs | {"first": Needs(1.0)}, Limits(4, 4.0), seconds | {"first": 1.0})
+    schedule = Schedule(
+        upstream, (needs | {"first": Needs(1.0)}).__getitem__, Limits(4, 4.0), seconds | {"first": 1.0}
+    )
     order = []
     for _ in itertools.count():
         order += schedule.start()
@@ -154,7 +157,7 @@ def test_one_that_is_passed_over_for_memory_gets_its_turn() -> None:
 def test_one_that_waits_for_the_gpu_takes_nothing_from_others() -> None:
     upstream: dict[str, list[str]] = {"gpu": [], "other": []}
     needs = {"gpu": Needs(4.0, gpu=True), "other": Needs(4.0)}
-    schedule = Schedule(upstream, needs, Limits(1, 4.0, one_gpu=True), {"gpu": 9.0, "other": 1.0})
+    schedule = Schedule(upstream, needs.__getitem__, Limits(1, 4.0, one_gpu=True), {"gpu": 9.0, "other": 1.0})
     assert schedule.start(lambda name: False) == ["other"]
     schedule.done("other")
     assert schedule.start(lambda name: False) == []
@@ -164,5 +167,5 @@ def test_one_that_waits_for_the_gpu_takes_nothing_from_others() -> None:
 def test_without_a_gpu_there_is_no_slot() -> None:
     upstream: dict[str, list[str]] = {"a": [], "b": []}
     both = {name: Needs(gpu=True) for name in upstream}
-    assert len(Schedule(upstream, both, Limits(2, one_gpu=True)).start()) == 1
-    assert len(Schedule(upstream, both, Limits(2)).start()) == 2
+    assert len(Schedule(upstream, both.__getitem__, Limits(2, one_gpu=True)).start()) == 1
+    assert len(Schedule(upstream, both.__getitem__, Limits(2)).start()) == 2
