@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from prefect import get_run_logger
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.runtime import flow_run
 
-from pipelines import verify
+from pipelines import verify, watch
 from pipelines.graph import Stage
 from pipelines.show import HEADLINE, REPORT
 from stages.checks import MOST_ROWS
@@ -79,11 +79,23 @@ def report(root: Path, results: Mapping[str, Result]) -> None:
     if (root / HEADLINE).is_file():
         text = (root / HEADLINE).read_text(encoding="utf-8", errors="replace").strip()
         headline = f"```\n{text}\n```\n\nThe report: `{REPORT.as_posix()}`\n\n"
-    create_markdown_artifact(key="rebuild", markdown=f"## Rebuild {flow_run.name}\n\n{headline}{table}\n")
+    _tell(
+        create_markdown_artifact,
+        key="rebuild",
+        markdown=f"## Rebuild {flow_run.name}\n\n{headline}{table}\n",
+    )
 
 
 def _table(key: str, table: list[dict[str, Any]], description: str) -> None:
+    _tell(create_table_artifact, key=key, table=table, description=description)
+
+
+def _tell(create: Callable[..., Any], **artifact: Any) -> None:
+    """Make the artifact; where the server is away no stage waits for it."""
+    if watch.away():
+        get_run_logger().warning("no artifact %s: the server is away", artifact["key"])
+        return
     try:
-        create_table_artifact(table=table, key=key, description=description)
+        create(**artifact)
     except Exception as error:
-        get_run_logger().warning("no artifact: %s", error)
+        get_run_logger().warning("no artifact %s: %s", artifact["key"], error)

@@ -120,7 +120,8 @@ def rebuild(
     with groups.stopped_by_signals(), rebuild_lock(graph.root, wait), servers.running(graph.root) as server:
         servers.use(graph.root, server)
         code = _run_flow(graph, stages, jobs, keep_going, server, verbose, as_json)
-    raise SystemExit(code)
+        away = not servers.healthy(server.url)
+    servers.leave(code, away)
 
 
 def _run_flow(
@@ -133,27 +134,35 @@ def _run_flow(
     as_json: bool,
 ) -> int:
     """Run the flow and show it; returns the exit status."""
+    from prefect.exceptions import Abort
+
     from pipelines import rebuild as flows
-    from pipelines import show
+    from pipelines import record, show
 
     click.echo(f"Watch it at {server.url}", err=as_json)
-    with show.Progress(graph, verbose, stderr=as_json) as progress, flows.listening(progress.tell):
+    shown = show.Progress(graph, verbose, stderr=as_json)
+    with shown as progress, flows.listening(progress.tell) as heard:
         try:
             state = flows.rebuild(list(stages), jobs, keep_going=keep_going, return_state=True)
         except NightjarError:
             raise
-        except Exception as error:
-            if servers.healthy(server.url):
+        except (Exception, Abort) as error:
+            if heard.state is None and servers.healthy(server.url):
                 raise
-            what = f"the Prefect server went away ({type(error).__name__}); what was built is kept"
-            raise NightjarError(what, servers.LOG, "run again") from error
+            if heard.state is None:
+                what = f"the Prefect server went away ({type(error).__name__}) before anything was built"
+                raise NightjarError(what, servers.LOG, "run again") from error
         finally:
             flows.flush()
+    state = heard.state or state
     if as_json:
         show.as_json(graph.root, [asdict(result) for result in progress.results])
     else:
         show.summary(progress.results)
         show.headline(graph.root)
+    if record.settle(graph.root):
+        told = f"the Prefect server is away: the next run records this one (kept in {record.FOLDER})"
+        click.echo(f"nightjar: rebuild: {told}", err=True)
     if state.is_completed():
         return 0
     click.echo(f"nightjar: rebuild: {state.message}", err=True)

@@ -277,12 +277,15 @@ def _is_ours(process: psutil.Process, group: Group, started: str) -> bool:
 
 @contextlib.contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """SIGTERM ends the block as Ctrl-C does, so that everything it started is ended too."""
+    """SIGTERM, or the end of the terminal, ends the block as Ctrl-C does: all that it started is ended too."""
 
     def handle(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    ends = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
+        ends.append(signal.SIGHUP)
+    before = {number: signal.signal(number, handle) for number in ends}
     try:
         yield
     finally:

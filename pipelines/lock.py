@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import threading
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -19,23 +20,30 @@ NIGHTLY = Path(".nightjar/nightly.lock")
 _held: set[Path] = set()
 
 
-@contextlib.contextmanager
-def rebuild_lock(root: Path, wait: bool = False) -> Iterator[None]:
-    """Hold the rebuild lock of the project at `root`; within a process it may be taken again.
+class Held(NightjarError):
+    """Another process holds the lock, and it was not to be waited for."""
 
-    Raises NightjarError that names the holder and since when, if another process holds it and `wait` is not
-    set.
-    """
-    with locked(root, LOCK, "a rebuild", wait):
+
+class Stopped(Exception):
+    """Whoever waited for a lock was told to stop."""
+
+
+@contextlib.contextmanager
+def rebuild_lock(root: Path, wait: bool = False, stop: threading.Event | None = None) -> Iterator[None]:
+    """Hold the rebuild lock of the project at `root`: see `locked`."""
+    with locked(root, LOCK, "a rebuild", wait, stop):
         yield
 
 
 @contextlib.contextmanager
-def locked(root: Path, name: Path, what: str, wait: bool = False) -> Iterator[None]:
+def locked(
+    root: Path, name: Path, what: str, wait: bool = False, stop: threading.Event | None = None
+) -> Iterator[None]:
     """Hold the lock file `name` under `root` while `what` runs; within a process it may be taken again.
 
-    Raises NightjarError that names the holder and since when, if another process holds it and `wait` is not
-    set. It holds across servers and schedules: all that is asked of them is to see the same file.
+    Raises Held, which names the holder and since when, if another process holds it and `wait` is not set, and Stopped
+    if `stop` is set while it waits. It holds across servers and schedules: all that is asked of them is to see the
+    same file.
     """
     path = (root / name).resolve()
     if path in _held:
@@ -46,7 +54,9 @@ def locked(root: Path, name: Path, what: str, wait: bool = False) -> Iterator[No
     try:
         while not _try(descriptor):
             if not wait:
-                raise NightjarError(_holder(descriptor, what), name, "wait for it, or give --wait")
+                raise Held(_holder(descriptor, what), name, "wait for it, or give --wait")
+            if stop is not None and stop.is_set():
+                raise Stopped
             time.sleep(0.2)
         now = datetime.now().astimezone().isoformat(timespec="seconds")
         os.ftruncate(descriptor, 0)

@@ -11,12 +11,10 @@ import contextlib
 import logging
 import queue
 import re
-import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from prefect import allow_failure, flow, get_run_logger, task
@@ -28,11 +26,10 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
-from pipelines import artifacts, groups, resources, verify
+from pipelines import artifacts, groups, lock, record, resources, verify, watch
 from pipelines import graph as graphs
 from pipelines.attempts import run_attempts
 from pipelines.lease import Gpu, lease_file
-from pipelines.lock import rebuild_lock
 from pipelines.results import Listener, Result
 from pipelines.run_stage import LOGS, Outcome, run_stage
 from stages import history
@@ -54,6 +51,7 @@ class Run:
     failed_fast: str = ""
     results: dict[str, Result] = field(default_factory=dict)
     futures: dict[str, PrefectFuture[Any]] = field(default_factory=dict)
+    states: dict[str, State[Any]] = field(default_factory=dict)
     finished: queue.SimpleQueue[str] = field(default_factory=queue.SimpleQueue)
 
     @property
@@ -72,26 +70,34 @@ class Run:
         return None
 
 
-_listeners: list[Listener] = []
+@dataclass
+class Heard:
+    """The state in which a rebuild of this process ended, whether or not Prefect's server could be told."""
+
+    state: State[Any] | None = None
+
+
+_listeners: list[tuple[Listener, Heard]] = []
 
 
 @contextlib.contextmanager
-def listening(listen: Listener) -> Iterator[None]:
+def listening(listen: Listener) -> Iterator[Heard]:
     """While the block lasts, hand `listen` what becomes of every stage of a rebuild in this process.
 
     A stage that runs is told again and again, in state `running`, with the last line it wrote as `why`.
     Calls come from several threads.
     """
-    _listeners.append(listen)
+    listener = (listen, Heard())
+    _listeners.append(listener)
     try:
-        yield
+        yield listener[1]
     finally:
-        _listeners.remove(listen)
+        _listeners.remove(listener)
 
 
 def _listen(result: Result) -> None:
-    for listener in _listeners:
-        listener(result)
+    for listen, _ in _listeners:
+        listen(result)
 
 
 # Its threads; how many stages run at once is the flow's own parameter.
@@ -107,18 +113,36 @@ def rebuild(
     At most `jobs` stages run at once (by default rebuild.jobs of params.yaml), within the memory and the GPU that
     they need. A failure stops only what depends on it, or all unless `keep_going`. The state's message counts the
     outcomes; it is Completed only if every stage ran or was unchanged. Raises NightjarError for a broken graph, an
-    unknown target, a bad parameter, or a rebuild that is running already (unless `wait`).
+    unknown target or a bad parameter; a rebuild that is running already makes it Skipped (unless `wait`).
     """
-    root = graphs.read().root
-    with rebuild_lock(root, wait):
-        groups.end_orphans(root, lock=root / groups.DVC_LOCK)
-        graph = graphs.read(root).only(targets or ())
-        settings = load_rebuild(root / PARAMS_FILE)
-        run = Run(graph, root / LOGS / str(flow_run.name), _listen, settings, Gpu(root, _waits))
-        with _signals(run):
-            _conduct(run, jobs, keep_going)
-        artifacts.report(run.graph.root, run.results)
-        return _final(run)
+    stop = threading.Event()
+    with watch.stopping(stop):
+        try:
+            root = graphs.read().root
+            with lock.rebuild_lock(root, wait, stop):
+                return _whole(root, targets or (), jobs, keep_going, stop)
+        except lock.Held as error:
+            return Cancelled(name="Skipped", message=str(error))
+        except lock.Stopped:
+            return Cancelled(message="stopped while it waited")
+
+
+def _whole(
+    root: Path, targets: Iterable[str], jobs: int | None, keep_going: bool, stop: threading.Event
+) -> State[Any]:
+    record.settle(root, 0.0)
+    kept = record.Record(root, str(flow_run.id), str(flow_run.name))
+    groups.end_orphans(root, lock=root / groups.DVC_LOCK)
+    graph = graphs.read(root).only(targets)
+    settings = load_rebuild(root / PARAMS_FILE)
+    run = Run(graph, root / LOGS / str(flow_run.name), _listen, settings, Gpu(root, _waits), stop)
+    _conduct(run, jobs, keep_going)
+    artifacts.report(root, run.results)
+    state = _final(run)
+    for _, heard in _listeners:
+        heard.state = state
+    ended = [record.Ended(run.futures[name].task_run_id, name, state) for name, state in run.states.items()]
+    return kept.end(state, ended, record.STOPPED_SECONDS if stop.is_set() else record.AWAY_SECONDS)
 
 
 def flush() -> None:
@@ -176,7 +200,8 @@ def _submit(run: Run, stage: graphs.Stage) -> None:
         persist_result=False,
     )
     def one() -> State[Any]:
-        return _task(run, stage, blocker)
+        state = run.states[stage.name] = _task(run, stage, blocker)
+        return state
 
     wait_for = [allow_failure(run.futures[name]) for name in needs]
     future = one.submit(return_state=False, wait_for=wait_for)
@@ -270,25 +295,7 @@ def _final(run: Run) -> State[Any]:
         counts[result.state] = counts.get(result.state, 0) + 1
     message = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
     if run.stop.is_set() and not run.failed_fast:
-        return Cancelled(name="Stopped", message=message)
+        return Cancelled(message=message)
     if {"failed", "stopped", "skipped"} & set(counts):
         return Failed(message=message)
     return Completed(message=message)
-
-
-@contextlib.contextmanager
-def _signals(run: Run) -> Iterator[None]:
-    """While the block lasts, Ctrl-C and SIGTERM stop the stages and let the flow end in order."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        run.stop.set()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

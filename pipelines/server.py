@@ -9,17 +9,20 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import logging
 import os
 import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from pipelines import groups
 from stages.errors import NightjarError
@@ -31,6 +34,10 @@ LOG = HOME / "server.log"
 HOST = "127.0.0.1"
 PORT = 4200
 STARTING_SECONDS = 90.0
+# A server of our own is asked so often how it is; one that is silent so many times, 5 s each, is started again.
+HEALTH_SECONDS = 2.0
+SILENT_TIMES = 4
+MOST_STARTS = 3
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,10 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
         "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
         "PREFECT_LOGGING_TO_API_BATCH_INTERVAL": "1.0",
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
+        "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
+        # What a stage waits for at most when the server goes away in the middle of a call to it.
         "PREFECT_CLIENT_MAX_RETRIES": "2",
+        "PREFECT_API_REQUEST_TIMEOUT": "10",
         "PREFECT_CLI_PROMPT": "false",
     }
     if url is not None:
@@ -89,6 +99,9 @@ def use(root: Path, server: Server) -> None:
     for name in [name for name in os.environ if name.startswith("PREFECT_")]:
         del os.environ[name]
     os.environ.update(new)
+    logging.raiseExceptions = (
+        False  # while the server is away, no log line complains of it among the progress
+    )
 
 
 def healthy(url: str, seconds: float = 2.0) -> bool:
@@ -146,13 +159,17 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
 
 
 def wait(
-    root: Path, server: Server, process: subprocess.Popen[bytes], seconds: float = STARTING_SECONDS
+    root: Path,
+    server: Server,
+    process: subprocess.Popen[bytes],
+    seconds: float = STARTING_SECONDS,
+    over: threading.Event | None = None,
 ) -> None:
-    """Wait until the server answers. Raises NightjarError with the last line of its log if it ends or takes
-    longer.
+    """Wait until the server answers, or `over` is set. Raises NightjarError with the last line of its log if it ends
+    or takes longer.
     """
     deadline = time.monotonic() + seconds
-    while not healthy(server.url):
+    while not (over is not None and over.is_set()) and not healthy(server.url):
         if process.poll() is not None:
             raise NightjarError(
                 f"the Prefect server ended: {_last_line(root / LOG)}", root / LOG, "read that file"
@@ -180,16 +197,59 @@ def stop(root: Path, server: Server) -> None:
 
 @contextlib.contextmanager
 def running(root: Path, owner: str = "rebuild") -> Iterator[Server]:
-    """The project's server: the one that runs, or one started now and ended with the block."""
+    """The project's server: the one that runs, or one started now, kept alive, and ended with the block."""
     require()
     groups.end_orphans(root)
     if found := find(root):
         yield found
         return
     server, process = start(root, free_port(), owner)
+    keeper = _Keeper(root, server, process)
     try:
         wait(root, server, process)
+        keeper.start()
         yield server
     finally:
-        stop(root, server)
-        process.wait()
+        keeper.close()
+
+
+def leave(code: int, away: bool) -> NoReturn:
+    """Exit with this status; when the server is away, without Prefect, whose threads would wait for it for ever."""
+    if away:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    raise SystemExit(code)
+
+
+class _Keeper(threading.Thread):
+    """Starts a server again, on the same port and database, when it ends or does not answer any more."""
+
+    def __init__(self, root: Path, server: Server, process: subprocess.Popen[bytes]) -> None:
+        super().__init__(daemon=True, name="server")
+        self._root, self._server, self._process = root, server, process
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        silent = starts = 0
+        while not self._over.wait(HEALTH_SECONDS) and starts < MOST_STARTS:
+            ended = self._process.poll() is not None
+            silent = 0 if not ended and healthy(self._server.url, 5.0) else silent + 1
+            if ended or silent >= SILENT_TIMES:
+                silent, starts = 0, starts + 1
+                self._end()
+                with contextlib.suppress(OSError, NightjarError):
+                    port = self._server.port
+                    self._server, self._process = start(self._root, port, self._server.owner)
+                    wait(self._root, self._server, self._process, over=self._over)
+
+    def _end(self) -> None:
+        stop(self._root, self._server)
+        self._process.wait()
+
+    def close(self) -> None:
+        """Leave the server to itself, and end it."""
+        self._over.set()
+        if self.is_alive():
+            self.join()
+        self._end()
