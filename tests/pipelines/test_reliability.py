@@ -1,0 +1,116 @@
+"""What a rebuild does when it, its watchdog, its server or the disk goes away: real processes, real signals."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import groups
+from tests.pipelines.conftest import Api, Repo, lives, wait_for
+
+pytestmark = pytest.mark.slow
+
+# A stage that writes for a minute, after one that is done, before one that waits. Like the project's own stages it
+# puts its output in place when it is whole.
+DVC = """
+stages:
+  quick:
+    cmd: echo done > quick.out
+    outs: [quick.out]
+  slow:
+    cmd: echo $$ > pid; for i in $(seq 600); do echo $i >> slow.tmp; sleep 0.1; done; mv slow.tmp slow.out
+    deps: [quick.out]
+    outs: [slow.out]
+  last:
+    cmd: cp slow.out last.out
+    deps: [slow.out]
+    outs: [last.out]
+"""
+UNRECORDED = Path(".nightjar/unrecorded")
+
+
+def pid(repo: Repo) -> int:
+    path = repo.root / "pid"
+    text: str = wait_for(lambda: path.exists() and path.read_text().strip(), 60, "the stage")
+    path.unlink()
+    return int(text)
+
+
+def run_of(api: Api, repo: Repo) -> dict[str, Any]:
+    """The last flow run whose logs lie in the repository."""
+    names = [path.name for path in (repo.root / ".nightjar/logs").iterdir()]
+    asked = {"flow_runs": {"name": {"any_": names}}, "sort": "EXPECTED_START_TIME_DESC"}
+    run: dict[str, Any] = api.ask("flow_runs/filter", **asked)[0]
+    return run
+
+
+def task_states(api: Api, run: dict[str, Any]) -> dict[str, str]:
+    tasks = api.ask("task_runs/filter", flow_runs={"id": {"any_": [run["id"]]}})
+    return {task["name"]: task["state"]["type"] for task in tasks}
+
+
+def assert_nothing_is_left(repo: Repo, stage: int, seconds: float) -> None:
+    """No child, no half-written output, no list of what runs, and a dvc.lock that names what is done and no more."""
+    assert seconds < 10
+    assert not lives(stage)
+    assert not (repo.root / "slow.out").exists() and not (repo.root / "last.out").exists()
+    assert not list((repo.root / groups.RUNNING).glob("*"))
+    from ruamel.yaml import YAML
+
+    assert set(YAML(typ="safe").load((repo.root / "dvc.lock").read_text())["stages"]) == {"quick"}
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_cancel_in_the_ui_ends_a_run_that_was_started_from_a_terminal(
+    repo: Repo, api: Api, forced: bool
+) -> None:
+    api.serve(repo)
+    repo.write(dvc=DVC)
+    rebuild = repo.start("rebuild")
+    stage = pid(repo)
+    run = run_of(api, repo)
+    began = time.monotonic()
+    # What the page sends; and what somebody sends who does not wait for the run to end in order.
+    state = {"type": "CANCELLED" if forced else "CANCELLING", "name": "Cancelled" if forced else "Cancelling"}
+    api.ask(f"flow_runs/{run['id']}/set_state", state=state, force=forced)
+    wait_for(lambda: not lives(stage), 10)
+    seconds = time.monotonic() - began
+    out, err = rebuild.communicate(timeout=30)
+    assert (rebuild.returncode, err) == (130, "nightjar: rebuild: 1 ran, 2 stopped\n"), out
+    assert_nothing_is_left(repo, stage, seconds)
+    assert run_of(api, repo)["state"]["type"] == "CANCELLED"
+    assert task_states(api, run) == {"quick": "COMPLETED", "slow": "CANCELLED"}
+    assert not list((repo.root / UNRECORDED).iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_a_rebuild_that_dies_takes_its_stages_along_and_is_known_to_have_crashed(
+    repo: Repo, api: Api, number: signal.Signals
+) -> None:
+    api.serve(repo)
+    repo.write(dvc=DVC)
+    rebuild = repo.start("rebuild")
+    stage = pid(repo)
+    run = run_of(api, repo)
+    began = time.monotonic()
+    rebuild.send_signal(number)
+    wait_for(lambda: not lives(stage), 10)
+    seconds = time.monotonic() - began
+    rebuild.communicate(timeout=30)
+    wait_for(lambda: not list((repo.root / groups.RUNNING).glob("*")))
+    assert_nothing_is_left(repo, stage, seconds)
+    if number == signal.SIGHUP:
+        assert run_of(api, repo)["state"]["type"] == "CANCELLED"
+        return
+    assert run_of(api, repo)["state"]["type"] == "RUNNING"
+    assert repo.nightjar("rebuild", "quick").returncode == 0
+    repo.write(dvc=DVC.replace("echo done", "echo again"))
+    assert repo.nightjar("rebuild", "quick").returncode == 0
+    assert api.ask("flow_runs/filter", flow_runs={"id": {"any_": [run["id"]]}})[0]["state"]["message"] == (
+        "its process was killed"
+    )
+    assert task_states(api, run) == {"quick": "COMPLETED", "slow": "CRASHED"}
