@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +22,12 @@ import pytest
 
 from pipelines import server as servers
 from pipelines import watchdog
+from pipelines.cli import main
 
 NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
+
+# Commands that only read and print: they are run in the tests' own process, for one of their own takes a second.
+READERS = frozenset({"check", "diff", "judge", "ledger", "plan"})
 
 
 @dataclass(frozen=True)
@@ -44,9 +51,22 @@ class Repo:
 
     def nightjar(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
         command = [*NIGHTJAR, *arguments]
+        if arguments[0] in READERS:
+            return self._here(command, arguments)
         return subprocess.run(
             command, cwd=self.root, env=environment(), capture_output=True, text=True, timeout=timeout
         )
+
+    def _here(self, command: list[str], arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        out, err = io.StringIO(), io.StringIO()
+        code: object = 0
+        with contextlib.chdir(self.root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                main(list(arguments))
+            except SystemExit as ended:
+                code = ended.code or 0
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(command, code, out.getvalue(), err.getvalue())
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """`nightjar` in the background."""
@@ -115,9 +135,10 @@ def repo(empty_repo: Path, tmp_path: Path) -> Repo:
 
 @dataclass(frozen=True)
 class Api:
-    """The REST API of the tests' Prefect server."""
+    """The REST API of the tests' Prefect server, whose data lie in `root`."""
 
     server: servers.Server
+    root: Path
 
     def ask(self, path: str, **body: Any) -> Any:
         request = urllib.request.Request(
@@ -133,6 +154,17 @@ class Api:
         state.write_text(json.dumps(self.server.__dict__), encoding="utf-8")
 
 
+def lend_database(root: Path, to: Path) -> None:
+    """Copy the Prefect database of `root` as it stands, for a server that is not to make its tables anew."""
+    source, target = (folder / servers.HOME / "prefect.db" for folder in (root, to))
+    target.parent.mkdir(parents=True)
+    with (
+        contextlib.closing(sqlite3.connect(source)) as read,
+        contextlib.closing(sqlite3.connect(target)) as write,
+    ):
+        read.backup(write)
+
+
 @pytest.fixture(scope="session")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """One Prefect server for all tests: starting one takes ten seconds."""
@@ -140,7 +172,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     server, process = servers.start(root, servers.free_port(), "ui")
     try:
         servers.wait(root, server, process)
-        yield Api(server)
+        yield Api(server, root)
     finally:
         servers.stop(root, server)
         process.wait()

@@ -17,7 +17,16 @@ import pytest
 from pipelines import groups
 from pipelines import server as servers
 from pipelines.artifacts import artifact_key
-from tests.pipelines.conftest import NIGHTJAR, Api, Repo, environment, lives, wait_for, watchdog_of
+from tests.pipelines.conftest import (
+    NIGHTJAR,
+    Api,
+    Repo,
+    environment,
+    lend_database,
+    lives,
+    wait_for,
+    watchdog_of,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -247,7 +256,8 @@ def test_a_rebuild_without_a_server_starts_one_and_ends_it(repo: Repo) -> None:
     assert (repo.root / servers.HOME / "prefect.db").is_file()
 
 
-def test_ui_in_the_background_says_where_it_is(repo: Repo) -> None:
+def test_ui_in_the_background_says_where_it_is(repo: Repo, api: Api) -> None:
+    lend_database(api.root, repo.root)
     port = servers.free_port()
     first = repo.nightjar("ui", "--background", "--port", str(port))
     assert (first.returncode, first.stdout) == (0, f"The Prefect UI is at http://127.0.0.1:{port}\n"), (

@@ -129,9 +129,9 @@ def test_result(expression: str, result: str) -> None:
     ],
 )
 def test_no_result(expression: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert evaluate(expression) is None
-    assert time.perf_counter() - started < 0.1
+    assert time.process_time() - started < 0.1
 
 
 @pytest.mark.parametrize(

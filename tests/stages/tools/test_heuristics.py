@@ -102,6 +102,6 @@ def test_long_documents_take_time_in_proportion() -> None:
     """Odd numbers too large for products: no two add up to a third, so every window is searched through."""
     rng = random.Random(3)
     values = [rng.randrange(10**11, 9 * 10**11) * 2 + 1 for _ in range(5000)]  # odd: no sum is odd
-    started = time.perf_counter()
+    started = time.process_time()
     assert not calculator_document(" ".join(map(str, values)), 0.5)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

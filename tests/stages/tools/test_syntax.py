@@ -128,6 +128,6 @@ def test_an_offset_outside_is_refused() -> None:
 
 @pytest.mark.parametrize("piece", ["[QA(", "\\[QA(", "[QA(x\\] -> ", "(", "[Calculator(1)"])
 def test_hostile_text_takes_no_time(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert find(piece * 50_000) == []
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
