@@ -110,9 +110,9 @@ def test_a_rebuild_from_failure_to_nothing_to_do(repo: Repo, api: Api) -> None:
     repo.write(source="2")
     only = repo.nightjar("rebuild", "sibling@y")
     assert only.returncode == 0 and list(lines(only)) == ["First_Stage", "sibling@y"]
-    assert [
-        stage["would_run"] for stage in json.loads(repo.nightjar("plan", "--json").stdout)["stages"]
-    ].count(True)
+    assert [stage["state"] for stage in json.loads(repo.nightjar("plan", "--json").stdout)["stages"]].count(
+        "would run"
+    )
     repo.dvc("repro")
     assert repo.nightjar("plan").stdout.endswith("Nothing to do.\n")
 

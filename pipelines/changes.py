@@ -1,0 +1,290 @@
+"""What changed of a stage, and what DVC would do about it: nothing, run its command, or restore what it made before.
+
+DVC compares a stage with dvc.lock by its command, parameters, dependencies and outputs; the same four are compared
+here through DVC's own objects, with the old and the new value where DVC has written the old one down. Where a stage
+before it would be restored, what it needs of that stage is known before it is there; where one would run, it is not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from dvc.repo import Repo
+    from dvc.stage import Stage as DvcStage
+
+UNTOLD = object()
+
+# `missing`: a dependency or a parameter that the stage cannot run without.
+Kind = Literal["new", "command", "parameter", "dependency", "output", "upstream", "always", "missing"]
+# `follows`: a stage before it runs, and only then it shows whether this one has to. `would be recorded`: DVC takes
+# over into dvc.lock what lies there, of a frozen stage or of data that were added by hand.
+State = Literal["up to date", "would run", "would be restored", "would be recorded", "would fail", "follows"]
+# Stages of which nobody knows yet what their outputs will be.
+OPEN: frozenset[State] = frozenset({"would run", "would fail", "follows"})
+
+
+@dataclass(frozen=True)
+class Version:
+    """What a path holds: the hash DVC knows it by, its size in bytes, and the number of files of a directory."""
+
+    hash: str
+    size: int | None = None
+    files: int | None = None
+
+    def __str__(self) -> str:
+        from rich.filesize import decimal
+
+        files = "" if self.files is None else f"{self.files} file{'s' * (self.files != 1)}, "
+        return self.hash[:8] + ("" if self.size is None else f" ({files}{decimal(self.size)})")
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a stage would not stay as it is: the kind of change, what changed, and from what to what where that is
+    known.
+    """
+
+    kind: Kind
+    what: str
+    old: Any = UNTOLD
+    new: Any = UNTOLD
+
+    def __str__(self) -> str:
+        if self.old is UNTOLD and self.new is UNTOLD:
+            return self.what
+        return f"{self.what}: {_show(self.old)} → {_show(self.new)}"
+
+    def as_json(self) -> dict[str, Any]:
+        values = {name: value for name in ("old", "new") if (value := getattr(self, name)) is not UNTOLD}
+        values = {name: it.as_json() if isinstance(it, Version) else it for name, it in values.items()}
+        return {"kind": self.kind, "what": self.what, **values}
+
+
+class Workspace:
+    """What the paths of a repository hold, or will hold once the stages looked at so far are done."""
+
+    def __init__(self, repo: Repo) -> None:
+        self.repo = repo
+        self._hashes: dict[tuple[str, str], tuple[Any, Any]] = {}
+        # Outputs as they will be restored, and those that nobody knows yet, by path.
+        self._restored: dict[str, Any] = {}
+        self._open: set[str] = set()
+
+    def name(self, stage: DvcStage) -> str:
+        """What DVC calls the stage when it is started in the root, wherever we are."""
+        name = getattr(stage, "name", None)
+        file = self.relative(stage.path)
+        if name is None:
+            return file
+        return str(name) if file == "dvc.yaml" else f"{file}:{name}"
+
+    def path(self, item: Any) -> str:
+        """A dependency's or output's path from the root; as written if it lies outside."""
+        return self.relative(item.fs_path) if item.is_in_repo else str(item)
+
+    def relative(self, path: str) -> str:
+        return os.path.relpath(path, self.repo.root_dir).replace(os.sep, "/")
+
+    def judge(self, stage: DvcStage, before: list[str]) -> tuple[State, tuple[Reason, ...]]:
+        """What DVC would do about the stage, and why. Stages must be asked in the order of the graph.
+
+        `before` names the stages it needs directly whose outputs are open. The stage's own objects are used up by it.
+        """
+        for item in [*stage.deps, *stage.outs]:
+            if _is_plain(item):
+                # DVC hashes a path anew for every stage that names it, and here some are not there yet.
+                item.get_hash = lambda item=item: self._content(item)[1]
+        reasons = tuple(self._reasons(stage))
+        waits = tuple(Reason("upstream", name) for name in before)
+        state = self._state(stage, reasons, bool(waits))
+        if state in OPEN:
+            self._open.update(out.fs_path for out in stage.outs)
+        elif state == "would be restored":
+            self._restored.update((out.fs_path, out) for out in stage.outs)
+        return state, reasons + waits
+
+    def _state(self, stage: DvcStage, reasons: tuple[Reason, ...], waits: bool) -> State:
+        if not reasons:
+            return "follows" if waits else "up to date"
+        if stage.frozen or not (stage.cmd or stage.is_import):
+            return "would be recorded" if all(out.exists for out in stage.outs) else "would fail"
+        if any(reason.kind == "missing" for reason in reasons):
+            return "would fail"
+        if waits or not stage.cmd:
+            return "would run"
+        return "would be restored" if self._restore(stage) else "would run"
+
+    def _restore(self, stage: DvcStage) -> bool:
+        """Whether DVC finds the outputs in its cache, as StageCache.restore does; if so the stage's outputs hold the
+        hashes of what is restored.
+        """
+        from dvc.stage.cache import _can_hash
+        from dvc.stage.loader import StageLoader
+
+        if not _can_hash(stage):
+            return False
+        same = not stage.changed_stage() and all(dep.hash_info == dep.get_hash() for dep in stage.deps)
+        if not (same and all(out.hash_info for out in stage.outs)):
+            for dep in stage.deps:
+                if _is_params(dep):
+                    dep.hash_info = dep.get_hash()
+                else:
+                    dep.update_legacy_hash_name()
+                    dep.meta, dep.hash_info = self._content(dep)
+            entry = stage.repo.stage_cache._load(stage)
+            if not entry:
+                return False
+            StageLoader.fill_from_lock(stage, entry)
+        for out in stage.outs:
+            # DVC asks its cache even for those that the stage keeps out of it: metrics have a copy there.
+            out.use_cache = True
+        return bool(stage.outs_cached())
+
+    def _content(self, item: Any) -> tuple[Any, Any]:
+        """What DVC's Meta and HashInfo of the item are, or will be. Raises FileNotFoundError."""
+        for path, out in self._restored.items():
+            if item.IS_DEPENDENCY and _is_in(item.fs_path, path):
+                if path == item.fs_path:
+                    return out.meta, out.hash_info
+                found = out.get_obj(filter_info=item.fs_path)
+                if found is None:
+                    raise FileNotFoundError(item.fs_path)
+                return _meta(found), found.hash_info
+        key = (item.fs_path, item.hash_name)
+        if key not in self._hashes:
+            self._hashes[key] = item._get_hash_meta()
+        return self._hashes[key]
+
+    def _is_open(self, dep: Any) -> bool:
+        """Whether nobody can say yet what the dependency will hold."""
+        path = dep.fs_path
+        if any(_is_in(path, other) or _is_in(other, path) for other in self._open):
+            return True
+        # A directory around something restored, or parameters in it: they would have to be put together first.
+        return any(
+            (path != other and _is_in(other, path)) or (_is_in(path, other) and _is_params(dep))
+            for other in self._restored
+        )
+
+    def _reasons(self, stage: DvcStage) -> Iterator[Reason]:
+        locked = _locked(stage)
+        if (stage.is_callback or stage.always_changed) and not stage.frozen:
+            yield Reason("always", "runs every time")
+        if stage.cmd and locked is None:
+            yield Reason("new", "never run")
+        elif stage.changed_stage():
+            told = (locked.get("cmd"), stage.cmd) if stage.cmd and locked is not None else ()
+            yield Reason("command", "command" if told else "its .dvc file changed", *told)
+        if not stage.frozen:
+            for dep in stage.deps:
+                if not self._is_open(dep):
+                    yield from self._changed(dep, locked is None)
+        if not (stage.cmd and locked is None):
+            for out in stage.outs:
+                for state in out.status().values():
+                    yield self._told("output", out, state)
+
+    def _changed(self, dep: Any, new: bool) -> Iterator[Reason]:
+        if _is_params(dep):
+            yield from _changed_params(dep, self.path(dep), new)
+        elif not _is_plain(dep):
+            for state in dep.status().values():
+                yield self._told("dependency", dep, state)
+        else:
+            try:
+                same = dep.get_hash() == dep.hash_info
+            except FileNotFoundError:
+                yield Reason("missing", f"{self.path(dep)} is missing")
+            else:
+                if not same and not new:
+                    yield self._told("dependency", dep, "modified" if dep.hash_info else "new")
+
+    def _told(self, kind: Kind, item: Any, state: str) -> Reason:
+        words = {
+            "modified": "changed",
+            "deleted": "is missing",
+            "new": "is new",
+            "not in cache": "is not in the cache",
+        }
+        what = f"{'output ' * (kind == 'output')}{self.path(item)} {words.get(state, state)}"
+        if state != "modified" or not _is_plain(item):
+            return Reason(kind, what)
+        meta, found = self._content(item)
+        return Reason(kind, what, _version(item.meta, item.hash_info), _version(meta, found))
+
+
+def _is_params(dep: Any) -> bool:
+    from dvc.dependency import ParamsDependency
+
+    return isinstance(dep, ParamsDependency)
+
+
+def _is_plain(item: Any) -> bool:
+    """Whether it is files on this machine, not parameters, a bucket or another repository."""
+    from dvc.dependency.base import Dependency
+    from dvc.output import Output
+
+    return type(item) in (Dependency, Output) and item.protocol == "local"
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + os.sep)
+
+
+def _locked(stage: DvcStage) -> dict[str, Any] | None:
+    """What dvc.lock says of a stage of dvc.yaml; None if nothing."""
+    name = getattr(stage, "name", None)
+    if name is None:
+        return {}
+    stages: dict[str, Any] = (stage.dvcfile.lockfile_contents or {}).get("stages", {})
+    return stages.get(name)
+
+
+def _changed_params(dep: Any, file: str, new: bool) -> Iterator[Reason]:
+    """The leaves that changed; those of a stage that never ran (`new`) only where they are missing."""
+    if not dep.exists:
+        yield Reason("missing", f"{file} is missing")
+        return
+    now, old = dep.read_params(), dep.hash_info.value or {}
+    yield from (Reason("missing", f"{key} is missing from {file}") for key in dep.params if key not in now)
+    # A whole file that is a dependency has no list of keys.
+    for key in [] if new else dep.params or [*old, *(key for key in now if key not in old)]:
+        if key in now or not dep.params:
+            for path, before, after in _differences(key, old.get(key, UNTOLD), now.get(key, UNTOLD)):
+                yield Reason("parameter", path, before, after)
+
+
+def _differences(path: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The leaves in which two values differ; a value that is not there is UNTOLD."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            yield from _differences(f"{path}.{key}", old.get(key, UNTOLD), new.get(key, UNTOLD))
+    elif old is UNTOLD or new is UNTOLD or old != new:
+        yield path, old, new
+
+
+def _version(meta: Any, found: Any) -> Any:
+    return Version(found.value, meta.size, meta.nfiles if found.isdir else None) if found else UNTOLD
+
+
+def _meta(found: Any) -> Any:
+    """What DVC keeps of a part of a directory beside its hash: nothing."""
+    from dvc_data.hashfile.meta import Meta
+
+    return Meta(isdir=found.hash_info.isdir)
+
+
+def _show(value: Any) -> str:
+    if value is UNTOLD:
+        return "(nothing)"
+    if isinstance(value, Version) or (isinstance(value, str) and value):
+        return str(value)
+    return json.dumps(value, default=str, ensure_ascii=False)
