@@ -15,7 +15,7 @@ from stages.errors import NightjarError, from_os_error
 
 # Command: (module, what the list of commands says of it).
 COMMANDS = {
-    "plan": ("pipelines.commands_run", "Which stages would run, why, and how long they took last time."),
+    "plan": ("pipelines.commands_plan", "What a rebuild would do, why, and how long it would take."),
     "rebuild": ("pipelines.commands_run", "Rebuild what changed, side by side, shown in the Prefect UI."),
     "check": ("pipelines.commands_verify", "Check artifacts as they stand on disk."),
     "ui": ("pipelines.commands_run", "Start the Prefect server of this project and say where to open it."),

@@ -1,10 +1,9 @@
-"""The commands that run the graph: plan, rebuild, ui."""
+"""The commands that run the graph: rebuild, ui."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,56 +12,7 @@ import click
 from pipelines import graph as graphs
 from pipelines import groups, verify
 from pipelines import server as servers
-from stages import history
 from stages.errors import NightjarError
-
-
-@click.command()
-@click.argument("stages", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def plan(stages: tuple[str, ...], as_json: bool) -> None:
-    """Which STAGES would run, why, and how long they took last time.
-
-    Looks only; runs nothing. A stage that needs a changed one is listed too: it may turn out to be unchanged.
-
-    \b
-    Example:
-      nightjar plan
-      nightjar plan --json
-    """
-    graph = graphs.read().only(stages)
-    last = history.expected(graph.root)
-    changed = graph.changed()
-    known = [last[name] for name in changed if name in last]
-    unknown = len(changed) - len(known)
-    if as_json:
-        rows = [
-            {
-                "stage": name,
-                "would_run": bool(stage.reasons),
-                "why": [reason.as_json() for reason in stage.reasons],
-                "last_seconds": last.get(name),
-            }
-            for name, stage in graph.stages.items()
-        ]
-        whole = {"stages": rows, "estimated_seconds": round(sum(known), 1), "without_estimate": unknown}
-        click.echo(json.dumps(whole, indent=2, ensure_ascii=False, default=str))
-        return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("stage", "would run", "why", "last time", box=None, header_style="bold", pad_edge=False)
-    for name, stage in graph.stages.items():
-        seconds = f"{last[name]:.1f} s" if name in last else ""
-        table.add_row(name, "yes" if stage.reasons else "no", stage.why, seconds)
-    Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(table)
-    if not changed:
-        click.echo("Nothing to do.")
-        return
-    more = f", and {unknown} of which no time is known" if unknown else ""
-    click.echo(
-        f"{len(changed)} of {len(graph.stages)} stages; one after another about {sum(known):.0f} s{more}."
-    )
 
 
 @click.command()

@@ -1,0 +1,98 @@
+"""`nightjar plan` as a user sees it: states, times, and what does not have to load for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from pipelines.commands_plan import plan
+from stages import history
+from tests.pipelines.conftest import Repo, environment
+
+DVC = """
+stages:
+  a: {cmd: cp source.txt a.txt, deps: [source.txt], outs: [a.txt]}
+  b: {cmd: cat a.txt > b.txt; echo b >> b.txt, deps: [a.txt], outs: [b.txt], meta: {memory: large}}
+  c: {cmd: cat a.txt > c.txt; echo c >> c.txt, deps: [a.txt], outs: [c.txt], meta: {memory: large}}
+  d: {cmd: cat b.txt c.txt > d.txt, deps: [b.txt, c.txt], outs: [d.txt]}
+"""
+BIG = "rebuild: {memory_gb: 5, memory_classes: {large: 3}}\n"
+HEAVY = ["pyarrow", "pandas", "numpy", "prefect", "torch", "pydantic"]
+SMALL = "rebuild: {jobs: 2, memory_gb: 8, memory_classes: {large: 3}}\n"
+
+
+def told(repo: Repo, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
+    monkeypatch.chdir(repo.root)
+    done = CliRunner().invoke(plan, arguments, catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.output
+
+
+def test_states_reasons_and_expected_times(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.write(dvc=DVC, source="1", params=SMALL)
+    for name, seconds in {"a": 1.0, "b": 10.0, "c": 20.0}.items():
+        history.append(repo.root, name, seconds, "done")
+    first = told(repo, monkeypatch)
+    assert "a      would run  never run" in first
+    assert "d      would run  never run; needs b, c" in first
+    assert "20.0 s" in first
+    assert first.endswith(
+        "Of 4 stages 4 would run.\n"
+        "Expected: 31 s one after the other, 21 s with --jobs 2, beside 1 of which no time is known.\n"
+    )
+    # b and c do not fit into the memory together.
+    repo.write(params=BIG)
+    whole = json.loads(told(repo, monkeypatch, "--jobs", "4", "--json"))
+    assert (whole["seconds"], whole["clock_seconds"], whole["jobs"]) == (31.0, 31.0, 4)
+    assert whole["without_estimate"] == 1
+    assert [row["expected_seconds"] for row in whole["stages"]] == [1.0, 10.0, 20.0, None]
+
+    repo.dvc("repro", "--quiet")
+    repo.write(source="2")
+    repo.dvc("repro", "--quiet", "a")
+    assert told(repo, monkeypatch, "a").endswith("1 stages are up to date.\nNothing to do.\n")
+    repo.write(source="1")
+    back = json.loads(told(repo, monkeypatch, "--json"))
+    assert {row["stage"]: row["state"] for row in back["stages"]} == {
+        "a": "would be restored",
+        "b": "up to date",
+        "c": "up to date",
+        "d": "up to date",
+    }
+    assert back["stages"][0]["why"] == [
+        {
+            "kind": "dependency",
+            "what": "source.txt changed",
+            "old": {"hash": "c81e728d9d4c2f636f067f89cc14862c", "size": 1},
+            "new": {"hash": "c4ca4238a0b923820dcc509a6f75849b", "size": 1},
+        }
+    ]
+    assert (back["seconds"], back["jobs"]) == (0.0, None)
+
+
+def test_a_stage_after_one_that_runs_follows(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.write(dvc=DVC, source="1")
+    repo.dvc("repro", "--quiet")
+    repo.write(source="3")
+    text = told(repo, monkeypatch)
+    assert "d      follows    needs b, c" in text
+    assert "Of 4 stages 1 would run, 3 follow (they may turn out to be unchanged).\n" in text
+
+
+@pytest.mark.parametrize("command", ["plan", "rebuild"])
+def test_with_nothing_to_do_neither_arrow_nor_prefect_load(repo: Repo, command: str) -> None:
+    repo.write(dvc="stages:\n  a: {cmd: touch a.out, deps: [source.txt], outs: [a.out]}\n", source="1")
+    repo.dvc("repro", "--quiet")
+    code = (
+        f"import sys; from pipelines.cli import main\ntry: main(['{command}'])\n"
+        "except SystemExit as end: assert not end.code\n"
+        f"print([name for name in {HEAVY} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=repo.root, env=environment(), capture_output=True, text=True
+    )
+    assert done.stdout.endswith("[]\n"), done.stdout + done.stderr
