@@ -33,10 +33,10 @@ class Stage:
     metrics: tuple[str, ...]
     params: Mapping[str, tuple[str, ...]]
     upstream: tuple[str, ...]
-    state: State
     reasons: tuple[Reason, ...]
     # What dvc.yaml says under `meta`: DVC keeps it and makes nothing of it.
     meta: Mapping[str, Any] = field(default_factory=dict)
+    state: State = "up to date"
 
     @property
     def waits(self) -> tuple[str, ...]:
