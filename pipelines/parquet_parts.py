@@ -94,7 +94,7 @@ class Parts:
     def __init__(self, contents: Mapping[str, Path | bytes], where: str) -> None:
         self.contents, self.where = contents, where
         self._open: OrderedDict[str, Opened] = OrderedDict()
-        self._last: tuple[Block, tuple[str, ...], pa.Table] | None = None
+        self._last: tuple[Block, pa.Table] | None = None
         self.types: dict[str, pa.DataType] = {}
 
     def open(self, part: str) -> Opened:
@@ -131,17 +131,12 @@ class Parts:
                 raise NightjarError(f"cannot be read ({error})", where, "rebuild or fetch it") from None
         return pa.concat_tables(tables)
 
-    def again(self, block: Block, columns: Sequence[str]) -> pa.Table:
-        """`read` of one block; the last one is remembered."""
-        wanted = (block, tuple(columns))
-        if self._last is None or self._last[:2] != wanted:
-            self._last = (*wanted, self.read([block], columns))
-        return self._last[2]
-
     def row(self, place: Place) -> dict[str, Any]:
-        """One row with all its columns as Python values."""
-        table = self.again(place.block, self.open(place.block.part).schema.names)
-        found: dict[str, Any] = table.slice(place.row, 1).to_pylist()[0]
+        """One row with all its columns as Python values; the last row group is remembered."""
+        if self._last is None or self._last[0] != place.block:
+            table = self.read([place.block], self.open(place.block.part).schema.names)
+            self._last = (place.block, table)
+        found: dict[str, Any] = self._last[1].slice(place.row, 1).to_pylist()[0]
         return found
 
     def _cast(self, table: pa.Table) -> pa.Table:

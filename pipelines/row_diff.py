@@ -2,34 +2,26 @@
 
 Three ways, the cheapest first. Row groups at the same place whose key columns are the same bytes hold the same
 keys, row by row: of those only the columns whose bytes differ are decoded. Of the others the keys alone are read
-and matched. Then the matched rows are compared, a slab of one version against the row groups of the other that
-meet it. A table without a key is compared by digests of whole rows. In memory at once: the keys of what differs,
-and a slab.
+and matched, then the other columns of the matched rows compared (matched_rows). A table without a key is compared
+by digests of whole rows. In memory at once: the keys, or digests, of what differs, and a few row groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines import matched_rows, row_hashes
 from pipelines import row_codes as rows
+from pipelines.matched_rows import Pair, Step, first_rows
 from pipelines.parquet_parts import Block, Parts, Place
-
-# Decoded bytes of one version that are held while the other passes by.
-SLAB = 256 * 2**20
-
-
-class Pair(NamedTuple):
-    """The two versions of a table."""
-
-    a: Parts
-    b: Parts
 
 
 @dataclass
@@ -72,14 +64,19 @@ def compare(
     values. A key that occurs more than once is matched in order. `shard` is a column of which no value stands in
     two parts of a version, part of the key; then only parts that share a value are held against one another.
     """
-    comparison = _Comparison(pair, key, columns, Found(examples))
-    for names in shard_groups(pair, shard):
-        comparison.parts(*names)
+    # Two threads, one for each version: a Parts serves one at a time.
+    with ThreadPoolExecutor(2) as pool:
+        comparison = _Comparison(pool, pair, key, columns, Found(examples))
+        for names in shard_groups(pair, shard):
+            comparison.parts(*names)
     return comparison.found
 
 
 class _Comparison:
-    def __init__(self, pair: Pair, key: Sequence[str], columns: Sequence[str], found: Found) -> None:
+    def __init__(
+        self, pool: Executor, pair: Pair, key: Sequence[str], columns: Sequence[str], found: Found
+    ) -> None:
+        self.pool, self.pair = pool, pair
         self.a, self.b = pair
         self.key, self.columns, self.found = key, columns, found
         self.values = [column for column in columns if column not in key]
@@ -119,101 +116,75 @@ class _Comparison:
                 continue
             unlike = [column for column in self.values if not one.same_bytes(other, block_a.group, column)]
             if self.key and unlike:
-                was, now = self.a.read([block_a], unlike), self.b.read([block_b], unlike)
+                was, now = self._read([block_a], [block_b], unlike)
                 masks = {column: rows.differ(was[column], now[column]) for column in unlike}
                 self.found.cells(masks, partial(_same_place, block_a, block_b))
         return rest_a, rest_b
 
     def _matched(self, left: list[Block], right: list[Block]) -> None:
         """Compare the rows of blocks that may hold the same keys at other places."""
-        partner, matched = _partners(self._keys(self.a, left), self._keys(self.b, right))
-        for block, start in _starts(left):
+        numbers = rows.combined(self._codes(left, right))
+        partner, matched = _partners(numbers, sum(block.rows for block in left))
+        for block, start in zip(left, first_rows(left), strict=True):
             lost = np.flatnonzero(partner[start : start + block.rows] < 0)
             self.found.one_sided("removed", block, lost)
-        for block, start in _starts(right):
+        for block, start in zip(right, first_rows(right), strict=True):
             self.found.one_sided("added", block, np.flatnonzero(~matched[start : start + block.rows]))
         if self.key and self.values:
-            self._cells(left, right, partner)
+            starts = first_rows(right)
 
-    def _keys(self, parts: Parts, blocks: list[Block]) -> pa.Table:
-        if self.key:
-            return parts.read(blocks, self.key)
-        digests = [rows.digests(parts.read([block], self.columns)) for block in blocks]
-        return pa.table({"row": pa.chunked_array(digests)})
+            def where(step: Step, row: int) -> tuple[Place, Place]:
+                partner = int(step.partners[row])
+                other = int(np.searchsorted(starts, partner, side="right")) - 1
+                return Place(step.block, row), Place(right[other], partner - int(starts[other]))
 
-    def _cells(self, left: list[Block], right: list[Block], partner: rows.Integers) -> None:
-        """Compare the values of rows of `left` with those of their partners, numbers of rows of `right`."""
-        starts = [start for _, start in _starts(right)]
+            for step, masks in matched_rows.differences(
+                self.pool, self.pair, left, right, partner, self.values
+            ):
+                self.found.cells(masks, partial(where, step))
 
-        def where(block: Block, at: rows.Integers, partners: rows.Integers, row: int) -> tuple[Place, Place]:
-            other = int(np.searchsorted(starts, partners[row], side="right")) - 1
-            return Place(block, int(at[row])), Place(right[other], int(partners[row]) - starts[other])
+    def _read(
+        self, left: Sequence[Block], right: Sequence[Block], columns: Sequence[str]
+    ) -> tuple[pa.Table, pa.Table]:
+        was = self.pool.submit(self.a.read, left, columns)
+        now = self.pool.submit(self.b.read, right, columns)
+        return was.result(), now.result()
 
-        low = 0
-        for slab in _slabs(right):
-            high = low + sum(block.rows for block in slab)
-            held: pa.Table | None = None
-            for block, start in _starts(left):
-                mine = partner[start : start + block.rows]
-                at = np.flatnonzero((mine >= low) & (mine < high))
-                if not len(at):
-                    continue
-                if held is None:
-                    held = self.b.read(slab, self.values)
-                was, now = _select(self.a.again(block, self.values), at), _select(held, mine[at] - low)
-                masks = {column: rows.differ(was[column], now[column]) for column in self.values}
-                self.found.cells(masks, partial(where, block, at, mine[at]))
-            low = high
+    def _codes(self, left: Sequence[Block], right: Sequence[Block]) -> Iterator[rows.Integers]:
+        """For each column of the key the codes of the rows of `left`, then of `right`; without a key those of
+        digests.
+        """
+        for name in self.key:
+            was, now = self._read(left, right, [name])
+            yield rows.codes(
+                rows.whole(pa.chunked_array([*was[name].chunks, *now[name].chunks], was[name].type))
+            )
+        if not self.key:
+            was, now = self.pool.map(self._digests, self.pair, (left, right))
+            yield rows.codes(pa.concat_arrays([*was, *now]))
+
+    def _digests(self, parts: Parts, blocks: Sequence[Block]) -> list[pa.Array]:
+        return [row_hashes.digests(parts.read([block], self.columns)) for block in blocks]
 
 
 def _same_place(a: Block, b: Block, row: int) -> tuple[Place, Place]:
     return Place(a, row), Place(b, row)
 
 
-def _starts(blocks: Sequence[Block]) -> Iterator[tuple[Block, int]]:
-    """Each block with the number of rows before it."""
-    start = 0
-    for block in blocks:
-        yield block, start
-        start += block.rows
-
-
-def _partners(a: pa.Table, b: pa.Table) -> tuple[rows.Integers, rows.Mask]:
-    """For each row of `a` the row of `b` with its key, or -1; and which rows of `b` have one."""
-    both = pa.concat_tables([a, b])
-    numbers = rows.combined([rows.codes(rows.whole(column)) for column in both.columns])
-    turn = np.concatenate([rows.turns(numbers[: len(a)]), rows.turns(numbers[len(a) :])])
+def _partners(numbers: rows.Integers, size: int) -> tuple[rows.Integers, rows.Mask]:
+    """For each of the first `size` numbers the place of its like among the others, or -1; and which of those
+    have one. What occurs more than once is matched in order.
+    """
+    turn = np.concatenate([rows.turns(numbers[:size]), rows.turns(numbers[size:])])
     if turn.any():
         numbers = rows.combined([numbers, turn])
+    left, right = numbers[:size], numbers[size:]
     at = np.full(int(numbers.max(initial=0)) + 1, -1, np.int64)
-    at[numbers[len(a) :]] = np.arange(len(b))
-    partner = at[numbers[: len(a)]]
-    matched = np.zeros(len(b), np.bool_)
+    at[right] = np.arange(len(right))
+    partner = at[left]
+    matched = np.zeros(len(right), np.bool_)
     matched[partner[partner >= 0]] = True
     return partner, matched
-
-
-def _slabs(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """The blocks in order, as many at once as fit."""
-    slab: list[Block] = []
-    for block in blocks:
-        if slab and sum(it.bytes for it in slab) + block.bytes > SLAB:
-            yield slab
-            slab = []
-        slab.append(block)
-    yield slab
-
-
-def _select(table: pa.Table, at: rows.Integers) -> pa.Table:
-    """The rows `at` of a table; where they are long runs, without copying."""
-    breaks = np.flatnonzero(np.diff(at) != 1) + 1
-    if len(at) < 16 * len(breaks):
-        return table.take(pa.array(at))
-    firsts = at[np.concatenate([np.zeros(1, np.int64), breaks])]
-    lengths = np.diff(np.concatenate([np.zeros(1, np.int64), breaks, np.full(1, len(at))]))
-    return pa.concat_tables(
-        table.slice(int(first), int(length)) for first, length in zip(firsts, lengths, strict=True)
-    )
 
 
 @dataclass(eq=False)
