@@ -26,6 +26,7 @@ from stages.lm.load import LanguageModel, load, prepare
 from stages.lm.score import continuation_logprobs
 from stages.params import Encoding
 from stages.prompts.encoding import CUE, encode
+from stages.prompts.encodings import NAMED
 from stages.prompts.model_text import model_input, model_target
 from stages.prompts.remember import remembering
 from stages.tools.decode import answer
@@ -39,12 +40,7 @@ Row = tuple[dict[str, Any], dict[str, Any]]
 
 def options(length: int, trim: bool) -> Encoding:
     return Encoding(
-        definition=True,
-        positive_examples=2,
-        negative_examples=0,
-        explanation=False,
-        task_name=False,
-        mixed=False,
+        **NAMED["def_pos2"],
         trim_input=trim,
         max_source_length=length,
         max_target_length=128,

@@ -6,6 +6,7 @@ import pytest
 
 from stages.params import Encoding
 from stages.prompts.encoding import encode
+from stages.prompts.encodings import NAMED
 from stages.prompts.model_text import evidence_block, model_input, model_target
 
 TASK = {
@@ -31,12 +32,7 @@ class Words:
 
 def options(most: int = 1000, trim: bool = False) -> Encoding:
     return Encoding(
-        definition=True,
-        positive_examples=2,
-        negative_examples=0,
-        explanation=False,
-        task_name=False,
-        mixed=False,
+        **NAMED["def_pos2"],
         trim_input=trim,
         max_source_length=most,
         max_target_length=128,

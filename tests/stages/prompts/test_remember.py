@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stages.ingest.task_file import read_task
 from stages.params import Encoding
 from stages.prompts.encoding import CUE
-from stages.prompts.encodings import named, variants
+from stages.prompts.encodings import NAMED, named, variants
 from stages.prompts.gpt2_bpe import Gpt2Bpe, load
 from stages.prompts.model_text import model_input
 from stages.prompts.remember import Remembering, remembering
@@ -26,12 +26,7 @@ PIECES = st.sampled_from([*PARTS, *BLANKS, *OTHERS])
 TEXTS = st.one_of(st.lists(PIECES, max_size=30).map("".join), st.text(max_size=40))
 KEPT = remembering(Gpt2Bpe(), load())
 OPTIONS = Encoding(
-    definition=True,
-    positive_examples=2,
-    negative_examples=0,
-    explanation=False,
-    task_name=False,
-    mixed=False,
+    **NAMED["def_pos2"],
     trim_input=False,
     max_source_length=1024,
     max_target_length=128,

@@ -17,6 +17,7 @@ from stages.evaluate import agreement
 from stages.evaluate.aggregate import Bootstrap, aggregate, compare
 from stages.evaluate.baselines import NAMES
 from stages.evaluate.supernatinst import COMPARISONS
+from stages.split.rule import EVALUATION_CATEGORIES
 
 ROOT = Path(__file__).parents[3]
 SYSTEMS = {
@@ -27,20 +28,6 @@ SYSTEMS = {
     "combined": 0.48,
     "supervised": 0.7,
 }
-CATEGORIES = (
-    "Textual Entailment",
-    "Cause Effect Classification",
-    "Coreference Resolution",
-    "Dialogue Act Recognition",
-    "Answerability Classification",
-    "Overlap Extraction",
-    "Word Analogy",
-    "Keyword Tagging",
-    "Question Rewriting",
-    "Title Generation",
-    "Data to Text",
-    "Grammar Error Correction",
-)
 NI, CORPUS, LM = "data/ingest/natural_instructions", "data/ingest/corpus", "models/base/language_model"
 CALLS, EVIDENCE = "data/augment/merged", "data/retrieve"
 # Stage, inputs, outputs, rows in, rows out.
@@ -93,7 +80,7 @@ def instance_scores() -> list[dict[str, Any]]:
     rows = []
     for system, level in SYSTEMS.items():
         for number, category in enumerate(
-            (*CATEGORIES, *CATEGORIES, "Textual Entailment", "Title Generation")
+            (*EVALUATION_CATEGORIES, *EVALUATION_CATEGORIES, "Textual Entailment", "Title Generation")
         ):
             crossing = number >= 24
             for at in range(8):
