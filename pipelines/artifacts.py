@@ -21,7 +21,7 @@ from pipelines.show import HEADLINE, REPORT
 from stages.checks import MOST_ROWS
 
 if TYPE_CHECKING:
-    from pipelines.rebuild import Result
+    from pipelines.results import Result
 
 
 def artifact_key(stage: str) -> str:

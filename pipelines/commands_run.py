@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from pipelines import graph as graphs
-from pipelines import groups, verify
+from pipelines import groups, lock_order, verify
 from pipelines import server as servers
 from stages.errors import NightjarError
 
@@ -56,6 +56,9 @@ def rebuild(
         click.echo(f"Ended what a killed rebuild left running: {', '.join(ended)}", err=as_json)
         graph = graphs.read().only(stages)
     if not graph.changed() and not verify.failing(graph.root, graph):
+        if lock_order.pending(graph.root):
+            with rebuild_lock(graph.root, wait):
+                lock_order.restore(graph.root, stages)
         if as_json:
             show.as_json(graph.root, [{"stage": name, "state": "cached"} for name in graph.stages])
             return
@@ -87,11 +90,11 @@ def _run_flow(
     from prefect.exceptions import Abort
 
     from pipelines import rebuild as flows
-    from pipelines import record, show
+    from pipelines import record, results, show
 
     click.echo(f"Watch it at {server.url}", err=as_json)
     shown = show.Progress(graph, verbose, stderr=as_json)
-    with shown as progress, flows.listening(progress.tell) as heard:
+    with shown as progress, results.listening(progress.tell) as heard:
         try:
             state = flows.rebuild(list(stages), jobs, keep_going=keep_going, return_state=True)
         except NightjarError:

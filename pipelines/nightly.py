@@ -30,7 +30,7 @@ from pipelines import ledger as ledgers
 from pipelines import lock, nightly_facts, nightly_text
 from pipelines.nightly_run import Broken, Night, Scratch, Stopped, conduct, selected, take
 from pipelines.notify import notify
-from pipelines.rebuild import Listener, Result
+from pipelines.results import Listener, Result
 from pipelines.run_stage import LOGS
 from pipelines.study_workspace import baseline
 from stages.errors import NightjarError, from_os_error

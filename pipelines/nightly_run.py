@@ -15,7 +15,7 @@ from prefect.futures import PrefectFuture
 from prefect.states import Cancelled, Completed, Failed, State
 
 from pipelines import graph as graphs
-from pipelines.rebuild import Listener, Result
+from pipelines.results import Listener, Result
 from pipelines.run_stage import run_stage
 from pipelines.study_workspace import Workspace
 from stages.errors import NightjarError

@@ -7,12 +7,11 @@ one stage (see run_stage). Import this module only where Prefect is installed an
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import queue
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,11 +25,11 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
-from pipelines import artifacts, groups, lock, record, resources, verify, watch
+from pipelines import artifacts, groups, lock, lock_order, record, resources, verify, watch
 from pipelines import graph as graphs
 from pipelines.attempts import run_attempts
 from pipelines.lease import Gpu, lease_file
-from pipelines.results import Listener, Result
+from pipelines.results import Listener, Result, conclude, listen
 from pipelines.run_stage import LOGS, Outcome, run_stage
 from stages import history
 from stages.errors import NightjarError
@@ -70,36 +69,6 @@ class Run:
         return None
 
 
-@dataclass
-class Heard:
-    """The state in which a rebuild of this process ended, whether or not Prefect's server could be told."""
-
-    state: State[Any] | None = None
-
-
-_listeners: list[tuple[Listener, Heard]] = []
-
-
-@contextlib.contextmanager
-def listening(listen: Listener) -> Iterator[Heard]:
-    """While the block lasts, hand `listen` what becomes of every stage of a rebuild in this process.
-
-    A stage that runs is told again and again, in state `running`, with the last line it wrote as `why`.
-    Calls come from several threads.
-    """
-    listener = (listen, Heard())
-    _listeners.append(listener)
-    try:
-        yield listener[1]
-    finally:
-        _listeners.remove(listener)
-
-
-def _listen(result: Result) -> None:
-    for listen, _ in _listeners:
-        listen(result)
-
-
 # Its threads; how many stages run at once is the flow's own parameter.
 _runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=64)
 
@@ -135,14 +104,24 @@ def _whole(
     groups.end_orphans(root, lock=root / groups.DVC_LOCK)
     graph = graphs.read(root).only(targets)
     settings = load_rebuild(root / PARAMS_FILE)
-    run = Run(graph, root / LOGS / str(flow_run.name), _listen, settings, Gpu(root, _waits), stop)
+    run = Run(graph, root / LOGS / str(flow_run.name), listen, settings, Gpu(root, _waits), stop)
+    lock_order.remember(graph)
     _conduct(run, jobs, keep_going)
+    if not stop.is_set():  # else the rebuild that goes on restores it
+        _restore_order(root, targets)
     artifacts.report(root, run.results)
     state = _final(run)
-    for _, heard in _listeners:
-        heard.state = state
+    conclude(state)
     ended = [record.Ended(run.futures[name].task_run_id, name, state) for name, state in run.states.items()]
     return kept.end(state, ended, record.STOPPED_SECONDS if stop.is_set() else record.AWAY_SECONDS)
+
+
+def _restore_order(root: Path, targets: Iterable[str]) -> None:
+    try:
+        for file in lock_order.restore(root, targets):
+            get_run_logger().info("%s: the new entries are in the order of dvc repro", file)
+    except (NightjarError, OSError) as error:  # what was built stands; the next rebuild tries again
+        get_run_logger().warning("the entries of dvc.lock are not in the order of dvc repro: %s", error)
 
 
 def flush() -> None:
@@ -183,7 +162,7 @@ def _conduct(run: Run, jobs: int | None, keep_going: bool) -> None:
 
 def _waits(stage: str, message: str) -> None:
     get_run_logger().info("%s %s", stage, message)
-    _listen(Result(stage, "waiting", why=message))
+    listen(Result(stage, "waiting", why=message))
 
 
 def _submit(run: Run, stage: graphs.Stage) -> None:

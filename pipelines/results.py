@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pipelines.run_stage import Outcome
+
+if TYPE_CHECKING:
+    from prefect.states import State
 
 
 @dataclass(frozen=True)
@@ -45,3 +50,40 @@ class Result:
 
 
 Listener = Callable[[Result], None]
+
+
+@dataclass
+class Heard:
+    """The state in which a rebuild of this process ended, whether or not Prefect's server could be told."""
+
+    state: State[Any] | None = None
+
+
+_listeners: list[tuple[Listener, Heard]] = []
+
+
+@contextlib.contextmanager
+def listening(listen: Listener) -> Iterator[Heard]:
+    """While the block lasts, hand `listen` what becomes of every stage of a rebuild in this process.
+
+    A stage that runs is told again and again, in state `running`, with the last line it wrote as `why`.
+    Calls come from several threads.
+    """
+    listener = (listen, Heard())
+    _listeners.append(listener)
+    try:
+        yield listener[1]
+    finally:
+        _listeners.remove(listener)
+
+
+def listen(result: Result) -> None:
+    """Tell everybody who listens in this process."""
+    for listener, _ in _listeners:
+        listener(result)
+
+
+def conclude(state: State[Any]) -> None:
+    """Tell them the state in which the rebuild ended."""
+    for _, heard in _listeners:
+        heard.state = state

@@ -19,7 +19,7 @@ from rich.table import Table
 from pipelines.graph import Graph
 
 if TYPE_CHECKING:
-    from pipelines.rebuild import Result
+    from pipelines.results import Result
 
 HEADLINE = Path("data/report/headline.txt")
 REPORT = Path("data/report/index.html")
