@@ -74,6 +74,7 @@ class Workspace:
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
         self._hashes: dict[tuple[str, str], tuple[Any, Any]] = {}
+        self._locks: dict[str, dict[str, Any]] = {}
         # Outputs as they will be restored, and those that nobody knows yet, by path.
         self._restored: dict[str, Any] = {}
         self._open: set[str] = set()
@@ -175,7 +176,7 @@ class Workspace:
         )
 
     def _reasons(self, stage: DvcStage) -> Iterator[Reason]:
-        locked = _locked(stage)
+        locked = self._locked(stage)
         if (stage.is_callback or stage.always_changed) and not stage.frozen:
             yield Reason("always", "runs every time")
         if stage.cmd and locked is None:
@@ -191,6 +192,15 @@ class Workspace:
             for out in stage.outs:
                 for state in out.status().values():
                     yield self._told("output", out, state)
+
+    def _locked(self, stage: DvcStage) -> dict[str, Any] | None:
+        """What dvc.lock says of a stage of dvc.yaml; None if nothing."""
+        name = getattr(stage, "name", None)
+        if name is None:
+            return {}
+        if stage.path not in self._locks:  # DVC would parse the file again for every stage
+            self._locks[stage.path] = (stage.dvcfile.lockfile_contents or {}).get("stages", {})
+        return self._locks[stage.path].get(name)
 
     def _changed(self, dep: Any, new: bool) -> Iterator[Reason]:
         if _is_params(dep):
@@ -237,15 +247,6 @@ def _is_plain(item: Any) -> bool:
 
 def _is_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder + os.sep)
-
-
-def _locked(stage: DvcStage) -> dict[str, Any] | None:
-    """What dvc.lock says of a stage of dvc.yaml; None if nothing."""
-    name = getattr(stage, "name", None)
-    if name is None:
-        return {}
-    stages: dict[str, Any] = (stage.dvcfile.lockfile_contents or {}).get("stages", {})
-    return stages.get(name)
 
 
 def _changed_params(dep: Any, file: str, new: bool) -> Iterator[Reason]:
