@@ -34,11 +34,12 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """A row group of version a: for each of its rows the number of the matched row among those of b, or -1; and
-    which row groups of b they stand in, by their numbers.
+    """A row group of version a and the number of its first row: for each of its rows the number of the matched
+    row among those of b, or -1; and which row groups of b they stand in, by their numbers.
     """
 
     block: Block
+    first: int
     partners: rows.Integers
     needed: list[int]
 
@@ -65,7 +66,7 @@ def differences(
         mine = partner[start : start + block.rows]
         needed = np.unique(np.searchsorted(starts, mine[mine >= 0], side="right") - 1)
         if len(needed):
-            steps.append(Step(block, mine, needed.tolist()))
+            steps.append(Step(block, int(start), mine, needed.tolist()))
     way = _side_by_side if _fits(steps, left, right) else _by_hashes
     yield from way(pool, pair, steps, right, columns)
 

@@ -2,13 +2,14 @@
 
 Three ways, the cheapest first. Row groups at the same place whose key columns are the same bytes hold the same
 keys, row by row: of those only the columns whose bytes differ are decoded. Of the others the keys alone are read
-and matched, then the other columns of the matched rows compared (matched_rows). A table without a key is compared
-by digests of whole rows. In memory at once: the keys, or digests, of what differs, and a few row groups.
+and matched, then the other columns of the matched rows compared (matched_rows). Rows without a key are matched by
+short columns that tell them apart, or else by digests of whole rows. In memory at once: codes of the keys, or
+digests, of what differs, and a few row groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -123,25 +124,47 @@ class _Comparison:
 
     def _matched(self, left: list[Block], right: list[Block]) -> None:
         """Compare the rows of blocks that may hold the same keys at other places."""
-        numbers = rows.combined(self._codes(left, right))
+        numbers, others = self._numbers(left, right)
         partner, matched = _partners(numbers, sum(block.rows for block in left))
-        for block, start in zip(left, first_rows(left), strict=True):
-            lost = np.flatnonzero(partner[start : start + block.rows] < 0)
-            self.found.one_sided("removed", block, lost)
-        for block, start in zip(right, first_rows(right), strict=True):
-            self.found.one_sided("added", block, np.flatnonzero(~matched[start : start + block.rows]))
-        if self.key and self.values:
-            starts = first_rows(right)
+        lost = partner < 0
+        starts = first_rows(right)
 
-            def where(step: Step, row: int) -> tuple[Place, Place]:
-                partner = int(step.partners[row])
-                other = int(np.searchsorted(starts, partner, side="right")) - 1
-                return Place(step.block, row), Place(right[other], partner - int(starts[other]))
+        def where(step: Step, row: int) -> tuple[Place, Place]:
+            partner = int(step.partners[row])
+            other = int(np.searchsorted(starts, partner, side="right")) - 1
+            return Place(step.block, row), Place(right[other], partner - int(starts[other]))
 
-            for step, masks in matched_rows.differences(
-                self.pool, self.pair, left, right, partner, self.values
-            ):
-                self.found.cells(masks, partial(where, step))
+        if others:
+            steps = matched_rows.differences(self.pool, self.pair, left, right, partner, others)
+            for step, masks in steps:
+                if self.key:
+                    self.found.cells(masks, partial(where, step))
+                else:
+                    # A row that is known by all its values is another one if any differs.
+                    unlike = np.flatnonzero(np.logical_or.reduce(list(masks.values())))
+                    lost[step.first + unlike] = True
+                    matched[step.partners[unlike]] = False
+        for kind, blocks, alone in (("removed", left, lost), ("added", right, ~matched)):
+            for block, start in zip(blocks, first_rows(blocks), strict=True):
+                self.found.one_sided(kind, block, np.flatnonzero(alone[start : start + block.rows]))
+
+    def _numbers(self, left: Sequence[Block], right: Sequence[Block]) -> tuple[rows.Integers, Sequence[str]]:
+        """Numbers to match rows by, of those of `left`, then of `right`; and the columns that they leave out.
+
+        They are codes of the key. Without one they are codes of shorter columns, if no two rows of a version are
+        alike in these, or else of digests of all columns.
+        """
+        if self.key:
+            return rows.combined(self._codes(left, right, name) for name in self.key), self.values
+        size = sum(block.rows for block in left)
+        numbers = np.zeros(size + sum(block.rows for block in right), np.int64)
+        telling = self.a.short(left[0], self.columns)
+        for at, name in enumerate(telling, start=1):
+            numbers = rows.combined([numbers, self._codes(left, right, name)])
+            if not any(rows.turns(own).any() for own in (numbers[:size], numbers[size:])):
+                return numbers, [column for column in self.columns if column not in telling[:at]]
+        was, now = self.pool.map(self._digests, self.pair, (left, right))
+        return rows.codes(pa.concat_arrays([*was, *now])), []
 
     def _read(
         self, left: Sequence[Block], right: Sequence[Block], columns: Sequence[str]
@@ -150,18 +173,11 @@ class _Comparison:
         now = self.pool.submit(self.b.read, right, columns)
         return was.result(), now.result()
 
-    def _codes(self, left: Sequence[Block], right: Sequence[Block]) -> Iterator[rows.Integers]:
-        """For each column of the key the codes of the rows of `left`, then of `right`; without a key those of
-        digests.
-        """
-        for name in self.key:
-            was, now = self._read(left, right, [name])
-            yield rows.codes(
-                rows.whole(pa.chunked_array([*was[name].chunks, *now[name].chunks], was[name].type))
-            )
-        if not self.key:
-            was, now = self.pool.map(self._digests, self.pair, (left, right))
-            yield rows.codes(pa.concat_arrays([*was, *now]))
+    def _codes(self, left: Sequence[Block], right: Sequence[Block], name: str) -> rows.Integers:
+        """The codes of a column in the rows of `left`, then of `right`."""
+        was, now = self._read(left, right, [name])
+        chunks = [*was[name].chunks, *now[name].chunks]
+        return rows.codes(rows.whole(pa.chunked_array(chunks, was[name].type)))
 
     def _digests(self, parts: Parts, blocks: Sequence[Block]) -> list[pa.Array]:
         return [row_hashes.digests(parts.read([block], self.columns)) for block in blocks]

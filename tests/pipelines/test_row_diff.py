@@ -149,6 +149,63 @@ def test_without_a_key_as_two_multisets(old: list[Row], new: list[Row], size: in
         assert (found.counts["changed"], found.changed) == (0, [])
 
 
+@settings(max_examples=60, deadline=None)
+@given(edited(), st.integers(1, 7), st.sampled_from([0, 4]), st.integers(0, 2))
+def test_rows_that_a_column_tells_apart_as_two_multisets(
+    pair: tuple[dict[Any, Row], dict[Any, Row]], size: int, window: int, doubles: int
+) -> None:
+    """Matched by their ids, unless some occur twice."""
+    old, new = ([row | {"id": at[1], "task": at[0]} for at, row in version.items()] for version in pair)
+    old, new = old + old[:doubles], new + new[1 : 1 + doubles]
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matched_rows, "WINDOW", window)
+        a, b = written(Path(folder), "a", old, size, 1), written(Path(folder), "b", new, size, 2)
+        found = row_diff.compare(row_diff.Pair(a, b), [], SCHEMA.names, None, 1000)
+        left, right = (Counter(map(frozen, rows)) for rows in (old, new))
+        assert Counter(frozen(b.row(at)) for at in found.added) == right - left
+        assert Counter(frozen(a.row(at)) for at in found.removed) == left - right
+        assert found.counts == {
+            "added": (right - left).total(),
+            "removed": (left - right).total(),
+            "changed": 0,
+        }
+
+
+def test_long_texts_are_compared_rather_than_hashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a short column tells the rows apart."""
+    rest = {"task": "t", "score": None, "tags": None, "note": None}
+    old = [rest | {"id": n, "text": f"long {n} " * 50} for n in range(40)]
+    new = [row | ({"text": "other"} if row["id"] == 7 else {}) for row in old[3:]]
+    a, b = written(tmp_path, "a", old, 10, 1), written(tmp_path, "b", new, 10, 1)
+    monkeypatch.delattr(row_hashes, "digests")
+    found = row_diff.compare(row_diff.Pair(a, b), [], SCHEMA.names, None, 9)
+    assert found.counts == {"added": 1, "removed": 4, "changed": 0}
+    assert [a.row(at)["id"] for at in found.removed] == [0, 1, 2, 7]
+    assert [b.row(at)["text"] for at in found.added] == ["other"]
+
+
+def test_every_row_group_is_read_once_however_the_rows_are_ordered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rest = {"task": "t", "score": 0.5, "tags": ["x"], "note": None}
+    old = [rest | {"id": n, "text": f"text {n}"} for n in range(90)]
+    shifted = old[5:50] + old[51:]
+    read: Counter[tuple[str, int]] = Counter()
+    true = Parts.read
+
+    def spy(self: Parts, blocks: Any, columns: Any) -> pa.Table:
+        read.update((self.where, block.group) for block in blocks if "text" in columns)
+        return true(self, blocks, columns)
+
+    monkeypatch.setattr(Parts, "read", spy)
+    for new in (shifted, shifted[::-1], sorted(shifted, key=lambda row: row["id"] * 37 % 90)):
+        read.clear()
+        a, b = written(tmp_path, "a", old, 10, 1), written(tmp_path, "b", new, 10, 1)
+        found = row_diff.compare(row_diff.Pair(a, b), KEY, SCHEMA.names, None, 0)
+        assert found.counts == {"added": 0, "removed": 6, "changed": 0}
+        assert read == {("a", group): 1 for group in range(9)} | {("b", group): 1 for group in range(9)}
+
+
 @settings(max_examples=40, deadline=None)
 @given(edited(), st.data())
 def test_shards_share_no_value_and_lose_no_part(
