@@ -17,7 +17,7 @@ from stages import contracts, tables
 from tests.conftest import ROOT
 from tests.tiny_models import language_model, sentence_encoder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
 # Half of the tasks of either side, a few instances each; lengths that a random model fills in no time.
