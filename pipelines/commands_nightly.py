@@ -49,7 +49,8 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
         with servers.running(graph.root, "nightly") as server:
             servers.use(graph.root, server)
             code = _run(graph, server, pull, jobs, wait, accept, verbose, as_json)
-    raise SystemExit(code)
+            away = not servers.healthy(server.url)
+    servers.leave(code, away)
 
 
 def _run(
@@ -63,9 +64,11 @@ def _run(
     as_json: bool,
 ) -> int:
     """Run the flow and show it; returns the exit status."""
+    from prefect.exceptions import Abort
+
     from pipelines import nightly as flows
     from pipelines import nightly_text as text
-    from pipelines import rebuild, show
+    from pipelines import rebuild, record, show
     from pipelines.nightly_run import selected
 
     graph = selected(graph, load_nightly(graph.root / PARAMS_FILE).stages)
@@ -74,13 +77,16 @@ def _run(
     with shown, flows.watching(shown.tell) as outcome:
         try:
             state = flows.nightly(pull, jobs, wait, accept, return_state=True)
-        except Exception as error:
-            if isinstance(error, NightjarError) or servers.healthy(server.url):
+        except (Exception, Abort) as error:
+            if outcome.state is None and (isinstance(error, NightjarError) or servers.healthy(server.url)):
                 raise
-            what = f"the Prefect server went away ({type(error).__name__}); see `nightjar ledger` for what was kept"
-            raise NightjarError(what, servers.LOG, "run again") from error
+            if outcome.state is None:
+                what = f"the Prefect server went away ({type(error).__name__}) before anything was evaluated"
+                raise NightjarError(what, servers.LOG, "run again") from error
         finally:
             rebuild.flush()
+    state = outcome.state or state
+    record.tell_left(graph.root, "nightly")
     if outcome.error is not None:
         raise outcome.error
     if outcome.facts is None:

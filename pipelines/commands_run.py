@@ -113,9 +113,7 @@ def _run_flow(
     else:
         show.summary(progress.results)
         show.headline(graph.root)
-    if record.settle(graph.root):
-        told = f"the Prefect server is away: the next run records this one (kept in {record.FOLDER})"
-        click.echo(f"nightjar: rebuild: {told}", err=True)
+    record.tell_left(graph.root, "rebuild")
     if state.is_completed():
         return 0
     click.echo(f"nightjar: rebuild: {state.message}", err=True)

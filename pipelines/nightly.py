@@ -9,14 +9,12 @@ does. Import it only where Prefect is installed and told which server to use (se
 from __future__ import annotations
 
 import contextlib
-import signal
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from prefect import flow, get_run_logger
@@ -27,7 +25,7 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from pipelines import graph as graphs
 from pipelines import ledger as ledgers
-from pipelines import lock, nightly_facts, nightly_text
+from pipelines import lock, nightly_facts, nightly_text, record, watch
 from pipelines.nightly_run import Broken, Night, Scratch, Stopped, conduct, selected, take
 from pipelines.notify import notify
 from pipelines.results import Listener, Result
@@ -44,6 +42,9 @@ class Outcome:
     facts: dict[str, Any] | None = None
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     error: NightjarError | None = None
+    # In which the run ended, and its tasks, whether or not Prefect's server could be told.
+    state: State[Any] | None = None
+    ended: list[record.Ended] = field(default_factory=list)
 
 
 _watchers: list[tuple[Listener, Outcome]] = []
@@ -80,14 +81,33 @@ def nightly(pull: bool = False, jobs: int = 2, wait: bool = False, accept: bool 
     stop = threading.Event()
     try:
         root = graphs.read().root
-        with lock.locked(root, lock.NIGHTLY, "a nightly", wait), _signals(stop):
-            state = _whole(root, outcome, stop, pull, jobs, wait, accept)
+        with watch.stopping(stop), lock.locked(root, lock.NIGHTLY, "a nightly", wait, stop):
+            record.settle(root, 0.0)
+            kept = record.Record(root, str(flow_run.id), str(flow_run.name))
+            outcome.state = _whole(root, outcome, stop, pull, jobs, wait, accept)
+            _tell(outcome)
+            return kept.end(
+                outcome.state,
+                outcome.ended,
+                record.STOPPED_SECONDS if stop.is_set() else record.AWAY_SECONDS,
+            )
+    except lock.Stopped:
+        state: State[Any] = Cancelled(message="stopped while it waited")
+    except lock.Held as error:
+        outcome.error = error
+        state = Cancelled(name="Skipped", message=str(error))
     except NightjarError as error:
         outcome.error = error
         state = Failed(message=str(error))
+    outcome.state = state
+    _tell(outcome)
+    return state
+
+
+def _tell(outcome: Outcome) -> None:
     for _, watched in _watchers:
         watched.facts, watched.verdicts, watched.error = outcome.facts, outcome.verdicts, outcome.error
-    return state
+        watched.state = outcome.state
 
 
 def _whole(
@@ -98,7 +118,7 @@ def _whole(
     started = datetime.now(UTC)
     run = f"{started:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}"
     with contextlib.ExitStack() as stack:
-        with lock.rebuild_lock(root, wait):  # dvc.lock as it stands between rebuilds
+        with lock.rebuild_lock(root, wait, stop):  # dvc.lock as it stands between rebuilds
             scratch = stack.enter_context(Scratch(root, baseline(root)))
         if not (scratch.path / "dvc.yaml").is_file():
             raise NightjarError("not in Git", root / "dvc.yaml", "commit it: the nightly works in a clone")
@@ -110,10 +130,12 @@ def _whole(
             conduct(night, jobs)
             verdicts = _conclude(root, night, settings, facts, accept)
         except Stopped:
-            return Cancelled(name="Stopped", message="stopped; nothing was added to the ledger")
+            return Cancelled(message="stopped; nothing was added to the ledger")
         except Broken as error:
             facts |= {"state": "failed", "message": str(error), "accepted": False}
             verdicts = _append(root, settings, facts, [], [], [])
+        finally:
+            outcome.ended = night.ended()
         outcome.facts, outcome.verdicts = facts, verdicts
     return _report(root, settings, facts, verdicts)
 
@@ -195,30 +217,19 @@ def _report(
         }
         cells = [row for row in verdicts if row["verdict"] == "worse"]
         notify(root / settings.notifications, event | {"message": facts["message"], "worse": cells})
+    if watch.away():
+        get_run_logger().warning("no artifact: the server is away")
+    else:
+        _artifact(facts, verdicts)
+    if facts["state"] == "good":
+        return Completed(message=facts["message"])
+    return Failed(message=facts["message"])
+
+
+def _artifact(facts: dict[str, Any], verdicts: list[dict[str, Any]]) -> None:
     try:
         create_markdown_artifact(
             key="nightly", markdown=nightly_text.markdown(facts, verdicts), description=facts["message"][:500]
         )
     except Exception as error:  # the ledger stands, whatever ails the server that shows it
         get_run_logger().warning("no artifact: %s", error)
-    if facts["state"] == "good":
-        return Completed(message=facts["message"])
-    return Failed(message=facts["message"])
-
-
-@contextlib.contextmanager
-def _signals(stop: threading.Event) -> Iterator[None]:
-    """While the block lasts, Ctrl-C and SIGTERM stop the stages and let the flow end in order."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -15,6 +15,7 @@ from prefect.futures import PrefectFuture
 from prefect.states import Cancelled, Completed, Failed, State
 
 from pipelines import graph as graphs
+from pipelines import record
 from pipelines.results import Listener, Result
 from pipelines.run_stage import run_stage
 from pipelines.study_workspace import Workspace
@@ -45,12 +46,20 @@ class Night:
     stop: threading.Event
     listen: Listener
     results: dict[str, Result] = field(default_factory=dict)
+    futures: dict[str, PrefectFuture[Any]] = field(default_factory=dict)
+    states: dict[str, State[Any]] = field(default_factory=dict)
 
     def tell(self, result: Result) -> None:
         """Note what became of a stage, and hand it on; called from several threads."""
         if result.state != "running":
             self.results[result.stage] = result
         self.listen(result)
+
+    def ended(self) -> list[record.Ended]:
+        """How every task ended."""
+        return [
+            record.Ended(self.futures[name].task_run_id, name, state) for name, state in self.states.items()
+        ]
 
 
 class Stopped(Exception):
@@ -86,9 +95,12 @@ def _submit(
         persist_result=False,
     )
     def one() -> State[Any]:
-        return body()
+        state = night.states[name] = body()
+        return state
 
-    return one.submit(return_state=False, wait_for=[allow_failure(future) for future in after])
+    wait_for = [allow_failure(future) for future in after]
+    future = night.futures[name] = one.submit(return_state=False, wait_for=wait_for)
+    return future
 
 
 def take(night: Night, pull: bool) -> None:

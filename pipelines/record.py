@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -130,6 +131,13 @@ def settle(root: Path, seconds: float = SECONDS) -> int:
     return left
 
 
+def tell_left(root: Path, command: str) -> None:
+    """Settle, and say in a line on standard error if that could not be done."""
+    if settle(root):
+        told = f"the Prefect server is away: the next run records this one (kept in {FOLDER})"
+        print(f"nightjar: {command}: {told}", file=sys.stderr)
+
+
 def _settle(client: SyncPrefectClient, facts: Mapping[str, Any], seconds: float) -> None:
     run = UUID(facts["run"])
     wanted = facts["state"] or KILLED
@@ -137,6 +145,8 @@ def _settle(client: SyncPrefectClient, facts: Mapping[str, Any], seconds: float)
         known = client.read_flow_run(run).state
     except ObjectNotFound:
         return  # a server with another database
+    if facts["state"] is None and known is not None and known.is_final():
+        return  # it ended before anything could be written down
     if known is None or known.type.value != wanted["type"]:
         client.set_flow_run_state(run, _as_state(wanted), force=True)
     tasks = {UUID(task["id"]): task for task in facts["tasks"]}

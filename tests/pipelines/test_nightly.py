@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import signal
@@ -15,6 +16,7 @@ import pytest
 
 from pipelines import ledger as ledgers
 from pipelines import nightly_facts, nightly_text
+from pipelines import server as servers
 from tests.conftest import ROOT
 from tests.pipelines.conftest import Api, Repo, lives, wait_for
 
@@ -235,7 +237,9 @@ def test_a_remote_gives_what_is_missing(project: Repo, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_started_twice_then_stopped_then_killed_and_started_again(project: Repo, tmp_path: Path) -> None:
+def test_started_twice_then_cancelled_then_killed_and_started_again(
+    project: Repo, api: Api, tmp_path: Path
+) -> None:
     slow, pid_file = tmp_path / "runs.slow", tmp_path / "runs.pid"
     slow.touch()
 
@@ -250,7 +254,10 @@ def test_started_twice_then_stopped_then_killed_and_started_again(project: Repo,
         rf"nightjar: \.nightjar/nightly\.lock: a nightly is running \(process {first.pid}, since \S+\); .*\n",
         second.stderr,
     )
-    first.send_signal(signal.SIGTERM)
+    run = next((project.root / ".nightjar/unrecorded").iterdir()).stem
+    cancel = {"type": "CANCELLING", "name": "Cancelling"}  # as the page does
+    api.ask(f"flow_runs/{run}/set_state", state=cancel)
+    wait_for(lambda: not lives(pid), 10)
     _, err = first.communicate(timeout=30)
     assert (first.returncode, err) == (130, "nightjar: nightly: stopped; nothing was added to the ledger\n")
     assert not lives(pid) and not (project.root / ".nightjar/nightly").exists()
@@ -260,11 +267,31 @@ def test_started_twice_then_stopped_then_killed_and_started_again(project: Repo,
     orphan = wait_for(running, 90, "the stage")
     killed.kill()
     killed.communicate()
-    assert lives(orphan) and (project.root / ".nightjar/nightly").exists()
+    wait_for(lambda: not lives(orphan), 10)
+    assert (project.root / ".nightjar/nightly").exists()
     slow.unlink()
     assert night(project)["state"] == "good"
-    assert not lives(orphan) and not (project.root / ".nightjar/nightly").exists()
+    assert not (project.root / ".nightjar/nightly").exists()
     assert len(ledgers.entries(project.root / "ledger")) == 1
+
+
+@pytest.mark.slow
+def test_a_server_that_goes_away_costs_no_night(project: Repo, tmp_path: Path) -> None:
+    (
+        project.root / servers.STATE
+    ).unlink()  # the night starts a server of its own, and again when it is killed
+    slow, pid_file = tmp_path / "runs.slow", tmp_path / "runs.pid"
+    slow.touch()
+    started = project.start("nightly", "--json")
+    wait_for(pid_file.exists, 120, "the stage")
+    server = json.loads((project.root / servers.STATE).read_text())
+    os.kill(server["pid"], signal.SIGKILL)
+    slow.unlink()
+    out, err = started.communicate(timeout=200)
+    assert (started.returncode, "away" in err, "Traceback" in err) == (0, False, False), out + err
+    entry = ledgers.last_good(project.root / "ledger")
+    assert entry is not None and json.loads(out)["run"] == entry["run"]
+    assert not list((project.root / ".nightjar/unrecorded").iterdir()), "it was not recorded"
 
 
 def test_a_repository_without_such_stages_or_without_a_commit_is_one_line(repo: Repo) -> None:
