@@ -36,6 +36,8 @@ class Stage:
     reasons: tuple[Reason, ...]
     # What dvc.yaml says under `meta`: DVC keeps it and makes nothing of it.
     meta: Mapping[str, Any] = field(default_factory=dict)
+    # Where its command runs.
+    folder: str = "."
     state: State = "up to date"
 
     @property
@@ -178,4 +180,5 @@ def _stage(
         state=state,
         reasons=reasons,
         meta=stage.meta if isinstance(stage.meta, Mapping) else {},
+        folder=workspace.relative(stage.wdir),
     )

@@ -25,7 +25,7 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
-from pipelines import artifacts, groups, lock, lock_order, record, resources, verify, watch
+from pipelines import artifacts, groups, lock, lock_order, record, resources, shards, verify, watch
 from pipelines import graph as graphs
 from pipelines.attempts import run_attempts
 from pipelines.lease import Gpu, lease_file
@@ -33,7 +33,7 @@ from pipelines.results import Listener, Result, conclude, listen
 from pipelines.run_stage import LOGS, Outcome, run_stage
 from stages import history
 from stages.errors import NightjarError
-from stages.params import PARAMS_FILE, Rebuild, load_rebuild
+from stages.params import PARAMS_FILE, Rebuild, Shards, load_rebuild, load_shards
 
 
 @dataclass
@@ -44,6 +44,7 @@ class Run:
     logs: Path
     listen: Listener
     settings: Rebuild
+    shards: Shards
     gpu: Gpu
     # Set to end the stages that run and start no others; `failed_fast` names the stage whose failure did.
     stop: threading.Event = field(default_factory=threading.Event)
@@ -103,8 +104,8 @@ def _whole(
     kept = record.Record(root, str(flow_run.id), str(flow_run.name))
     groups.end_orphans(root, lock=root / groups.DVC_LOCK)
     graph = graphs.read(root).only(targets)
-    settings = load_rebuild(root / PARAMS_FILE)
-    run = Run(graph, root / LOGS / str(flow_run.name), listen, settings, Gpu(root, _waits), stop)
+    settings, shared = load_rebuild(root / PARAMS_FILE), load_shards(root / PARAMS_FILE)
+    run = Run(graph, root / LOGS / str(flow_run.name), listen, settings, shared, Gpu(root, _waits), stop)
     lock_order.remember(graph)
     _conduct(run, jobs, keep_going)
     if not stop.is_set():  # else the rebuild that goes on restores it
@@ -232,6 +233,8 @@ def _run(run: Run, stage: graphs.Stage, why: str, logger: Any) -> Result:
         run.listen(Result(stage.name, "running", why=message))
 
     log = run.logs / f"{_file_name(stage.name)}.log"
+    if fault := shards.before(run.graph, stage, run.shards, log, tell, run.stop):
+        return Result(stage.name, "failed", why=why, error=fault)
     attempts = resources.needs(run.graph, run.settings)[stage.name].attempts
     outcome, tried = run_attempts(once, log, attempts, run.settings.backoff_seconds, run.stop, again)
     return Result.of(outcome, why, run.graph.root, tried)

@@ -206,6 +206,22 @@ class Rebuild(Model):
     backoff_seconds: Annotated[float, Field(ge=0)] = 5.0
 
 
+class Shards(Model):
+    """In how many shares the stages that dvc.yaml marks with `meta: {shards: true}` are done, and where.
+
+    `address` is a Ray cluster's: null means processes of this machine without Ray, `local` a Ray of its own on this
+    machine, which deals out its GPUs. `cpus` and `gpus` are what Ray reserves for a share. A share that is lost, with
+    its worker or killed, is started `attempts` times in all. Another DVC repository may leave the group out, or keys
+    of it.
+    """
+
+    count: Annotated[int, Field(ge=1, le=4096)] = 1
+    address: Annotated[str, Field(min_length=1)] | None = None
+    cpus: Annotated[float, Field(gt=0)] = 1.0
+    gpus: Annotated[float, Field(ge=0)] = 0.0
+    attempts: Positive = 3
+
+
 class Nightly(Model):
     """The nightly evaluation. `stages` names those that it runs afresh, before the @; paths are from the project's
     root. `alpha` is the chance, at most, that an unchanged set of models gets any other verdict; cells with fewer than
@@ -236,6 +252,7 @@ class Params(Model):
     contamination: Contamination
     checks: Checks
     rebuild: Rebuild
+    shards: Shards
     nightly: Nightly
 
 
@@ -314,3 +331,12 @@ def load_rebuild(path: Path = PARAMS_FILE) -> Rebuild:
     """
     values = read_yaml(path) if path.is_file() else {}
     return _checked(Rebuild, values.get("rebuild") or {}, path, "rebuild")
+
+
+def load_shards(path: Path = PARAMS_FILE) -> Shards:
+    """The group `shards` of `path` alone; its defaults where there is no such group or no such file.
+
+    Raises NightjarError for a bad key or value. Works in a DVC repository with other parameters.
+    """
+    values = read_yaml(path) if path.is_file() else {}
+    return _checked(Shards, values.get("shards") or {}, path, "shards")

@@ -1,0 +1,213 @@
+"""Shares of a stage's work: real processes here, on a Ray cluster of two workers, lost and stopped ones among them."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pipelines import graph as graphs
+from pipelines.shards import simple, wanted
+from stages.errors import NightjarError
+from stages.params import Shards
+from tests.conftest import ROOT
+from tests.pipelines.conftest import Api, Repo, lives, wait_for
+
+# A stage of another repository that understands --shard: each unit is a file, left for the ordinary command.
+WORK = """
+import pathlib, signal, subprocess, sys, time
+units, parts = 6, pathlib.Path("parts")
+parts.mkdir(exist_ok=True)
+if "--shard" in sys.argv:
+    number, of = map(int, sys.argv[-1].split("/"))
+    for unit in range(number - 1, units, of):
+        exec(pathlib.Path("before.txt").read_text())
+        (parts / str(unit)).write_text(f"unit {unit}\\n")
+        with open("done.log", "a") as log:
+            log.write(f"{unit}\\n")
+else:
+    lines = [(parts / str(unit)).read_text() for unit in range(units)]
+    pathlib.Path("out.txt").write_text("".join(lines))
+"""
+DVC = """
+stages:
+  work:
+    cmd: {cmd}
+    meta: {{shards: true}}
+    params: [key]
+    outs: [out.txt]
+"""
+
+
+def made(repo: Repo, before: str = "pass", cmd: str = "python work.py", **settings: Any) -> Repo:
+    values = "".join(f"\n  {name}: {value}" for name, value in ({"count": 3} | settings).items())
+    repo.write(dvc=DVC.format(cmd=cmd), params=f"key: 1\nshards:{values}\n", before=before)
+    (repo.root / "work.py").write_text(WORK)
+    return repo
+
+
+def units(repo: Repo) -> list[int]:
+    """The units that were done, in order."""
+    log = repo.root / "done.log"
+    return sorted(map(int, log.read_text().split())) if log.exists() else []
+
+
+def said(repo: Repo) -> str:
+    return "".join(path.read_text() for path in (repo.root / ".nightjar/logs").rglob("work.shards.log"))
+
+
+def test_the_shares_do_the_work_and_the_command_comes_after_them(api: Api, repo: Repo) -> None:
+    api.serve(made(repo))
+    done = repo.nightjar("rebuild")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert units(repo) == list(range(6))
+    assert (repo.root / "out.txt").read_text() == "".join(f"unit {n}\n" for n in range(6))
+    assert "3 of 3" in said(repo)
+    found = api.ask("flow_runs/filter", flow_runs={"name": {"like_": "work: 3 shards"}})
+    assert found[0]["state"]["type"] == "COMPLETED"
+    # Neither a stage without changes nor one that DVC can restore is shared.
+    (repo.root / "done.log").unlink()
+    assert repo.nightjar("rebuild").returncode == 0
+    (repo.root / "out.txt").unlink()
+    assert repo.nightjar("rebuild").returncode == 0
+    assert units(repo) == [] and (repo.root / "out.txt").exists()
+
+
+def test_a_share_that_is_killed_is_started_again_and_one_that_fails_is_not(api: Api, repo: Repo) -> None:
+    once = "if unit == 4 and not (parts / 'x').exists(): (parts / 'x').touch(); import os; os.kill(os.getpid(), 9)"
+    api.serve(made(repo, once))
+    done = repo.nightjar("rebuild")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "shard 2/3 was lost (exit status 137): it is started again" in said(repo)
+    made(
+        repo,
+        "if unit == 4: print('no such thing', file=sys.stderr); time.sleep(0.1); sys.exit(2)",
+        cmd="python work.py again",
+    )
+    done = repo.nightjar("rebuild")
+    assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
+    assert "shard 2/3: exit status 2: no such thing" in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_whoever_ends_the_rebuild_ends_the_shares(api: Api, repo: Repo, number: signal.Signals) -> None:
+    sleeper = "subprocess.Popen(['sleep', '300']); (parts / f'{number}.pid').touch(); time.sleep(300)"
+    api.serve(made(repo, sleeper))
+    process = repo.start("rebuild")
+    wait_for(lambda: len(list((repo.root / "parts").glob("*.pid"))) == 3, 60, "three shares")
+    started = [child.pid for child in psutil.process_iter() if _is_at(child, repo.root)]
+    assert len(started) >= 9  # three guards, three commands, and what they started
+    began = time.monotonic()
+    process.send_signal(number)
+    wait_for(lambda: not [pid for pid in started if lives(pid)], 10, "the end of all")
+    assert time.monotonic() - began < 10
+    process.communicate(timeout=30)
+    assert units(repo) == []
+
+
+def _is_at(process: psutil.Process, root: Path) -> bool:
+    try:
+        return process.cwd() == str(root)
+    except psutil.Error:
+        return False
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python a.py | tee x",
+        "a; b",
+        "A=1 python a.py",
+        "python $X",
+        "a && b",
+        "a\nb",
+        "python 'a",
+        "a > b",
+        "",
+    ],
+)
+def test_a_command_for_a_shell_is_not_split(command: str) -> None:
+    with pytest.raises(NightjarError, match="only one plain command can be shared"):
+        simple(stage(command))
+
+
+def test_a_plain_command_is_split_as_a_shell_does() -> None:
+    assert simple(stage("python -m work 'a b' --x=1")) == ["python", "-m", "work", "a b", "--x=1"]
+
+
+def stage(command: str = "a", **meta: Any) -> graphs.Stage:
+    return graphs.Stage("work", command, "", (), (), (), {}, (), (), meta)
+
+
+def test_only_a_stage_that_says_so_is_shared() -> None:
+    assert wanted(stage(shards=True), Shards(count=2))
+    assert not wanted(stage(shards=True), Shards(count=1))
+    assert not wanted(stage(), Shards(count=2))
+    with pytest.raises(
+        NightjarError, match=r"stage work: meta.shards = 3 is not allowed; give true or false"
+    ):
+        wanted(stage(shards=3), Shards(count=2))
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"address": "127.0.0.1:1"}, "shards.address: 127.0.0.1:1: nobody answers"),
+        ({"gpus": 1}, "shards.gpus: 1: only Ray deals out GPUs"),
+        ({"count": 0}, "shards.count = 0 is not allowed"),
+    ],
+)
+def test_what_cannot_be_is_told_in_one_line(
+    api: Api, repo: Repo, settings: dict[str, Any], told: str
+) -> None:
+    if "address" in settings:
+        pytest.importorskip("prefect_ray")
+    api.serve(made(repo, **settings))
+    done = repo.nightjar("rebuild")
+    assert done.returncode in (1, 2) and told in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert units(repo) == []
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A Ray cluster on this machine: a head that works on nothing, and two workers of one processor each."""
+    pytest.importorskip("prefect_ray")
+    from ray.cluster_utils import Cluster
+
+    patch = pytest.MonkeyPatch()
+    patch.setenv("PYTHONPATH", str(ROOT))
+    patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    small = {"object_store_memory": 80_000_000, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
+    try:
+        for _ in range(2):
+            made.add_node(num_cpus=1, **small)
+        made.wait_for_nodes()
+        yield made
+    finally:
+        made.shutdown()
+        patch.undo()
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_worker_in_the_middle_does_the_work_all_the_same(
+    cluster: Any, api: Api, repo: Repo
+) -> None:
+    """The stages themselves, with the bytes of one process: `python -m benchmarks.shards`."""
+    api.serve(made(repo, "time.sleep(1)", count=2, address=cluster.address))
+    process = repo.start("rebuild")
+    wait_for(lambda: units(repo), 90, "the first unit")
+    raylet = psutil.Process(cluster.worker_nodes[0].all_processes["raylet"][0].process.pid)
+    for lost in [raylet, *raylet.children(recursive=True)]:
+        if "work.py" not in lost.cmdline():  # that has to be ended by its guard
+            lost.kill()
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, out + err
+    assert said(repo).count("was lost") >= 1 and "2 of 2" in said(repo)
+    assert (repo.root / "out.txt").read_text() == "".join(f"unit {n}\n" for n in range(6))
