@@ -42,10 +42,12 @@ lint: $(STAMP)  ## Style, types, and who may import whom
 ui: $(STAMP)  ## The Prefect server; tells its address
 	@$(BIN)/nightjar ui
 
-bench: $(STAMP)  ## The benchmarks of speed and memory; BENCH_INPUT=folder of task files
+bench: $(STAMP)  ## The benchmarks, in a rebuilt project; BENCH_INPUT=folder of task files
 	@$(BIN)/python -m benchmarks.rouge --input $(BENCH_INPUT)
 	@$(BIN)/python -m benchmarks.search
 	@$(BIN)/python -m benchmarks.lm
+	@$(BIN)/python -m benchmarks.calls
+	@$(BIN)/python -m benchmarks.false_alarms
 	@$(BIN)/python -m benchmarks.diff
 	@$(BIN)/python -m benchmarks.ingest --input $(BENCH_INPUT)
 
