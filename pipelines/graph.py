@@ -110,6 +110,17 @@ def read(folder: Path | None = None) -> Graph:
         return _read(repo)
 
 
+def find_root() -> Path:
+    """The root of the DVC repository at the current folder or above it. Raises NightjarError if there is none."""
+    from dvc.exceptions import NotDvcRepoError
+    from dvc.repo import Repo
+
+    try:
+        return Path(Repo.find_root())
+    except NotDvcRepoError:
+        raise _no_repository(Path()) from None
+
+
 def would_run(name: str, root: Path) -> bool:
     """Whether DVC would really run the command of the stage if it were asked now: it is neither unchanged nor to be
     restored from the run cache, and nothing it needs is missing.
@@ -134,12 +145,16 @@ def _opened(where: Path) -> Iterator[Repo]:
         with Repo(str(where), _wait_for_lock=True) as repo, lock_repo(repo):
             yield repo
     except NotDvcRepoError:
-        raise NightjarError("not a DVC repository", where.absolute(), "run from the project's root") from None
+        raise _no_repository(where) from None
     except DvcException as error:
         text = " ".join(str(part) for part in (error, error.__cause__) if part)
         raise NightjarError(
             " ".join(text.split())[:500], where.absolute(), "mend dvc.yaml, or see `dvc status`"
         ) from None
+
+
+def _no_repository(where: Path) -> NightjarError:
+    return NightjarError("not a DVC repository", where.absolute(), "run from the project's root")
 
 
 def _read(repo: Repo) -> Graph:

@@ -80,7 +80,7 @@ def nightly(pull: bool = False, jobs: int = 2, wait: bool = False, accept: bool 
     outcome = Outcome()
     stop = threading.Event()
     try:
-        root = graphs.read().root
+        root = graphs.find_root()
         with watch.stopping(stop), lock.locked(root, lock.NIGHTLY, "a nightly", wait, stop):
             record.settle(root, 0.0)
             kept = record.Record(root, str(flow_run.id), str(flow_run.name))

@@ -88,7 +88,7 @@ def rebuild(
     stop = threading.Event()
     with watch.stopping(stop):
         try:
-            root = graphs.read().root
+            root = graphs.find_root()
             with lock.rebuild_lock(root, wait, stop):
                 return _whole(root, targets or (), jobs, keep_going, stop)
         except lock.Held as error:

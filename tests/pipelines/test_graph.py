@@ -171,9 +171,18 @@ def test_a_broken_graph_is_one_line(repo: Repo, text: str) -> None:
     assert "\n" not in str(caught.value) and "dvc.yaml" in str(caught.value)
 
 
-def test_no_repository(tmp_path: Path) -> None:
+def test_the_root_is_found_from_below(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    (repo.root / "a/b").mkdir(parents=True)
+    monkeypatch.chdir(repo.root / "a/b")
+    assert graphs.find_root() == repo.root.resolve() == graphs.read().root
+
+
+def test_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NightjarError, match="not a DVC repository; run from the project's root"):
         graphs.read(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NightjarError, match="not a DVC repository; run from the project's root"):
+        graphs.find_root()
 
 
 def test_this_projects_graph_is_read_in_under_three_seconds() -> None:
