@@ -104,7 +104,8 @@ class Workspace:
                 # DVC hashes a path anew for every stage that names it, and here some are not there yet.
                 item.get_hash = lambda item=item: self._content(item)[1]
         reasons = tuple(self._reasons(stage))
-        waits = tuple(Reason("upstream", name) for name in before)
+        parts = {} if stage.frozen else {name: None for dep in stage.deps for name in self._in_part(dep)}
+        waits = tuple(Reason("upstream", name) for name in {**dict.fromkeys(before), **parts})
         state = self._state(stage, reasons, bool(waits))
         if state in OPEN:
             self._open.update(out.fs_path for out in stage.outs)
@@ -167,13 +168,20 @@ class Workspace:
     def _is_open(self, dep: Any) -> bool:
         """Whether nobody can say yet what the dependency will hold."""
         path = dep.fs_path
-        if any(_is_in(path, other) or _is_in(other, path) for other in self._open):
-            return True
-        # A directory around something restored, or parameters in it: they would have to be put together first.
-        return any(
-            (path != other and _is_in(other, path)) or (_is_in(path, other) and _is_params(dep))
-            for other in self._restored
+        return any(_is_in(path, other) or _is_in(other, path) for other in self._open) or bool(
+            self._in_part(dep)
         )
+
+    def _in_part(self, dep: Any) -> list[str]:
+        """The stages to be restored whose outputs would have to be put together with other files to say what the
+        dependency will hold: it is a directory around them, or parameters in them.
+        """
+        return [
+            self.name(out.stage)
+            for path, out in self._restored.items()
+            if (path != dep.fs_path and _is_in(path, dep.fs_path))
+            or (_is_params(dep) and _is_in(dep.fs_path, path))
+        ]
 
     def _reasons(self, stage: DvcStage) -> Iterator[Reason]:
         locked = self._locked(stage)

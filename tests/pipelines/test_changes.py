@@ -28,6 +28,10 @@ stages:
     cmd: (echo part; cat made/in/rows.txt) > part.txt
     deps: [made/in/rows.txt]
     outs: [part.txt]
+  inner:
+    cmd: (echo inner; cat raw.csv) > folder/inner.txt
+    deps: [raw.csv]
+    outs: [folder/inner.txt]
   around:
     cmd: cat part.txt folder/plain.txt > around.txt
     deps: [folder, part.txt]

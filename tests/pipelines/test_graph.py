@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from dvc.dvcfile import Lockfile
 from dvc.repo import Repo as DvcRepo
 
 from pipelines import graph as graphs
@@ -135,6 +136,14 @@ def test_reasons_name_what_changed_and_agree_with_dvc(
     ran = {name for name, stage in graph.stages.items() if stage.state in ("would run", "would fail")}
     assert waits == set().union(*(graph.downstream(name) for name in ran))
     assert set(graph.changed()) == set(wanted) | waits
+
+
+def test_dvc_lock_is_not_parsed_for_every_stage(built: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[object] = []
+    load = Lockfile._load
+    monkeypatch.setattr(Lockfile, "_load", lambda self, *rest: loads.append(self) or load(self, *rest))
+    assert len(graphs.read(built.root).stages) == 4
+    assert 0 < len(loads) <= 2
 
 
 def test_only_what_targets_need(built: Repo) -> None:
