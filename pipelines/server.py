@@ -27,6 +27,7 @@ from typing import NoReturn
 from pipelines import groups
 from stages.errors import NightjarError
 from stages.files import write_text
+from stages.params import PARAMS_FILE, load_server
 
 HOME = Path(".nightjar/prefect")
 STATE = Path(".nightjar/server.json")
@@ -69,6 +70,7 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     home = (root / HOME).resolve()
+    database = load_server(root / PARAMS_FILE).database
     direct = ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1", "localhost"]))
     ours = {
         "NO_PROXY": direct,
@@ -76,7 +78,7 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
         "DO_NOT_TRACK": "1",
         "PREFECT_HOME": str(home),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{home / 'prefect.db'}",
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": database or f"sqlite+aiosqlite:///{home / 'prefect.db'}",
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
         "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
@@ -139,13 +141,17 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
     One that `stays` outlives this process; any other is ended by the next rebuild if this process is killed.
     """
     (root / HOME).mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", HOST, "--port", str(port)]
+    command = [sys.executable, str(Path(__file__).with_name("server_app.py").resolve()), HOST, str(port)]
     with (root / LOG).open("ab") as log:
         process, group = groups.start(
             command,
             root,
             # The page that the server gives out asks this address for everything; left alone it is port 4200's.
-            environment(root) | {"PREFECT_SERVER_UI_API_URL": f"http://{HOST}:{port}/api"},
+            environment(root)
+            | {
+                "PREFECT_SERVER_UI_API_URL": f"http://{HOST}:{port}/api",
+                "PREFECT_UI_URL": f"http://{HOST}:{port}",
+            },
             "Prefect server",
             stdin=subprocess.DEVNULL,
             stdout=log,

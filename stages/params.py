@@ -6,10 +6,11 @@ is allowed, before any work starts. dvc.yaml names, for each stage, the keys it 
 
 from __future__ import annotations
 
+import zoneinfo
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -222,18 +223,44 @@ class Shards(Model):
     attempts: Positive = 3
 
 
+def _timezone(name: str) -> str:
+    if name not in zoneinfo.available_timezones():
+        raise ValueError("no such time zone; write UTC, or one such as Europe/Berlin")
+    return name
+
+
+def _database(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    if scheme != "postgresql+asyncpg" or not rest:
+        raise ValueError("write postgresql+asyncpg://USER@HOST:PORT/NAME")
+    if ":" in rest.rpartition("@")[0] or "password=" in rest:
+        raise ValueError("leave the password out: it is read from PGPASSFILE, PGPASSWORD or ~/.pgpass")
+    return url
+
+
 class Nightly(Model):
     """The nightly evaluation. `stages` names those that it runs afresh, before the @; paths are from the project's
     root. `alpha` is the chance, at most, that an unchanged set of models gets any other verdict; cells with fewer than
-    `minimum_instances` get none. Another DVC repository may leave the group out, or keys of it.
+    `minimum_instances` get none. `cron` and `timezone` say when `nightjar serve` starts one. Another DVC repository may
+    leave the group out, or keys of it.
     """
 
+    cron: Annotated[str, Field(min_length=1)] = "0 2 * * *"
+    timezone: Annotated[str, AfterValidator(_timezone)] = "UTC"
     stages: list[Annotated[str, Field(min_length=1)]] = ["predict", "evaluate"]
     ledger: Annotated[str, Field(min_length=1)] = "data/ledger"
     notifications: Annotated[str, Field(min_length=1)] = ".nightjar/notifications.jsonl"
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
     minimum_instances: Positive = 20
     bootstrap_samples: Positive = 10_000
+
+
+class ServerSettings(Model):
+    """`database`: where the Prefect server keeps its data, `postgresql+asyncpg://USER@HOST:PORT/NAME`; null is SQLite
+    in .nightjar/prefect. The password comes from PGPASSFILE, PGPASSWORD or ~/.pgpass.
+    """
+
+    database: Annotated[str, AfterValidator(_database)] | None = None
 
 
 class Params(Model):
@@ -254,6 +281,7 @@ class Params(Model):
     rebuild: Rebuild
     shards: Shards
     nightly: Nightly
+    server: ServerSettings
 
 
 M = TypeVar("M", bound=Model)
@@ -308,6 +336,15 @@ def load_nightly(path: Path = PARAMS_FILE) -> Nightly:
     """
     values = read_yaml(path) if path.is_file() else {}
     return _checked(Nightly, values.get("nightly") or {}, path, "nightly")
+
+
+def load_server(path: Path = PARAMS_FILE) -> ServerSettings:
+    """The group `server` of `path` alone; its defaults where there is no such group or no such file.
+
+    Raises NightjarError for a bad key or value. Works in a DVC repository with other parameters.
+    """
+    values = read_yaml(path) if path.is_file() else {}
+    return _checked(ServerSettings, values.get("server") or {}, path, "server")
 
 
 def load(path: Path = PARAMS_FILE) -> Params:

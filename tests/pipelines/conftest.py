@@ -86,7 +86,7 @@ def environment() -> dict[str, str]:
     folder = str(Path(sys.executable).parent)
     return {
         **os.environ,
-        "PYTHONPATH": root,
+        "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
         "PATH": folder + os.pathsep + os.environ["PATH"],
         "DVC_NO_ANALYTICS": "1",
         "CI": "1",  # DVC does not look for updates then

@@ -300,8 +300,8 @@ def test_a_repository_without_such_stages_or_without_a_commit_is_one_line(repo: 
     repo.write(params="nightly:\n  alpha: 2\n")
     told = repo.nightjar("nightly")
     assert (told.returncode, told.stderr.count("\n")) == (2, 1) and "nightly.alpha = 2" in told.stderr
-    repo.write(params="nightly:\n  cron: daily\n")
-    assert "unknown key nightly.cron" in repo.nightjar("ledger").stderr
+    repo.write(params="nightly:\n  clock: daily\n")
+    assert "unknown key nightly.clock" in repo.nightjar("ledger").stderr
 
 
 def test_parameters_of_the_stages_behind_a_score_are_compared_and_no_others() -> None:

@@ -1,0 +1,33 @@
+"""The Prefect server of a project, and under /report/ its report, read-only: data/report and nothing beside it.
+
+    python pipelines/server_app.py HOST PORT
+
+A page of the UI may link to the report there; a browser follows no link from it to a file.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+REPORT = Path("data/report")
+
+
+def main(host: str, port: int) -> None:
+    """Serve the project in the current folder until the process is ended."""
+    import uvicorn
+    from prefect.server.api.server import create_app
+    from starlette.routing import Mount
+    from starlette.staticfiles import StaticFiles
+
+    app = create_app(final=True)
+    # DVC may have linked the files to its cache. The folder may come later.
+    pages = StaticFiles(directory=REPORT.absolute(), html=True, check_dir=False, follow_symlink=True)
+    app.router.routes.insert(0, Mount("/report", pages))
+    uvicorn.run(app, host=host, port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    # Run as a file, so that no folder `pipelines` of the repository in which it runs is taken for this one.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    main(sys.argv[1], int(sys.argv[2]))
