@@ -1,27 +1,41 @@
-"""What a rebuild shows in the Prefect UI beside its states: artifacts, each with a key that keeps its history.
+"""What a run shows in the Prefect UI beside its states: artifacts, each with a key that keeps its history.
 
 None of them may fail what was computed: where the server does not take one, the log says so.
 """
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import json
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prefect import get_run_logger
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.artifacts import (
+    create_image_artifact,
+    create_link_artifact,
+    create_markdown_artifact,
+    create_table_artifact,
+)
+from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 
-from pipelines import verify, watch
+from pipelines import describe, scores, verify, watch
 from pipelines.graph import Stage
+from pipelines.progress import Progress, shown
 from pipelines.show import HEADLINE, REPORT
+from stages import history
 from stages.checks import MOST_ROWS
 
 if TYPE_CHECKING:
     from pipelines.results import Result
+
+# Where the project's server hands the report out (see server_app).
+REPORT_PATH = "/report/"
 
 
 def artifact_key(stage: str) -> str:
@@ -46,6 +60,12 @@ def facts(root: Path, stage: Stage) -> dict[str, Any]:
     return found
 
 
+def progress(root: Path, stage: Stage) -> contextlib.AbstractContextManager[Progress]:
+    """While the block lasts, the progress of a stage that runs; its lines are told to what the block is given."""
+    expected = history.expected(root).get(stage.name)
+    return shown(f"progress-{artifact_key(stage.name)}", stage.name, expected)
+
+
 def outcome(root: Path, stage: Stage, result: Result) -> None:
     """The artifact of a stage: what became of it, its rows, its outputs and its log."""
     known = facts(root, stage) if result.state in ("ran", "cached") else {}
@@ -62,40 +82,85 @@ def outcome(root: Path, stage: Stage, result: Result) -> None:
     lines += [f"- output: `{path}`" for path in stage.outs]
     lines += [f"- log: `{result.log}`"] if result.log else []
     table = [{name: value for name, value in row.items() if value != ""}]
-    _table(artifact_key(stage.name), table, "\n\n".join(lines))
+    _send(create_table_artifact, artifact_key(stage.name), table=table, description="\n\n".join(lines))
 
 
 def checks(stage: Stage, verdict: verify.Verdict) -> None:
     """The artifact of the checks of what a stage made: each finding with some of its rows."""
     told = f"What the checks of **{stage.name}** found, with up to {MOST_ROWS} rows each"
-    _table(f"check-{artifact_key(stage.name)}", verify.table(stage.name, verdict), told)
+    key = f"check-{artifact_key(stage.name)}"
+    _send(create_table_artifact, key, table=verify.table(stage.name, verdict), description=told)
 
 
-def report(root: Path, results: Mapping[str, Result]) -> None:
-    """The flow's own artifact: the headline of the report, where it lies, and what became of every stage."""
+def report(root: Path, stages: Iterable[Stage], results: Mapping[str, Result]) -> None:
+    """The flow's own artifacts: what became of every stage, the headline of the report, a link to it, the scores."""
     lines = [f"| {name} | {result.state} | {result.seconds:.1f} |" for name, result in results.items()]
     table = "\n".join(["| stage | state | seconds |", "| --- | --- | ---: |", *lines])
     headline = ""
     if (root / HEADLINE).is_file():
         text = (root / HEADLINE).read_text(encoding="utf-8", errors="replace").strip()
-        headline = f"```\n{text}\n```\n\nThe report: `{REPORT.as_posix()}`\n\n"
-    _tell(
+        headline = f"```\n{text}\n```\n\n"
+    if link := _report_link(root):
+        headline += f"[The report]({link}): `{REPORT.as_posix()}`\n\n"
+        told = f"`{REPORT.as_posix()}`, handed out while the project's server runs"
+        _send(create_link_artifact, "report", link=link, link_text="The report", description=told)
+    _send(
         create_markdown_artifact,
-        key="rebuild",
+        "rebuild",
         markdown=f"## Rebuild {flow_run.name}\n\n{headline}{table}\n",
+        description="What became of every stage",
     )
+    try:
+        scores.keep(root, scores.present(root, stages))
+    except Exception as error:  # a broken table is for the checks to tell
+        get_run_logger().warning("scores not kept: %s", error)
+    score_history(root)
 
 
-def _table(key: str, table: list[dict[str, Any]], description: str) -> None:
-    _tell(create_table_artifact, key=key, table=table, description=description)
+def _report_link(root: Path) -> str:
+    """Where a browser finds the report; empty if there is none."""
+    api = os.environ.get("PREFECT_API_URL", "")
+    if not api or not (root / REPORT).is_file():
+        return ""
+    return api.removesuffix("/api") + REPORT_PATH + REPORT.name
 
 
-def _tell(create: Callable[..., Any], **artifact: Any) -> None:
-    """Make the artifact; where the server is away no stage waits for it."""
+def score_history(root: Path) -> None:
+    """The scores of the last rebuilds and nightlies, as a table and as a plot; nothing where there are none."""
+    try:
+        runs = scores.history(root)
+        if not runs:
+            return
+        from pipelines.score_plot import png
+
+        image = "data:image/png;base64," + base64.b64encode(png(runs)).decode()
+    except Exception as error:  # what was computed stands, whatever ails its picture
+        get_run_logger().warning("no history of scores: %s", error)
+        return
+    told = "The scores of the last rebuilds and nightlies, with intervals"
+    table = scores.table(runs)
+    _send(create_table_artifact, "scores", table=table, description=f"{told}, the latest first")
+    _send(create_image_artifact, "scores-plot", image_url=image, description=told)
+
+
+def tag_run(root: Path) -> None:
+    """Mark the flow run of this process with the project, the commit and the profile."""
     if watch.away():
-        get_run_logger().warning("no artifact %s: the server is away", artifact["key"])
         return
     try:
-        create(**artifact)
+        with get_client(sync_client=True) as client:
+            known = client.read_flow_run(flow_run.id).tags
+            client.update_flow_run(flow_run.id, tags=list(dict.fromkeys([*known, *describe.tags(root)])))
     except Exception as error:
-        get_run_logger().warning("no artifact %s: %s", artifact["key"], error)
+        get_run_logger().warning("no tags: %s", error)
+
+
+def _send(create: Callable[..., Any], key: str, **what: Any) -> None:
+    """Make the artifact; where the server is away no stage waits for it."""
+    if watch.away():
+        get_run_logger().warning("no artifact %s: the server is away", key)
+        return
+    try:
+        create(key=key, **what)
+    except Exception as error:
+        get_run_logger().warning("no artifact %s: %s", key, error)

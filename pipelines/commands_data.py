@@ -75,9 +75,13 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -
       nightjar use sample
       nightjar use real --set ingest.natural_instructions.path=/data/tasks --set split.train_tasks=24
     """
+    from pipelines.describe import PROFILE
     from pipelines.profiles import apply
+    from stages.files import write_text
 
     changes = apply(Path(), profile, settings, write=not dry_run)
+    if not dry_run:
+        write_text(PROFILE, f"{profile}\n")
     if as_json:
         _print_json([{"key": change.key, "old": change.old, "new": change.new} for change in changes])
         return

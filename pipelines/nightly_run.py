@@ -14,8 +14,8 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture
 from prefect.states import Cancelled, Completed, Failed, State
 
+from pipelines import artifacts, describe, record
 from pipelines import graph as graphs
-from pipelines import record
 from pipelines.results import Listener, Result
 from pipelines.run_stage import run_stage
 from pipelines.study_workspace import Workspace
@@ -86,10 +86,12 @@ def _submit(
     about: str,
     body: Callable[[], State[Any]],
     after: Sequence[PrefectFuture[Any]] = (),
+    tags: Sequence[str] = (),
 ) -> PrefectFuture[Any]:
     @task(
         name=name,
         description=about or None,
+        tags=tags,
         task_run_name=name,
         cache_policy=NO_CACHE,
         persist_result=False,
@@ -185,6 +187,7 @@ def _stage(night: Night, stage: graphs.Stage, after: Sequence[PrefectFuture[Any]
 
         def hear(lines: list[str]) -> None:
             logger.info("%s", "\n".join(lines))
+            progress.hear(lines)
             night.tell(Result(stage.name, "running", why=lines[-1]))
 
         if night.stop.is_set():
@@ -192,7 +195,9 @@ def _stage(night: Night, stage: graphs.Stage, after: Sequence[PrefectFuture[Any]
         night.tell(Result(stage.name, "running", why="afresh"))
         log = night.logs / f"{stage.name.replace('/', '-')}.log"
         command = ["repro", *AFRESH, stage.name]
-        done = run_stage(stage.name, night.work, log, hear, night.stop, arguments=command)
+        with artifacts.progress(night.graph.root, stage) as progress:
+            done = run_stage(stage.name, night.work, log, hear, night.stop, arguments=command)
+            progress.whole = done.state == "ran"
         state, error = done.state, done.error or ""
         if state == "failed":
             error = f"exit status {done.exit_code}: {error}"
@@ -204,4 +209,5 @@ def _stage(night: Night, stage: graphs.Stage, after: Sequence[PrefectFuture[Any]
             return Cancelled(name="Stopped", message=error)
         return Failed(message=error) if state == "failed" else Completed(name="Ran", message="afresh")
 
-    return _submit(night, stage.name, stage.description, body, after)
+    about = describe.stage(night.work, stage)
+    return _submit(night, stage.name, about, body, after, [describe.group(stage)])

@@ -25,7 +25,19 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
-from pipelines import artifacts, groups, lock, lock_order, record, resources, shards, verify, watch
+from pipelines import (
+    artifacts,
+    describe,
+    groups,
+    lock,
+    lock_order,
+    record,
+    resources,
+    runs,
+    shards,
+    verify,
+    watch,
+)
 from pipelines import graph as graphs
 from pipelines.attempts import run_attempts
 from pipelines.lease import Gpu, lease_file
@@ -95,6 +107,10 @@ def rebuild(
             return Cancelled(name="Skipped", message=str(error))
         except lock.Stopped:
             return Cancelled(message="stopped while it waited")
+        except NightjarError as error:
+            if runs.served():  # nobody sees what is raised
+                return Failed(message=str(error))
+            raise
 
 
 def _whole(
@@ -102,6 +118,7 @@ def _whole(
 ) -> State[Any]:
     record.settle(root, 0.0)
     kept = record.Record(root, str(flow_run.id), str(flow_run.name))
+    artifacts.tag_run(root)
     groups.end_orphans(root, lock=root / groups.DVC_LOCK)
     graph = graphs.read(root).only(targets)
     settings, shared = load_rebuild(root / PARAMS_FILE), load_shards(root / PARAMS_FILE)
@@ -110,7 +127,7 @@ def _whole(
     _conduct(run, jobs, keep_going)
     if not stop.is_set():  # else the rebuild that goes on restores it
         _restore_order(root, targets)
-    artifacts.report(root, run.results)
+    artifacts.report(root, run.graph.stages.values(), run.results)
     state = _final(run)
     conclude(state)
     ended = [record.Ended(run.futures[name].task_run_id, name, state) for name, state in run.states.items()]
@@ -174,7 +191,8 @@ def _submit(run: Run, stage: graphs.Stage) -> None:
 
     @task(
         name=stage.name,
-        description=stage.description or None,
+        description=describe.stage(run.graph.root, stage) or None,
+        tags=[describe.group(stage)],
         task_run_name=stage.name,
         cache_policy=NO_CACHE,
         persist_result=False,
@@ -222,6 +240,7 @@ def _task(run: Run, stage: graphs.Stage, blocker: str | None) -> State[Any]:
 def _run(run: Run, stage: graphs.Stage, why: str, logger: Any) -> Result:
     def tell(lines: list[str]) -> None:
         logger.info("%s", "\n".join(lines))
+        progress.hear(lines)
         run.listen(Result(stage.name, "running", why=lines[-1]))
 
     def once(log: Path) -> Outcome:
@@ -233,10 +252,12 @@ def _run(run: Run, stage: graphs.Stage, why: str, logger: Any) -> Result:
         run.listen(Result(stage.name, "running", why=message))
 
     log = run.logs / f"{_file_name(stage.name)}.log"
-    if fault := shards.before(run.graph, stage, run.shards, log, tell, run.stop):
-        return Result(stage.name, "failed", why=why, error=fault)
     attempts = resources.needs(run.graph, run.settings)[stage.name].attempts
-    outcome, tried = run_attempts(once, log, attempts, run.settings.backoff_seconds, run.stop, again)
+    with artifacts.progress(run.graph.root, stage) as progress:
+        if fault := shards.before(run.graph, stage, run.shards, log, tell, run.stop):
+            return Result(stage.name, "failed", why=why, error=fault)
+        outcome, tried = run_attempts(once, log, attempts, run.settings.backoff_seconds, run.stop, again)
+        progress.whole = outcome.state in ("ran", "restored", "unchanged")
     return Result.of(outcome, why, run.graph.root, tried)
 
 

@@ -1,0 +1,75 @@
+"""The plot of the scores of the last runs, as a PNG small enough to stand in an artifact."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from pipelines.scores import Run
+
+COLOURS = ("#1f5f8b", "#b5541c", "#3b7d3b", "#7a4a9c", "#8a6d1f", "#555555", "#c23b6b", "#2b8c8c")
+# Panels of one plot, and systems of one panel; what is more stands in the table.
+MOST_PANELS, MOST_SYSTEMS = 6, len(COLOURS)
+
+
+def png(runs: Sequence[Run]) -> bytes:
+    """A panel a benchmark, track and metric; a line a system over the runs, with intervals. Runs must not be empty."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    panels = list(dict.fromkeys(_panel(row) for run in runs for row in run.rows))[:MOST_PANELS]
+    columns = min(2, len(panels))
+    lines = -(-len(panels) // columns)
+    figure = Figure(figsize=(4.6 * columns + 1.4, 2.9 * lines), layout="constrained")
+    FigureCanvasAgg(figure)
+    for number, panel in enumerate(panels):
+        _draw(figure.add_subplot(lines, columns, number + 1), runs, panel)
+    handles: dict[str, Any] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    figure.legend(handles.values(), handles.keys(), loc="outside right center", fontsize=8, frameon=False)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=90, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _panel(row: dict[str, Any]) -> tuple[str, str, str]:
+    return row["benchmark"], row["track"], row["metric"]
+
+
+def _draw(axes: Any, runs: Sequence[Run], panel: tuple[str, str, str]) -> None:
+    systems = list(dict.fromkeys(row["system"] for run in runs for row in run.rows if _panel(row) == panel))
+    for number, system in enumerate(systems[:MOST_SYSTEMS]):
+        points = [
+            (place, row)
+            for place, run in enumerate(runs)
+            for row in run.rows
+            if _panel(row) == panel and row["system"] == system
+        ]
+        values = [row["value"] for _, row in points]
+        below = [max(row["value"] - row["low"], 0.0) for _, row in points]
+        above = [max(row["high"] - row["value"], 0.0) for _, row in points]
+        # Side by side, so that intervals do not hide one another.
+        shift = 0.06 * (number - (len(systems[:MOST_SYSTEMS]) - 1) / 2)
+        axes.errorbar(
+            [place + shift for place, _ in points],
+            values,
+            yerr=[below, above],
+            label=system,
+            color=COLOURS[number],
+            marker="o",
+            markersize=4,
+            linewidth=1.2,
+            elinewidth=0.8,
+            capsize=2,
+        )
+    axes.set_title(" · ".join(panel), fontsize=9)
+    axes.set_xticks(range(len(runs)))
+    axes.set_xticklabels([run.title.replace(" ", "\n", 2) for run in runs], fontsize=6)
+    axes.set_xlim(-0.5, len(runs) - 0.5)
+    axes.tick_params(axis="y", labelsize=7)
+    axes.grid(axis="y", linewidth=0.4, alpha=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)

@@ -1,0 +1,85 @@
+"""The history of scores, from tables written as a stage writes them and from a broken file; and its plot."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import graph, scores
+from stages import contracts, tables
+
+
+def row(system: str, value: float, level: str = "overall") -> dict[str, Any]:
+    known = {
+        "benchmark": "made",
+        "system": system,
+        "track": "default",
+        "level": level,
+        "name": level,
+        "metric": "rougeL",
+        "n": 40,
+        "value": value,
+        "low": value - 5,
+        "high": value + 5,
+    }
+    return {column.name: known.get(column.name) for column in contracts.SCORES.schema}
+
+
+def kept(value: float) -> list[dict[str, Any]]:
+    return [{name: row("model", value)[name] for name in scores.COLUMNS}]
+
+
+def test_scores_are_those_of_whole_benchmarks_in_any_output(tmp_path: Path) -> None:
+    with_scores = graph.Stage("evaluate", "x", "", (), ("out", "other.txt"), (), {}, (), ())
+    without = graph.Stage("train", "x", "", (), ("model",), (), {}, (), ())
+    with tables.ArtifactWriter(tmp_path / "out") as writer:
+        writer.write(contracts.SCORES, [row("a", 40.0), row("a", 10.0, "category"), row("b", 50.0)])
+    found = scores.present(tmp_path, [with_scores, without])
+    assert [(it["system"], it["value"]) for it in found] == [("a", 40.0), ("b", 50.0)]
+    assert scores.present(tmp_path, [without]) == []
+
+
+def test_each_rebuild_with_other_scores_is_a_column_and_broken_lines_are_none(tmp_path: Path) -> None:
+    scores.keep(tmp_path, [])
+    assert scores.history(tmp_path) == []
+    scores.keep(tmp_path, kept(40.0))
+    scores.keep(tmp_path, kept(40.0))
+    with (tmp_path / scores.KEPT).open("a") as file:
+        file.write('{"ended": 1}\nnot json\n{"ended": "x", "kind": "", "commit": "", "rows": [{}]}\n')
+    scores.keep(tmp_path, kept(44.0))
+    runs = scores.history(tmp_path)
+    assert [run.rows[0]["value"] for run in runs] == [40.0, 44.0]
+    (told,) = scores.table(runs)
+    *names, latest, before = told.values()
+    assert names == ["made", "default", "model", "rougeL"]
+    assert (latest, before) == ("44.0 [39.0, 49.0] n 40", "40.0 [35.0, 45.0] n 40")
+
+
+def test_two_runs_of_one_minute_are_two_columns() -> None:
+    runs = [scores.Run(float(second), "rebuild", "abc", kept(float(second))) for second in range(3)]
+    (told,) = scores.table(runs)
+    assert len(told) == len(scores.NAMES) + 3
+
+
+def test_only_the_last_runs_are_shown(tmp_path: Path) -> None:
+    for value in range(scores.SHOWN + 3):
+        scores.keep(tmp_path, kept(float(value)))
+    assert [run.rows[0]["value"] for run in scores.history(tmp_path)] == list(range(3, scores.SHOWN + 3))
+
+
+@pytest.mark.parametrize("systems", [1, 12])
+def test_the_plot_is_a_small_png(systems: int) -> None:
+    from matplotlib.image import imread
+
+    from pipelines.score_plot import png
+
+    rows = [it for number in range(systems) for it in json.loads(json.dumps(kept(40.0 + number)))]
+    for number, it in enumerate(rows):
+        it["system"] = f"system {number}"
+    data = png([scores.Run(1e9, "rebuild", "abc", rows), scores.Run(2e9, "nightly", "def", rows[:1])])
+    assert len(data) < 100_000
+    assert imread(io.BytesIO(data)).shape[0] > 100

@@ -1,0 +1,98 @@
+"""The Prefect UI in a browser: the page of a real run, its artifacts, and the report that one of them links to."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.pipelines.conftest import Api, Repo
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the extra `dev` brings playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
+]
+
+MADE = '''"""Scores two systems, as made for a test."""
+from pathlib import Path
+from stages import contracts, tables
+
+names = {"benchmark": "made", "track": "default", "level": "overall", "name": "overall", "metric": "rougeL", "n": 40}
+rows = [{**names, "system": s, "value": v, "low": v - 5.0, "high": v + 5.0} for s, v in (("old", 40.0), ("new", 61.5))]
+with tables.ArtifactWriter(Path("scored")) as writer:
+    writer.write(contracts.SCORES, rows)
+Path("data/report").mkdir(parents=True, exist_ok=True)
+Path("data/report/index.html").write_text("<title>The made report</title><p>made of two systems</p>")
+'''
+DVC = """
+stages:
+  first:
+    cmd: >-
+      echo 1 > first.out; echo '{"rows_in": 4711, "rows_out": 4708, "rows_rejected": 3}' > first.json
+    outs: [first.out]
+    metrics: [first.json]
+  evaluate:
+    foreach: [made]
+    do:
+      cmd: python ${item}.py
+      desc: Scores what was made
+      deps: [first.out, made.py]
+      outs: [scored, data/report]
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+def test_a_run_its_rows_its_scores_its_plot_and_its_report_are_seen(
+    repo: Repo, api: Api, browser: Any
+) -> None:
+    # The server of all tests hands out the report of its own folder.
+    report = api.root / "data" / "report"
+    api.serve(repo)
+    (repo.root / "made.py").write_text(MADE)
+    repo.write(dvc=DVC)
+    done = repo.nightjar("rebuild")
+    assert done.returncode == 0, done.stdout + done.stderr
+    shutil.copytree(repo.root / "data" / "report", report)
+    (run,) = api.ask("flow_runs/filter", flow_runs={"tags": {"all_": [repo.root.name]}}, limit=1)
+    made = api.ask("artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"]]}})
+    ids = {artifact["key"]: artifact["id"] for artifact in made}
+    assert {"first", "evaluate-made", "rebuild", "report", "scores", "scores-plot"} <= set(ids)
+    try:
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.set_default_timeout(30_000)
+        page.goto(f"{api.server.url}/runs/flow-run/{run['id']}")
+        page.get_by_role("tab", name="Task Runs").or_(page.get_by_text("Task Runs", exact=True)).first.click()
+        for name in ("first", "evaluate@made"):
+            page.get_by_text(name, exact=True).first.wait_for()
+
+        page.goto(f"{api.server.url}/artifacts/artifact/{ids['first']}")
+        for rows in ("4711", "4708"):
+            page.get_by_text(rows).first.wait_for()
+
+        page.goto(f"{api.server.url}/artifacts/artifact/{ids['scores']}")
+        page.get_by_text("61.5 [56.5, 66.5] n 40").first.wait_for()
+
+        page.goto(f"{api.server.url}/artifacts/artifact/{ids['scores-plot']}")
+        image = page.locator("img[src^='data:image/png']").first
+        image.wait_for()
+        assert image.evaluate("image => image.naturalWidth") > 300
+
+        page.goto(f"{api.server.url}/artifacts/artifact/{ids['report']}")
+        with page.context.expect_page() as opened:
+            page.get_by_role("link", name="The report").first.click(modifiers=["Control"])
+        opened.value.get_by_text("made of two systems").wait_for()
+        assert opened.value.title() == "The made report"
+    finally:
+        shutil.rmtree(report)
