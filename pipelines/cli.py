@@ -19,6 +19,7 @@ COMMANDS = {
     "rebuild": ("pipelines.commands_run", "Rebuild what changed, side by side, shown in the Prefect UI."),
     "check": ("pipelines.commands_verify", "Check artifacts as they stand on disk."),
     "ui": ("pipelines.commands_run", "Start the Prefect server of this project and say where to open it."),
+    "serve": ("pipelines.commands_serve", "Run the nightly when it is due, and what is started in the UI."),
     "nightly": ("pipelines.commands_nightly", "Evaluate every benchmark afresh; has a score moved?"),
     "ledger": ("pipelines.commands_nightly", "The nightly runs and their verdicts."),
     "use": ("pipelines.commands_data", "Apply a profile to params.yaml and print what it changes."),

@@ -23,9 +23,9 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
+from pipelines import artifacts, lock, nightly_facts, nightly_text, record, runs, stamp, watch
 from pipelines import graph as graphs
 from pipelines import ledger as ledgers
-from pipelines import lock, nightly_facts, nightly_text, record, watch
 from pipelines.nightly_run import Broken, Night, Scratch, Stopped, conduct, selected, take
 from pipelines.notify import notify
 from pipelines.results import Listener, Result
@@ -79,12 +79,18 @@ def nightly(pull: bool = False, jobs: int = 2, wait: bool = False, accept: bool 
     """
     outcome = Outcome()
     stop = threading.Event()
+    due = runs.due()
+    served = runs.served()
     try:
         root = graphs.find_root()
-        with watch.stopping(stop), lock.locked(root, lock.NIGHTLY, "a nightly", wait, stop):
+        with watch.stopping(stop), lock.locked(root, lock.NIGHTLY, "a nightly", wait and not served, stop):
+            if due and (told := stamp.made_up_for(root, due)):
+                return runs.skipped(told)
             record.settle(root, 0.0)
             kept = record.Record(root, str(flow_run.id), str(flow_run.name))
-            outcome.state = _whole(root, outcome, stop, pull, jobs, wait, accept)
+            with _attempt(root):
+                # One that nobody watches waits for a rebuild to end.
+                outcome.state = _whole(root, outcome, stop, pull, jobs, wait or served, accept)
             _tell(outcome)
             return kept.end(
                 outcome.state,
@@ -108,6 +114,22 @@ def _tell(outcome: Outcome) -> None:
     for _, watched in _watchers:
         watched.facts, watched.verdicts, watched.error = outcome.facts, outcome.verdicts, outcome.error
         watched.state = outcome.state
+
+
+@contextlib.contextmanager
+def _attempt(root: Path) -> Iterator[None]:
+    """Write down that a nightly begins and ends; tell of one before it that never ended."""
+    before = stamp.last(root)
+    stamp.begin(root, str(flow_run.name))
+    if before is not None and before.ended is None:
+        told = f"the nightly {before.run}, begun {before.began:%Y-%m-%d %H:%M} UTC, was killed"
+        event = {"kind": "nightly crashed", "run": before.run, "message": told}
+        notify(root / load_nightly(root / PARAMS_FILE).notifications, event)
+    artifacts.tag_run(root)
+    try:
+        yield
+    finally:
+        stamp.end(root)
 
 
 def _whole(
@@ -221,6 +243,7 @@ def _report(
         get_run_logger().warning("no artifact: the server is away")
     else:
         _artifact(facts, verdicts)
+        artifacts.score_history(root)
     if facts["state"] == "good":
         return Completed(message=facts["message"])
     return Failed(message=facts["message"])

@@ -25,6 +25,8 @@ from pipelines import groups
 from stages import history
 
 LOGS = Path(".nightjar/logs")
+# Set by `nightjar serve`, which sets PYTHONSAFEPATH too, for itself and not for stages.
+SERVED = "NIGHTJAR_SERVED"
 BATCH_SECONDS = 0.5
 BATCH_LINES = 200
 LONGEST_LINE = 65_536
@@ -92,8 +94,11 @@ def environment() -> dict[str, str]:
     home.
     """
     folder = str(Path(sys.executable).parent)
+    kept = dict(os.environ)
+    if kept.pop(SERVED, None):
+        kept.pop("PYTHONSAFEPATH", None)
     return {
-        **os.environ,
+        **kept,
         "PATH": folder + os.pathsep + os.environ.get("PATH", os.defpath),
         "PYTHONUNBUFFERED": "1",
         "DVC_NO_ANALYTICS": "1",

@@ -1,0 +1,72 @@
+"""The process behind `nightjar serve`: rebuild and nightly as deployments of the project in the current folder.
+
+    python -m pipelines.serve < settings.json
+
+`nightjar serve` starts it beside the server and starts it again if it ends. It writes .nightjar/serve.json once its
+deployments stand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
+from prefect.runner import Runner
+from prefect.schedules import Cron
+
+from pipelines import automations
+from pipelines.nightly import nightly
+from pipelines.rebuild import rebuild
+from stages.files import write_text
+from stages.params import PARAMS_FILE, load_nightly
+
+READY = Path(".nightjar/serve.json")
+POLL_SECONDS = 5.0
+# Runs at once, the waiting ones among them; each is a process.
+MOST_RUNS = 4
+# What the runs have, when all is ended, to stop their stages and to say so.
+LAST_SECONDS = 6.5
+
+
+async def serve(root: Path, jobs: int, pull: bool, webhook: str | None) -> None:
+    """Register the deployments and the automations, then run what is due until the process is ended."""
+    settings = load_nightly(root / PARAMS_FILE)
+    schedule = Cron(settings.cron, timezone=settings.timezone)
+    # Its runs go on when the next begin in spite of the limit (a server that lost count): the flow holds a lock.
+    once = ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW)
+    queue = ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.ENQUEUE)
+    runner = _Runner(name=root.name, query_seconds=POLL_SECONDS, limit=MOST_RUNS, pause_on_shutdown=False)
+    tags = [root.name]
+    await runner.aadd_flow(rebuild, parameters={"jobs": jobs}, tags=tags, concurrency_limit=queue)
+    await runner.aadd_flow(
+        nightly, parameters={"jobs": jobs, "pull": pull}, tags=tags, concurrency_limit=once, schedule=schedule
+    )
+    await automations.set_up(webhook)
+    ready = {"pid": os.getpid(), "deployments": [f"{flow.name}/{root.name}" for flow in (rebuild, nightly)]}
+    write_text(root / READY, json.dumps(ready) + "\n")
+    await runner.start()
+
+
+class _Runner(Runner):
+    """Lets its runs end by themselves when it is ended: the same signal reached them, and they stop their stages."""
+
+    def handle_sigterm(self, *_: Any) -> None:
+        asyncio.get_running_loop().create_task(self._finish())
+
+    async def _finish(self) -> None:
+        deadline = time.monotonic() + LAST_SECONDS
+        while multiprocessing.active_children() and time.monotonic() < deadline:
+            await asyncio.sleep(0.1)
+        await self.astop()
+
+
+if __name__ == "__main__":
+    told = json.load(sys.stdin)
+    asyncio.run(serve(Path.cwd(), told["jobs"], told["pull"], told["webhook"]))

@@ -1,0 +1,267 @@
+"""`nightjar serve` as people use it: started runs, missed nights, a webhook, a Cancel, a dead server, Ctrl-C."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import cli, groups, stamp
+from pipelines import server as servers
+from tests.pipelines.conftest import Api, Repo, lives, wait_for
+
+pytestmark = pytest.mark.slow
+
+DVC = """
+stages:
+  fine:
+    cmd: echo 1 > fine.out
+    outs: [fine.out]
+  bad:
+    cmd: echo it went wrong; exit 3
+    outs: [bad.out]
+  long:
+    cmd: trap '' TERM; echo $$ > pid; while true; do sleep 1; done
+    outs: [long.out]
+"""
+ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
+
+
+@dataclass
+class Serving:
+    """A `nightjar serve` that runs, on the server of all tests, and what its webhook was told."""
+
+    repo: Repo
+    api: Api
+    process: subprocess.Popen[str]
+    told: list[dict[str, Any]]
+
+    def deployment(self, flow: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._get(f"deployments/name/{flow}/{self.repo.root.name}")
+        return found
+
+    def run(self, flow: str, **parameters: Any) -> str:
+        """What the Run button does; the id of the run."""
+        path = f"deployments/{self.deployment(flow)['id']}/create_flow_run"
+        made: str = self.api.ask(path, state={"type": "SCHEDULED"}, parameters=parameters)["id"]
+        return made
+
+    def state(self, run: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._get(f"flow_runs/{run}")["state"]
+        return found
+
+    def ended(self, run: str) -> dict[str, Any]:
+        """The state of a run once it has ended."""
+        wait_for(lambda: self.state(run)["type"] in ENDED, 90, "the end of the run")
+        return self.state(run)
+
+    def _get(self, path: str) -> Any:
+        import urllib.request
+
+        with urllib.request.urlopen(f"{self.api.server.url}/api/{path}", timeout=20) as answer:
+            return json.load(answer)
+
+
+@pytest.fixture(scope="module")
+def serving(empty_repo: Path, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    root = tmp_path_factory.mktemp("serving") / f"served-{os.getpid()}"
+    shutil.copytree(empty_repo, root)
+    repo = Repo(root)
+    repo.write(dvc=DVC)
+    api.serve(repo)
+    told: list[dict[str, Any]] = []
+
+    class Hook(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            told.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    hook = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
+    threading.Thread(target=hook.serve_forever, daemon=True).start()
+    process = repo.start("serve", "--webhook", f"http://127.0.0.1:{hook.server_port}/hook")
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(f"Serving rebuild/{root.name} and nightly/{root.name}")
+        yield Serving(repo, api, process, told)
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+        hook.shutdown()
+
+
+def test_a_run_started_in_the_ui_works_and_one_that_fails_is_told_to_the_webhook(serving: Serving) -> None:
+    # A package of the repository's own must not be taken for ours.
+    package = serving.repo.root / "pipelines"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise SystemExit('not this one')\n")
+    fine = serving.run("rebuild", targets=["fine"])
+    bad = serving.run("rebuild", targets=["bad"])
+    state = serving.ended(fine)
+    assert (state["type"], state["message"]) == ("COMPLETED", "1 ran")
+    assert (serving.repo.root / "fine.out").read_text() == "1\n"
+    assert serving.ended(bad)["message"] == "1 failed"
+    wait_for(lambda: serving.told, 30, "the webhook")
+    event = serving.told[0]
+    assert (event["flow"], event["state"], event["message"]) == ("rebuild", "Failed", "1 failed")
+    assert event["url"].endswith(bad)
+    unknown = serving.ended(serving.run("rebuild", targets=["nothing"]))
+    assert unknown["type"] == "FAILED" and "no such stage" in unknown["message"]
+    assert [event["message"] for event in serving.told].count("1 failed") == 1
+    shutil.rmtree(package)
+
+
+@pytest.mark.skipif(
+    version("sqlalchemy") >= "2.1",
+    reason="Prefect 3.8 plans nothing beside SQLAlchemy 2.1: see requirements.lock",
+)
+def test_of_three_missed_nights_one_is_made_up_for(serving: Serving) -> None:
+    deployment = serving.deployment("nightly")
+    assert deployment["schedules"][0]["schedule"] == {
+        "cron": "0 2 * * *",
+        "timezone": "UTC",
+        "day_or": True,
+    }
+    planned = {"flow_runs": {"deployment_id": {"any_": [deployment["id"]]}}}
+    runs = wait_for(lambda: _many(serving.api.ask("flow_runs/filter", **planned)), 60, "the planned nights")
+    _make_late(serving.api, [run["id"] for run in runs[:2]])
+    states = [serving.ended(run["id"]) for run in runs[:2]]
+    ran = [state for state in states if state["type"] != "CANCELLED"]
+    # The repository has no stages to evaluate: the one that ran says so.
+    assert len(ran) == 1 and "no stage is named predict or evaluate" in ran[0]["message"], states
+    last = stamp.last(serving.repo.root)
+    assert last is not None and last.ended is not None
+
+    # One more late one, when no other runs: the flow itself finds that it was made up for.
+    _make_late(serving.api, [runs[2]["id"]])
+    state = serving.ended(runs[2]["id"])
+    assert (state["type"], state["name"]) == ("CANCELLED", "Skipped"), state
+    assert "made up for by" in state["message"]
+    assert stamp.last(serving.repo.root) == last
+
+
+def _planned(run: dict[str, Any]) -> bool:
+    return bool(run["auto_scheduled"] and run["state"]["type"] == "SCHEDULED")
+
+
+def _many(runs: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    found = [run for run in runs if _planned(run)]
+    return found if len(found) >= 3 else None
+
+
+def _make_late(api: Api, runs: list[str]) -> None:
+    """Let the server believe that these runs were due one, two, three days ago."""
+    with sqlite3.connect(api.root / servers.HOME / "prefect.db", timeout=30) as database:
+        for days, run in enumerate(runs, 1):
+            due = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%d %H:%M:%S.%f")
+            database.execute(
+                "UPDATE flow_run SET next_scheduled_start_time = ?, expected_start_time = ? WHERE id = ?",
+                (due, due, run),
+            )
+    database.close()
+
+
+def test_automations_are_renewed_and_never_doubled(serving: Serving) -> None:
+    names = [found["name"] for found in serving.api.ask("automations/filter")]
+    assert sorted(names) == ["nightjar: crash runs without a heartbeat", "nightjar: tell the webhook"]
+    block = serving.api.ask("block_documents/filter", block_documents={"name": {"any_": ["nightjar"]}})
+    assert "127.0.0.1" not in json.dumps(block), "the address is a secret of the block"
+
+
+def test_a_cancel_in_the_ui_ends_a_stage_that_does_not_listen(serving: Serving) -> None:
+    run = serving.run("rebuild", targets=["long"])
+    pid = wait_for(lambda: _pid(serving.repo), 60, "the stage")
+    serving.api.ask(f"flow_runs/{run}/set_state", state={"type": "CANCELLING", "name": "Cancelling"})
+    began = time.monotonic()
+    # The runner asks for cancelled runs in between; from then on it takes seconds.
+    wait_for(lambda: not lives(pid), 30, "the end of the stage")
+    assert time.monotonic() - began < 20
+    assert serving.ended(run)["type"] == "CANCELLED"
+    (serving.repo.root / "pid").unlink()
+
+
+def test_a_second_serve_says_who_serves_and_sigterm_ends_all_within_ten_seconds(serving: Serving) -> None:
+    second = serving.repo.nightjar("serve")
+    assert second.returncode == 2 and f"process {serving.process.pid}" in second.stderr
+    serving.run("rebuild", targets=["long"])
+    pid = wait_for(lambda: _pid(serving.repo), 60, "the stage")
+    began = time.monotonic()
+    serving.process.send_signal(signal.SIGTERM)
+    assert serving.process.wait(timeout=20) == 130
+    assert time.monotonic() - began < 10
+    assert not lives(pid)
+    assert not list((serving.repo.root / groups.RUNNING).glob("*.json"))
+    assert serving.deployment("nightly")["paused"] is False
+    assert servers.healthy(serving.api.server.url), "a server that others started is left alone"
+
+
+def _pid(repo: Repo) -> int | None:
+    path = repo.root / "pid"
+    text = path.read_text().strip() if path.exists() else ""
+    return int(text) if text else None
+
+
+@pytest.mark.parametrize(
+    ("params", "webhook", "told"),
+    [
+        ("nightly:\n  cron: daily\n", "none", "nightly.cron = 'daily' is not a cron line"),
+        ("nightly:\n  timezone: Mars/Olympus\n", "none", "nightly.timezone = 'Mars/Olympus' is not allowed"),
+        ("seed: 1\n", "ftp://a", "--webhook: not an http or https address"),
+        ("seed: 1\n", "http://", "--webhook: not an http or https address"),
+        ("seed: 1\n", "http://[", "--webhook: not an http or https address"),
+    ],
+)
+def test_wrong_settings_are_one_line(
+    repo: Repo,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    params: str,
+    webhook: str,
+    told: str,
+) -> None:
+    repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n", params=params)
+    monkeypatch.chdir(repo.root)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["serve", "--webhook", webhook])
+    error = capsys.readouterr().err
+    assert (ended.value.code, error.count("\n")) == (2, 1) and told in error
+
+
+def test_a_server_that_dies_is_started_again_at_its_address(repo: Repo) -> None:
+    repo.write(dvc=DVC)
+    port = servers.free_port()
+    process = repo.start("serve", "--json", "--port", str(port))
+    try:
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["url"]
+        assert url == f"http://127.0.0.1:{port}"
+        first = servers.find(repo.root)
+        assert first is not None
+        os.killpg(first.pid, signal.SIGKILL)
+        again = wait_for(
+            lambda: (found := servers.find(repo.root)) and found.pid != first.pid and found, 60, "the server"
+        )
+        assert again.url == url
+    finally:
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        process.communicate(timeout=20)
+    assert time.monotonic() - began < 10
+    assert not lives(again.pid) and servers.find(repo.root) is None
