@@ -239,20 +239,24 @@ def _run(project: Project, asked: argparse.Namespace, draw: random.Random, folde
         if turn % asked.every == 0 or turn == asked.kills:
             compared += 1
             differ += not same_as_serial(project, folder)
+            print(f"after {turn} kills:")
+            _print(project, ended, runs, found)
             print(
-                f"{turn + 1} kills, {dict(found)}, {differ} of {compared} differ", file=sys.stderr, flush=True
+                f"rebuilds afterwards that differ from a serial dvc repro: {differ} of {compared}", flush=True
             )
+
+
+def _print(
+    project: Project, ended: dict[str, list[float]], runs: dict[str, list[str]], found: Counter[str]
+) -> None:
     for way, times in ended.items():
         asked_for = {"id": {"any_": runs[way]}}
-        pages = [project.ask("flow_runs/filter", flow_runs=asked_for, limit=200)]
-        states = Counter(run["state"]["type"] for page in pages for run in page)
+        reached = project.ask("flow_runs/filter", flow_runs=asked_for, limit=200)
+        states = dict(Counter(run["state"]["type"] for run in reached))
         late = sum(second > 10 for second in times)
-        print(
-            f"{way}: {len(times)} kills, ended within {max(times):.1f} s ({late} later than 10), {dict(states)}"
-        )
+        print(f"{way}: {len(times)} kills, ended within {max(times):.1f} s ({late} later than 10), {states}")
     for what in ("half-written outputs", "stages lost", "dvc.lock broken"):
         print(f"{what}: {found[what]}")
-    print(f"rebuilds afterwards that differ from a serial dvc repro: {differ} of {compared}")
 
 
 if __name__ == "__main__":
