@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from pipelines import graph as graphs
-from pipelines import groups, lock_order, verify
+from pipelines import groups, lock_copy, lock_order, verify
 from pipelines import server as servers
 from stages.errors import NightjarError
 
@@ -51,7 +51,10 @@ def rebuild(
     from pipelines import show
     from pipelines.lock import rebuild_lock
 
-    graph = graphs.read().only(stages)
+    root = graphs.find_root()
+    for file in lock_copy.mend(root):
+        click.echo(f"{file} was torn: its last copy is in its place", err=as_json)
+    graph = graphs.read(root).only(stages)
     if ended := groups.end_orphans(graph.root, lock=graph.root / groups.DVC_LOCK):
         click.echo(f"Ended what a killed rebuild left running: {', '.join(ended)}", err=as_json)
         graph = graphs.read().only(stages)

@@ -26,8 +26,8 @@ from stages.files import write_text
 
 RUNNING = watchdog.RUNNING
 # Seconds from TERM to KILL, and how long TERM waits for DVC's lock: together well under the ten that are promised.
-GRACE = 4.0
-LOCK_SECONDS = 3.0
+GRACE = 3.0
+LOCK_SECONDS = 2.0
 # DVC's lock of a repository, from its root.
 DVC_LOCK = Path(".dvc/tmp/lock")
 # Carried by every process of a group, so that a later process with the same number is not taken for it.
@@ -151,7 +151,7 @@ def end(group: Group, grace: float = GRACE, lock: Path | None = None) -> bool:
 def _end(groups: Iterable[Group], grace: float, lock: Path | None) -> set[int]:
     """End groups, all at once; returns the numbers of those that did not end."""
     left = {group.number: group for group in groups}
-    with _held(lock, min(grace, LOCK_SECONDS)):
+    with held(lock, min(grace, LOCK_SECONDS)):
         for number in left:
             _signal(number, signal.SIGTERM)
     killed, deadline = False, time.monotonic() + grace
@@ -164,7 +164,7 @@ def _end(groups: Iterable[Group], grace: float, lock: Path | None) -> set[int]:
             killed, deadline = True, time.monotonic() + GRACE
         time.sleep(0.05)
     if lock is not None:
-        with _held(lock, LOCK_SECONDS):
+        with held(lock, LOCK_SECONDS):
             for number in left:
                 _let_go(lock.with_name("rwlock"), number)
     for number, group in left.items():
@@ -202,7 +202,7 @@ def _signal(number: int, which: signal.Signals) -> None:
 
 
 @contextlib.contextmanager
-def _held(path: Path | None, seconds: float) -> Iterator[None]:
+def held(path: Path | None, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold DVC's repository lock, or go on without it when `seconds` have passed."""
     if path is None or not path.parent.is_dir():
         yield

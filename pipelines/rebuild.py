@@ -30,6 +30,7 @@ from pipelines import (
     describe,
     groups,
     lock,
+    lock_copy,
     lock_order,
     record,
     resources,
@@ -120,6 +121,7 @@ def _whole(
     kept = record.Record(root, str(flow_run.id), str(flow_run.name))
     artifacts.tag_run(root)
     groups.end_orphans(root, lock=root / groups.DVC_LOCK)
+    lock_copy.mend(root)
     graph = graphs.read(root).only(targets)
     settings, shared = load_rebuild(root / PARAMS_FILE), load_shards(root / PARAMS_FILE)
     run = Run(graph, root / LOGS / str(flow_run.name), listen, settings, shared, Gpu(root, _waits), stop)
@@ -226,6 +228,8 @@ def _task(run: Run, stage: graphs.Stage, blocker: str | None) -> State[Any]:
         logger.info("%s\n%s", why, stage.command)
         run.listen(Result(stage.name, "running", why=why))
         result = _run(run, stage, why, logger)
+    if result.state == "ran":
+        lock_copy.keep(run.graph.root, stage.name)
     if result.state in ("ran", "cached"):
         result = _verified(run, stage, result)
     run.results[stage.name] = result

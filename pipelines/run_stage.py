@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import RawIOBase
 from pathlib import Path
 from typing import IO, Literal
 
@@ -139,7 +140,7 @@ def run_stage(
     )
     verdict = _Verdict(stage)
     try:
-        with log.open("w", encoding="utf-8") as file:
+        with log.open("wb", buffering=0) as file:
             follow(
                 process,
                 process.stdout or io.BytesIO(),
@@ -195,11 +196,11 @@ def follow(
     tell(batch + reader.close())
 
 
-def _tell(batch: list[str], file: IO[str], verdict: _Verdict, lines: Lines | None) -> None:
+def _tell(batch: list[str], file: RawIOBase, verdict: _Verdict, lines: Lines | None) -> None:
     if not batch:
         return
-    file.writelines(line + "\n" for line in batch)
-    file.flush()
+    with contextlib.suppress(OSError):  # no room for the log: that is for the stage itself to fail of
+        file.write("".join(line + "\n" for line in batch).encode())
     told = [line for line in batch if verdict.hear(line)]
     if told and lines is not None:
         lines(told)

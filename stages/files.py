@@ -36,8 +36,12 @@ def replace(temporary: Path, path: Path) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a small text file whole or not at all."""
     temporary = temporary_sibling(path)
-    temporary.write_text(text, encoding="utf-8")
-    replace(temporary, path)
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def remove(path: Path) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import signal
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipelines import groups
-from tests.pipelines.conftest import Api, Repo, lives, wait_for
+from pipelines import groups, lock
+from tests.pipelines.conftest import Api, Repo, environment, lives, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -114,3 +120,76 @@ def test_a_rebuild_that_dies_takes_its_stages_along_and_is_known_to_have_crashed
         "its process was killed"
     )
     assert task_states(api, run) == {"quick": "COMPLETED", "slow": "CRASHED"}
+
+
+FILLER = """
+stages:
+  first:
+    cmd: echo first > first.out
+    outs: [first.out]
+  filler:
+    cmd: cat first.out; test -e {mended} || head -c 100M /dev/zero > filler.tmp && echo all > filler.out
+    deps: [first.out]
+    outs: [filler.out]
+  beside:
+    cmd: cat first.out; sleep 4; echo beside > beside.out
+    deps: [first.out]
+    outs: [beside.out]
+"""
+
+
+@pytest.fixture()
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 16 MB."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(path)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("file systems cannot be mounted here")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "--lazy", str(path)], check=True)
+
+
+def test_a_full_disk_fails_the_stages_that_need_room_and_the_next_rebuild_goes_on(
+    empty_repo: Path, small_disk: Path, tmp_path: Path, api: Api
+) -> None:
+    root = small_disk / "repo"
+    shutil.copytree(empty_repo, root)
+    repo = Repo(root)
+    api.serve(repo)
+    mended = tmp_path / "mended"
+    repo.write(dvc=FILLER.format(mended=mended))
+    full = repo.nightjar("rebuild", "--jobs", "2", timeout=200)
+    assert (full.returncode, "Traceback" in full.stdout + full.stderr) == (1, False), full.stderr
+    assert re.search(r"^filler: failed .*No space left on device", full.stdout, re.MULTILINE)
+    assert "first:" in (root / "dvc.lock").read_text() or (root / "dvc.lock").stat().st_size == 0
+    # There is room again, and what DVC left of dvc.lock is torn: as a full disk leaves it at worst.
+    (root / "filler.tmp").unlink()
+    mended.touch()
+    (root / "dvc.lock").write_text((root / "dvc.lock").read_text()[:40])
+    again = repo.nightjar("rebuild", timeout=200)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "dvc.lock was torn: its last copy is in its place\n" in again.stdout
+    assert "first: cached" in again.stdout
+    assert repo.nightjar("rebuild").stdout == "Nothing to do: 3 stages are up to date.\n"
+    assert not [path for path in (root / ".nightjar").rglob(".*.tmp-*")]
+
+
+def test_the_second_of_two_rebuilds_is_skipped_in_prefect_too(repo: Repo, api: Api) -> None:
+    repo.write(dvc=DVC)
+    api.serve(repo)
+    code = (
+        "from pathlib import Path; from pipelines import server\n"
+        "server.use(Path.cwd(), server.find(Path.cwd()))\n"
+        "from pipelines.rebuild import flush, rebuild\n"
+        "state = rebuild(return_state=True); print(state.type.value, state.name, state.message); flush()"
+    )
+    with lock.rebuild_lock(repo.root):
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(
+            command, cwd=repo.root, env=environment(), capture_output=True, text=True, timeout=90
+        )
+    told = rf"CANCELLED Skipped .*a rebuild is running \(process {os.getpid()}, since .*\n"
+    assert re.fullmatch(told, done.stdout), done.stdout + done.stderr
