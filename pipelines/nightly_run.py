@@ -14,12 +14,15 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture
 from prefect.states import Cancelled, Completed, Failed, State
 
-from pipelines import artifacts, describe, record
+from pipelines import artifacts, describe, record, resources
 from pipelines import graph as graphs
+from pipelines.lease import Gpu
 from pipelines.results import Listener, Result
 from pipelines.run_stage import run_stage
 from pipelines.study_workspace import Workspace
+from stages import history
 from stages.errors import NightjarError
+from stages.params import PARAMS_FILE, load_rebuild
 
 # Nothing is kept or restored: what a night found out stands in the ledger, not in the DVC cache.
 AFRESH = ("--single-item", "--force", "--no-run-cache", "--no-commit")
@@ -51,7 +54,7 @@ class Night:
 
     def tell(self, result: Result) -> None:
         """Note what became of a stage, and hand it on; called from several threads."""
-        if result.state != "running":
+        if result.state not in ("running", "waiting"):
             self.results[result.stage] = result
         self.listen(result)
 
@@ -60,6 +63,11 @@ class Night:
         return [
             record.Ended(self.futures[name].task_run_id, name, state) for name, state in self.states.items()
         ]
+
+    def waits(self, stage: str, message: str) -> None:
+        """Say that a stage waits for the GPU."""
+        get_run_logger().info("%s %s", stage, message)
+        self.tell(Result(stage, "waiting", why=message))
 
 
 class Stopped(Exception):
@@ -147,41 +155,41 @@ def _more(names: Sequence[str]) -> str:
 
 
 def conduct(night: Night, jobs: int) -> None:
-    """Run every stage once those before it are done, at most `jobs` at once. Raises Broken or Stopped."""
-    waiting = {
-        name: {other for other in stage.upstream if other in night.graph.stages}
-        for name, stage in night.graph.stages.items()
-    }
+    """Run every stage once those before it are done, at most `jobs` at once, within memory and the GPU's lease.
+
+    Raises Broken or Stopped.
+    """
+    root = night.graph.root
+    gpu = Gpu(root, night.waits)
+    settings = load_rebuild(root / PARAMS_FILE)
+    schedule = resources.schedule(night.graph, settings, max(jobs, 1), history.expected(root))
     finished: queue.SimpleQueue[str] = queue.SimpleQueue()
     futures: dict[str, PrefectFuture[Any]] = {}
-    live = 0
-    while live or waiting:
-        ready = [name for name, needs in waiting.items() if not needs]
-        failed = any(result.state == "failed" for result in night.results.values())
-        if not live and (failed or night.stop.is_set()):
+    while schedule.running or schedule.waiting:
+        over = night.stop.is_set() or any(result.state == "failed" for result in night.results.values())
+        if over and not schedule.running:
             break
-        for name in [] if failed or night.stop.is_set() else ready[: max(jobs, 1) - live]:
-            del waiting[name]
-            live += 1
+        for name in [] if over else schedule.start(gpu.take):
             after = [futures[other] for other in night.graph.stages[name].upstream if other in futures]
-            futures[name] = _stage(night, night.graph.stages[name], after)
+            futures[name] = _stage(night, night.graph.stages[name], after, gpu.descriptor(name))
             futures[name].add_done_callback(lambda _, name=name: finished.put(name))  # type: ignore[misc]
         try:
             done = finished.get(timeout=0.5)
         except queue.Empty:
             continue
-        live -= 1
+        schedule.done(done)
+        gpu.release(done)
         if done not in night.results:
             night.tell(Result(done, "failed", error="the task itself broke: see its log"))
-        for needs in waiting.values():
-            needs.discard(done)
     if night.stop.is_set():
         raise Stopped
     if bad := [result for result in night.results.values() if result.state == "failed"]:
         raise Broken(f"{bad[0].stage} failed: {bad[0].error}")
 
 
-def _stage(night: Night, stage: graphs.Stage, after: Sequence[PrefectFuture[Any]]) -> PrefectFuture[Any]:
+def _stage(
+    night: Night, stage: graphs.Stage, after: Sequence[PrefectFuture[Any]], lease: int | None
+) -> PrefectFuture[Any]:
     def body() -> State[Any]:
         logger = get_run_logger()
 
@@ -196,7 +204,7 @@ def _stage(night: Night, stage: graphs.Stage, after: Sequence[PrefectFuture[Any]
         log = night.logs / f"{stage.name.replace('/', '-')}.log"
         command = ["repro", *AFRESH, stage.name]
         with artifacts.progress(night.graph.root, stage) as progress:
-            done = run_stage(stage.name, night.work, log, hear, night.stop, arguments=command)
+            done = run_stage(stage.name, night.work, log, hear, night.stop, arguments=command, lease=lease)
             progress.whole = done.state == "ran"
         state, error = done.state, done.error or ""
         if state == "failed":
