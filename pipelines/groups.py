@@ -114,6 +114,12 @@ def start(
     return process, group
 
 
+def rename(group: Group, name: str) -> None:
+    """Have a group that runs stand under another name in the list. Raises OSError."""
+    facts = json.loads(group.record.read_text(encoding="utf-8"))
+    write_text(group.record, json.dumps(facts | {"name": name}))
+
+
 def find(root: Path, number: int) -> Group:
     """The group with this number as it is written down at `root`; it may not be."""
     for record in (root / RUNNING).glob("*.json"):

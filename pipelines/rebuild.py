@@ -42,8 +42,9 @@ from pipelines import (
 from pipelines import graph as graphs
 from pipelines.attempts import run_attempts
 from pipelines.lease import Gpu, lease_file
+from pipelines.ready import Pool
 from pipelines.results import Listener, Result, conclude, listen
-from pipelines.run_stage import LOGS, Outcome, run_stage
+from pipelines.run_stage import LOGS, Outcome, run_stage, stage_environment
 from stages import history
 from stages.errors import NightjarError
 from stages.params import PARAMS_FILE, Rebuild, Shards, load_rebuild, load_shards
@@ -59,6 +60,7 @@ class Run:
     settings: Rebuild
     shards: Shards
     gpu: Gpu
+    ready: Pool
     # Set to end the stages that run and start no others; `failed_fast` names the stage whose failure did.
     stop: threading.Event = field(default_factory=threading.Event)
     failed_fast: str = ""
@@ -124,9 +126,13 @@ def _whole(
     lock_copy.mend(root)
     graph = graphs.read(root).only(targets)
     settings, shared = load_rebuild(root / PARAMS_FILE), load_shards(root / PARAMS_FILE)
-    run = Run(graph, root / LOGS / str(flow_run.name), listen, settings, shared, Gpu(root, _waits), stop)
+    gpu, ready = Gpu(root, _waits), Pool(root, stage_environment())
+    run = Run(graph, root / LOGS / str(flow_run.name), listen, settings, shared, gpu, ready, stop)
     lock_order.remember(graph)
-    _conduct(run, jobs, keep_going)
+    try:
+        _conduct(run, jobs, keep_going)
+    finally:
+        run.ready.close()
     if not stop.is_set():  # else the rebuild that goes on restores it
         _restore_order(root, targets)
     artifacts.report(root, run.graph.stages.values(), run.results)
@@ -164,6 +170,10 @@ def _conduct(run: Run, jobs: int | None, keep_going: bool) -> None:
     while schedule.running or (schedule.waiting and not run.stop.is_set()):
         for name in [] if run.stop.is_set() else schedule.start(run.gpu.take):
             _submit(run, run.graph.stages[name])
+        if not run.stop.is_set():
+            stages = [run.graph.stages[name] for name in schedule.waiting]
+            soon = sum(bool(stage.reasons) and run.blocker(stage) is None for stage in stages)
+            run.ready.fill(min(schedule.limits.jobs, soon))
         try:
             done = run.finished.get(timeout=0.5)
         except queue.Empty:
@@ -249,7 +259,7 @@ def _run(run: Run, stage: graphs.Stage, why: str, logger: Any) -> Result:
 
     def once(log: Path) -> Outcome:
         lease = run.gpu.descriptor(stage.name)
-        return run_stage(stage.name, run.graph.root, log, tell, run.stop, lease=lease)
+        return run_stage(stage.name, run.graph.root, log, tell, run.stop, lease=lease, ready=run.ready)
 
     def again(message: str) -> None:
         logger.warning("%s", message)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from pipelines import groups
+from pipelines.ready import Pool
 from stages import history
 
 LOGS = Path(".nightjar/logs")
@@ -91,9 +92,7 @@ class LineReader:
 
 
 def environment() -> dict[str, str]:
-    """The environment of a stage: `python` is this interpreter, output comes at once, nobody is called
-    home.
-    """
+    """The environment of DVC: `python` is this interpreter, output comes at once, nobody is called home."""
     folder = str(Path(sys.executable).parent)
     kept = dict(os.environ)
     if kept.pop(SERVED, None):
@@ -107,6 +106,11 @@ def environment() -> dict[str, str]:
     }
 
 
+def stage_environment() -> dict[str, str]:
+    """The environment of a stage, whose seconds its driver writes down."""
+    return {**environment(), history.TIMED: "1"}
+
+
 def run_stage(
     stage: str,
     root: Path,
@@ -116,23 +120,23 @@ def run_stage(
     grace: float = groups.GRACE,
     arguments: Sequence[str] | None = None,
     lease: int | None = None,
+    ready: Pool | None = None,
 ) -> Outcome:
     """Run `stage` of the repository at `root` and wait for it; with `arguments`, that command of DVC instead.
 
     Its whole output goes to the file `log`, and in batches to `lines`, DVC's own remarks left out. When
     `stop` is set, or an exception comes up, its whole process group is ended. If the command ran well, its
-    seconds are added to the local history. `lease` is a descriptor that its processes inherit (see lease.py).
-    Raises only what `lines` raises, and OSError.
+    seconds are added to the local history. `lease` is a descriptor that its processes inherit (see lease.py);
+    `ready` has processes that may be used. Raises only what `lines` raises, and OSError.
     """
     started = time.monotonic()
     stop = stop or threading.Event()
     log.parent.mkdir(parents=True, exist_ok=True)
-    asked = ["repro", "--single-item", stage] if arguments is None else arguments
-    command = [sys.executable, "-m", "dvc", "--wait-for-lock", *asked]
-    process, group = groups.start(
-        command,
+    asked = ["--wait-for-lock", *(arguments or ["repro", "--single-item", stage])]
+    process, group = (ready and ready.take(stage, asked, lease)) or groups.start(
+        [sys.executable, "-m", "dvc", *asked],
         root,
-        {**environment(), history.TIMED: "1"},
+        stage_environment(),
         stage,
         stdin=subprocess.DEVNULL if lease is None else lease,
         stdout=subprocess.PIPE,

@@ -1,0 +1,69 @@
+"""DVC that has loaded its modules and waits to be told what to do: started ahead by ready.py, as a process of its own.
+
+    python -P dvc_ready.py DESCRIPTOR
+
+DESCRIPTOR is one end of a socket. On it come the arguments of a DVC command as a JSON list, and perhaps a descriptor
+that is to be the command's standard input. If the other end is closed before, nothing is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import socket
+import sys
+
+# What `dvc repro` loads, from the far end; what another version of DVC does not have is loaded when it is needed.
+MODULES = (
+    "dvc.cli.parser",
+    "dvc.commands.repro",
+    "dvc.repo.reproduce",
+    "dvc.repo.index",
+    "dvc.repo.stage",
+    "dvc.stage.cache",
+    "dvc.stage.run",
+    "dvc.stage.loader",
+    "dvc.data_cloud",
+    "dvc.repo.artifacts",
+    "dvc.repo.datasets",
+    "dvc.repo.metrics",
+    "dvc.repo.params",
+    "dvc.repo.plots",
+    "dvc.rwlock",
+    "dvc.scm",
+    "dvc.parsing",
+    "dvc.dependency.param",
+    "dvc.cachemgr",
+    "dvc_data.hashfile.build",
+    "dvc_data.hashfile.checkout",
+    "dvc_data.index",
+    "dulwich.ignore",
+    "dulwich.worktree",
+    "fsspec.implementations.memory",
+    "ruamel.yaml",
+)
+
+
+def main() -> int:
+    descriptor = int(sys.argv[1])
+    for name in MODULES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    with socket.socket(fileno=descriptor) as orders:
+        message, lease, _, _ = socket.recv_fds(orders, 65_536, 1)
+    if not message:
+        return 0
+    for inherited in lease:
+        os.dup2(inherited, 0)
+        os.close(inherited)
+    arguments = [str(argument) for argument in json.loads(message)]
+    sys.argv = ["dvc", *arguments]
+    from dvc.cli import main as dvc
+
+    return int(dvc(arguments) or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""DVC processes that wait for orders: what they do then, what stands in the list, and that none stays behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines import groups
+from pipelines.ready import NAME, Pool
+from pipelines.run_stage import run_stage, stage_environment
+from tests.pipelines.conftest import Repo, environment, lives, wait_for
+
+pytestmark = pytest.mark.slow
+
+
+def listed(root: Path) -> dict[int, str]:
+    facts = [json.loads(path.read_text()) for path in (root / groups.RUNNING).glob("*.json")]
+    return {int(fact["group"]): str(fact["name"]) for fact in facts}
+
+
+def test_a_stage_in_a_process_that_was_ready(repo: Repo) -> None:
+    repo.write(
+        dvc="stages:\n  a:\n    cmd: cat; echo $PPID; cp source.txt a.out\n    deps: [source.txt]\n    outs: [a.out]\n"
+    )
+    repo.write(source="1")
+    pool = Pool(repo.root, stage_environment())
+    for _ in range(3):
+        pool.fill(2)
+    first, second = sorted(listed(repo.root))
+    assert set(listed(repo.root).values()) == {NAME}
+    os.kill(first, signal.SIGKILL)  # one that is gone is not used
+    wait_for(lambda: not lives(first))
+    lines: list[str] = []
+    lease = repo.root / "lease"
+    lease.write_text("held\n")
+    with lease.open() as held:
+        outcome = run_stage(
+            "a", repo.root, repo.root / "a.log", lines.extend, lease=held.fileno(), ready=pool
+        )
+    assert outcome.state == "ran"
+    assert lines == ["held", str(second)]
+    assert "Running stage 'a':" in outcome.log.read_text()
+    assert (
+        run_stage("a", repo.root, repo.root / "a.log", ready=pool).state == "unchanged"
+    )  # the pool is empty
+    pool.fill(1)
+    (left,) = listed(repo.root)
+    pool.close()
+    assert not lives(left) and not listed(repo.root)
+
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from pipelines.ready import Pool
+from pipelines.run_stage import stage_environment
+pool = Pool(Path(), stage_environment())
+pool.fill(1)
+Path("begun").touch()
+time.sleep(300)
+"""
+
+
+def test_it_ends_when_its_holder_is_killed(tmp_path: Path) -> None:
+    holder = subprocess.Popen([sys.executable, "-c", HOLDS], cwd=tmp_path, env=environment())
+    wait_for((tmp_path / "begun").exists)
+    (ready,) = listed(tmp_path)
+    assert lives(ready)
+    holder.kill()
+    holder.wait()
+    wait_for(lambda: not lives(ready), 10, "its end")
