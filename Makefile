@@ -50,6 +50,7 @@ bench: $(STAMP)  ## The benchmarks, in a rebuilt project; BENCH_INPUT=folder of 
 	@$(BIN)/python -m benchmarks.false_alarms
 	@$(BIN)/python -m benchmarks.diff
 	@$(BIN)/python -m benchmarks.ingest --input $(BENCH_INPUT)
+	@$(BIN)/python -m benchmarks.siblings
 	@$(BIN)/python -m benchmarks.overheads
 
 lock: $(STAMP)  ## Write requirements.lock from the environment
