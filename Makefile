@@ -53,7 +53,8 @@ bench: $(STAMP)  ## The benchmarks, in a rebuilt project; BENCH_INPUT=folder of 
 	@$(BIN)/python -m benchmarks.siblings
 	@$(BIN)/python -m benchmarks.overheads
 
-lock: $(STAMP)  ## Write requirements.lock from the environment
+lock: $(STAMP)  ## Write requirements.lock from the environment, the extra ray added
+	@$(PIP) install -c requirements.lock -e ".[ray]"
 	@$(BIN)/python -m pipelines.lockfile > requirements.lock.new
 	@mv requirements.lock.new requirements.lock
 	@touch $(STAMP)

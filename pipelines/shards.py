@@ -89,7 +89,7 @@ def share(
     process, group = groups.start(
         [sys.executable, "-P", "-c", _FLOW, asked],
         graph.root,
-        environment(),
+        environment() | ({"PREFECT_API_URL": settings.prefect_api} if settings.prefect_api else {}),
         f"{stage.name} (shards)",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

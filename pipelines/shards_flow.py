@@ -161,9 +161,12 @@ def _again(one: _Share, error: Exception, count: int, settings: Shards) -> None:
     name = f"shard {one.number}/{count}"
     if isinstance(error, NightjarError):
         raise error
-    if isinstance(error, ShareError) and not error.lost:
-        raise NightjarError(f"exit status {error.status}: {error.line}", name, "see its log, and run again")
-    why = f"exit status {error.status}" if isinstance(error, ShareError) else _first_line(error)
+    why = _first_line(error)
+    if isinstance(error, ShareError):
+        why = f"exit status {error.status}" + ("" if error.lost else f": {error.line}")
+        # After a loss the share may find that what was lost is not quite over yet, and holds its part of the work.
+        if not error.lost and one.attempts == 1:
+            raise NightjarError(why, name, "see its log, and run again")
     if isinstance(error, Stopped):
         raise NightjarError(f"the project's folder on {error} is another one", name, FIX)
     if one.attempts >= settings.attempts:
@@ -191,6 +194,8 @@ def _options(settings: Shards) -> Iterator[None]:
 
 def _runner(settings: Shards) -> TaskRunner[Any]:
     """The task runner; connected, where there is a Ray cluster. Raises NightjarError if there is none."""
+    if settings.prefect_api:
+        _reach(settings.prefect_api, "prefect_api", "give the address of a running Prefect server, or null")
     if settings.address is None:
         if settings.gpus:
             what, fix = "only Ray deals out GPUs", "set shards.address to local or a cluster's, or gpus to 0"
@@ -208,7 +213,7 @@ def _runner(settings: Shards) -> TaskRunner[Any]:
     if settings.address == LOCAL:
         more = {"include_dashboard": False}
     else:
-        _reach(settings.address)
+        _reach(settings.address, "address", "give the address of a running Ray cluster, local, or null")
     try:
         ray.init(
             settings.address,
@@ -223,16 +228,14 @@ def _runner(settings: Shards) -> TaskRunner[Any]:
     return RayTaskRunner(address=settings.address)
 
 
-def _reach(address: str) -> None:
+def _reach(address: str, key: str, fix: str) -> None:
     """Raises NightjarError if nobody listens at a host and port: Ray itself would try for minutes."""
     place = urlsplit(address if "://" in address else f"//{address}")
     try:
         if place.hostname and place.port:
             socket.create_connection((place.hostname, place.port), CONNECT_SECONDS).close()
     except (OSError, ValueError) as error:
-        what = f"nobody answers ({error})"
-        fix = "give the address of a running Ray cluster, local, or null"
-        raise NightjarError(what, f"shards.address: {address}", fix) from None
+        raise NightjarError(f"nobody answers ({error})", f"shards.{key}: {address}", fix) from None
 
 
 def _say(line: str) -> None:

@@ -158,6 +158,10 @@ def test_only_a_stage_that_says_so_is_shared() -> None:
     ("settings", "told"),
     [
         ({"address": "127.0.0.1:1"}, "shards.address: 127.0.0.1:1: nobody answers"),
+        (
+            {"prefect_api": "http://127.0.0.1:1/api"},
+            "shards.prefect_api: http://127.0.0.1:1/api: nobody answers",
+        ),
         ({"gpus": 1}, "shards.gpus: 1: only Ray deals out GPUs"),
         ({"count": 0}, "shards.count = 0 is not allowed"),
     ],
