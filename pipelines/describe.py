@@ -42,11 +42,6 @@ def docstring(path: Path) -> str:
         return ""
 
 
-def group(stage: Stage) -> str:
-    """The stage's name before the @: what its items have in common."""
-    return stage.name.rpartition(":")[2].partition("@")[0]
-
-
 def tags(root: Path) -> list[str]:
     """The project's folder, the short commit, and the profile that `nightjar use` applied, as far as there are any."""
     found = [root.name]

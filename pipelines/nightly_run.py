@@ -94,12 +94,10 @@ def _submit(
     about: str,
     body: Callable[[], State[Any]],
     after: Sequence[PrefectFuture[Any]] = (),
-    tags: Sequence[str] = (),
 ) -> PrefectFuture[Any]:
     @task(
         name=name,
         description=about or None,
-        tags=tags,
         task_run_name=name,
         cache_policy=NO_CACHE,
         persist_result=False,
@@ -218,4 +216,4 @@ def _stage(
         return Failed(message=error) if state == "failed" else Completed(name="Ran", message="afresh")
 
     about = describe.stage(night.work, stage)
-    return _submit(night, stage.name, about, body, after, [describe.group(stage)])
+    return _submit(night, stage.name, about, body, after)

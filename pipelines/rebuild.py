@@ -201,10 +201,10 @@ def _submit(run: Run, stage: graphs.Stage) -> None:
     # all hang on the failure itself.
     needs = [blocker] if blocker else [name for name in run.graph.nearest(stage) if name in run.futures]
 
+    # No tags: Prefect asks its server for a place under each tag's limit, and a stage has to begin without a server.
     @task(
         name=stage.name,
         description=describe.stage(run.graph.root, stage) or None,
-        tags=[describe.group(stage)],
         task_run_name=stage.name,
         cache_policy=NO_CACHE,
         persist_result=False,

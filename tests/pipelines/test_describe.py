@@ -64,4 +64,3 @@ def test_tags_name_the_commit_and_the_profile_where_there_are_any(tmp_path: Path
     (tmp_path / describe.PROFILE).write_text("sample\n")
     _, commit, profile = describe.tags(tmp_path)
     assert known.stdout.startswith(commit.removeprefix("commit ")) and profile == "profile sample"
-    assert describe.group(stage("x", name="sub/dvc.yaml:train@combined")) == "train"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from typing import Any
 import pytest
 
 from pipelines import groups, lock
+from pipelines import server as servers
 from tests.pipelines.conftest import Api, Repo, environment, lives, wait_for
 
 pytestmark = pytest.mark.slow
@@ -193,3 +197,57 @@ def test_the_second_of_two_rebuilds_is_skipped_in_prefect_too(repo: Repo, api: A
         )
     told = rf"CANCELLED Skipped .*a rebuild is running \(process {os.getpid()}, since .*\n"
     assert re.fullmatch(told, done.stdout), done.stdout + done.stderr
+
+
+AWAY = """
+stages:
+  a:
+    cmd: touch begun; while ! test -e go; do sleep 0.1; done; echo a > a.out
+    outs: [a.out]
+  b:
+    cmd: cp a.out b.out
+    deps: [a.out]
+    outs: [b.out]
+"""
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_server_that_goes_away_stops_no_stage(repo: Repo, number: signal.Signals) -> None:
+    repo.write(dvc=AWAY)
+    started = servers.free_port()
+    assert repo.nightjar("ui", "--background", "--port", str(started)).returncode == 0
+    server = servers.find(repo.root)
+    assert server is not None
+    rebuild = repo.start("rebuild")
+    wait_for((repo.root / "begun").exists, 60, "the stage")
+    os.killpg(server.pid, number)
+    time.sleep(4)  # it is seen to be away
+    (repo.root / "go").touch()
+    wait_for((repo.root / "b.out").exists, 60, "the stage after it")
+    out, err = rebuild.communicate(timeout=200)
+    assert (rebuild.returncode, err) == (
+        0,
+        "nightjar: rebuild: the Prefect server is away: the next run records this one "
+        "(kept in .nightjar/unrecorded)\n",
+    ), out
+    os.killpg(server.pid, signal.SIGKILL)
+    (kept,) = (repo.root / UNRECORDED).glob("*.json")
+    repo.write(dvc=AWAY.replace("echo a", "echo again"))
+    # This one has a server of its own, which is killed: it is started again, and told all.
+    (repo.root / "begun").unlink()
+    (repo.root / "go").unlink()
+    rebuild = repo.start("rebuild")
+    wait_for((repo.root / "begun").exists, 90, "the stage")
+    os.killpg(json.loads((repo.root / servers.STATE).read_text())["pid"], signal.SIGKILL)
+    time.sleep(2)
+    (repo.root / "go").touch()
+    out, err = rebuild.communicate(timeout=200)
+    assert (rebuild.returncode, err) == (0, ""), out
+    assert not list((repo.root / UNRECORDED).iterdir())
+    with sqlite3.connect(repo.root / servers.HOME / "prefect.db") as database:
+        runs = database.execute("select id, state_type from flow_run").fetchall()
+        tasks = database.execute("select name, state_type from task_run order by name").fetchall()
+    assert sorted(state for _, state in runs) == ["COMPLETED", "COMPLETED"]
+    assert kept.stem in {str(uuid.UUID(run)) for run, _ in runs}
+    assert tasks == [(name, "COMPLETED") for name in ("a", "a", "b", "b")]
