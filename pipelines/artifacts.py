@@ -103,7 +103,7 @@ def report(root: Path, stages: Iterable[Stage], results: Mapping[str, Result]) -
     if link := _report_link(root):
         headline += f"[The report]({link}): `{REPORT.as_posix()}`\n\n"
         told = f"`{REPORT.as_posix()}`, handed out while the project's server runs"
-        _send(create_link_artifact, "report", link=link, link_text="The report", description=told)
+        _send(create_link_artifact, "report-page", link=link, link_text="The report", description=told)
     _send(
         create_markdown_artifact,
         "rebuild",
@@ -139,7 +139,7 @@ def score_history(root: Path) -> None:
         return
     told = "The scores of the last rebuilds and nightlies, with intervals"
     table = scores.table(runs)
-    _send(create_table_artifact, "scores", table=table, description=f"{told}, the latest first")
+    _send(create_table_artifact, "scores-history", table=table, description=f"{told}, the latest first")
     _send(create_image_artifact, "scores-plot", image_url=image, description=told)
 
 

@@ -25,7 +25,7 @@ LOG = Path(".nightjar/logs/serve.log")
 READY = Path(".nightjar/serve.json")
 WATCH_SECONDS = 1.0
 # Of the ten seconds in which all has to be ended: the runs first, which end their own stages.
-GRACE = 7.0
+GRACE = 6.5
 # A runner that ends sooner than this after its start is not started a third time.
 SHORT_SECONDS = 60.0
 

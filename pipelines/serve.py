@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
+from prefect.deployments.runner import EntrypointType
 from prefect.runner import Runner
 from prefect.schedules import Cron
 
@@ -32,21 +33,21 @@ POLL_SECONDS = 5.0
 # Runs at once, the waiting ones among them; each is a process.
 MOST_RUNS = 4
 # What the runs have, when all is ended, to stop their stages and to say so.
-LAST_SECONDS = 6.5
+LAST_SECONDS = 6.2
 
 
 async def serve(root: Path, jobs: int, pull: bool, webhook: str | None) -> None:
     """Register the deployments and the automations, then run what is due until the process is ended."""
     settings = load_nightly(root / PARAMS_FILE)
     schedule = Cron(settings.cron, timezone=settings.timezone)
-    # Its runs go on when the next begin in spite of the limit (a server that lost count): the flow holds a lock.
+    # A server may lose count of its runs, and another may serve the same folder: the flows hold locks as well.
     once = ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW)
     queue = ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.ENQUEUE)
     runner = _Runner(name=root.name, query_seconds=POLL_SECONDS, limit=MOST_RUNS, pause_on_shutdown=False)
-    tags = [root.name]
-    await runner.aadd_flow(rebuild, parameters={"jobs": jobs}, tags=tags, concurrency_limit=queue)
+    kind: dict[str, Any] = {"tags": [root.name], "entrypoint_type": EntrypointType.MODULE_PATH}
+    await runner.aadd_flow(rebuild, parameters={"jobs": jobs}, concurrency_limit=queue, **kind)
     await runner.aadd_flow(
-        nightly, parameters={"jobs": jobs, "pull": pull}, tags=tags, concurrency_limit=once, schedule=schedule
+        nightly, parameters={"jobs": jobs, "pull": pull}, concurrency_limit=once, schedule=schedule, **kind
     )
     await automations.set_up(webhook)
     ready = {"pid": os.getpid(), "deployments": [f"{flow.name}/{root.name}" for flow in (rebuild, nightly)]}

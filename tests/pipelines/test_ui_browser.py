@@ -68,7 +68,7 @@ def test_a_run_its_rows_its_scores_its_plot_and_its_report_are_seen(
     (run,) = api.ask("flow_runs/filter", flow_runs={"tags": {"all_": [repo.root.name]}}, limit=1)
     made = api.ask("artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"]]}})
     ids = {artifact["key"]: artifact["id"] for artifact in made}
-    assert {"first", "evaluate-made", "rebuild", "report", "scores", "scores-plot"} <= set(ids)
+    assert {"first", "evaluate-made", "rebuild", "report-page", "scores-history", "scores-plot"} <= set(ids)
     try:
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         page.set_default_timeout(30_000)
@@ -81,7 +81,7 @@ def test_a_run_its_rows_its_scores_its_plot_and_its_report_are_seen(
         for rows in ("4711", "4708"):
             page.get_by_text(rows).first.wait_for()
 
-        page.goto(f"{api.server.url}/artifacts/artifact/{ids['scores']}")
+        page.goto(f"{api.server.url}/artifacts/artifact/{ids['scores-history']}")
         page.get_by_text("61.5 [56.5, 66.5] n 40").first.wait_for()
 
         page.goto(f"{api.server.url}/artifacts/artifact/{ids['scores-plot']}")
@@ -89,7 +89,7 @@ def test_a_run_its_rows_its_scores_its_plot_and_its_report_are_seen(
         image.wait_for()
         assert image.evaluate("image => image.naturalWidth") > 300
 
-        page.goto(f"{api.server.url}/artifacts/artifact/{ids['report']}")
+        page.goto(f"{api.server.url}/artifacts/artifact/{ids['report-page']}")
         with page.context.expect_page() as opened:
             page.get_by_role("link", name="The report").first.click(modifiers=["Control"])
         opened.value.get_by_text("made of two systems").wait_for()
