@@ -25,7 +25,7 @@ LOG = Path(".nightjar/logs/serve.log")
 READY = Path(".nightjar/serve.json")
 WATCH_SECONDS = 1.0
 # Of the ten seconds in which all has to be ended: the runs first, which end their own stages.
-GRACE = 6.5
+GRACE = 5.5
 # A runner that ends sooner than this after its start is not started a third time.
 SHORT_SECONDS = 60.0
 
@@ -171,7 +171,7 @@ class _Serving:
         if self._runner is not None:
             groups.end(self._runner.group, GRACE)
             self._runner.process.wait()
-        groups.end_orphans(self.root, grace=1.0, lock=self.root / groups.DVC_LOCK)
+        groups.end_orphans(self.root, grace=0.5, lock=self.root / groups.DVC_LOCK)
         (self.root / READY).unlink(missing_ok=True)
         if self._process is not None and self._server is not None:
             servers.stop(self.root, self._server)

@@ -33,7 +33,7 @@ POLL_SECONDS = 5.0
 # Runs at once, the waiting ones among them; each is a process.
 MOST_RUNS = 4
 # What the runs have, when all is ended, to stop their stages and to say so.
-LAST_SECONDS = 6.2
+LAST_SECONDS = 5.2
 
 
 async def serve(root: Path, jobs: int, pull: bool, webhook: str | None) -> None:

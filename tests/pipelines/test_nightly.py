@@ -189,8 +189,10 @@ def shown(api: Api, told: dict[str, Any]) -> None:
     tasks = wait_for(lambda: api.ask("task_runs/filter", **of_run), what="the tasks")
     assert {task["name"] for task in tasks} == {"take model and data", "predict@made-model", "evaluate@made"}
     artifacts = api.ask("artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"]]}})
-    assert [item["key"] for item in artifacts] == ["nightly"]
-    assert "### made: worse" in artifacts[0]["data"] and "-45.00 [" in artifacts[0]["data"]
+    kept = {item["key"]: item for item in artifacts if item["type"] != "progress"}
+    assert set(kept) == {"nightly", "scores-history", "scores-plot"}
+    assert "### made: worse" in kept["nightly"]["data"] and "-45.00 [" in kept["nightly"]["data"]
+    assert len(json.loads(kept["scores-history"]["data"])[0]) == 4 + 3, "a column a night"
 
 
 @pytest.mark.slow
@@ -273,6 +275,8 @@ def test_started_twice_then_cancelled_then_killed_and_started_again(
     assert night(project)["state"] == "good"
     assert not (project.root / ".nightjar/nightly").exists()
     assert len(ledgers.entries(project.root / "ledger")) == 1
+    (told,) = (project.root / ".nightjar/notifications.jsonl").read_text().splitlines()
+    assert json.loads(told)["kind"] == "nightly crashed"
 
 
 @pytest.mark.slow
