@@ -9,7 +9,8 @@ Made tables of predictions (a prompt of some 800 characters a row), in five pair
 `shards`: a part a task, four of which differ, by the contract's key;
 `rows`: one part of a table without a contract, 1% of the rows differ: compared as whole rows.
 `read` reads both versions with pyarrow.parquet.read_table as it comes, all columns. Each runs in a process of its
-own; seconds are those of the work without the imports, and `memory` is what the work adds to them.
+own; seconds are those of the work without the imports, by the clock and (`cpu`) of the processors, and `memory` is
+what the work adds to them.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def measure(route: str, folder: Path) -> None:
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     told: dict[str, Any] = {}
-    started = time.perf_counter()
+    started, busy = time.perf_counter(), time.process_time()
     if route == "read":
         # Both are held, as whoever compares them in memory does.
         held = [pq.read_table(next(it for it in (folder / name).iterdir() if it.is_dir())) for name in "ab"]
@@ -138,6 +139,7 @@ def measure(route: str, folder: Path) -> None:
         (table,) = (it for it in diffs.compare_versions(*versions).tables if it.table != "rejected")
         told["rows"] = table.rows
     told["seconds"] = time.perf_counter() - started
+    told["cpu"] = time.process_time() - busy
     told["memory"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(json.dumps(told))
 
@@ -175,7 +177,8 @@ def main() -> None:
         measure(arguments.measure[0], Path(arguments.measure[1]))
         return
     print(f"{arguments.rows:,} rows a version; medians of {arguments.repeats}; ratios are of runs in turn")
-    print(f"{'case':9} {'MB':>5} {'read s':>7} {'diff s':>7} {'read MB':>8} {'diff MB':>8}  read / diff")
+    columns = ("read s", "diff s", "read cpu", "diff cpu", "read MB", "diff MB")
+    print(f"{'case':9} {'MB':>5}", *(f"{name:>8}" for name in columns), " read / diff by the clock, by cpu")
     for case in arguments.cases:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
@@ -191,17 +194,21 @@ def main() -> None:
                     command = [sys.executable, "-m", "benchmarks.diff", "--measure", route, name]
                     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
                     runs[route].append(json.loads(done.stdout))
-            seconds, memory = (
-                [statistics.median(run[what] for run in runs[route]) for route in runs]
-                for what in ("seconds", "memory")
-            )
-            ratios = " ".join(
-                f"{read['seconds'] / ours['seconds']:.1f}"
-                for read, ours in zip(runs["read"], runs["diff"], strict=True)
-            )
+            medians = [
+                statistics.median(run[what] for run in runs[route])
+                for what in ("seconds", "cpu", "memory")
+                for route in runs
+            ]
+            ratios = [
+                " ".join(
+                    f"{read[what] / ours[what]:.1f}"
+                    for read, ours in zip(runs["read"], runs["diff"], strict=True)
+                )
+                for what in ("seconds", "cpu")
+            ]
+            figures = " ".join(f"{value:8.{0 if at > 3 else 2}f}" for at, value in enumerate(medians))
             print(
-                f"{case:9} {size:5.0f} {seconds[0]:7.2f} {seconds[1]:7.2f} {memory[0]:8.0f} {memory[1]:8.0f}  "
-                f"{ratios}   {runs['diff'][0]['rows']}"
+                f"{case:9} {size:5.0f} {figures}  {', '.join(ratios)}   {runs['diff'][0]['rows']}", flush=True
             )
 
 
