@@ -207,7 +207,7 @@ def test_a_cluster_that_loses_a_worker_in_the_middle_does_the_work_all_the_same(
     api.serve(made(repo, "time.sleep(1)", count=2, address=cluster.address))
     process = repo.start("rebuild")
     wait_for(lambda: units(repo), 90, "the first unit")
-    raylet = psutil.Process(cluster.worker_nodes[0].all_processes["raylet"][0].process.pid)
+    raylet = psutil.Process(cluster.list_all_nodes()[1].all_processes["raylet"][0].process.pid)
     for lost in [raylet, *raylet.children(recursive=True)]:
         if "work.py" not in lost.cmdline():  # that has to be ended by its guard
             lost.kill()
