@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -241,7 +240,8 @@ def test_a_server_that_goes_away_stops_no_stage(repo: Repo, number: signal.Signa
     (repo.root / "go").unlink()
     rebuild = repo.start("rebuild")
     wait_for((repo.root / "begun").exists, 90, "the stage")
-    os.killpg(json.loads((repo.root / servers.STATE).read_text())["pid"], signal.SIGKILL)
+    own = wait_for(lambda: servers.find(repo.root), what="its server")
+    os.killpg(own.pid, signal.SIGKILL)
     time.sleep(2)
     (repo.root / "go").touch()
     out, err = rebuild.communicate(timeout=200)

@@ -65,7 +65,9 @@ def test_a_run_its_rows_its_scores_its_plot_and_its_report_are_seen(
     done = repo.nightjar("rebuild")
     assert done.returncode == 0, done.stdout + done.stderr
     shutil.copytree(repo.root / "data" / "report", report)
-    (run,) = api.ask("flow_runs/filter", flow_runs={"tags": {"all_": [repo.root.name]}}, limit=1)
+    (run,) = api.ask(
+        "flow_runs/filter", flow_runs={"tags": {"all_": [repo.root.name]}}, sort="START_TIME_DESC", limit=1
+    )
     made = api.ask("artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"]]}})
     ids = {artifact["key"]: artifact["id"] for artifact in made}
     assert {"first", "evaluate-made", "rebuild", "report-page", "scores-history", "scores-plot"} <= set(ids)

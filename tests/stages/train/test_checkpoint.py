@@ -37,7 +37,7 @@ from stages.train import checkpoint, loop
 
 def child(name, call, function, log):
     module = {"_sync": checkpoint, "_publish": checkpoint.Checkpoints, "_step": loop.Trainer,
-              "replace": stages.train.fit.tables, "_evaluate": loop.Trainer}[function] if function else None
+              "replace": stages.train.fit, "_evaluate": loop.Trainer}[function] if function else None
     if module:
         inner, seen = getattr(module, function), [0]
         def dying(*arguments, **named):
