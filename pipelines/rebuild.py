@@ -11,6 +11,7 @@ import logging
 import queue
 import re
 import threading
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -259,7 +260,9 @@ def _run(run: Run, stage: graphs.Stage, why: str, logger: Any) -> Result:
 
     def once(log: Path) -> Outcome:
         lease = run.gpu.descriptor(stage.name)
-        return run_stage(stage.name, run.graph.root, log, tell, run.stop, lease=lease, ready=run.ready)
+        return run_stage(
+            stage.name, run.graph.root, log, tell, run.stop, lease=lease, ready=run.ready, earlier=shared
+        )
 
     def again(message: str) -> None:
         logger.warning("%s", message)
@@ -268,8 +271,12 @@ def _run(run: Run, stage: graphs.Stage, why: str, logger: Any) -> Result:
     log = run.logs / f"{_file_name(stage.name)}.log"
     attempts = resources.needs(run.graph, run.settings)[stage.name].attempts
     with artifacts.progress(run.graph.root, stage) as progress:
-        if fault := shards.before(run.graph, stage, run.shards, log, tell, run.stop):
-            return Result(stage.name, "failed", why=why, error=fault)
+        began = time.monotonic()
+        fault = shards.before(run.graph, stage, run.shards, log, tell, run.stop)
+        shared = time.monotonic() - began
+        if fault is not None:
+            told = fault.log.relative_to(run.graph.root).as_posix() if fault.log else ""
+            return Result(stage.name, "failed", shared, why, fault.error, told)
         outcome, tried = run_attempts(once, log, attempts, run.settings.backoff_seconds, run.stop, again)
         progress.whole = outcome.state in ("ran", "restored", "unchanged")
     return Result.of(outcome, why, run.graph.root, tried)

@@ -121,13 +121,15 @@ def run_stage(
     arguments: Sequence[str] | None = None,
     lease: int | None = None,
     ready: Pool | None = None,
+    earlier: float = 0.0,
 ) -> Outcome:
     """Run `stage` of the repository at `root` and wait for it; with `arguments`, that command of DVC instead.
 
     Its whole output goes to the file `log`, and in batches to `lines`, DVC's own remarks left out. When
     `stop` is set, or an exception comes up, its whole process group is ended. If the command ran well, its
     seconds are added to the local history. `lease` is a descriptor that its processes inherit (see lease.py);
-    `ready` has processes that may be used. Raises only what `lines` raises, and OSError.
+    `ready` has processes that may be used. `earlier` seconds that its shares took count as its own. Raises only
+    what `lines` raises, and OSError.
     """
     started = time.monotonic()
     stop = stop or threading.Event()
@@ -160,7 +162,7 @@ def run_stage(
         groups.forget(group)
         if process.stdout is not None:
             process.stdout.close()
-    seconds = time.monotonic() - started
+    seconds = earlier + time.monotonic() - started
     if process.returncode != 0 and stop.is_set():
         return Outcome(stage, "stopped", seconds, log, process.returncode, "stopped before its end")
     if process.returncode != 0:

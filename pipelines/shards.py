@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pipelines import graph as graphs
 from pipelines import groups
@@ -29,6 +31,7 @@ from stages.params import Shards
 
 # What a shell would make something of. A command with any of it is not split into arguments here.
 _SHELL = frozenset("|&;<>()$`*?[]{}~\n")
+_NUMBER = re.compile(r"shard (\d+)/\d+: ")
 _FLOW = "from pipelines.shards_flow import main; main()"
 
 
@@ -43,6 +46,13 @@ class Work:
     root: str
     folder: str
     log: str
+
+
+class Fault(NamedTuple):
+    """Why shares failed, in one line, and the file that tells more, if one does."""
+
+    error: str
+    log: Path | None
 
 
 def wanted(stage: Stage, settings: Shards) -> bool:
@@ -73,8 +83,8 @@ def share(
     log: Path,
     tell: Callable[[list[str]], None],
     stop: threading.Event,
-) -> str:
-    """Do the stage's work in shares, and wait; empty, or why it failed. The outputs are then still to be made.
+) -> Fault | None:
+    """Do the stage's work in shares, and wait; None, or why it failed. The outputs are then still to be made.
 
     What becomes of the shares, and what each writes, goes to files beside `log`, the stage's own. When `stop` is set
     all of them are ended. Raises NightjarError for a command that cannot be shared, and OSError.
@@ -118,8 +128,12 @@ def share(
         if process.stdout is not None:
             process.stdout.close()
     if process.returncode == 0 or stop.is_set():
-        return ""
-    return last.removeprefix("nightjar: ") or f"the shards ended with exit status {process.returncode}"
+        return None
+    error = last.removeprefix("nightjar: ") or f"the shards ended with exit status {process.returncode}"
+    # A share that failed is named first (see shards_flow), and has a log of its own.
+    number = _NUMBER.match(error)
+    own = log.with_name(name.format(number[1])) if number else told_in
+    return Fault(error, own if own.exists() else told_in)
 
 
 def before(
@@ -129,17 +143,17 @@ def before(
     log: Path,
     tell: Callable[[list[str]], None],
     stop: threading.Event,
-) -> str:
-    """Share the stage's work if it is to be shared and DVC is about to run its command; empty, or why that failed.
+) -> Fault | None:
+    """Share the stage's work if it is to be shared and DVC is about to run its command; None, or why that failed.
 
     To be called when all that the stage needs is there. `log` is the stage's own.
     """
     try:
         if not wanted(stage, settings) or not _due(graph, stage):
-            return ""
+            return None
         return share(graph, stage, settings, log, tell, stop)
     except NightjarError as error:
-        return str(error)
+        return Fault(str(error), None)
 
 
 def _due(graph: Graph, stage: Stage) -> bool:

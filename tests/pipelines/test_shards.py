@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 
 from pipelines import graph as graphs
 from pipelines.shards import simple, wanted
+from stages import history
 from stages.errors import NightjarError
 from stages.params import Shards
 from tests.conftest import ROOT
@@ -62,7 +65,7 @@ def said(repo: Repo) -> str:
 
 
 def test_the_shares_do_the_work_and_the_command_comes_after_them(api: Api, repo: Repo) -> None:
-    api.serve(made(repo))
+    api.serve(made(repo, "time.sleep(0.3)"))
     done = repo.nightjar("rebuild")
     assert done.returncode == 0, done.stdout + done.stderr
     assert units(repo) == list(range(6))
@@ -70,6 +73,9 @@ def test_the_shares_do_the_work_and_the_command_comes_after_them(api: Api, repo:
     assert "3 of 3" in said(repo)
     found = api.ask("flow_runs/filter", flow_runs={"name": {"like_": "work: 3 shards"}})
     assert found[0]["state"]["type"] == "COMPLETED"
+    # The stage's seconds are those of the shares and of the command after them.
+    began = datetime.fromisoformat(found[0]["start_time"]).timestamp()
+    assert history.expected(repo.root)["work"] > (repo.root / "out.txt").stat().st_mtime - began
     # Neither a stage without changes nor one that DVC can restore is shared.
     (repo.root / "done.log").unlink()
     assert repo.nightjar("rebuild").returncode == 0
@@ -91,7 +97,11 @@ def test_a_share_that_is_killed_is_started_again_and_one_that_fails_is_not(api: 
     )
     done = repo.nightjar("rebuild")
     assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
-    assert "shard 2/3: exit status 2: no such thing" in done.stdout
+    failed = re.search(
+        r"^work: failed (\S+) s  shard 2/3: exit status 2: no such thing.*log: (\S+)\)$", done.stdout, re.M
+    )
+    assert failed and float(failed[1]) > 0, done.stdout
+    assert (repo.root / failed[2]).read_text() == "no such thing\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
