@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import threading
 import time
@@ -139,43 +138,51 @@ def test_of_three_missed_nights_one_is_made_up_for(serving: Serving) -> None:
         "timezone": "UTC",
         "day_or": True,
     }
-    planned = {"flow_runs": {"deployment_id": {"any_": [deployment["id"]]}}}
-    runs = wait_for(lambda: _many(serving.api.ask("flow_runs/filter", **planned)), 60, "the planned nights")
-    _make_late(serving.api, [run["id"] for run in runs[:2]])
-    states = [serving.ended(run["id"]) for run in runs[:2]]
+    wait_for(lambda: len(_planned(serving)) >= 3, 60, "the planned nights")
+    states = [serving.ended(run) for run in _missed(serving, 3, 1)]
     ran = [state for state in states if state["type"] != "CANCELLED"]
     # The repository has no stages to evaluate: the one that ran says so.
-    assert len(ran) == 1 and "no stage is named predict or evaluate" in ran[0]["message"], states
+    assert len(states) == 2 and len(ran) == 1, states
+    assert "no stage is named predict or evaluate" in ran[0]["message"]
     last = stamp.last(serving.repo.root)
     assert last is not None and last.ended is not None
 
     # One more late one, when no other runs: the flow itself finds that it was made up for.
-    _make_late(serving.api, [runs[2]["id"]])
-    state = serving.ended(runs[2]["id"])
+    (run,) = _missed(serving, 1, 0)
+    state = serving.ended(run)
     assert (state["type"], state["name"]) == ("CANCELLED", "Skipped"), state
     assert "made up for by" in state["message"]
     assert stamp.last(serving.repo.root) == last
 
 
-def _planned(run: dict[str, Any]) -> bool:
-    return bool(run["auto_scheduled"] and run["state"]["type"] == "SCHEDULED")
+def _planned(serving: Serving) -> dict[str, str]:
+    """The runs that the schedule made and that have not begun: when each is due, by its id."""
+    found = serving.api.ask(
+        "flow_runs/filter",
+        flow_runs={"deployment_id": {"any_": [serving.deployment("nightly")["id"]]}},
+    )
+    return {
+        run["id"]: run["expected_start_time"]
+        for run in found
+        if run["auto_scheduled"] and run["state"]["type"] == "SCHEDULED"
+    }
 
 
-def _many(runs: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    found = [run for run in runs if _planned(run)]
-    return found if len(found) >= 3 else None
-
-
-def _make_late(api: Api, runs: list[str]) -> None:
-    """Let the server believe that these runs were due one, two, three days ago."""
-    with sqlite3.connect(api.root / servers.HOME / "prefect.db", timeout=30) as database:
-        for days, run in enumerate(runs, 1):
-            due = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%d %H:%M:%S.%f")
-            database.execute(
-                "UPDATE flow_run SET next_scheduled_start_time = ?, expected_start_time = ? WHERE id = ?",
-                (due, due, run),
-            )
-    database.close()
+def _missed(serving: Serving, days: int, until: int) -> list[str]:
+    """Plan the nights from `days` ago `until` so many ago, as the server would have planned them then; their ids."""
+    now = datetime.now(UTC)
+    begin, end = (now - timedelta(days=ago) for ago in (days, until))
+    path = f"deployments/{serving.deployment('nightly')['id']}/schedule"
+    window = {"start_time": begin.isoformat(), "end_time": end.isoformat()}
+    serving.api.ask(path, **window, min_runs=days, max_runs=days)
+    runs = serving.api.ask(
+        "flow_runs/filter",
+        flow_runs={
+            "deployment_id": {"any_": [serving.deployment("nightly")["id"]]},
+            "expected_start_time": {"after_": window["start_time"], "before_": window["end_time"]},
+        },
+    )
+    return [run["id"] for run in runs]
 
 
 def test_automations_are_renewed_and_never_doubled(serving: Serving) -> None:
