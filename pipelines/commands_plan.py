@@ -57,20 +57,24 @@ def plan(stages: tuple[str, ...], jobs: int | None, as_json: bool) -> None:
 
 
 def _estimate(graph: graphs.Graph, expected: dict[str, float], jobs: int | None) -> Estimate | None:
-    """None if no stage would run."""
-    ahead = [name for name, stage in graph.stages.items() if stage.state in ("would run", "follows")]
-    if not ahead:
+    """None if no stage would run. Raises NightjarError for settings that a rebuild would refuse."""
+    if not graph.changed():
         return None
     # Here, not above: with nothing to do the settings are not needed, and take long to load.
-    from pipelines import resources
+    from pipelines import resources, shards
     from pipelines.schedule import simulate
     from stages.params import PARAMS_FILE, load_rebuild
 
     settings = load_rebuild(graph.root / PARAMS_FILE)
+    needs = resources.needs(graph, settings)
+    shards.check(graph)
+    ahead = [name for name, stage in graph.stages.items() if stage.state in ("would run", "follows")]
+    if not ahead:
+        return None
     seconds = {name: expected.get(name, 0.0) for name in graph.stages}
     limits = resources.limits(settings, jobs)
     upstream = {name: stage.upstream for name, stage in graph.stages.items()}
-    clock = simulate(upstream, seconds, limits, resources.needs(graph, settings), ahead)
+    clock = simulate(upstream, seconds, limits, needs, ahead)
     unknown = sum(name not in expected for name in ahead)
     return Estimate(sum(seconds[name] for name in ahead), clock, limits.jobs, unknown)
 

@@ -68,10 +68,11 @@ def rebuild(
         click.echo(f"Nothing to do: {len(graph.stages)} stages are up to date.")
         show.headline(graph.root)
         return
-    from pipelines import resources
+    from pipelines import resources, shards
     from stages.params import PARAMS_FILE, load_rebuild
 
     resources.needs(graph, load_rebuild(graph.root / PARAMS_FILE))
+    shards.check(graph)
     servers.require()
     with groups.stopped_by_signals(), rebuild_lock(graph.root, wait), servers.running(graph.root) as server:
         servers.use(graph.root, server)

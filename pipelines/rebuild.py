@@ -48,7 +48,7 @@ from pipelines.results import Listener, Result, conclude, listen
 from pipelines.run_stage import LOGS, Outcome, run_stage, stage_environment
 from stages import history
 from stages.errors import NightjarError
-from stages.params import PARAMS_FILE, Rebuild, Shards, load_rebuild, load_shards
+from stages.params import PARAMS_FILE, Rebuild, Shards, load_rebuild
 
 
 @dataclass
@@ -126,7 +126,7 @@ def _whole(
     groups.end_orphans(root, lock=root / groups.DVC_LOCK)
     lock_copy.mend(root)
     graph = graphs.read(root).only(targets)
-    settings, shared = load_rebuild(root / PARAMS_FILE), load_shards(root / PARAMS_FILE)
+    settings, shared = load_rebuild(root / PARAMS_FILE), shards.check(graph)
     gpu, ready = Gpu(root, _waits), Pool(root, stage_environment())
     run = Run(graph, root / LOGS / str(flow_run.name), listen, settings, shared, gpu, ready, stop)
     lock_order.remember(graph)

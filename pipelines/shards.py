@@ -27,7 +27,7 @@ from pipelines import groups
 from pipelines.graph import Graph, Stage
 from pipelines.run_stage import environment, follow
 from stages.errors import NightjarError
-from stages.params import Shards
+from stages.params import PARAMS_FILE, Shards, load_shards
 
 # What a shell would make something of. A command with any of it is not split into arguments here.
 _SHELL = frozenset("|&;<>()$`*?[]{}~\n")
@@ -74,6 +74,15 @@ def simple(stage: Stage) -> list[str]:
         what = f"stage {stage.name}: only one plain command can be shared, without anything for the shell"
         raise NightjarError(what, "dvc.yaml", "put the rest into a script, or set meta.shards to false")
     return words
+
+
+def check(graph: Graph) -> Shards:
+    """The group `shards`. Raises NightjarError if that, a stage's `meta`, or a command that is to be shared is bad."""
+    settings = load_shards(graph.root / PARAMS_FILE)
+    for stage in graph.stages.values():
+        if wanted(stage, settings):
+            simple(stage)
+    return settings
 
 
 def share(

@@ -10,10 +10,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import click
 import psutil
 import pytest
 
 from pipelines import graph as graphs
+from pipelines.commands_plan import plan
+from pipelines.commands_run import rebuild
 from pipelines.shards import simple, wanted
 from stages import history
 from stages.errors import NightjarError
@@ -173,7 +176,6 @@ def test_only_a_stage_that_says_so_is_shared() -> None:
             "shards.prefect_api: http://127.0.0.1:1/api: nobody answers",
         ),
         ({"gpus": 1}, "shards.gpus: 1: only Ray deals out GPUs"),
-        ({"count": 0}, "shards.count = 0 is not allowed"),
     ],
 )
 def test_what_cannot_be_is_told_in_one_line(
@@ -186,6 +188,33 @@ def test_what_cannot_be_is_told_in_one_line(
     assert done.returncode in (1, 2) and told in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert units(repo) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "cmd", "meta", "told"),
+    [
+        ({"count": 0}, "python work.py", "true", "shards.count = 0 is not allowed"),
+        ({}, "python work.py", "3", "stage work: meta.shards = 3 is not allowed"),
+        ({}, "python work.py | cat", "true", "only one plain command can be shared"),
+    ],
+)
+@pytest.mark.parametrize("command", [plan, rebuild])
+def test_what_can_be_known_before_is_told_before_anything_starts(
+    repo: Repo,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, Any],
+    cmd: str,
+    meta: str,
+    told: str,
+    command: click.Command,
+) -> None:
+    made(repo, cmd=cmd, **settings)
+    file = repo.root / "dvc.yaml"
+    file.write_text(file.read_text().replace("shards: true", f"shards: {meta}"))
+    monkeypatch.chdir(repo.root)
+    with pytest.raises(NightjarError, match=re.escape(told)):
+        command.main([], standalone_mode=False)
+    assert not (repo.root / ".nightjar").exists()
 
 
 @pytest.fixture(scope="module")
