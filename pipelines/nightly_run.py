@@ -22,6 +22,7 @@ from pipelines.run_stage import run_stage
 from pipelines.study_workspace import Workspace
 from stages import history
 from stages.errors import NightjarError
+from stages.files import safe_name
 from stages.params import PARAMS_FILE, load_rebuild
 
 # Nothing is kept or restored: what a night found out stands in the ledger, not in the DVC cache.
@@ -199,7 +200,7 @@ def _stage(
         if night.stop.is_set():
             return Cancelled(name="Stopped", message="stopped before its turn")
         night.tell(Result(stage.name, "running", why="afresh"))
-        log = night.logs / f"{stage.name.replace('/', '-')}.log"
+        log = night.logs / f"{safe_name(stage.name)}.log"
         command = ["repro", *AFRESH, stage.name]
         with artifacts.progress(night.graph.root, stage) as progress:
             done = run_stage(stage.name, night.work, log, hear, night.stop, arguments=command, lease=lease)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import queue
-import re
 import threading
 import time
 from collections.abc import Iterable
@@ -48,6 +47,7 @@ from pipelines.results import Listener, Result, conclude, listen
 from pipelines.run_stage import LOGS, Outcome, run_stage, stage_environment
 from stages import history
 from stages.errors import NightjarError
+from stages.files import safe_name
 from stages.params import PARAMS_FILE, Rebuild, Shards, load_rebuild
 
 
@@ -268,7 +268,7 @@ def _run(run: Run, stage: graphs.Stage, why: str, logger: Any) -> Result:
         logger.warning("%s", message)
         run.listen(Result(stage.name, "running", why=message))
 
-    log = run.logs / f"{_file_name(stage.name)}.log"
+    log = run.logs / f"{safe_name(stage.name)}.log"
     attempts = resources.needs(run.graph, run.settings)[stage.name].attempts
     with artifacts.progress(run.graph.root, stage) as progress:
         began = time.monotonic()
@@ -307,10 +307,6 @@ def _why(run: Run, stage: graphs.Stage) -> str:
     told = [f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in moved[: graphs.SHOWN]]
     more = [f"{len(moved) - graphs.SHOWN} more before it"] if len(moved) > graphs.SHOWN else []
     return "; ".join([*reasons, *told, *more])
-
-
-def _file_name(stage: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.@-]+", "-", stage)
 
 
 def _final(run: Run) -> State[Any]:

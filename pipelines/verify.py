@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines.graph import Graph, Stage
+from stages.files import safe_name, write_text
 
 if TYPE_CHECKING:
     from stages.checks import Finding
@@ -57,7 +57,6 @@ def verify(root: Path, stage: Stage) -> Verdict:
     """
     # Here, not above: a rebuild with nothing to do asks only what failed, and Arrow takes long to load.
     from stages import checks
-    from stages.files import write_text
     from stages.params import PARAMS_FILE, load_checks
 
     here = Path(os.path.relpath(root))
@@ -123,7 +122,7 @@ def _counted(facts: Mapping[str, Any] | None, name: str) -> bool:
 
 
 def _file(root: Path, stage: str) -> Path:
-    return root / FOLDER / f"{re.sub(r'[^A-Za-z0-9_.@-]+', '-', stage)}.json"
+    return root / FOLDER / f"{safe_name(stage)}.json"
 
 
 def _before(root: Path, stage: str) -> dict[str, Any]:

@@ -5,9 +5,14 @@ Apart from the tables, so that a command which only writes a line of JSON does n
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shutil
 from pathlib import Path
+
+# In bytes; a file's whole name may have 255, and there are endings.
+LONGEST_NAME = 180
 
 
 def temporary_sibling(path: Path) -> Path:
@@ -42,6 +47,14 @@ def write_text(path: Path, text: str) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def safe_name(name: str) -> str:
+    """`name` as part of a file's name: word characters and @.- stay. Where that is not the whole of it, or it is very
+    long, part of a hash sets it apart from names that would come out the same.
+    """
+    safe = re.sub(r"[^\w@.-]+", "-", name).encode()[:LONGEST_NAME].decode(errors="ignore")
+    return safe if safe == name else f"{safe}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def remove(path: Path) -> None:

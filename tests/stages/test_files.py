@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from stages import files
 
@@ -20,3 +22,16 @@ def test_write_text_is_whole_or_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(OSError, match="gone"):
         files.write_text(file, "two")
     assert file.read_text() == "one"
+
+
+def test_a_name_of_word_characters_stays() -> None:
+    for name in ("train", "predict@a-b.c_1", "prüfe", "评估"):
+        assert files.safe_name(name) == name
+
+
+@given(st.lists(st.text(st.sampled_from("aü/ :-é\n\0."), max_size=6) | st.text(max_size=90), unique=True))
+@example(["ü", "ö", "fi le", "fi-le", "fi/le", "x" * 300, "x" * 301, "评" * 99, "评" * 98])
+def test_no_two_names_come_out_the_same(names: list[str]) -> None:
+    safe = [files.safe_name(name) for name in names]
+    assert len(set(safe)) == len(names)
+    assert all(len(name.encode()) <= 190 and not set("/ \n\0") & set(name) for name in safe)
