@@ -19,7 +19,7 @@ import pyarrow as pa
 from pipelines.graph import Stage
 from pipelines.study_workspace import Baseline
 from stages import contracts, tables
-from stages.params import PARAMS_FILE, read_yaml
+from stages.params import PARAMS_FILE, read_optional, read_yaml
 
 LOCK_FILE = Path("dvc.lock")
 METRICS = tuple(
@@ -33,7 +33,7 @@ Rows = list[dict[str, Any]]
 
 def at_start(work: Path, start: Baseline) -> dict[str, Any]:
     """The facts that are known before anything runs, from the workspace at `work`: columns of LEDGER_RUN."""
-    params = read_yaml(work / PARAMS_FILE) if (work / PARAMS_FILE).is_file() else {}
+    params = read_optional(work / PARAMS_FILE)
     text = json.dumps(params, sort_keys=True, ensure_ascii=False, default=str)
     seed = params.get("seed")
     lock = work / LOCK_FILE

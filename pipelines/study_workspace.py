@@ -24,7 +24,7 @@ from typing import IO, Any, Self
 from pipelines import groups, profiles
 from pipelines.run_stage import environment, follow
 from stages.errors import NightjarError
-from stages.params import PARAMS_FILE, read_yaml
+from stages.params import PARAMS_FILE, read_optional
 
 FOLDER = Path(".nightjar/study")
 # What killed stages left of their work; shared, so that they go on where they were.
@@ -153,7 +153,7 @@ class Workspace:
                 for dep in stage.deps
                 if dep.is_in_repo and dep.fs_path not in made
             }
-        params = read_yaml(self.root / PARAMS_FILE) if (self.root / PARAMS_FILE).is_file() else {}
+        params = read_optional(self.root / PARAMS_FILE)
         models = params.get("models")
         sources = {
             str(model.get("source"))

@@ -6,6 +6,7 @@ is allowed, before any work starts. dvc.yaml names, for each stage, the keys it 
 
 from __future__ import annotations
 
+import re
 import zoneinfo
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -201,10 +202,13 @@ class Rebuild(Model):
     """
 
     jobs: Annotated[int, Field(ge=1, le=64)] = 2
-    memory_gb: Annotated[float, Field(gt=0)] | None = None
-    memory_classes: dict[str, Annotated[float, Field(gt=0)]] = {"small": 1.0, "large": 3.0}
+    memory_gb: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    memory_classes: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {
+        "small": 1.0,
+        "large": 3.0,
+    }
     gpu: Literal["auto", "always", "never"] = "auto"
-    backoff_seconds: Annotated[float, Field(ge=0)] = 5.0
+    backoff_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 5.0
 
 
 class Shards(Model):
@@ -291,8 +295,18 @@ M = TypeVar("M", bound=Model)
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file. Raises NightjarError for a missing file, broken YAML or a doubled key."""
+    return _mapping(_read(path), path)
+
+
+def read_optional(path: Path) -> dict[str, Any]:
+    """As `read_yaml`, but empty where there is no such file or nothing in it."""
+    value = _read(path) if path.is_file() else None
+    return {} if value is None else _mapping(value, path)
+
+
+def _read(path: Path) -> Any:
     try:
-        value = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise NightjarError("not found", path, "run from the project's root") from None
     except UnicodeDecodeError as error:
@@ -303,6 +317,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise NightjarError(
             f"not valid YAML ({getattr(error, 'problem', error)})", line, "mend that line"
         ) from None
+
+
+def _mapping(value: Any, path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise NightjarError("not a mapping of keys to values", path, "start from profiles/sample.yaml")
     return value
@@ -326,27 +343,37 @@ def _checked(model: type[M], values: Any, where: object, *group: str) -> M:
         elif first["type"] == "missing":
             what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"
         else:
-            what = f"{key} = {first['input']!r} is not allowed: {first['msg'].lower()}{more}"
-            fix = "give a value in that range"
+            told, fix = _told(first["type"], first["msg"])
+            what = f"{key} = {first['input']!r} is not allowed{told}{more}"
         raise NightjarError(what, where, fix) from None
 
 
+def _told(kind: str, message: str) -> tuple[str, str]:
+    """What is wrong, if that is more than what to write instead, and what to write, of an error of pydantic."""
+    if kind == "value_error":  # of the validators above: `what; fix`, or the fix alone
+        what, _, fix = message.removeprefix("Value error, ").rpartition("; ")
+        return what and f": {what}", fix
+    if kind in ("dict_type", "model_type"):
+        return "", "it should be a mapping of keys to values"
+    return "", re.sub(r"^\w+ should ", "it should ", message)
+
+
+def _group(model: type[M], path: Path, name: str) -> M:
+    value = read_optional(path).get(name)
+    return _checked(model, {} if value is None else value, path, name)
+
+
 def load_nightly(path: Path = PARAMS_FILE) -> Nightly:
-    """The group `nightly` of `path` alone; its defaults where there is no such group or no such file.
+    """The group `nightly` of `path` alone; its defaults where there is no such group (or null) or no such file.
 
     Raises NightjarError for a bad key or value. Works in a DVC repository with other parameters.
     """
-    values = read_yaml(path) if path.is_file() else {}
-    return _checked(Nightly, values.get("nightly") or {}, path, "nightly")
+    return _group(Nightly, path, "nightly")
 
 
 def load_server(path: Path = PARAMS_FILE) -> ServerSettings:
-    """The group `server` of `path` alone; its defaults where there is no such group or no such file.
-
-    Raises NightjarError for a bad key or value. Works in a DVC repository with other parameters.
-    """
-    values = read_yaml(path) if path.is_file() else {}
-    return _checked(ServerSettings, values.get("server") or {}, path, "server")
+    """The group `server` of `path` alone, as load_nightly reads its own."""
+    return _group(ServerSettings, path, "server")
 
 
 def load(path: Path = PARAMS_FILE) -> Params:
@@ -355,27 +382,15 @@ def load(path: Path = PARAMS_FILE) -> Params:
 
 
 def load_checks(path: Path = PARAMS_FILE) -> Checks:
-    """The group `checks` of `path` alone; its defaults where there is no such group or no such file.
-
-    Raises NightjarError for a bad key or value. Works in a DVC repository with other parameters.
-    """
-    values = read_yaml(path) if path.is_file() else {}
-    return _checked(Checks, values.get("checks") or {}, path, "checks")
+    """The group `checks` of `path` alone, as load_nightly reads its own."""
+    return _group(Checks, path, "checks")
 
 
 def load_rebuild(path: Path = PARAMS_FILE) -> Rebuild:
-    """The group `rebuild` of `path` alone; its defaults where there is no such group or no such file.
-
-    Raises NightjarError for a bad key or value. Works in a DVC repository with other parameters.
-    """
-    values = read_yaml(path) if path.is_file() else {}
-    return _checked(Rebuild, values.get("rebuild") or {}, path, "rebuild")
+    """The group `rebuild` of `path` alone, as load_nightly reads its own."""
+    return _group(Rebuild, path, "rebuild")
 
 
 def load_shards(path: Path = PARAMS_FILE) -> Shards:
-    """The group `shards` of `path` alone; its defaults where there is no such group or no such file.
-
-    Raises NightjarError for a bad key or value. Works in a DVC repository with other parameters.
-    """
-    values = read_yaml(path) if path.is_file() else {}
-    return _checked(Shards, values.get("shards") or {}, path, "shards")
+    """The group `shards` of `path` alone, as load_nightly reads its own."""
+    return _group(Shards, path, "shards")
