@@ -22,7 +22,7 @@ from typing import Any
 import psutil
 
 from pipelines import watchdog
-from stages.files import write_text
+from stages.files import own_folder, write_text
 
 RUNNING = watchdog.RUNNING
 # Seconds from TERM to KILL, and how long TERM waits for DVC's lock: together well under the ten that are promised.
@@ -84,7 +84,8 @@ def start(
     Written down before it begins, so that a kill in between loses none. Raises OSError, and then nothing runs.
     """
     folder = cwd / RUNNING
-    folder.mkdir(parents=True, exist_ok=True)
+    own_folder(cwd)
+    folder.mkdir(exist_ok=True)
     marker = uuid.uuid4().hex
     facts = {
         "name": name,

@@ -5,12 +5,16 @@ Apart from the tables, so that a command which only writes a line of JSON does n
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
 import shutil
+import uuid
 from pathlib import Path
 
+# What Nightjar keeps beside a project's own files.
+OWN = Path(".nightjar")
 # In bytes; a file's whole name may have 255, and there are endings.
 LONGEST_NAME = 180
 
@@ -47,6 +51,24 @@ def write_text(path: Path, text: str) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def own_folder(root: Path) -> Path:
+    """The folder .nightjar of the project at `root`, made if it is not there, and told to Git as not its own.
+
+    An existing .gitignore in it stays as it is; where none can be written there is none. Raises OSError for the folder.
+    """
+    folder = root / OWN
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / ".gitignore").exists():
+        whole = folder / f".gitignore.tmp-{uuid.uuid4().hex}"
+        with contextlib.suppress(OSError):
+            try:
+                whole.write_text("*\n", encoding="ascii")
+                os.link(whole, folder / ".gitignore")  # unlike a rename, takes the place of nothing
+            finally:
+                whole.unlink(missing_ok=True)
+    return folder
 
 
 def safe_name(name: str) -> str:

@@ -13,6 +13,8 @@ import statistics
 import time
 from pathlib import Path
 
+from stages.files import own_folder
+
 HISTORY = Path(".nightjar/history.jsonl")
 # In the environment of a stage whose driver writes the line.
 TIMED = "NIGHTJAR_TIMED"
@@ -29,7 +31,7 @@ def append(root: Path, stage: str, seconds: float, status: str) -> None:
     disk cut short takes no other with it. Raises OSError.
     """
     file = root / HISTORY
-    file.parent.mkdir(parents=True, exist_ok=True)
+    own_folder(root)
     entry = {"stage": stage, "seconds": round(seconds, 3), "status": status, "ended": round(time.time())}
     descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -35,3 +37,16 @@ def test_no_two_names_come_out_the_same(names: list[str]) -> None:
     safe = [files.safe_name(name) for name in names]
     assert len(set(safe)) == len(names)
     assert all(len(name.encode()) <= 190 and not set("/ \n\0") & set(name) for name in safe)
+
+
+def test_git_leaves_our_folder_alone_and_we_what_git_was_told(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", "."], cwd=tmp_path, check=True)
+    with ThreadPoolExecutor(8) as pool:
+        for folder in pool.map(files.own_folder, [tmp_path] * 40):
+            (folder / "some.json").touch()
+    status = ["git", "status", "--porcelain", "--untracked-files=all"]
+    assert subprocess.run(status, cwd=tmp_path, capture_output=True, check=True).stdout == b""
+    assert sorted(path.name for path in folder.iterdir()) == [".gitignore", "some.json"]
+    (folder / ".gitignore").write_text("mine")
+    files.own_folder(tmp_path)
+    assert (folder / ".gitignore").read_text() == "mine"
