@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -60,7 +61,10 @@ class Reason:
     def __str__(self) -> str:
         if self.old is UNTOLD and self.new is UNTOLD:
             return self.what
-        return f"{self.what}: {_show(self.old)} → {_show(self.new)}"
+        old, new = _show(self.old), _show(self.new)
+        if old == new:
+            old, new = _show(self.old, quoted=True), _show(self.new, quoted=True)
+        return f"{self.what}: {old} → {new}"
 
     def as_json(self) -> dict[str, Any]:
         values = {name: value for name in ("old", "new") if (value := getattr(self, name)) is not UNTOLD}
@@ -291,9 +295,23 @@ def _meta(found: Any) -> Any:
     return Meta(isdir=found.hash_info.isdir)
 
 
-def _show(value: Any) -> str:
+def _show(value: Any, quoted: bool = False) -> str:
+    """The value as in a parameter file; a string in quotes if asked, or if it would be read as something else."""
     if value is UNTOLD:
         return "(nothing)"
-    if isinstance(value, Version) or (isinstance(value, str) and value):
+    if isinstance(value, Version | date) or (
+        isinstance(value, str) and not quoted and not _reads_otherwise(value)
+    ):
         return str(value)
     return json.dumps(value, default=str, ensure_ascii=False)
+
+
+def _reads_otherwise(text: str) -> bool:
+    """Whether YAML takes the text for a number, a date, a truth value or nothing."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return not isinstance(YAML(typ="safe", pure=True).load(text), str | dict | list)
+    except (YAMLError, ValueError):
+        return False  # a command, say

@@ -9,11 +9,13 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from pipelines import graph as graphs
+from pipelines.changes import UNTOLD, Reason
 from tests.pipelines.conftest import Repo
 
 # No two outputs hold the same: DVC keeps equal contents once.
@@ -259,3 +261,23 @@ def test_dvc_does_what_the_plan_says(once_built: Path, tmp_path: Path, edit: str
     for one in EDITS[edit]:
         one(root)
     check(root)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (2, "2", '2 → "2"'),
+        ("2", "3", '"2" → "3"'),
+        (None, "null", 'null → "null"'),
+        (True, "true", 'true → "true"'),
+        (1.5, "1.5e0", '1.5 → "1.5e0"'),
+        ("", " ", '"" → " "'),
+        (UNTOLD, "(nothing)", '(nothing) → "(nothing)"'),
+        ({"a": 1}, '{"a": 1}', '{"a": 1} → "{\\"a\\": 1}"'),
+        (date(2026, 1, 2), "2026-01-02", '2026-01-02 → "2026-01-02"'),
+        ("combined", "tk instruct", "combined → tk instruct"),
+        ("cut -c 1 | head: 7", "a [ b", "cut -c 1 | head: 7 → a [ b"),
+    ],
+)
+def test_two_values_that_differ_never_look_the_same(old: object, new: object, told: str) -> None:
+    assert str(Reason("parameter", "key", old, new)) == f"key: {told}"
