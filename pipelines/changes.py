@@ -124,6 +124,8 @@ class Workspace:
             return "would be recorded" if all(out.exists for out in stage.outs) else "would fail"
         if any(reason.kind == "missing" for reason in reasons):
             return "would fail"
+        if waits and all(reason.kind == "output" for reason in reasons):
+            return "follows"  # what is before it may come out as it was; then the outputs are restored
         if waits or not stage.cmd:
             return "would run"
         return "would be restored" if self._restore(stage) else "would run"

@@ -17,12 +17,13 @@ COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bol
 @dataclass(frozen=True)
 class Estimate:
     """Expected seconds, of the stages that would run or may have to: one after the other, and by the clock with `jobs`
-    at once. `unknown` counts those of which no time is known; they are in neither.
+    at once. `known` counts those of which a time is known, `unknown` the others, which are in neither.
     """
 
     seconds: float
     clock: float
     jobs: int
+    known: int
     unknown: int
 
 
@@ -39,8 +40,8 @@ class Estimate:
 def plan(stages: tuple[str, ...], jobs: int | None, as_json: bool) -> None:
     """What would become of STAGES and what they need, or of all: why, and how long it takes.
 
-    Looks only; runs nothing. "follows": a stage before it would run, and it may then turn out to be unchanged. Times
-    are medians of the last good runs here.
+    Looks only; runs nothing. "follows": a stage before it would run, and it may then turn out to be unchanged, or be
+    restored. Times are medians of the last good runs here.
 
     \b
     Example:
@@ -75,8 +76,8 @@ def _estimate(graph: graphs.Graph, expected: dict[str, float], jobs: int | None)
     limits = resources.limits(settings, jobs)
     upstream = {name: stage.upstream for name, stage in graph.stages.items()}
     clock = simulate(upstream, seconds, limits, needs, ahead)
-    unknown = sum(name not in expected for name in ahead)
-    return Estimate(sum(seconds[name] for name in ahead), clock, limits.jobs, unknown)
+    known = sum(name in expected for name in ahead)
+    return Estimate(sum(seconds[name] for name in ahead), clock, limits.jobs, known, len(ahead) - known)
 
 
 def _print_json(graph: graphs.Graph, expected: dict[str, float], estimate: Estimate | None) -> None:
@@ -121,7 +122,9 @@ def _print_table(graph: graphs.Graph, expected: dict[str, float], estimate: Esti
     states = [stage.state for stage in graph.stages.values()]
     counts = [f"{states.count(state)} {_WORDS[state]}" for state in _WORDS if state in states]
     click.echo(f"Of {len(states)} stages {', '.join(counts)}.")
-    if estimate is not None:
+    if estimate is not None and not estimate.known:
+        click.echo("Expected: no time is known yet.")
+    elif estimate is not None:
         unknown = f", beside {estimate.unknown} of which no time is known" if estimate.unknown else ""
         click.echo(
             f"Expected: {estimate.seconds:.0f} s one after the other, "

@@ -206,6 +206,7 @@ EDITS: dict[str, list[Edit]] = {
     "another run before": BEFORE,
     "data by hand that are gone": [remove("raw.csv")],
     "an output that is gone": [remove("made")],
+    "an output that is gone and what is before it": [ROWS, remove("part.txt")],
     "a file of an output": [remove("made/note.txt")],
     "an output that was changed": [write("part.txt", "mine")],
     "outputs that are gone, one after the other": [remove(name) for name in MADE],

@@ -34,6 +34,7 @@ def told(repo: Repo, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
 
 def test_states_reasons_and_expected_times(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.write(dvc=DVC, source="1", params=SMALL)
+    assert told(repo, monkeypatch).endswith("Of 4 stages 4 would run.\nExpected: no time is known yet.\n")
     for name, seconds in {"a": 1.0, "b": 10.0, "c": 20.0}.items():
         history.append(repo.root, name, seconds, "done")
     first = told(repo, monkeypatch)
@@ -81,6 +82,9 @@ def test_a_stage_after_one_that_runs_follows(repo: Repo, monkeypatch: pytest.Mon
     text = told(repo, monkeypatch)
     assert "d      follows    needs b, c" in text
     assert "Of 4 stages 1 would run, 3 follow (they may turn out to be unchanged).\n" in text
+    # Its output will be restored if b and c come out as they were.
+    (repo.root / "d.txt").unlink()
+    assert "d      follows    output d.txt is missing; needs b, c" in told(repo, monkeypatch)
 
 
 @pytest.mark.parametrize("command", ["plan", "rebuild"])
