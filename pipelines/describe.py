@@ -55,8 +55,28 @@ def tags(root: Path) -> list[str]:
 
 
 def short_commit(root: Path) -> str:
-    """The commit that is checked out; empty where there is none."""
-    command = ["git", "rev-parse", "--short", "HEAD"]
+    """The commit that is checked out, `marked` where tracked files differ from it; empty where there is none.
+
+    dvc.lock is left out: it is what a rebuild makes of the others.
+    """
+    commit = _git(root, "rev-parse", "--short", "HEAD")
+    if not commit:
+        return ""
+    changed = _git(
+        root, "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude,glob)**/dvc.lock"
+    )
+    return marked(commit, bool(changed))
+
+
+def marked(commit: str, changed: bool) -> str:
+    """A commit as it is shown: with a + where tracked files differed from it."""
+    return f"{commit}+" if changed else commit
+
+
+def _git(root: Path, *arguments: str) -> str:
+    """What Git says; empty where it fails."""
+    # Asking must not take the index lock from somebody who commits.
+    command = ["git", "--no-optional-locks", *arguments]
     try:
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired):

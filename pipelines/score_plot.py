@@ -8,6 +8,8 @@ from typing import Any
 
 from pipelines.scores import Run
 
+# Beside the colours, so that lines that meet can be told apart.
+MARKERS = "os^DvP*X"
 COLOURS = ("#1f5f8b", "#b5541c", "#3b7d3b", "#7a4a9c", "#8a6d1f", "#555555", "#c23b6b", "#2b8c8c")
 # Panels of one plot, and systems of one panel; what is more stands in the table.
 MOST_PANELS, MOST_SYSTEMS = 6, len(COLOURS)
@@ -21,7 +23,7 @@ def png(runs: Sequence[Run]) -> bytes:
     panels = list(dict.fromkeys(_panel(row) for run in runs for row in run.rows))[:MOST_PANELS]
     columns = min(2, len(panels))
     lines = -(-len(panels) // columns)
-    figure = Figure(figsize=(4.6 * columns + 1.4, 2.9 * lines), layout="constrained")
+    figure = Figure(figsize=(5.2 * columns + 1.8, 3.4 * lines), layout="constrained")
     FigureCanvasAgg(figure)
     for number, panel in enumerate(panels):
         _draw(figure.add_subplot(lines, columns, number + 1), runs, panel)
@@ -29,7 +31,7 @@ def png(runs: Sequence[Run]) -> bytes:
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    figure.legend(handles.values(), handles.keys(), loc="outside right center", fontsize=8, frameon=False)
+    figure.legend(handles.values(), handles.keys(), loc="outside right center", fontsize=12, frameon=False)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=90, metadata={"Software": None})
     return buffer.getvalue()
@@ -52,24 +54,24 @@ def _draw(axes: Any, runs: Sequence[Run], panel: tuple[str, str, str]) -> None:
         below = [max(row["value"] - row["low"], 0.0) for _, row in points]
         above = [max(row["high"] - row["value"], 0.0) for _, row in points]
         # Side by side, so that intervals do not hide one another.
-        shift = 0.06 * (number - (len(systems[:MOST_SYSTEMS]) - 1) / 2)
+        shift = 0.09 * (number - (len(systems[:MOST_SYSTEMS]) - 1) / 2)
         axes.errorbar(
             [place + shift for place, _ in points],
             values,
             yerr=[below, above],
             label=system,
             color=COLOURS[number],
-            marker="o",
-            markersize=4,
+            marker=MARKERS[number],
+            markersize=6,
             linewidth=1.2,
             elinewidth=0.8,
             capsize=2,
         )
-    axes.set_title(" · ".join(panel), fontsize=9)
+    axes.set_title(" · ".join(panel), fontsize=13)
     axes.set_xticks(range(len(runs)))
-    axes.set_xticklabels([run.title.replace(" ", "\n", 2) for run in runs], fontsize=6)
+    axes.set_xticklabels([run.title[len("2026-") :].replace(" ", "\n") for run in runs], fontsize=10)
     axes.set_xlim(-0.5, len(runs) - 0.5)
-    axes.tick_params(axis="y", labelsize=7)
+    axes.tick_params(axis="y", labelsize=11)
     axes.grid(axis="y", linewidth=0.4, alpha=0.6)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)

@@ -5,9 +5,10 @@ A table `scores` (stages/contracts) among a stage's outputs is an evaluation; a 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,7 +33,8 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Run:
-    """The scores of one run: when it ended (seconds since 1970), its kind (rebuild, nightly), its short commit."""
+    """The scores of one run: when it ended (seconds since 1970), its kind (rebuild, nightly), its commit as
+    describe.short_commit has it."""
 
     ended: float
     kind: str
@@ -94,13 +96,21 @@ def history(root: Path) -> list[Run]:
     """The runs with scores, the latest last, at most SHOWN."""
     runs = _kept(root)
     try:
-        for entry in ledgers.entries(root / load_nightly(root / PARAMS_FILE).ledger)[-SHOWN:]:
-            rows = _overall(ledgers.read(entry, "scores.parquet").to_pylist())
-            if rows:
-                runs.append(Run(entry["ended"].timestamp(), "nightly", entry["commit"][:7], rows))
+        entries = ledgers.entries(root / load_nightly(root / PARAMS_FILE).ledger)
+        runs += itertools.islice(_nights(reversed(entries)), SHOWN)
     except NightjarError:
         pass  # `nightjar ledger --check` says what is wrong with it
     return sorted(runs, key=lambda run: run.ended)[-SHOWN:]
+
+
+def _nights(entries: Iterable[dict[str, Any]]) -> Iterator[Run]:
+    """Those that have scores: a night that failed has none."""
+    for entry in entries:
+        rows = _overall(ledgers.read(entry, "scores.parquet").to_pylist())
+        if rows:
+            changed = any(Path(name).name != "dvc.lock" for name in entry["changed"])
+            commit = describe.marked(entry["commit"][:7], changed)
+            yield Run(entry["ended"].timestamp(), "nightly", commit, rows)
 
 
 def table(runs: Sequence[Run]) -> Rows:

@@ -60,7 +60,22 @@ def test_tags_name_the_commit_and_the_profile_where_there_are_any(tmp_path: Path
     known = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
+    assert not describe.short_commit(tmp_path).endswith("+")
     (tmp_path / describe.PROFILE).parent.mkdir()
     (tmp_path / describe.PROFILE).write_text("sample\n")
     _, commit, profile = describe.tags(tmp_path)
     assert known.stdout.startswith(commit.removeprefix("commit ")) and profile == "profile sample"
+
+
+def test_a_commit_is_marked_where_tracked_files_other_than_dvc_lock_differ(tmp_path: Path) -> None:
+    for name in ("dvc.lock", "params.yaml"):
+        (tmp_path / name).write_text("one\n")
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "--all"], [*identity, "commit", "-qm", "one"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    clean = describe.short_commit(tmp_path)
+    (tmp_path / "dvc.lock").write_text("two\n")
+    (tmp_path / "new.txt").write_text("untracked\n")
+    assert clean and describe.short_commit(tmp_path) == clean
+    (tmp_path / "params.yaml").write_text("two\n")
+    assert describe.short_commit(tmp_path) == f"{clean}+"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from pipelines import graph, scores
+from pipelines import ledger as ledgers
 from stages import contracts, tables
 
 
@@ -69,6 +72,24 @@ def test_only_the_last_runs_are_shown(tmp_path: Path) -> None:
     for value in range(scores.SHOWN + 3):
         scores.keep(tmp_path, kept(float(value)))
     assert [run.rows[0]["value"] for run in scores.history(tmp_path)] == list(range(3, scores.SHOWN + 3))
+
+
+def test_nights_without_scores_take_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nights = [
+        {
+            "ended": datetime.fromtimestamp(day, UTC),
+            "commit": "0123456789",
+            "changed": ["dvc.lock"],
+            "rows": [],
+        }
+        for day in range(scores.SHOWN + 2)
+    ]
+    nights[0] |= {"rows": [row("model", 40.0)]}
+    nights[1] |= {"rows": [row("model", 41.0)], "changed": ["dvc.lock", "params.yaml"]}
+    monkeypatch.setattr(ledgers, "entries", lambda path: nights)
+    monkeypatch.setattr(ledgers, "read", lambda entry, name: pa.Table.from_pylist(entry["rows"]))
+    found = [(run.rows[0]["value"], run.commit) for run in scores.history(tmp_path)]
+    assert found == [(40.0, "0123456"), (41.0, "0123456+")]
 
 
 @pytest.mark.parametrize("systems", [1, 12])
