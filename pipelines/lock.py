@@ -17,6 +17,10 @@ from stages.errors import NightjarError
 LOCK = Path(".nightjar/rebuild.lock")
 NIGHTLY = Path(".nightjar/nightly.lock")
 
+# What to do about a lock that is held: at a terminal, and in the Prefect UI.
+WAIT = "wait for it, or give --wait"
+WAIT_SERVED = "start this run again once it has ended"
+
 _held: set[Path] = set()
 
 
@@ -29,21 +33,28 @@ class Stopped(Exception):
 
 
 @contextlib.contextmanager
-def rebuild_lock(root: Path, wait: bool = False, stop: threading.Event | None = None) -> Iterator[None]:
+def rebuild_lock(
+    root: Path, wait: bool = False, stop: threading.Event | None = None, fix: str = WAIT
+) -> Iterator[None]:
     """Hold the rebuild lock of the project at `root`: see `locked`."""
-    with locked(root, LOCK, "a rebuild", wait, stop):
+    with locked(root, LOCK, "a rebuild", wait, stop, fix):
         yield
 
 
 @contextlib.contextmanager
 def locked(
-    root: Path, name: Path, what: str, wait: bool = False, stop: threading.Event | None = None
+    root: Path,
+    name: Path,
+    what: str,
+    wait: bool = False,
+    stop: threading.Event | None = None,
+    fix: str = WAIT,
 ) -> Iterator[None]:
     """Hold the lock file `name` under `root` while `what` runs; within a process it may be taken again.
 
-    Raises Held, which names the holder and since when, if another process holds it and `wait` is not set, and Stopped
-    if `stop` is set while it waits. It holds across servers and schedules: all that is asked of them is to see the
-    same file.
+    Raises Held, which names the holder, since when, and the `fix`, if another process holds it and `wait` is not set,
+    and Stopped if `stop` is set while it waits. It holds across servers and schedules: all that is asked of them is to
+    see the same file.
     """
     path = (root / name).resolve()
     if path in _held:
@@ -54,7 +65,7 @@ def locked(
     try:
         while not _try(descriptor):
             if not wait:
-                raise Held(_holder(descriptor, what), name, "wait for it, or give --wait")
+                raise Held(_holder(descriptor, what), name, fix)
             if stop is not None and stop.is_set():
                 raise Stopped
             time.sleep(0.2)

@@ -70,7 +70,7 @@ _runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=64)
 
 
 @flow(name="nightly", persist_result=False, task_runner=_runner)
-def nightly(pull: bool = False, jobs: int = 2, wait: bool = False, accept: bool = False) -> State[Any]:
+def nightly(pull: bool = False, jobs: runs.Jobs = 2, wait: bool = False, accept: bool = False) -> State[Any]:
     """Evaluate every benchmark afresh with the current model and data, append to the ledger, and give a verdict.
 
     With `pull`, what is missing comes from the DVC remote. At most `jobs` stages run at once. With `wait`, a nightly or
@@ -83,7 +83,9 @@ def nightly(pull: bool = False, jobs: int = 2, wait: bool = False, accept: bool 
     served = runs.served()
     try:
         root = graphs.find_root()
-        with watch.stopping(stop), lock.locked(root, lock.NIGHTLY, "a nightly", wait and not served, stop):
+        fix = lock.WAIT_SERVED if served else lock.WAIT
+        held = lock.locked(root, lock.NIGHTLY, "a nightly", wait and not served, stop, fix)
+        with watch.stopping(stop), held:
             if due and (told := stamp.made_up_for(root, due)):
                 return runs.skipped(told)
             record.settle(root, 0.0)

@@ -130,10 +130,11 @@ def take(night: Night, pull: bool) -> None:
         log = night.logs / f"{command[0]}.log"
         done = run_stage(command[0], night.work, log, stop=night.stop, arguments=command)
         missing = [path for path in wanted if not (night.work / path).exists()]
-        if done.state == "failed":
-            faults.append(f"dvc {command[0]}: {done.error}; {fix}")
-        elif missing:
+        # What DVC says of it is long, and what it names first is often a file of the cache.
+        if missing:
             faults.append(f"{missing[0]} is not there{_more(missing)}; {fix}")
+        elif done.state == "failed":
+            faults.append(f"dvc {command[0]}: {done.error}; {fix}")
         if night.stop.is_set():
             return Cancelled(name="Stopped", message="stopped")
         return Failed(message=faults[0]) if faults else Completed(message=f"{len(wanted)} paths")
@@ -161,7 +162,7 @@ def conduct(night: Night, jobs: int) -> None:
     root = night.graph.root
     gpu = Gpu(root, night.waits)
     settings = load_rebuild(root / PARAMS_FILE)
-    schedule = resources.schedule(night.graph, settings, max(jobs, 1), history.expected(root))
+    schedule = resources.schedule(night.graph, settings, jobs, history.expected(root))
     finished: queue.SimpleQueue[str] = queue.SimpleQueue()
     futures: dict[str, PrefectFuture[Any]] = {}
     while schedule.running or schedule.waiting:
@@ -205,6 +206,7 @@ def _stage(
         with artifacts.progress(night.graph.root, stage) as progress:
             done = run_stage(stage.name, night.work, log, hear, night.stop, arguments=command, lease=lease)
             progress.whole = done.state == "ran"
+            progress.ended = "stopped" if done.state == "stopped" else "failed"
         state, error = done.state, done.error or ""
         if state == "failed":
             error = f"exit status {done.exit_code}: {error}"

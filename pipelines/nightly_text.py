@@ -86,9 +86,10 @@ def markdown(facts: Row, verdicts: list[dict[str, Any]]) -> str:
     )
     if facts["against"]:
         lines.append(f"- compared with {facts['against']}, the last good run")
-    lines.append(
-        "- p is corrected for all comparisons of the night (Holm); differences are in percentage points"
-    )
+    if any(row["p_corrected"] is not None for row in verdicts):
+        lines.append(
+            "- p is corrected for all comparisons of the night (Holm); differences are in percentage points"
+        )
     for benchmark, word in benchmarks(verdicts).items():
         rows = [cell_texts(row) for row in verdicts if row["benchmark"] == benchmark]
         lines += ["", f"### {benchmark}: {word}", "", "| " + " | ".join(rows[0]) + " |"]

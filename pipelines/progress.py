@@ -43,7 +43,8 @@ class Progress:
         self._expected = expected
         self._began = time.monotonic()
         self._told: float | None = None
-        # Whether the stage did all there was to do.
+        # How the stage ended, set by whoever runs it; `whole` if it did all there was to do.
+        self.ended = "failed"
         self.whole = False
 
     def hear(self, lines: list[str]) -> None:
@@ -72,7 +73,9 @@ def shown(key: str, stage: str, expected: float | None, interval: float = INTERV
     about = f"{stage}: expected to take {expected:.0f} s" if expected else stage
     # A copy of the context, by which Prefect knows the task run.
     target = contextvars.copy_context().run
-    thread = threading.Thread(target=target, args=(_show, key, about, progress, interval, done), daemon=True)
+    thread = threading.Thread(
+        target=target, args=(_show, key, stage, about, progress, interval, done), daemon=True
+    )
     thread.start()
     try:
         yield progress
@@ -81,7 +84,9 @@ def shown(key: str, stage: str, expected: float | None, interval: float = INTERV
         thread.join(timeout=2.0)
 
 
-def _show(key: str, about: str, progress: Progress, interval: float, done: threading.Event) -> None:
+def _show(
+    key: str, stage: str, about: str, progress: Progress, interval: float, done: threading.Event
+) -> None:
     artifact: UUID | None = None
     shown = -1.0
     while not done.wait(interval):
@@ -95,6 +100,10 @@ def _show(key: str, about: str, progress: Progress, interval: float, done: threa
             elif now != shown:
                 update_progress_artifact(artifact_id=artifact, progress=now)
             shown = now
-    if artifact is not None and progress.whole and not watch.away():
+    if artifact is not None and not watch.away():
         with contextlib.suppress(Exception):
-            update_progress_artifact(artifact_id=artifact, progress=100.0)
+            if progress.whole:
+                update_progress_artifact(artifact_id=artifact, progress=100.0)
+            else:
+                # A share of a whole that never comes would look as if it still ran.
+                update_progress_artifact(artifact, 0.0, description=f"{stage}: {progress.ended}")

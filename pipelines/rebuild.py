@@ -92,7 +92,10 @@ _runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=64)
 
 @flow(name="rebuild", persist_result=False, task_runner=_runner)
 def rebuild(
-    targets: list[str] | None = None, jobs: int | None = None, wait: bool = False, keep_going: bool = True
+    targets: list[str] | None = None,
+    jobs: runs.Jobs | None = None,
+    wait: bool = False,
+    keep_going: bool = True,
 ) -> State[Any]:
     """Rebuild what changed in the DVC repository of the current folder: `targets` and what they need, or all.
 
@@ -105,7 +108,8 @@ def rebuild(
     with watch.stopping(stop):
         try:
             root = graphs.find_root()
-            with lock.rebuild_lock(root, wait, stop):
+            fix = lock.WAIT_SERVED if runs.served() else lock.WAIT
+            with lock.rebuild_lock(root, wait, stop, fix):
                 return _whole(root, targets or (), jobs, keep_going, stop)
         except lock.Held as error:
             return Cancelled(name="Skipped", message=str(error))
@@ -278,7 +282,7 @@ def _run(run: Run, stage: graphs.Stage, why: str, logger: Any) -> Result:
             told = fault.log.relative_to(run.graph.root).as_posix() if fault.log else ""
             return Result(stage.name, "failed", shared, why, fault.error, told)
         outcome, tried = run_attempts(once, log, attempts, run.settings.backoff_seconds, run.stop, again)
-        progress.whole = outcome.state in ("ran", "restored", "unchanged")
+        progress.ended, progress.whole = outcome.state, outcome.state in ("ran", "restored", "unchanged")
     return Result.of(outcome, why, run.graph.root, tried)
 
 

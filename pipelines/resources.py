@@ -60,7 +60,7 @@ def schedule(
     at_rest: Callable[[str], bool] = lambda name: False,
 ) -> Schedule:
     """The schedule of a graph's stages on this machine; those that are `at_rest`, asked when they might start, need
-    nothing of it. Raises NightjarError for a bad `meta`.
+    nothing of it. Raises NightjarError for a bad `meta` and for less than one job.
     """
     needed = needs(graph, settings)
     upstream = {name: stage.upstream for name, stage in graph.stages.items()}
@@ -75,7 +75,7 @@ def limits(settings: Rebuild, jobs: int | None = None) -> Limits:
     """What may be used at once on this machine; `jobs` instead of the setting, where given."""
     memory = settings.memory_gb if settings.memory_gb is not None else SHARE * machine_gb()
     one_gpu = settings.gpu == "always" or (settings.gpu == "auto" and has_gpu())
-    return Limits(jobs or settings.jobs, memory, one_gpu)
+    return Limits(settings.jobs if jobs is None else jobs, memory, one_gpu)
 
 
 def machine_gb() -> float:

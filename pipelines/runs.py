@@ -6,9 +6,14 @@ Import it only where Prefect is installed and told which server to use (see serv
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
 from prefect.context import FlowRunContext
 from prefect.states import Cancelled, State
+from pydantic import Field
+
+# How many stages a flow may run at once. None could start with fewer than one, and the run would never end.
+Jobs = Annotated[int, Field(ge=1, le=64)]
 
 
 def served() -> bool:

@@ -226,7 +226,7 @@ def test_a_failed_night_is_told_and_is_no_baseline_and_nothing_to_take_is_one_li
     assert last is not None and last["run"] == good["run"]
     shutil.rmtree(project.root / ".dvc/cache/files")
     gone = night(project, expect=1)
-    assert gone["message"].startswith("dvc checkout: ") and "give --pull" in gone["message"]
+    assert gone["message"] == ("data/split is not there; run `nightjar rebuild`, or give --pull")
 
 
 @pytest.mark.slow
@@ -333,3 +333,22 @@ def test_a_benchmark_is_worse_if_any_of_its_scores_is() -> None:
     ]
     assert nightly_text.benchmarks(rows) == {"a": "better", "b": "worse", "c": "not comparable"}
     assert nightly_text.words(rows)["a", "s"] == "unchanged"
+
+
+def test_a_page_without_comparisons_says_nothing_of_their_correction() -> None:
+    facts = {
+        **dict.fromkeys(("run", "state", "message", "commit", "lock_sha256"), "x"),
+        "changed": [],
+        "hardware": {"cpu": "x", "cores": 2, "gpus": []},
+        "against": None,
+    }
+    row = {
+        **dict.fromkeys(("benchmark", "system", "track", "metric", "reason"), "a"),
+        **dict.fromkeys(("before", "now", "value", "better"), None),
+        "n": 20,
+        "verdict": "not comparable",
+        "p_corrected": None,
+    }
+    assert "Holm" not in nightly_text.markdown(facts, [])
+    assert "Holm" not in nightly_text.markdown(facts, [row])
+    assert "Holm" in nightly_text.markdown(facts, [row, row | {"verdict": "unchanged", "p_corrected": 0.5}])

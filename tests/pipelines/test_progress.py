@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from uuid import UUID
 
 import pytest
 
@@ -42,3 +44,33 @@ def test_a_stage_that_says_nothing_is_as_far_as_the_clock_but_never_done(
     stage.hear(["nothing", "3 of 4 done", "nothing"])
     assert stage.now() == 75.0
     assert progress.Progress(None).now() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("whole", "ended", "last"),
+    [
+        (True, "ran", (100.0, None)),
+        (False, "failed", (0.0, "a: failed")),
+        (False, "stopped", (0.0, "a: stopped")),
+    ],
+)
+def test_the_last_that_is_shown_says_how_the_stage_ended(
+    monkeypatch: pytest.MonkeyPatch, whole: bool, ended: str, last: tuple[float, str | None]
+) -> None:
+    made = threading.Event()
+    told: list[tuple[float, str | None]] = []
+
+    def create(**_: object) -> UUID:
+        made.set()
+        return UUID(int=1)
+
+    def update(artifact_id: UUID, progress: float, description: str | None = None) -> None:
+        told.append((progress, description))
+
+    monkeypatch.setattr(progress.watch, "away", lambda: False)
+    monkeypatch.setattr(progress, "create_progress_artifact", create)
+    monkeypatch.setattr(progress, "update_progress_artifact", update)
+    with progress.shown("progress-a", "a", None, interval=0.01) as stage:
+        assert made.wait(10)
+        stage.whole, stage.ended = whole, ended
+    assert told[-1] == last
