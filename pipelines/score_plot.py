@@ -69,6 +69,7 @@ def _draw(axes: Any, runs: Sequence[Run], panel: tuple[str, str, str]) -> None:
         )
     axes.set_title(" · ".join(panel), fontsize=13)
     axes.set_xticks(range(len(runs)))
+    # Without the year, six of them stand side by side.
     axes.set_xticklabels([run.title[len("2026-") :].replace(" ", "\n") for run in runs], fontsize=10)
     axes.set_xlim(-0.5, len(runs) - 0.5)
     axes.tick_params(axis="y", labelsize=11)
