@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -67,7 +68,10 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
     _check(settings, root)
     if webhook is not None and webhook != "none":
         _check_url(webhook)
-    with groups.stopped_by_signals(), lock.locked(root, LOCK, "nightjar serve"):
+    with (
+        groups.stopped_by_signals(),
+        lock.locked(root, LOCK, "nightjar serve", fix="use that one, or end it first"),
+    ):
         groups.end_orphans(root, lock=root / groups.DVC_LOCK)
         serving = _Serving(root, port, {"jobs": jobs, "pull": pull, "webhook": webhook})
         try:
@@ -81,15 +85,25 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
 
 
 def _check(settings: Nightly, root: Path) -> None:
-    from prefect.client.schemas.schedules import CronSchedule
+    from prefect.server.schemas.schedules import CronSchedule
 
+    told = f"nightly.cron = {settings.cron!r}"
+    fix = 'write minute, hour, day of month, month and day of week, such as "0 2 * * *"'
+    wrong = NightjarError(f"{told} is not a cron line", root / PARAMS_FILE, fix)
+    fields = settings.cron.split()
+    # A sixth field would be seconds; elsewhere they come first, and such a line would mean another time.
+    if len(fields) != 5 and not (len(fields) == 1 and fields[0].startswith("@")):
+        raise wrong
     try:
-        CronSchedule(cron=settings.cron, timezone=settings.timezone)
+        schedule = CronSchedule(cron=settings.cron, timezone=settings.timezone)
     except ValueError:
-        fix = 'write minute, hour, day of month, month and day of week, such as "0 2 * * *"'
-        raise NightjarError(
-            f"nightly.cron = {settings.cron!r} is not a cron line", root / PARAMS_FILE, fix
-        ) from None
+        raise wrong from None
+    try:
+        dates = asyncio.run(schedule.get_dates(1))
+    except ValueError:
+        dates = []
+    if not dates:
+        raise NightjarError(f"{told} never comes", root / PARAMS_FILE, "name a day that the month has")
 
 
 def _check_url(webhook: str) -> None:

@@ -9,6 +9,7 @@ deployments stand.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import multiprocessing
 import os
@@ -16,9 +17,25 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
-from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import (
+    DeploymentFilter,
+    DeploymentFilterId,
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+)
+from prefect.client.schemas.objects import (
+    ConcurrencyLimitConfig,
+    ConcurrencyLimitStrategy,
+    DeploymentSchedule,
+    StateType,
+)
+from prefect.client.schemas.schedules import CronSchedule
 from prefect.deployments.runner import EntrypointType
+from prefect.exceptions import ObjectNotFound
 from prefect.runner import Runner
 from prefect.schedules import Cron
 
@@ -46,13 +63,52 @@ async def serve(root: Path, jobs: int, pull: bool, webhook: str | None) -> None:
     runner = _Runner(name=root.name, query_seconds=POLL_SECONDS, limit=MOST_RUNS, pause_on_shutdown=False)
     kind: dict[str, Any] = {"tags": [root.name], "entrypoint_type": EntrypointType.MODULE_PATH}
     await runner.aadd_flow(rebuild, parameters={"jobs": jobs}, concurrency_limit=queue, **kind)
-    await runner.aadd_flow(
+    planned = await _planned(root.name)
+    made = await runner.aadd_flow(
         nightly, parameters={"jobs": jobs, "pull": pull}, concurrency_limit=once, schedule=schedule, **kind
     )
+    await _forget_others(made, planned)
     await automations.set_up(webhook)
     ready = {"pid": os.getpid(), "deployments": [f"{flow.name}/{root.name}" for flow in (rebuild, nightly)]}
     write_text(root / READY, json.dumps(ready) + "\n")
     await runner.start()
+
+
+async def _planned(name: str) -> list[tuple[str, str | None]]:
+    """When the deployment of the nightly runs up to now, as cron and timezone; nothing if there is none."""
+    async with get_client() as client:
+        try:
+            return _times((await client.read_deployment_by_name(f"{nightly.name}/{name}")).schedules)
+        except ObjectNotFound:
+            return []
+
+
+def _times(schedules: list[DeploymentSchedule]) -> list[tuple[str, str | None]]:
+    return [
+        (it.schedule.cron, it.schedule.timezone) for it in schedules if isinstance(it.schedule, CronSchedule)
+    ]
+
+
+async def _forget_others(deployment: UUID, planned: list[tuple[str, str | None]]) -> None:
+    """If the schedule is another than was `planned`, delete the runs of the old one that have not begun.
+
+    Prefect deletes those to come, but the late ones would be made up for, of a schedule that is no more.
+    """
+    async with get_client() as client:
+        schedules = (await client.read_deployment(deployment)).schedules
+        if planned == _times(schedules):
+            return
+        runs = await client.read_flow_runs(
+            deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=[deployment])),
+            flow_run_filter=FlowRunFilter(
+                state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED]))
+            ),
+        )
+        current = {schedule.id for schedule in schedules}
+        for run in runs:
+            if run.auto_scheduled and (run.created_by is None or run.created_by.id not in current):
+                with contextlib.suppress(ObjectNotFound):
+                    await client.delete_flow_run(run.id)
 
 
 class _Runner(Runner):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.server
 import json
 import os
@@ -10,12 +11,14 @@ import signal
 import subprocess
 import threading
 import time
+import urllib.error
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -124,6 +127,11 @@ def test_a_run_started_in_the_ui_works_and_one_that_fails_is_told_to_the_webhook
     unknown = serving.ended(serving.run("rebuild", targets=["nothing"]))
     assert unknown["type"] == "FAILED" and "no such stage" in unknown["message"]
     assert [event["message"] for event in serving.told].count("1 failed") == 1
+    for flow in ("rebuild", "nightly"):
+        for jobs in (0, -1, 65):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                serving.run(flow, jobs=jobs)
+            assert refused.value.code == 409 and b"jobs" in refused.value.read()
     shutil.rmtree(package)
 
 
@@ -185,6 +193,41 @@ def _missed(serving: Serving, days: int, until: int) -> list[str]:
     return [run["id"] for run in runs]
 
 
+def test_late_runs_of_another_schedule_are_deleted_and_those_of_the_same_kept(api: Api) -> None:
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    from pipelines import serve
+
+    def runs() -> list[str]:
+        found = api.ask("flow_runs/filter", flow_runs={"deployment_id": {"any_": [deployment]}})
+        return [run["expected_start_time"][11:19] for run in found]
+
+    def plan(days: int) -> None:
+        begin, end = ((datetime.now(UTC) - timedelta(days=ago)).isoformat() for ago in (days, 0))
+        api.ask(
+            f"deployments/{deployment}/schedule", start_time=begin, end_time=end, min_runs=days, max_runs=days
+        )
+
+    flow = api.ask("flows/", name="other")["id"]
+
+    def register(cron: str) -> str:
+        schedule = {"schedule": {"cron": cron, "timezone": "UTC"}, "active": True}
+        made: str = api.ask("deployments/", name="other", flow_id=flow, schedules=[schedule])["id"]
+        return made
+
+    deployment = register("0 3 * * *")
+    plan(2)
+    register("0 3 * * *")
+    with temporary_settings({PREFECT_API_URL: f"{api.server.url}/api"}):
+        asyncio.run(serve._forget_others(UUID(deployment), [("0 3 * * *", "UTC")]))
+        kept = runs()
+        register("0 4 * * *")
+        plan(1)
+        asyncio.run(serve._forget_others(UUID(deployment), [("0 3 * * *", "UTC")]))
+    assert kept.count("03:00:00") >= 2
+    assert set(runs()) == {"04:00:00"}
+
+
 def test_automations_are_renewed_and_never_doubled(serving: Serving) -> None:
     names = [found["name"] for found in serving.api.ask("automations/filter")]
     assert sorted(names) == ["nightjar: crash runs without a heartbeat", "nightjar: tell the webhook"]
@@ -207,6 +250,7 @@ def test_a_cancel_in_the_ui_ends_a_stage_that_does_not_listen(serving: Serving) 
 def test_a_second_serve_says_who_serves_and_sigterm_ends_all_within_ten_seconds(serving: Serving) -> None:
     second = serving.repo.nightjar("serve")
     assert second.returncode == 2 and f"process {serving.process.pid}" in second.stderr
+    assert second.stderr.endswith("; use that one, or end it first\n")
     serving.run("rebuild", targets=["long"])
     pid = wait_for(lambda: _pid(serving.repo), 60, "the stage")
     began = time.monotonic()
@@ -229,6 +273,8 @@ def _pid(repo: Repo) -> int | None:
     ("params", "webhook", "told"),
     [
         ("nightly:\n  cron: daily\n", "none", "nightly.cron = 'daily' is not a cron line"),
+        ("nightly:\n  cron: 0 0 2 * * *\n", "none", "nightly.cron = '0 0 2 * * *' is not a cron line"),
+        ("nightly:\n  cron: 0 0 31 2 *\n", "none", "nightly.cron = '0 0 31 2 *' never comes"),
         ("nightly:\n  timezone: Mars/Olympus\n", "none", "nightly.timezone = 'Mars/Olympus' is not allowed"),
         ("seed: 1\n", "ftp://a", "--webhook: not an http or https address"),
         ("seed: 1\n", "http://", "--webhook: not an http or https address"),
