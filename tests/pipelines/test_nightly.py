@@ -226,7 +226,7 @@ def test_a_failed_night_is_told_and_is_no_baseline_and_nothing_to_take_is_one_li
     assert last is not None and last["run"] == good["run"]
     shutil.rmtree(project.root / ".dvc/cache/files")
     gone = night(project, expect=1)
-    assert gone["message"] == ("data/split is not there; run `nightjar rebuild`, or give --pull")
+    assert gone["message"] == ("data/split is not there (and 1 more); run `nightjar rebuild`, or give --pull")
 
 
 @pytest.mark.slow
