@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -144,8 +145,16 @@ class Api:
         request = urllib.request.Request(
             f"{self.server.url}/api/{path}", json.dumps(body).encode(), {"content-type": "application/json"}
         )
-        with urllib.request.urlopen(request, timeout=20) as answer:
-            return json.load(answer)
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                with urllib.request.urlopen(request, timeout=20) as answer:
+                    return json.load(answer)
+            except urllib.error.HTTPError as error:
+                # Its database is locked for a moment: "come again", as Prefect's own client does.
+                if error.code != 503 or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.5)
 
     def serve(self, repo: Repo) -> None:
         """Let rebuilds of `repo` find this server, as if `nightjar ui` had been started there."""
