@@ -330,6 +330,10 @@ def validate(values: dict[str, Any], where: object = PARAMS_FILE) -> Params:
     return _checked(Params, values, where)
 
 
+# The password of an address: a line about it must not show it.
+_SECRET = re.compile(r"(://[^/@:\s]*:|password=)[^@&\s'\"]+")
+
+
 def _checked(model: type[M], values: Any, where: object, *group: str) -> M:
     try:
         return model.model_validate(values)
@@ -344,7 +348,8 @@ def _checked(model: type[M], values: Any, where: object, *group: str) -> M:
             what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"
         else:
             told, fix = _told(first["type"], first["msg"])
-            what = f"{key} = {first['input']!r} is not allowed{told}{more}"
+            shown = _SECRET.sub(r"\1…", repr(first["input"]))
+            what = f"{key} = {shown} is not allowed{told}{more}"
         raise NightjarError(what, where, fix) from None
 
 

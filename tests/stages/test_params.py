@@ -190,6 +190,11 @@ def test_a_group_that_is_no_mapping(tmp_path: Path, group: str, value: str) -> N
             "server: {database: x}",
             "server.database = 'x' is not allowed; write postgresql+asyncpg://USER@HOST:PORT/NAME",
         ),
+        (
+            "server: {database: 'postgresql+asyncpg://me:hunter2@h:5432/d'}",
+            "server.database = 'postgresql+asyncpg://me:…@h:5432/d' is not allowed; leave the password out: it is read "
+            "from PGPASSFILE, PGPASSWORD or ~/.pgpass",
+        ),
     ],
 )
 def test_what_to_write_instead(tmp_path: Path, text: str, told: str) -> None:
