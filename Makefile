@@ -51,7 +51,7 @@ bench: $(STAMP)  ## The benchmarks, in a rebuilt project; BENCH_INPUT=folder of 
 	@$(BIN)/python -m benchmarks.diff
 	@$(BIN)/python -m benchmarks.ingest --input $(BENCH_INPUT)
 	@$(BIN)/python -m benchmarks.siblings
-	@$(BIN)/python -m benchmarks.overheads
+	@$(BIN)/python -m benchmarks.overheads --sample
 
 lock: $(STAMP)  ## Write requirements.lock from the environment, the extra ray added
 	@$(PIP) install -c requirements.lock -e ".[ray]"
