@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -283,11 +283,11 @@ def _is_ours(process: psutil.Process, group: Group, started: str) -> bool:
 
 
 @contextlib.contextmanager
-def stopped_by_signals() -> Iterator[None]:
-    """SIGTERM, or the end of the terminal, ends the block as Ctrl-C does: all that it started is ended too."""
+def at_signals(call: Callable[[], None]) -> Iterator[None]:
+    """While the block lasts, Ctrl-C, SIGTERM and the end of the terminal call `call` instead; main thread only."""
 
     def handle(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
+        call()
 
     ends = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
@@ -298,3 +298,14 @@ def stopped_by_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """SIGTERM, or the end of the terminal, ends the block as Ctrl-C does: all that it started is ended too."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with at_signals(interrupt):
+        yield

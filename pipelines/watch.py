@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import signal
 import threading
 import time
 from collections.abc import Iterator
-from types import FrameType
 from uuid import UUID
 
 from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
 
+from pipelines import groups
 from pipelines import server as servers
 
 POLL_SECONDS = 1.5
@@ -98,15 +97,5 @@ def _signals(stop: threading.Event) -> Iterator[None]:
         yield
         return
 
-    def handle(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    ends = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
-        ends.append(signal.SIGHUP)
-    before = {number: signal.signal(number, handle) for number in ends}
-    try:
+    with groups.at_signals(stop.set):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
