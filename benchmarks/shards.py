@@ -26,7 +26,7 @@ from ray.cluster_utils import Cluster
 from pipelines import server as servers
 from pipelines import shards
 from pipelines.graph import Graph, Stage
-from stages.params import Shards
+from stages.driver_params import Shards
 
 STAGES = ("augment@calculator", "encode@combined", "predict@supernatinst-untuned")
 ROOT = Path(__file__).parent.parent

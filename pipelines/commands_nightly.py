@@ -14,8 +14,9 @@ from pipelines import groups, lock
 from pipelines import ledger as ledgers
 from pipelines import server as servers
 from pipelines.graph import Graph
+from stages.config import PARAMS_FILE
+from stages.driver_params import load_nightly
 from stages.errors import NightjarError
-from stages.params import PARAMS_FILE, load_nightly
 
 
 @click.command()

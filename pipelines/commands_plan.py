@@ -64,7 +64,8 @@ def _estimate(graph: graphs.Graph, expected: dict[str, float], jobs: int | None)
     # Here, not above: with nothing to do the settings are not needed, and take long to load.
     from pipelines import resources, shards
     from pipelines.schedule import simulate
-    from stages.params import PARAMS_FILE, load_rebuild
+    from stages.config import PARAMS_FILE
+    from stages.driver_params import load_rebuild
 
     settings = load_rebuild(graph.root / PARAMS_FILE)
     needs = resources.needs(graph, settings)

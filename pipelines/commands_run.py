@@ -69,7 +69,8 @@ def rebuild(
         show.headline(graph.root)
         return
     from pipelines import resources, shards
-    from stages.params import PARAMS_FILE, load_rebuild
+    from stages.config import PARAMS_FILE
+    from stages.driver_params import load_rebuild
 
     resources.needs(graph, load_rebuild(graph.root / PARAMS_FILE))
     shards.check(graph)

@@ -17,8 +17,9 @@ import click
 from pipelines import groups, lock
 from pipelines import server as servers
 from pipelines.run_stage import SERVED
+from stages.config import PARAMS_FILE
+from stages.driver_params import Nightly, load_nightly
 from stages.errors import NightjarError
-from stages.params import PARAMS_FILE, Nightly, load_nightly
 
 LOCK = Path(".nightjar/serve.lock")
 LOG = Path(".nightjar/logs/serve.log")

@@ -101,8 +101,9 @@ def _print_plan(root: Path, plan: Any, as_json: bool) -> None:
 def _scoring(root: Path) -> Any:
     """The evaluation's own functions with the seed and the bootstrap of params.yaml."""
     from pipelines.study_results import Rows, Scoring
+    from stages.config import PARAMS_FILE
     from stages.evaluate import aggregate, supernatinst
-    from stages.params import PARAMS_FILE, load
+    from stages.params import load
 
     params = load(root / PARAMS_FILE)
     settings = params.evaluate.supernatinst

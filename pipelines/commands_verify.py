@@ -42,7 +42,7 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
       nightjar check data/split --json
     """
     from stages import checks
-    from stages.params import load_checks
+    from stages.driver_params import load_checks
 
     shared = load_checks().shared_inputs
     units = _units(artifacts)

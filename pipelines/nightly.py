@@ -31,8 +31,9 @@ from pipelines.notify import notify
 from pipelines.results import Listener, Result
 from pipelines.run_stage import LOGS
 from pipelines.study_workspace import baseline
+from stages.config import PARAMS_FILE
+from stages.driver_params import Nightly, load_nightly
 from stages.errors import NightjarError, from_os_error
-from stages.params import PARAMS_FILE, Nightly, load_nightly
 
 
 @dataclass

@@ -19,7 +19,7 @@ import pyarrow as pa
 from pipelines.graph import Stage
 from pipelines.study_workspace import Baseline
 from stages import contracts, tables
-from stages.params import PARAMS_FILE, read_optional, read_yaml
+from stages.config import PARAMS_FILE, read_optional, read_yaml
 
 LOCK_FILE = Path("dvc.lock")
 METRICS = tuple(

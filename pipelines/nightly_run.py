@@ -21,9 +21,10 @@ from pipelines.results import Listener, Result
 from pipelines.run_stage import run_stage
 from pipelines.study_workspace import Workspace
 from stages import history
+from stages.config import PARAMS_FILE
+from stages.driver_params import load_rebuild
 from stages.errors import NightjarError
 from stages.files import safe_name
-from stages.params import PARAMS_FILE, load_rebuild
 
 # Nothing is kept or restored: what a night found out stands in the ledger, not in the DVC cache.
 AFRESH = ("--single-item", "--force", "--no-run-cache", "--no-commit")

@@ -13,9 +13,10 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from stages.config import PARAMS_FILE, read_yaml
 from stages.errors import NightjarError
 from stages.files import write_text
-from stages.params import PARAMS_FILE, read_yaml, validate
+from stages.params import validate
 
 PROFILES = Path("profiles")
 BASE = "sample"

@@ -46,9 +46,10 @@ from pipelines.ready import Pool
 from pipelines.results import Listener, Result, conclude, listen
 from pipelines.run_stage import LOGS, Outcome, run_stage, stage_environment
 from stages import history
+from stages.config import PARAMS_FILE
+from stages.driver_params import Rebuild, Shards, load_rebuild
 from stages.errors import NightjarError
 from stages.files import safe_name
-from stages.params import PARAMS_FILE, Rebuild, Shards, load_rebuild
 
 
 @dataclass

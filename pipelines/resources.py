@@ -23,7 +23,7 @@ from pipelines.schedule import NOTHING, Limits, Needs, Schedule
 from stages.errors import NightjarError
 
 if TYPE_CHECKING:
-    from stages.params import Rebuild
+    from stages.driver_params import Rebuild
 
 # The share of the machine's memory that stages may need together, where params.yaml says nothing else.
 SHARE = 0.8

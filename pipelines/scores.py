@@ -18,8 +18,9 @@ from pipelines import describe
 from pipelines import ledger as ledgers
 from pipelines.graph import Stage
 from stages import contracts, tables
+from stages.config import PARAMS_FILE
+from stages.driver_params import load_nightly
 from stages.errors import NightjarError
-from stages.params import PARAMS_FILE, load_nightly
 
 KEPT = Path(".nightjar/scores.jsonl")
 # Runs that a table and a plot show.

@@ -42,8 +42,9 @@ from prefect.schedules import Cron
 from pipelines import automations
 from pipelines.nightly import nightly
 from pipelines.rebuild import rebuild
+from stages.config import PARAMS_FILE
+from stages.driver_params import load_nightly
 from stages.files import write_text
-from stages.params import PARAMS_FILE, load_nightly
 
 READY = Path(".nightjar/serve.json")
 POLL_SECONDS = 5.0

@@ -70,7 +70,8 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     home = (root / HOME).resolve()
     # Here, not above: with nothing to do no parameters are read, and pydantic takes long to load.
-    from stages.params import PARAMS_FILE, load_server
+    from stages.config import PARAMS_FILE
+    from stages.driver_params import load_server
 
     database = load_server(root / PARAMS_FILE).database
     direct = ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1", "localhost"]))

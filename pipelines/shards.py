@@ -26,8 +26,9 @@ from pipelines import graph as graphs
 from pipelines import groups
 from pipelines.graph import Graph, Stage
 from pipelines.run_stage import environment, follow
+from stages.config import PARAMS_FILE
+from stages.driver_params import Shards, load_shards
 from stages.errors import NightjarError
-from stages.params import PARAMS_FILE, Shards, load_shards
 
 # What a shell would make something of. A command with any of it is not split into arguments here.
 _SHELL = frozenset("|&;<>()$`*?[]{}~\n")

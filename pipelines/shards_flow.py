@@ -33,8 +33,8 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pipelines import guard
 from pipelines.run_stage import environment
 from pipelines.shards import Work
+from stages.driver_params import Shards
 from stages.errors import NightjarError
-from stages.params import Shards
 
 MARKS = Path(".nightjar/shards")
 LOCAL = "local"

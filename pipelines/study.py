@@ -19,8 +19,9 @@ from pipelines import study_results as results
 from pipelines.lock import rebuild_lock
 from pipelines.study_workspace import Baseline, Ran, Workspace, baseline, remove, saved
 from stages import contracts, tables
+from stages.config import PARAMS_FILE
 from stages.errors import NightjarError
-from stages.params import PARAMS_FILE, load
+from stages.params import load
 
 BENCHMARK = "supernatinst"
 SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")

@@ -23,8 +23,8 @@ from typing import IO, Any, Self
 
 from pipelines import groups, profiles
 from pipelines.run_stage import environment, follow
+from stages.config import PARAMS_FILE, read_optional
 from stages.errors import NightjarError
-from stages.params import PARAMS_FILE, read_optional
 
 FOLDER = Path(".nightjar/study")
 # What killed stages left of their work; shared, so that they go on where they were.

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow.compute as pc
 
 from stages import contracts, tables
+from stages.config import PARAMS_FILE, read_yaml
 from stages.errors import NightjarError
-from stages.params import PARAMS_FILE, read_yaml
 
 PREDICT, RETRIEVE, SPLIT = Path("data/predict"), Path("data/retrieve"), Path("data/split")
 INGEST, TIMINGS = Path("data/ingest"), Path(".nightjar/timings")

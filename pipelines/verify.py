@@ -57,7 +57,8 @@ def verify(root: Path, stage: Stage) -> Verdict:
     """
     # Here, not above: a rebuild with nothing to do asks only what failed, and Arrow takes long to load.
     from stages import checks
-    from stages.params import PARAMS_FILE, load_checks
+    from stages.config import PARAMS_FILE
+    from stages.driver_params import load_checks
 
     here = Path(os.path.relpath(root))
     facts = read_facts(here / name for name in stage.metrics)

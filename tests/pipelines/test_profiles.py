@@ -11,8 +11,9 @@ from ruamel.yaml import YAML
 
 from pipelines import profiles
 from pipelines.profiles import Change, apply
+from stages.config import read_yaml
 from stages.errors import NightjarError
-from stages.params import load, read_yaml, validate
+from stages.params import load, validate
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "profiles").glob("*.yaml"))

@@ -12,8 +12,8 @@ from ruamel.yaml import YAML
 from pipelines import graph as graphs
 from pipelines import resources
 from pipelines.schedule import Limits, Needs
+from stages.driver_params import Rebuild, load_rebuild
 from stages.errors import NightjarError
-from stages.params import Rebuild, load_rebuild
 from tests.pipelines.conftest import Repo
 
 ROOT = Path(__file__).parents[2]

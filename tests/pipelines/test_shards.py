@@ -19,8 +19,8 @@ from pipelines.commands_plan import plan
 from pipelines.commands_run import rebuild
 from pipelines.shards import simple, wanted
 from stages import history
+from stages.driver_params import Shards
 from stages.errors import NightjarError
-from stages.params import Shards
 from tests.conftest import ROOT
 from tests.pipelines.conftest import Api, Repo, lives, wait_for
 

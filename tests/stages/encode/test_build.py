@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from stages import contracts, params
+from stages.config import read_yaml
 from stages.contracts import TOKENS_FILE
 from stages.encode import tokens as tokens_module
 from stages.encode.build import Build, Sources
@@ -178,7 +179,7 @@ def test_nothing_to_train_on_is_told(sources: Sources, tiny_model: Path, tmp_pat
 def test_a_recipe_cannot_read_what_its_stage_is_not_given(
     workdir: Path, item: str, key: str, value: object
 ) -> None:
-    values = params.read_yaml(ROOT / "params.yaml")
+    values = read_yaml(ROOT / "params.yaml")
     values["train"][item][key] = value
     (workdir / "params.yaml").write_text(json.dumps(values))
     command = [sys.executable, "-m", "stages.encode", item]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from stages import params
+from stages.config import read_yaml
 from stages.errors import NightjarError
 from stages.lm.load import load
 from stages.lm.weights import write_checksums
@@ -70,7 +70,7 @@ for folder, name, function, call in json.loads(sys.argv[1]):
 
 def project(folder: Path, model: Path, encoded: Maker, recipe: Recipe) -> Path:
     folder.mkdir()
-    values = params.read_yaml(ROOT / "params.yaml")
+    values = read_yaml(ROOT / "params.yaml")
     values["train"]["tk_instruct"] = recipe.model_dump()
     (folder / "params.yaml").write_text(json.dumps(values))
     (folder / "models/base").mkdir(parents=True)
