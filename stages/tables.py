@@ -16,7 +16,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from stages.contracts import EVIDENCE, REJECTED, Table
@@ -205,6 +204,13 @@ def _parts(path: Path, contract: Table) -> list[str]:
     return parts
 
 
+def _dataset(path: Path, contract: Table) -> Any:
+    # Here, not above: it brings pandas, half a second that a process which reads no table is spared.
+    import pyarrow.dataset as ds
+
+    return ds.dataset(_parts(path, contract), schema=contract.schema, format="parquet")
+
+
 def read(
     path: Path, contract: Table, columns: list[str] | None = None, where: pc.Expression | None = None
 ) -> pa.Table:
@@ -212,7 +218,7 @@ def read(
 
     Raises NightjarError if the table is missing or was written with another schema.
     """
-    dataset = ds.dataset(_parts(path, contract), schema=contract.schema, format="parquet")
+    dataset = _dataset(path, contract)
     try:
         return dataset.to_table(columns=columns, filter=where, use_threads=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
@@ -227,7 +233,7 @@ def read_rows(path: Path, contract: Table, columns: list[str] | None = None) -> 
 
 def batches(path: Path, contract: Table, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
     """The table's record batches one after another, for tables too large to hold."""
-    dataset = ds.dataset(_parts(path, contract), schema=contract.schema, format="parquet")
+    dataset = _dataset(path, contract)
     yield from dataset.to_batches(columns=columns, use_threads=False)
 
 
