@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import time
@@ -94,7 +94,7 @@ def environment() -> dict[str, str]:
     }
 
 
-def wait_for(true: Callable[[], Any], seconds: float = 20, what: str = "it") -> Any:
+def wait_for(true: Callable[[], Any], seconds: float = 60, what: str = "it") -> Any:
     """Wait until `true` gives something true, and return that."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -163,21 +163,45 @@ class Api:
         state.write_text(json.dumps(self.server.__dict__), encoding="utf-8")
 
 
-def lend_database(root: Path, to: Path) -> None:
-    """Copy the Prefect database of `root` as it stands, for a server that is not to make its tables anew."""
-    source, target = (folder / servers.HOME / "prefect.db" for folder in (root, to))
-    target.parent.mkdir(parents=True)
-    with (
-        contextlib.closing(sqlite3.connect(source)) as read,
-        contextlib.closing(sqlite3.connect(target)) as write,
-    ):
-        read.backup(write)
+# Makes the tables as a server does at its first start.
+MAKE_TABLES = """
+import asyncio
+from prefect.server.database import provide_database_interface
+asyncio.run(provide_database_interface().create_db())
+"""
 
 
 @pytest.fixture(scope="session")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Prefect database with its tables and nothing in them: making it takes five processor seconds, so it is made
+    once for all workers.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    root = shared / "tables"
+    with (shared / "tables.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if not root.exists():
+            making = shared / "tables-making"
+            (making / servers.HOME).mkdir(parents=True)
+            command = [sys.executable, "-c", MAKE_TABLES]
+            subprocess.run(command, env=servers.environment(making), check=True, timeout=200)
+            making.rename(root)
+    return root / servers.HOME / "prefect.db"
+
+
+def lend_database(tables: Path, root: Path) -> None:
+    """Give a server at `root` a database whose tables are made."""
+    (root / servers.HOME).mkdir(parents=True)
+    shutil.copy(tables, root / servers.HOME / "prefect.db")
+
+
+@pytest.fixture(scope="session")
+def api(tmp_path_factory: pytest.TempPathFactory, tables: Path) -> Iterator[Api]:
     """One Prefect server for all tests: starting one takes ten seconds."""
     root = tmp_path_factory.mktemp("prefect")
+    lend_database(tables, root)
     server, process = servers.start(root, servers.free_port(), "ui")
     try:
         servers.wait(root, server, process)

@@ -256,8 +256,8 @@ def test_a_rebuild_without_a_server_starts_one_and_ends_it(repo: Repo) -> None:
     assert (repo.root / servers.HOME / "prefect.db").is_file()
 
 
-def test_ui_in_the_background_says_where_it_is(repo: Repo, api: Api) -> None:
-    lend_database(api.root, repo.root)
+def test_ui_in_the_background_says_where_it_is(repo: Repo, tables: Path) -> None:
+    lend_database(tables, repo.root)
     port = servers.free_port()
     first = repo.nightjar("ui", "--background", "--port", str(port))
     assert (first.returncode, first.stdout) == (0, f"The Prefect UI is at http://127.0.0.1:{port}\n"), (

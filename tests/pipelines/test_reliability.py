@@ -20,7 +20,7 @@ import pytest
 
 from pipelines import groups, lock
 from pipelines import server as servers
-from tests.pipelines.conftest import Api, Repo, environment, lives, wait_for
+from tests.pipelines.conftest import Api, Repo, environment, lend_database, lives, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -213,7 +213,8 @@ stages:
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_server_that_goes_away_stops_no_stage(repo: Repo, number: signal.Signals) -> None:
+def test_a_server_that_goes_away_stops_no_stage(repo: Repo, tables: Path, number: signal.Signals) -> None:
+    lend_database(tables, repo.root)
     repo.write(dvc=AWAY)
     started = servers.free_port()
     assert repo.nightjar("ui", "--background", "--port", str(started)).returncode == 0

@@ -24,7 +24,7 @@ import pytest
 
 from pipelines import cli, groups, stamp
 from pipelines import server as servers
-from tests.pipelines.conftest import Api, Repo, lives, wait_for
+from tests.pipelines.conftest import Api, Repo, lend_database, lives, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -297,7 +297,8 @@ def test_wrong_settings_are_one_line(
     assert (ended.value.code, error.count("\n")) == (2, 1) and told in error
 
 
-def test_a_server_that_dies_is_started_again_at_its_address(repo: Repo) -> None:
+def test_a_server_that_dies_is_started_again_at_its_address(repo: Repo, tables: Path) -> None:
+    lend_database(tables, repo.root)
     repo.write(dvc=DVC)
     port = servers.free_port()
     process = repo.start("serve", "--json", "--port", str(port))
