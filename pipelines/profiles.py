@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
-from stages.config import PARAMS_FILE, read_yaml
+from stages.config import PARAMS_FILE, parse, read_yaml
 from stages.errors import NightjarError
 from stages.files import write_text
 from stages.params import validate
@@ -58,9 +57,9 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
         _set(values, key, value)
     # Checked without the comments: a plain copy of what will be written.
     text = _dump(yaml, values)
-    new = YAML(typ="safe", pure=True).load(text)
-    validate(new, f"profile {profile}")
     target = root / PARAMS_FILE
+    new = parse(text, target)
+    validate(new, f"profile {profile}")
     old = _old(target)
     if write:
         write_text(target, text)
@@ -77,7 +76,7 @@ def edited(text: str, settings: Mapping[str, Any]) -> str:
     for key, value in settings.items():
         _set(values, key, value)
     new = _dump(yaml, values)
-    validate(YAML(typ="safe", pure=True).load(new))
+    validate(parse(new, PARAMS_FILE))
     return new
 
 
@@ -139,8 +138,8 @@ def _setting(setting: str) -> tuple[str, Any]:
     if not sign or not key:
         raise NightjarError(f"{setting!r} is not KEY=VALUE", "--set", "such as --set seed=7")
     try:
-        return key.strip(), YAML(typ="safe", pure=True).load(text) if text.strip() else ""
-    except YAMLError:
+        return key.strip(), parse(text, "--set") if text.strip() else ""
+    except NightjarError:
         raise NightjarError(
             f"{text!r} is not a YAML value", f"--set {key}", "put it in quotation marks"
         ) from None

@@ -13,17 +13,24 @@ from ruamel.yaml.error import YAMLError
 from stages.errors import NightjarError
 
 PARAMS_FILE = Path("params.yaml")
+# Of a value that is refused, in characters.
+MOST_SHOWN = 200
 
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
+# Every number has two ends: what is larger than anyone needs would end in a traceback far away, or never.
+LARGEST = 1_000_000_000
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+Positive = Annotated[int, Field(ge=1, le=LARGEST)]
+Limit = Positive | None
 Fraction = Annotated[float, Field(ge=0, le=1)]
-Limit = Annotated[int, Field(ge=1)] | None
+Attempts = Annotated[int, Field(ge=1, le=20)]
+Samples = Annotated[int, Field(ge=1, le=1_000_000)]
+Gigabytes = Annotated[float, Field(gt=0, le=LARGEST)]
 
 
 class Model(BaseModel):
-    """Base of every parameter group: no unknown keys, no silent conversion of types, no changes later."""
+    """Base of every parameter group: no unknown keys, no silent conversion of types, no inf, no changes later."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 M = TypeVar("M", bound=Model)
@@ -42,17 +49,27 @@ def read_optional(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> Any:
     try:
-        return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NightjarError("not found", path, "run from the project's root") from None
     except UnicodeDecodeError as error:
         raise NightjarError(f"not UTF-8 at byte {error.start}", path, "save the file as UTF-8") from None
+    return parse(text, path)
+
+
+def parse(text: str, where: object) -> Any:
+    """The value of a text in YAML. Raises NightjarError for one that is broken or has a doubled key."""
+    try:
+        return YAML(typ="safe", pure=True).load(text)
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = f"{path}:{mark.line + 1}" if mark else path
-        raise NightjarError(
-            f"not valid YAML ({getattr(error, 'problem', error)})", line, "mend that line"
-        ) from None
+        line = f"{where}:{mark.line + 1}" if mark else where
+        problem = _shown(getattr(error, "problem", error))
+        raise NightjarError(f"not valid YAML ({problem})", line, "mend that line") from None
+    except (ValueError, LookupError) as error:  # a month 13, `!!bool x`
+        raise NightjarError(f"not valid YAML ({_shown(error)})", where, "mend that value") from None
+    except RecursionError:
+        raise NightjarError("not valid YAML (nested too deeply)", where, "mend that file") from None
 
 
 def _mapping(value: Any, path: Path) -> dict[str, Any]:
@@ -80,9 +97,22 @@ def checked(model: type[M], values: Any, where: object, *group: str) -> M:
             what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"
         else:
             told, fix = _told(first["type"], first["msg"])
-            shown = _SECRET.sub(r"\1…", repr(first["input"]))
+            shown = _shown(_repr(first["input"]))
             what = f"{key} = {shown} is not allowed{told}{more}"
         raise NightjarError(what, where, fix) from None
+
+
+def _repr(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+
+
+def _shown(value: object) -> str:
+    """So much of a value as fits into a line, without the password of an address."""
+    text = _SECRET.sub(r"\1…", str(value))
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
 def _told(kind: str, message: str) -> tuple[str, str]:

@@ -12,7 +12,18 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from stages.config import PARAMS_FILE, Count, M, Model, Positive, checked, read_optional
+from stages.config import (
+    PARAMS_FILE,
+    Attempts,
+    Count,
+    Gigabytes,
+    M,
+    Model,
+    Positive,
+    Samples,
+    checked,
+    read_optional,
+)
 
 
 class Checks(Model):
@@ -31,12 +42,10 @@ class Rebuild(Model):
     """
 
     jobs: Annotated[int, Field(ge=1, le=64)] = 2
-    memory_gb: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    memory_classes: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
-        default={"small": 1.0, "large": 3.0}
-    )
+    memory_gb: Gigabytes | None = None
+    memory_classes: dict[str, Gigabytes] = Field(default={"small": 1.0, "large": 3.0})
     gpu: Literal["auto", "always", "never"] = "auto"
-    backoff_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 5.0
+    backoff_seconds: Annotated[float, Field(ge=0, le=86_400)] = 5.0
 
 
 class Shards(Model):
@@ -52,9 +61,9 @@ class Shards(Model):
     count: Annotated[int, Field(ge=1, le=4096)] = 1
     address: Annotated[str, Field(min_length=1)] | None = None
     prefect_api: Annotated[str, Field(pattern="^https?://")] | None = None
-    cpus: Annotated[float, Field(gt=0)] = 1.0
-    gpus: Annotated[float, Field(ge=0)] = 0.0
-    attempts: Positive = 3
+    cpus: Annotated[float, Field(gt=0, le=4096)] = 1.0
+    gpus: Annotated[float, Field(ge=0, le=4096)] = 0.0
+    attempts: Attempts = 3
 
 
 def _timezone(name: str) -> str:
@@ -86,7 +95,7 @@ class Nightly(Model):
     notifications: Annotated[str, Field(min_length=1)] = ".nightjar/notifications.jsonl"
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
     minimum_instances: Positive = 20
-    bootstrap_samples: Positive = 10_000
+    bootstrap_samples: Samples = 10_000
 
 
 class ServerSettings(Model):

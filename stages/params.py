@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from stages.config import PARAMS_FILE, Count, Fraction, Limit, Model, Positive, checked, read_yaml
+from stages.config import PARAMS_FILE, Count, Fraction, Limit, Model, Positive, Samples, checked, read_yaml
 from stages.driver_params import Checks, Nightly, Rebuild, ServerSettings, Shards
 
 
@@ -78,14 +78,14 @@ class Tool(Model):
     sampling_threshold: Fraction
     positions: Positive
     samples: Positive
-    filter_threshold: float
+    filter_threshold: Annotated[float, Field(ge=-1000, le=1000)]
 
 
 class Augment(Model):
     calculator: Tool
     calendar: Tool
     precision: Literal["float32", "bfloat16"]
-    temperature: Annotated[float, Field(gt=0)]
+    temperature: Annotated[float, Field(gt=0, le=100)]
     max_call_tokens: Positive
     max_text_tokens: Positive
     max_documents: Limit
@@ -115,9 +115,9 @@ class Recipe(Model):
     method: Literal["lora", "full"]
     lora_rank: Positive
     precision: Literal["float32", "bfloat16"]
-    learning_rate: Annotated[float, Field(gt=0)]
+    learning_rate: Annotated[float, Field(gt=0, le=10)]
     warmup: Fraction
-    epochs: Annotated[float, Field(gt=0)]
+    epochs: Annotated[float, Field(gt=0, le=100_000)]
     max_steps: Limit
     batch_size: Positive
     batch_tokens: Positive
@@ -142,7 +142,7 @@ class PredictBenchmark(Model):
     max_new_tokens: Positive
     batch_size: Positive
     batch_tokens: Positive
-    temperature: Annotated[float, Field(ge=0)]
+    temperature: Annotated[float, Field(ge=0, le=100)]
     top_p: Annotated[float, Field(gt=0, le=1)]
     cut_at_full_stop: bool
     precision: Literal["float32", "bfloat16"]
@@ -157,7 +157,7 @@ class Predict(Model):
 
 class EvaluateBenchmark(Model):
     copy_demo: Literal["first", "random"]
-    bootstrap_samples: Positive
+    bootstrap_samples: Samples
     confidence: Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -172,8 +172,8 @@ class Contamination(Model):
 
 
 class Params(Model):
-    seed: Count
-    threads: Positive
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)]
+    threads: Annotated[int, Field(ge=1, le=1024)]
     models: Models
     ingest: Ingest
     split: Split

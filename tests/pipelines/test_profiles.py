@@ -135,7 +135,8 @@ def test_settings_are_yaml_and_told_as_differences(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "setting", ["seed=true", "seed=1.5", "seed=null", "threads=0", "train.combined.method=magic"]
+    "setting",
+    ["seed=true", "seed=1.5", "seed=null", "seed=2026-13-45", "threads=0", "train.combined.method=magic"],
 )
 def test_nothing_is_written_when_a_value_is_wrong(project: Path, setting: str) -> None:
     apply(project, "sample")
