@@ -205,7 +205,7 @@ def _parts(path: Path, contract: Table) -> list[str]:
 
 
 def _dataset(path: Path, contract: Table) -> Any:
-    # Here, not above: it brings pandas, half a second that a process which reads no table is spared.
+    # Here, not above: it looks for pandas at once (see stages/arrow.py), before that can be hidden.
     import pyarrow.dataset as ds
 
     return ds.dataset(_parts(path, contract), schema=contract.schema, format="parquet")

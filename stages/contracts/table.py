@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from stages.arrow import leave_pandas
+
+leave_pandas()  # here, for all that handles tables knows their contracts
+
 STRINGS = pa.list_(pa.field("element", pa.string(), nullable=False))
 EXAMPLES = pa.list_(
     pa.field(
