@@ -3,7 +3,8 @@
 A unit is whatever a stage computes by itself: a batch, a text, a task. Each is one JSON line, appended and synced to
 disk: it is there whole, or its line is torn and does not count. The folder is named by a digest of everything that
 decides the results, so that a run finds its own work and no other. Every process writes a part of its own and reads
-all parts: whoever computed a unit, and whenever, the whole run finds it and publishes the same bytes.
+all parts: whoever computed a unit, and whenever, the whole run finds it and publishes the same bytes. Its work is then
+forgotten; of unfinished work of other settings it leaves the newest.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +26,8 @@ from stages.errors import NightjarError
 
 FOLDER = Path(".nightjar/journal")
 WHOLE = "whole"
+# Journals of a stage's other settings or other code, left by runs that were killed, that are kept: one may go back.
+KEPT = 2
 _STAGES = Path(__file__).parent
 
 
@@ -104,6 +108,8 @@ class Journal:
                     os.ftruncate(self._file, good)
                     self._end = good
             self._open = stack.pop_all()
+        if self.shard is None:
+            self._forget_others()
         return self
 
     def __exit__(
@@ -163,6 +169,24 @@ class Journal:
             OSError
         ):  # another run of this stage, with other settings, may have work there
             self.folder.parent.rmdir()
+
+    def _forget_others(self) -> None:
+        """Remove the stage's other journals but for those used last; never one that a process holds."""
+        named = re.compile("[0-9a-f]{64}").fullmatch
+        others = [
+            folder for folder in self.folder.parent.iterdir() if named(folder.name) and folder != self.folder
+        ]
+        for folder in sorted(others, key=_used, reverse=True)[KEPT:]:
+            with contextlib.suppress(NightjarError, OSError), contextlib.ExitStack() as stack:
+                _lock(stack, folder / "lock", fcntl.LOCK_EX)
+                shutil.rmtree(folder)
+
+
+def _used(folder: Path) -> int:
+    """When a journal was last opened or added to, in nanoseconds; 0 if that is not known."""
+    with contextlib.suppress(OSError):
+        return max((part.stat().st_mtime_ns for part in folder.glob("*.jsonl")), default=0)
+    return 0
 
 
 def _lock(stack: contextlib.ExitStack, path: Path, kind: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -85,6 +86,34 @@ def test_the_torn_end_of_another_part_is_left_alone(tmp_path: Path) -> None:
         with Journal(STAGE, FACTS, Shard(2, 2), tmp_path) as two:
             assert list(two) == [0] and two.todo(4) == [1, 3]
         assert one.part.read_bytes() == before
+
+
+def test_of_other_settings_the_newest_are_left_and_those_that_are_held(tmp_path: Path) -> None:
+    def share(age: int, stage: str = STAGE) -> Journal:
+        return Journal(stage, FACTS | {"killed": age}, Shard(1, 1), tmp_path)
+
+    def left() -> set[Path]:
+        return set(tmp_path.glob("*/*"))
+
+    others = {age: share(age) for age in (3, 1, 5, 2, 4)} | {6: share(6, "stage@y")}
+    for age, other in others.items():
+        with other:
+            other.add(0, age)
+    foreign = tmp_path / "stage-x" / "notes"
+    foreign.mkdir()
+    with others[4], share(0) as more:
+        everything = left()
+        assert len(everything) == 8  # a share removes none
+        for age, other in (others | {0: more}).items():
+            os.utime(other.part, (1e9 - age, 1e9 - age))
+        with whole(tmp_path) as journal:
+            gone = {others[age].folder for age in (2, 3, 5)}
+            assert left() == everything - gone | {journal.folder}
+            journal.remove()
+    for age in (1, 4, 6):
+        assert others[age][0] == age
+    with whole(tmp_path):  # what was held is free now
+        assert left() == everything - gone - {others[4].folder} | {journal.folder}
 
 
 Visit = tuple[int, int, int]
