@@ -108,8 +108,9 @@ def _convert_gguf(weights: Path, output: Path) -> None:
         del config.quantization_config
     # A name that the file carries, not a path of this machine.
     config._name_or_path = weights.stem
-    plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-    plain.load_state_dict(loaded.state_dict())
+    with torch.device("meta"):  # without values: they would be drawn at random, only to be replaced
+        plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    plain.load_state_dict(loaded.state_dict(), assign=True)
     plain.save_pretrained(output)
     AutoTokenizer.from_pretrained(**where, local_files_only=True).save_pretrained(output)
     _without_places(output / "tokenizer_config.json")
