@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import math
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import pytest
 from stages.config import read_yaml
 from stages.errors import NightjarError
 from stages.params import Params, load, validate
+from tests.stages.in_process import run_stage
 
 ROOT = Path(__file__).parents[2]
 
@@ -192,8 +191,7 @@ def test_a_stage_tells_it_in_one_line_before_any_work(
     values: dict[str, Any], tmp_path: Path, key: str, value: Any
 ) -> None:
     (tmp_path / "params.yaml").write_text(json.dumps(change(values, key, value)))
-    command = [sys.executable, "-m", "stages.ingest", "corpus"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_stage("ingest", "corpus", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("nightjar: params.yaml: ") and key in done.stderr
     assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,7 @@ from stages import params
 from stages.harness import Stage
 from stages.journal import Journal, Shard
 from tests import shard_project
-from tests.conftest import ROOT
+from tests.stages.in_process import run_stage
 
 
 class Killed(BaseException):
@@ -70,8 +67,6 @@ def test_shards_and_then_the_whole_run_make_the_bytes_of_one_process(
     ],
 )
 def test_a_wrong_share_is_told_in_one_line(workdir: Path, arguments: list[str], told: str) -> None:
-    command = [sys.executable, "-m", "stages.encode", *arguments]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = run_stage("encode", *arguments)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert told in done.stderr

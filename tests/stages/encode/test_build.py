@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from stages.prompts.encodings import variants
 from stages.prompts.model_text import model_input
 from stages.tables import ArtifactWriter
 from tests.conftest import ROOT
+from tests.stages.in_process import run_stage
 from tests.tiny_models import encoder_decoder
 
 SETTINGS = params.load(ROOT / "params.yaml")
@@ -182,7 +181,6 @@ def test_a_recipe_cannot_read_what_its_stage_is_not_given(
     values = read_yaml(ROOT / "params.yaml")
     values["train"][item][key] = value
     (workdir / "params.yaml").write_text(json.dumps(values))
-    command = [sys.executable, "-m", "stages.encode", item]
-    done = subprocess.run(command, env={"PYTHONPATH": str(ROOT), "PATH": ""}, capture_output=True, text=True)
+    done = run_stage("encode", item)
     assert done.returncode == 2
     assert f"params.yaml: train.{item}." in done.stderr and done.stderr.count("\n") == 1

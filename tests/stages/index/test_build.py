@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from stages.search.dense import DenseIndex
 from stages.search.encoder import SentenceEncoder
 from stages.search.lexical import LexicalIndex
 from stages.tables import ArtifactWriter, read_rejected, read_rows
+from tests.stages.in_process import run_stage
 from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[3]
@@ -110,15 +109,13 @@ def test_nothing_is_left_of_a_failure(encoder: Path, tmp_path: Path) -> None:
 def test_as_a_stage(encoder: Path, workdir: Path) -> None:
     (workdir / "params.yaml").write_text((ROOT / "params.yaml").read_text())
     write_corpus(workdir / "data" / "ingest" / "corpus", TEXTS)
-    command = [sys.executable, "-m", "stages.index"]
-    environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
-    failed = subprocess.run(command, env=environment, capture_output=True, text=True)
+    failed = run_stage("index")
     assert failed.returncode == 2
     assert failed.stderr.startswith("nightjar: models/base/sentence_encoder: no such model directory")
     assert failed.stderr.count("\n") == 1
     (workdir / "models" / "base").mkdir(parents=True)
     (workdir / "models" / "base" / "sentence_encoder").symlink_to(encoder)
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = run_stage("index")
     assert done.returncode == 0, done.stderr
     facts = json.loads((workdir / "data" / "metrics" / "index.json").read_text())
     assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"], facts["passages"]) == (4, 3, 1, 3)

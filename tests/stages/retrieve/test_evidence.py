@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from stages.retrieve.retriever import Retriever
 from stages.search.encoder import SentenceEncoder
 from stages.search.lexical import words
 from stages.tables import ArtifactWriter, read_rejected, read_rows
+from tests.stages.in_process import run_stage
 from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[3]
@@ -142,16 +141,14 @@ def test_as_a_stage(made: Path, workdir: Path) -> None:
     (workdir / "data").mkdir()
     (workdir / "models" / "base" / "sentence_encoder").symlink_to(made / "encoder")
     (workdir / "data" / "split").symlink_to(made / "split")
-    command = [sys.executable, "-m", "stages.retrieve"]
-    environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
-    failed = subprocess.run(command, env=environment, capture_output=True, text=True)
+    failed = run_stage("retrieve")
     assert failed.returncode == 2
     assert (
         failed.stderr
         == "nightjar: data/index/passages: no such table; run the stage that makes it: nightjar rebuild\n"
     )
     (workdir / "data" / "index").symlink_to(made / "index")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = run_stage("retrieve")
     assert done.returncode == 0, done.stderr
     facts = json.loads((workdir / "data" / "metrics" / "retrieve.json").read_text())
     assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"]) == (7, 7, 0)
