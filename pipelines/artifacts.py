@@ -9,7 +9,6 @@ import base64
 import contextlib
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from prefect.runtime import flow_run
 
 from pipelines import describe, scores, verify, watch
 from pipelines.graph import Stage
+from pipelines.keys import CHECK, PROGRESS
 from pipelines.progress import Progress, shown
 from pipelines.show import HEADLINE, REPORT
 from stages import history
@@ -36,13 +36,6 @@ if TYPE_CHECKING:
 
 # Where the project's server hands the report out (see server_app).
 REPORT_PATH = "/report/"
-
-
-def artifact_key(stage: str) -> str:
-    """The key of a stage's artifact: lowercase letters, digits and dashes, e.g. ingest-natural-
-    instructions.
-    """
-    return re.sub(r"[^a-z0-9]+", "-", stage.lower()).strip("-") or "stage"
 
 
 def facts(root: Path, stage: Stage) -> dict[str, Any]:
@@ -63,7 +56,7 @@ def facts(root: Path, stage: Stage) -> dict[str, Any]:
 def progress(root: Path, stage: Stage) -> contextlib.AbstractContextManager[Progress]:
     """While the block lasts, the progress of a stage that runs; its lines are told to what the block is given."""
     expected = history.expected(root).get(stage.name)
-    return shown(f"progress-{artifact_key(stage.name)}", stage.name, expected)
+    return shown(PROGRESS + stage.key, stage.name, expected)
 
 
 def outcome(root: Path, stage: Stage, result: Result) -> None:
@@ -82,14 +75,13 @@ def outcome(root: Path, stage: Stage, result: Result) -> None:
     lines += [f"- output: `{path}`" for path in stage.outs]
     lines += [f"- log: `{result.log}`"] if result.log else []
     table = [{name: value for name, value in row.items() if value != ""}]
-    _send(create_table_artifact, artifact_key(stage.name), table=table, description="\n\n".join(lines))
+    _send(create_table_artifact, stage.key, table=table, description="\n\n".join(lines))
 
 
 def checks(stage: Stage, verdict: verify.Verdict) -> None:
     """The artifact of the checks of what a stage made: each finding with some of its rows."""
     told = f"What the checks of **{stage.name}** found, with up to {MOST_ROWS} rows each"
-    key = f"check-{artifact_key(stage.name)}"
-    _send(create_table_artifact, key, table=verify.table(stage.name, verdict), description=told)
+    _send(create_table_artifact, CHECK + stage.key, table=verify.table(stage.name, verdict), description=told)
 
 
 def report(root: Path, stages: Iterable[Stage], results: Mapping[str, Result]) -> None:

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines.changes import OPEN, Reason, State, Workspace
+from pipelines.keys import stage_keys
 from stages.errors import NightjarError
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Stage:
     # Where its command runs.
     folder: str = "."
     state: State = "up to date"
+    # Of its artifacts in the Prefect UI; no other stage of the graph has it.
+    key: str = ""
 
     @property
     def waits(self) -> tuple[str, ...]:
@@ -171,7 +174,10 @@ def _read(repo: Repo) -> Graph:
         waits = [name for name in upstream if stages[name].state in OPEN]
         state, reasons = workspace.judge(stage, waits)
         stages[workspace.name(stage)] = _stage(workspace, stage, upstream, state, reasons)
-    return Graph(Path(repo.root_dir), stages)
+    keys = stage_keys(stages)
+    return Graph(
+        Path(repo.root_dir), {name: replace(stage, key=keys[name]) for name, stage in stages.items()}
+    )
 
 
 def _stage(

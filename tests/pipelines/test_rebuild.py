@@ -16,7 +16,6 @@ import pytest
 
 from pipelines import groups
 from pipelines import server as servers
-from pipelines.artifacts import artifact_key
 from tests.pipelines.conftest import (
     NIGHTJAR,
     Api,
@@ -289,12 +288,6 @@ def test_without_prefect_all_but_rebuild_and_ui_work(repo: Repo) -> None:
     assert run("plan").returncode == 0
     repo.dvc("repro")
     assert run("rebuild").stdout.startswith("Nothing to do")
-
-
-def test_artifact_keys_are_what_prefect_allows() -> None:
-    assert artifact_key("ingest@natural_instructions") == "ingest-natural-instructions"
-    assert artifact_key("sub/dvc.yaml:A") == "sub-dvc-yaml-a"
-    assert artifact_key("@") == "stage"
 
 
 def test_the_lock_is_let_go_when_its_holder_is_killed(tmp_path: Path) -> None:
