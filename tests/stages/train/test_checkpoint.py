@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from tests.stages.train.test_loop import instances
 from tests.tiny_models import encoder_decoder, language_model
 
 Recipes = Callable[..., Recipe]
+Drive = Callable[..., list[int]]
 
 # Children of one process that has everything imported: each is the stage from its start, and kills itself, as the
 # machine would, at the given call of a function: before it, so that all that follows is missing.
@@ -50,7 +51,7 @@ def child(name, call, function, log):
     sys.argv = ["train", name]
     harness.main("train", stages.train.__main__.run, items=(name,), packages=("torch",), threads=True)
 
-for folder, name, function, call in json.loads(sys.argv[1]):
+for folder, name, function, call in map(json.loads, sys.stdin):
     pid = os.fork()
     if not pid:
         os.chdir(folder)
@@ -80,13 +81,23 @@ def project(folder: Path, model: Path, encoded: Maker, recipe: Recipe) -> Path:
     return folder
 
 
-def drive(*runs: tuple[Path, str, int]) -> list[int]:
+@pytest.fixture(scope="module")
+def drive() -> Iterator[Drive]:
     """Exit statuses of runs (project, function to die in, at which call), one after another; -9 is killed."""
-    given = [(str(folder), "tk_instruct", function, call) for folder, function, call in runs]
-    command = [sys.executable, "-c", DRIVER, json.dumps(given)]
-    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return [int(line) for line in done.stdout.split()]
+    command, environment = [sys.executable, "-c", DRIVER], os.environ | {"PYTHONPATH": str(ROOT)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, **pipes) as driver:  # type: ignore[call-overload]
+
+        def run(*runs: tuple[Path, str, int]) -> list[int]:
+            statuses = []
+            for folder, function, call in runs:
+                driver.stdin.write(json.dumps([str(folder), "tk_instruct", function, call]) + "\n")
+                driver.stdin.flush()
+                statuses.append(int(driver.stdout.readline()))
+            return statuses
+
+        yield run
+        driver.stdin.close()
 
 
 def published(folder: Path) -> dict[str, bytes]:
@@ -97,7 +108,9 @@ def published(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("kind", ["lora", "encoder_decoder"])
-def test_killed_anywhere_and_resumed(tmp_path: Path, encoded: Maker, recipe: Recipes, kind: str) -> None:
+def test_killed_anywhere_and_resumed(
+    tmp_path: Path, encoded: Maker, recipe: Recipes, kind: str, drive: Drive
+) -> None:
     model = tmp_path / "model"
     model.mkdir()
     (encoder_decoder if kind == "encoder_decoder" else language_model)(model)
@@ -139,7 +152,9 @@ def test_killed_anywhere_and_resumed(tmp_path: Path, encoded: Maker, recipe: Rec
     assert [path.name for path in (broken / "models/train").iterdir()] == ["tk_instruct"]
 
 
-def test_another_configuration_starts_anew(tmp_path: Path, encoded: Maker, recipe: Recipes) -> None:
+def test_another_configuration_starts_anew(
+    tmp_path: Path, encoded: Maker, recipe: Recipes, drive: Drive
+) -> None:
     model = tmp_path / "model"
     model.mkdir()
     language_model(model)

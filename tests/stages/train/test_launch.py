@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,30 @@ import pytest
 import yaml
 from accelerate.commands.config.config_args import load_config_from_file
 from accelerate.commands.launch import launch_command_parser
+from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 
 from pipelines import profiles
 from stages.lm.weights import write_checksums
 from stages.params import Recipe, Train
 from tests.conftest import ROOT
+from tests.stages.in_process import run_stage
 from tests.stages.train.conftest import Maker
-from tests.stages.train.test_checkpoint import drive, project, published
+from tests.stages.train.test_checkpoint import project, published
 from tests.tiny_models import language_model
 
 Recipes = Callable[..., Recipe]
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
 LAUNCHERS = [name for name in Train.model_fields["launcher"].annotation.__args__ if name != "none"]  # type: ignore[union-attr]
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """On the processor alone, and nothing of an earlier training in this process."""
+    for name, value in {"PYTHONPATH": ROOT, "OMP_NUM_THREADS": 1, "ACCELERATE_USE_CPU": "true"}.items():
+        monkeypatch.setenv(name, str(value))
+    AcceleratorState._reset_state(reset_partial_state=True)
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
 
 
 @pytest.fixture()
@@ -51,12 +61,12 @@ def test_two_processes_learn_what_one_does(
     )
     one = project(tmp_path / "one", model, encoded, made)
     two = project(tmp_path / "two", model, encoded, made)
-    assert drive((one, "", 0)) == [0]
+    assert run_stage("train", "tk_instruct", cwd=one).returncode == 0
     command = [
         *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"),
         *("-m", "stages.train.launch", "tk_instruct", "facts.json"),
     ]
-    done = subprocess.run(command, cwd=two, env=ENVIRONMENT, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=two, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stderr.count("step 1 of 5") == 1
     assert json.loads((two / "models/train/tk_instruct/recipe.json").read_text())["processes"] == 2
@@ -76,7 +86,9 @@ def test_two_processes_learn_what_one_does(
     assert any(float((value - start[name]).abs().max()) > 1e-3 for name, value in weights(one).items())
 
 
-def test_a_launched_stage_is_the_stage(tmp_path: Path, model: Path, encoded: Maker, recipe: Recipes) -> None:
+def test_a_launched_stage_is_the_stage(
+    tmp_path: Path, model: Path, encoded: Maker, recipe: Recipes, capfd: pytest.CaptureFixture[str]
+) -> None:
     made = recipe(max_steps=2)
     one = project(tmp_path / "one", model, encoded, made)
     two = project(tmp_path / "two", model, encoded, made)
@@ -84,10 +96,8 @@ def test_a_launched_stage_is_the_stage(tmp_path: Path, model: Path, encoded: Mak
     values["train"]["launcher"] = "one_cpu"
     (two / "params.yaml").write_text(json.dumps(values))
     (two / "profiles").symlink_to(ROOT / "profiles")
-    command = [sys.executable, "-m", "stages.train", "tk_instruct"]
-    done = subprocess.run(command, cwd=two, env=ENVIRONMENT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert drive((one, "", 0)) == [0]
+    for folder in (one, two):
+        assert run_stage("train", "tk_instruct", cwd=folder).returncode == 0
     assert published(one) == published(two)
     facts = [
         json.loads((folder / "data/metrics/train-tk_instruct.json").read_text()) for folder in (one, two)
@@ -96,9 +106,9 @@ def test_a_launched_stage_is_the_stage(tmp_path: Path, model: Path, encoded: Mak
     assert facts[0] | {"versions": {}} == facts[1] | {"versions": {}}
     # What fails in the processes is told in a line, and nothing is published.
     (two / "data/encode/tk_instruct/tokens/tokens.arrow").write_bytes(b"")
-    failed = subprocess.run(command, cwd=two, env=ENVIRONMENT, capture_output=True, text=True)
+    failed = run_stage("train", "tk_instruct", cwd=two)
     assert failed.returncode == 2
-    assert "tokens.arrow: unreadable" in failed.stderr
+    assert "tokens.arrow: unreadable" in capfd.readouterr().err
     assert failed.stderr.splitlines()[-1].startswith(
         "nightjar: profiles/accelerate/one_cpu.yaml: the processes"
     )
@@ -130,8 +140,7 @@ def test_sharded_runs_cannot_be_resumed_and_say_so(
     values = json.loads((folder / "params.yaml").read_text())
     values["train"]["launcher"] = "fsdp"
     (folder / "params.yaml").write_text(json.dumps(values))
-    command = [sys.executable, "-m", "stages.train", "tk_instruct"]
-    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    done = run_stage("train", "tk_instruct", cwd=folder)
     assert done.returncode == 2
     assert done.stderr.startswith("nightjar: params.yaml: train.tk_instruct.checkpoint_every: fsdp spreads")
     assert done.stderr.count("\n") == 1
