@@ -108,6 +108,7 @@ def nightly(pull: bool = False, jobs: runs.Jobs = 2, wait: bool = False, accept:
     except NightjarError as error:
         outcome.error = error
         state = Failed(message=str(error))
+        runs.tell("nightly failed", str(error))
     outcome.state = state
     _tell(outcome)
     return state
@@ -127,7 +128,7 @@ def _attempt(root: Path) -> Iterator[None]:
     if before is not None and before.ended is None:
         told = f"the nightly {before.run}, begun {before.began:%Y-%m-%d %H:%M} UTC, was killed"
         event = {"kind": "nightly crashed", "run": before.run, "message": told}
-        notify(root / load_nightly(root / PARAMS_FILE).notifications, event)
+        notify(root, event)
     artifacts.tag_run(root)
     try:
         yield
@@ -241,7 +242,7 @@ def _report(
             "ended": facts["ended"].isoformat(),
         }
         cells = [row for row in verdicts if row["verdict"] == "worse"]
-        notify(root / settings.notifications, event | {"message": facts["message"], "worse": cells})
+        notify(root, event | {"message": facts["message"], "worse": cells})
     if watch.away():
         get_run_logger().warning("no artifact: the server is away")
     else:

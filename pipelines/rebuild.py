@@ -118,6 +118,7 @@ def rebuild(
             return Cancelled(message="stopped while it waited")
         except NightjarError as error:
             if runs.served():  # nobody sees what is raised
+                runs.tell("rebuild failed", str(error))
                 return Failed(message=str(error))
             raise
 
@@ -126,7 +127,7 @@ def _whole(
     root: Path, targets: Iterable[str], jobs: int | None, keep_going: bool, stop: threading.Event
 ) -> State[Any]:
     record.settle(root, 0.0)
-    kept = record.Record(root, str(flow_run.id), str(flow_run.name))
+    kept = record.Record(root, str(flow_run.id), str(flow_run.name), runs.served())
     artifacts.tag_run(root)
     groups.end_orphans(root, lock=root / groups.DVC_LOCK)
     lock_copy.mend(root)
@@ -144,6 +145,8 @@ def _whole(
     artifacts.report(root, run.graph.stages.values(), run.results)
     state = _final(run)
     conclude(state)
+    if state.is_failed():
+        runs.tell("rebuild failed", state.message)
     ended = [record.Ended(run.futures[name].task_run_id, name, state) for name, state in run.states.items()]
     return kept.end(state, ended, record.STOPPED_SECONDS if stop.is_set() else record.AWAY_SECONDS)
 

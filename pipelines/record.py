@@ -28,6 +28,7 @@ from prefect.exceptions import Abort, ObjectNotFound, PrefectException
 from prefect.states import Running, State
 
 from pipelines import groups, watch
+from pipelines.notify import notify
 from stages.files import write_text
 
 FOLDER = Path(".nightjar/unrecorded")
@@ -51,13 +52,17 @@ class Ended:
 
 
 class Record:
-    """The file of the flow run `run` of this process. What the disk has no room for stays unwritten."""
+    """The file of the flow run `run` of this process. What the disk has no room for stays unwritten.
 
-    def __init__(self, root: Path, run: str, name: str) -> None:
+    A run that is `told` and whose process is killed leaves a line in the project's notifications when it is settled.
+    """
+
+    def __init__(self, root: Path, run: str, name: str, told: bool = False) -> None:
         self._path = root / FOLDER / f"{run}.json"
         self._facts: dict[str, Any] = {
             "run": run,
             "name": name,
+            "told": told,
             "owner": os.getpid(),
             "owner_started": groups.identity(os.getpid()),
             "state": None,
@@ -119,8 +124,9 @@ def settle(root: Path, seconds: float = SECONDS) -> int:
                 facts = json.loads(path.read_text(encoding="utf-8"))
                 owner = (int(facts["owner"]), str(facts["owner_started"]))
                 over = not groups.alive(*owner) or (facts["state"] and owner[0] == os.getpid())
-                if over:
-                    _settle(client, facts, seconds)
+                if over and _settle(client, facts, seconds) and facts.get("told"):
+                    message = f"the rebuild {facts['name']} was killed"
+                    notify(root, {"kind": "rebuild crashed", "run": facts["name"], "message": message})
             except (OSError, ValueError, KeyError, TypeError):
                 over = True  # nothing that could be told
             except (httpx.HTTPError, PrefectException):
@@ -138,15 +144,16 @@ def tell_left(root: Path, command: str) -> None:
         print(f"nightjar: {command}: {told}", file=sys.stderr)
 
 
-def _settle(client: SyncPrefectClient, facts: Mapping[str, Any], seconds: float) -> None:
+def _settle(client: SyncPrefectClient, facts: Mapping[str, Any], seconds: float) -> bool:
+    """Tell the server how one run ended; returns whether its process was killed."""
     run = UUID(facts["run"])
     wanted = facts["state"] or KILLED
     try:
         known = client.read_flow_run(run).state
     except ObjectNotFound:
-        return  # a server with another database
+        return False  # a server with another database
     if facts["state"] is None and known is not None and known.is_final():
-        return  # it ended before anything could be written down
+        return known.is_crashed()  # else it ended before anything could be written down
     if known is None or known.type.value != wanted["type"]:
         client.set_flow_run_state(run, _as_state(wanted), force=True)
     tasks = {UUID(task["id"]): task for task in facts["tasks"]}
@@ -157,6 +164,7 @@ def _settle(client: SyncPrefectClient, facts: Mapping[str, Any], seconds: float)
         time.sleep(0.25)
     for key, task in unknown.items():
         _tell(client, run, key, task)
+    return facts["state"] is None
 
 
 def _unknown(client: SyncPrefectClient, run: UUID, tasks: Mapping[UUID, Any]) -> dict[UUID, Any]:

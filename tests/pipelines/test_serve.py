@@ -127,6 +127,7 @@ def test_a_run_started_in_the_ui_works_and_one_that_fails_is_told_to_the_webhook
     unknown = serving.ended(serving.run("rebuild", targets=["nothing"]))
     assert unknown["type"] == "FAILED" and "no such stage" in unknown["message"]
     assert [event["message"] for event in serving.told].count("1 failed") == 1
+    assert _notified(serving) == [("rebuild failed", "1 failed"), ("rebuild failed", unknown["message"])]
     for flow in ("rebuild", "nightly"):
         for jobs in (0, -1, 65):
             with pytest.raises(urllib.error.HTTPError) as refused:
@@ -154,6 +155,7 @@ def test_of_three_missed_nights_one_is_made_up_for(serving: Serving) -> None:
     assert "no stage is named predict or evaluate" in ran[0]["message"]
     last = stamp.last(serving.repo.root)
     assert last is not None and last.ended is not None
+    assert _notified(serving)[-1] == ("nightly failed", ran[0]["message"])
 
     # One more late one, when no other runs: the flow itself finds that it was made up for.
     (run,) = _missed(serving, 1, 0)
@@ -161,6 +163,11 @@ def test_of_three_missed_nights_one_is_made_up_for(serving: Serving) -> None:
     assert (state["type"], state["name"]) == ("CANCELLED", "Skipped"), state
     assert "made up for by" in state["message"]
     assert stamp.last(serving.repo.root) == last
+
+
+def _notified(serving: Serving) -> list[tuple[str, str]]:
+    lines = (serving.repo.root / ".nightjar/notifications.jsonl").read_text().splitlines()
+    return [(event["kind"], event["message"]) for event in map(json.loads, lines)]
 
 
 def _planned(serving: Serving) -> dict[str, str]:
