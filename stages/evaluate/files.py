@@ -36,12 +36,7 @@ def read_references(path: Path | None) -> list[dict[str, Any]]:
         return _split_references(path or SPLIT)
     rows = []
     for where, row in json_lines(path, REFERENCE):
-        texts = row.get("references")
-        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-            raise NightjarError("references is not a list of at least one text", where, REFERENCE)
-        for key in ("task_id", "task_category"):
-            if not isinstance(row.get(key), str):
-                raise NightjarError(f"{key} is missing or not a text", where, REFERENCE)
+        check_reference(row, where, REFERENCE)
         track = row.get("track", "default")
         if not isinstance(track, str) or track not in TRACKS:
             fix = f"allowed are {', '.join(sorted(TRACKS))}"
@@ -49,7 +44,7 @@ def read_references(path: Path | None) -> list[dict[str, Any]]:
         rows.append(
             {
                 "id": row["id"],
-                "references": texts,
+                "references": row["references"],
                 "task_id": row["task_id"],
                 "category": row["task_category"],
                 "track": track,
@@ -58,6 +53,16 @@ def read_references(path: Path | None) -> list[dict[str, Any]]:
     if not rows:
         raise NightjarError("no references", path, REFERENCE)
     return rows
+
+
+def check_reference(row: Mapping[str, Any], where: str, form: str) -> None:
+    """Raises NightjarError, with the `form` that it should have, for a reference without texts, task or category."""
+    texts = row.get("references")
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        raise NightjarError("references is not a list of at least one text", where, form)
+    for key in ("task_id", "task_category"):
+        if not isinstance(row.get(key), str):
+            raise NightjarError(f"{key} is missing or not a text", where, form)
 
 
 def read_predictions(path: Path, references: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from stages import tables
 from stages.contracts import INSTANCES, PREDICTIONS, TASKS
 from stages.errors import NightjarError
-from stages.evaluate.files import json_lines
+from stages.evaluate.files import check_reference, json_lines
 
 REFERENCES = "references"
 INGESTED = Path("data/ingest/natural_instructions")
@@ -169,12 +169,7 @@ class Texts:
 
 
 def _reference(row: Mapping[str, Any], where: str) -> Key:
-    texts = row.get("references")
-    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-        raise NightjarError("references is not a list of at least one text", where, REFERENCE)
-    for name in ("task_id", "task_category"):
-        if not isinstance(row.get(name), str):
-            raise NightjarError(f"{name} is missing or not a text", where, REFERENCE)
+    check_reference(row, where, REFERENCE)
     if not isinstance(row.get("input", ""), str):
         raise NightjarError("input is not a text", where, "write a text, or leave it out")
     definition = row.get("definition", "")
