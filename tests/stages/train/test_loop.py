@@ -22,7 +22,6 @@ from stages.train.examples import Examples
 from stages.train.loop import Dev, Step, Trained, Trainer
 from stages.train.model import save
 from tests.stages.train.conftest import Instance, Maker
-from tests.tiny_models import encoder_decoder
 
 Recipes = Callable[..., Recipe]
 SUMS = {"3 * 4": "12", "2 + 5": "7", "9 - 4": "5"}
@@ -95,13 +94,11 @@ def test_a_trained_model_calls_the_tool_and_answers_with_its_result(
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("method", ["lora", "full"])
 def test_an_encoder_decoder_learns(
-    tmp_path: Path, encoded: Maker, recipe: Recipes, method: str, precision: str
+    tiny_t5: Path, tmp_path: Path, encoded: Maker, recipe: Recipes, method: str, precision: str
 ) -> None:
-    (tmp_path / "t5").mkdir()
-    model = encoder_decoder(tmp_path / "t5")
-    lm = fresh(model, precision if method == "lora" else "float32")
+    lm = fresh(tiny_t5, precision if method == "lora" else "float32")
     examples = encoded(instances(lm), encoder_decoder=True)
-    changes: dict[str, Any] = {"method": method, "precision": precision, "epochs": 25.0}
+    changes: dict[str, Any] = {"method": method, "precision": precision, "epochs": 12.0}
     if method == "lora":
         changes |= {"learning_rate": 0.03, "lora_rank": 16}
     trained = train(lm, examples, recipe(**changes), tmp_path / "checkpoints")
@@ -114,7 +111,7 @@ def test_an_encoder_decoder_learns(
         assert (
             json.loads((tmp_path / "trained/adapter_config.json").read_text())["task_type"] == "SEQ_2_SEQ_LM"
         )
-    again = load(model, adapter=tmp_path / "trained").model
+    again = load(tiny_t5, adapter=tmp_path / "trained").model
     ids = torch.tensor([examples.prompt(0).tolist()])
     start = torch.tensor([[0]])
     with torch.inference_mode():
