@@ -1,4 +1,4 @@
-"""A stage's `python -m`, run in the tests' own process: one of its own takes seconds to import torch and others."""
+"""Stages and commands, run in the tests' own process: one of their own takes seconds to import torch and others."""
 
 from __future__ import annotations
 
@@ -9,33 +9,40 @@ import os
 import runpy
 import subprocess
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 
 def run_stage(folder: str, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """What `python -m stages.FOLDER ARGUMENTS` in the folder `cwd` (the current one) prints, and its exit status.
+    """What `python -m stages.FOLDER ARGUMENTS` in the folder `cwd` (the current one) prints, and its exit status."""
 
-    The environment and the logging that the stage sets are put back afterwards. What only another process shows
-    (another order of sets, a kill, what its children print) is not seen here: start one for that.
+    def run(words: list[str]) -> None:
+        with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+            # A test may import it as well.
+            warnings.filterwarnings("ignore", ".*found in sys.modules", RuntimeWarning)
+            patch.setattr("sys.argv", words)
+            runpy.run_module(f"stages.{folder}", run_name="__main__")
+
+    with contextlib.chdir(cwd or Path.cwd()):
+        return captured(run, [folder, *arguments])
+
+
+def captured(run: Callable[[list[str]], object], words: list[str]) -> subprocess.CompletedProcess[str]:
+    """What `run(words)` prints, and the status it exits with.
+
+    The environment and the logging that it sets are put back afterwards. What only another process shows (another
+    order of sets, a kill, what its children print) is not seen here: start one for that.
     """
     out, err = io.StringIO(), io.StringIO()
     code: object = 0
     environment, root = dict(os.environ), logging.getLogger()
     handlers, level = root.handlers[:], root.level
     root.handlers.clear()  # the stage closes those it finds, and pytest's are wanted again
-    with (
-        contextlib.chdir(cwd or Path.cwd()),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.MonkeyPatch.context() as patch,
-        warnings.catch_warnings(),
-    ):
-        warnings.filterwarnings("ignore", ".*found in sys.modules", RuntimeWarning)  # a test imports it too
-        patch.setattr("sys.argv", [folder, *arguments])
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            runpy.run_module(f"stages.{folder}", run_name="__main__")
+            run(words)
         except SystemExit as ended:
             code = ended.code or 0
         finally:
@@ -43,4 +50,4 @@ def run_stage(folder: str, *arguments: str, cwd: Path | None = None) -> subproce
             os.environ.update(environment)
             root.handlers[:], root.level = handlers, level
     assert isinstance(code, int)
-    return subprocess.CompletedProcess([folder, *arguments], code, out.getvalue(), err.getvalue())
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())

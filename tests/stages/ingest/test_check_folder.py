@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from pipelines.cli import main
 from stages.errors import NightjarError
 from stages.ingest.check_folder import check_folder
 from stages.ingest.documents import out_of_order, task_list
 from stages.ingest.findings import CHECKS, names
+from tests.stages.in_process import captured
 
 Folder = Callable[..., Path]
 MakeTask = Callable[..., dict[str, Any]]
@@ -161,11 +162,7 @@ def test_progress_and_order(whole: Path) -> None:
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "pipelines.cli", "ingest", "--dataset", "natural_instructions", *arguments]
-    code = "import sys; from pipelines.cli import main; main(sys.argv[1:])"
-    return subprocess.run(
-        [sys.executable, "-c", code, *words[3:]], capture_output=True, text=True, check=False
-    )
+    return captured(main, ["ingest", "--dataset", "natural_instructions", *arguments])
 
 
 def test_the_command(whole: Path, tmp_path: Path) -> None:
