@@ -27,7 +27,7 @@ SUFFIXES = (
 BEGINNINGS = st.text("aeiouybcdlstwxz1", max_size=5)
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(BEGINNINGS, st.lists(st.sampled_from(SUFFIXES), min_size=1, max_size=3))
 def test_equal_to_nltk(beginning: str, suffixes: list[str]) -> None:
     word = beginning + "".join(suffixes)
