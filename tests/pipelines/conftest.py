@@ -13,7 +13,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from pipelines.cli import main
 
 NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
 
-# Commands that only read and print: they are run in the tests' own process, for one of their own takes a second.
+# Commands that only read and print: they are run in the tests' own process.
 READERS = frozenset({"check", "diff", "judge", "ledger", "plan"})
 
 
@@ -51,14 +51,15 @@ class Repo:
         return done.stdout
 
     def nightjar(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
-        command = [*NIGHTJAR, *arguments]
         if arguments[0] in READERS:
-            return self._here(command, arguments)
+            return self.here(*arguments)
+        command = [*NIGHTJAR, *arguments]
         return subprocess.run(
             command, cwd=self.root, env=environment(), capture_output=True, text=True, timeout=timeout
         )
 
-    def _here(self, command: list[str], arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    def here(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """`nightjar` in this process, for what starts none and loads no Prefect: one of its own takes a second."""
         out, err = io.StringIO(), io.StringIO()
         code: object = 0
         with contextlib.chdir(self.root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -67,7 +68,7 @@ class Repo:
             except SystemExit as ended:
                 code = ended.code or 0
         assert isinstance(code, int)
-        return subprocess.CompletedProcess(command, code, out.getvalue(), err.getvalue())
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """`nightjar` in the background."""
