@@ -17,7 +17,7 @@ from pipelines import study_results as results
 from stages.errors import NightjarError
 from stages.prompts.encodings import NAMED
 from tests.conftest import ROOT
-from tests.pipelines.conftest import Repo, lives, wait_for
+from tests.pipelines.conftest import Repo, lives, wait_for, watchdog_of
 
 DVC = """
 stages:
@@ -73,8 +73,9 @@ def prepared(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     (root / "data/raw").mkdir(parents=True)
     (root / "data/raw/tasks.txt").write_text("raw\n")
     commit(root, "start")
-    os.environ["STUDY_RUNS"] = str(root / "unused")
-    repo.dvc("repro", "split", "base_model")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STUDY_RUNS", str(root / "unused"))
+        repo.dvc("repro", "split", "base_model")
     return root
 
 
@@ -159,40 +160,49 @@ def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> N
     kept = {name: (folder / name).read_bytes() for name in ("study.json", "study.md", "plot.png", "plot.svg")}
     assert kept["plot.png"].startswith(b"\x89PNG")
     assert "| 8 | 8 tasks, 64 instances | 16 | 50.0 [" in kept["study.md"].decode()
-    again = project.nightjar("study", "tasks", "--values", "2,8")
+    again = project.here("study", "tasks", "--values", "2,8")
     assert again.returncode == 0 and "2 of them done already" in again.stderr
     assert {name: (folder / name).read_bytes() for name in kept} == kept
     assert len(runs(project)) == 4
     # Without its files an experiment counts as missing.
     shutil.rmtree(project.root / ".dvc/cache")
-    lost = json.loads(project.nightjar("study", "tasks", "--values", "2,8", "--dry-run", "--json").stdout)
+    lost = json.loads(project.here("study", "tasks", "--values", "2,8", "--dry-run", "--json").stdout)
     assert [row["done"] for row in lost] == [False, False]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_stopped_study_leaves_nothing_and_goes_on(project: Repo, number: signal.Signals) -> None:
+@pytest.mark.timeout(900)
+def test_a_stopped_study_leaves_nothing_and_one_that_was_killed_goes_on(project: Repo) -> None:
     slow = Path(os.environ["STUDY_RUNS"] + ".slow")
     slow.write_text("4")
-    process = project.start("study", "tasks", "--values", "2,4")
-    pid = int(wait_for(lambda: [line[4:] for line in runs(project) if line.startswith("pid ")], 120)[0])
-    process.send_signal(number)
-    _, err = process.communicate(timeout=60)
-    if number == signal.SIGKILL:
-        assert lives(pid)
-    else:
-        assert process.returncode == 130, err
-        assert not lives(pid)
-        nothing_left(project)
+
+    def pids() -> list[int]:
+        return [int(line[4:]) for line in runs(project) if line.startswith("pid ")]
+
+    stopped = project.start("study", "tasks", "--values", "2,4")
+    wait_for(pids, 300)
+    stopped.send_signal(signal.SIGTERM)
+    _, err = stopped.communicate(timeout=120)
+    assert stopped.returncode == 130, err
+    assert not lives(pids()[0])
+    nothing_left(project)
     assert len(experiments(project)) == 1
-    slow.unlink()
-    done = project.nightjar("study", "tasks", "--values", "2,4", "--json")
+
+    killed = project.start("study", "tasks", "--values", "2,4")
+    wait_for(lambda: len(pids()) == 2, 300)
+    os.kill(watchdog_of(killed.pid), signal.SIGKILL)  # so that all is left to the next study
+    killed.kill()
+    killed.communicate(timeout=120)
+    assert lives(pids()[1])
+    assert len(experiments(project)) == 1
+    slow.write_text("0")  # trainings that begin now do not wait; what was left behind still does
+    done = project.nightjar("study", "tasks", "--values", "2,4", "--json", timeout=300)
     assert done.returncode == 0, done.stderr
-    assert not lives(pid)
+    assert not lives(pids()[1])
     nothing_left(project)
     # The first value is not run again; the training of the second finds the checkpoint of the stopped one.
     trained = [line for line in runs(project) if line.startswith("train")]
-    assert trained == ["train 2 begins", "train 4 begins", "train 4 goes on"]
+    assert trained == ["train 2 begins", "train 4 begins", "train 4 goes on", "train 4 goes on"]
     assert values(json.loads(done.stdout)) == {"2": 12.5, "4": 25.0}
 
 
@@ -213,25 +223,22 @@ def test_encodings_train_once_for_all_evaluations(project: Repo) -> None:
 
 
 @pytest.mark.slow
-def test_models_are_told_by_their_parameters(project: Repo) -> None:
-    done = project.nightjar("study", "models", "--values", "package:made-16", "--json")
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    assert [point["parameters"] for point in result["points"]] == [32]
-    assert values(result) == {"package:made-16": 100.0}
-    assert "package-made-16" in experiments(project)[0]
-
-
-@pytest.mark.slow
-def test_a_point_that_fails_does_not_stop_the_others(project: Repo) -> None:
-    (project.root / "fail.txt").write_text("2")
+def test_models_are_told_by_their_parameters_and_one_that_fails_does_not_stop_the_others(
+    project: Repo,
+) -> None:
+    (project.root / "fail.txt").write_text("package:made-3")
     commit(project.root, "a fault")
-    done = project.nightjar("study", "tasks", "--values", "2,4", "--json")
-    assert done.returncode == 1
-    states = {point["value"]: (point["state"], point["error"]) for point in json.loads(done.stdout)["points"]}
-    assert states["2"][0] == "failed" and "the training broke" in states["2"][1]
-    assert states["4"] == ("done", None)
-    assert values(json.loads(done.stdout)) == {"4": 25.0}
+    models = ("package:made-3", "package:made-16")
+    done = project.nightjar("study", "models", "--values", ",".join(models), "--json", timeout=300)
+    assert done.returncode == 1, done.stderr
+    result = json.loads(done.stdout)
+    failed, good = result["points"]
+    assert (failed["value"], failed["state"], failed["scores"]) == (models[0], "failed", [])
+    assert "the training broke" in failed["error"]
+    assert (good["state"], good["error"], good["parameters"]) == ("done", None, 32)
+    assert values(result) == {models[1]: 100.0}
+    (name,) = experiments(project)
+    assert "package-made-16" in name
 
 
 def test_points_on_different_test_instances_are_not_compared(
@@ -295,7 +302,7 @@ def test_names_follow_what_decides_the_result(project: Repo) -> None:
 
 
 def test_without_a_commit_there_is_one_line(repo: Repo) -> None:
-    done = repo.nightjar("study", "tasks")
+    done = repo.here("study", "tasks")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert "this needs a Git repository with a commit" in done.stderr
