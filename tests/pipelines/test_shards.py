@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
+import sys
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ import pytest
 from pipelines import graph as graphs
 from pipelines.commands_plan import plan
 from pipelines.commands_run import rebuild
-from pipelines.shards import simple, wanted
+from pipelines.shards import Work, simple, wanted
 from stages import history
 from stages.driver_params import Shards
 from stages.errors import NightjarError
@@ -167,6 +170,14 @@ def test_only_a_stage_that_says_so_is_shared() -> None:
         wanted(stage(shards=3), Shards(count=2))
 
 
+def test_what_cannot_be_is_told_in_one_line(api: Api, repo: Repo) -> None:
+    api.serve(made(repo, gpus=1))
+    done = repo.nightjar("rebuild")
+    assert done.returncode == 1 and "shards.gpus: 1: only Ray deals out GPUs" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert units(repo) == []
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
@@ -175,19 +186,29 @@ def test_only_a_stage_that_says_so_is_shared() -> None:
             {"prefect_api": "http://127.0.0.1:1/api"},
             "shards.prefect_api: http://127.0.0.1:1/api: nobody answers",
         ),
-        ({"gpus": 1}, "shards.gpus: 1: only Ray deals out GPUs"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(
-    api: Api, repo: Repo, settings: dict[str, Any], told: str
+def test_an_address_where_nobody_answers_is_told_before_any_share_starts(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    settings: dict[str, Any],
+    told: str,
 ) -> None:
     if "address" in settings:
         pytest.importorskip("prefect_ray")
-    api.serve(made(repo, **settings))
-    done = repo.nightjar("rebuild")
-    assert done.returncode in (1, 2) and told in done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-    assert units(repo) == []
+    from pipelines import shards_flow
+
+    work = Work("work", ["touch", str(tmp_path / "begun")], str(tmp_path), "", str(tmp_path / "{}.log"))
+    asked = {"work": asdict(work), "settings": Shards(count=3, **settings).model_dump()}
+    monkeypatch.setattr(sys, "argv", ["", json.dumps(asked)])
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    with pytest.raises(SystemExit) as ended:
+        shards_flow.main()
+    error = capsys.readouterr().err
+    assert (ended.value.code, error.count("\n")) == (2, 1) and told in error
+    assert not (tmp_path / "begun").exists()
+    assert not list((tmp_path / shards_flow.MARKS).iterdir())
 
 
 @pytest.mark.parametrize(
