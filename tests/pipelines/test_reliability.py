@@ -235,6 +235,8 @@ def test_a_server_that_goes_away_stops_no_stage(repo: Repo, tables: Path, number
     with contextlib.suppress(ProcessLookupError):
         os.killpg(server.pid, signal.SIGKILL)
     (kept,) = (repo.root / UNRECORDED).glob("*.json")
+    if number == signal.SIGSTOP:
+        return  # from here on all is as after SIGKILL
     repo.write(dvc=AWAY.replace("echo a", "echo again"))
     # This one has a server of its own, which is killed: it is started again, and told all.
     (repo.root / "begun").unlink()
