@@ -28,7 +28,7 @@ from pipelines import graph as graphs
 from pipelines import ledger as ledgers
 from pipelines.nightly_run import Broken, Night, Scratch, Stopped, conduct, selected, take
 from pipelines.notify import notify
-from pipelines.results import Listener, Result
+from pipelines.results import Listeners
 from pipelines.run_stage import LOGS
 from pipelines.study_workspace import baseline
 from stages.config import PARAMS_FILE
@@ -48,24 +48,8 @@ class Outcome:
     ended: list[record.Ended] = field(default_factory=list)
 
 
-_watchers: list[tuple[Listener, Outcome]] = []
-
-
-@contextlib.contextmanager
-def watching(listen: Listener) -> Iterator[Outcome]:
-    """While the block lasts, hand `listen` what becomes of every stage, and fill the outcome at the end."""
-    watcher = (listen, Outcome())
-    _watchers.append(watcher)
-    try:
-        yield watcher[1]
-    finally:
-        _watchers.remove(watcher)
-
-
-def _listen(result: Result) -> None:
-    for listen, _ in _watchers:
-        listen(result)
-
+_nights = Listeners(Outcome)
+watching = _nights.listening
 
 _runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=64)
 
@@ -115,7 +99,7 @@ def nightly(pull: bool = False, jobs: runs.Jobs = 2, wait: bool = False, accept:
 
 
 def _tell(outcome: Outcome) -> None:
-    for _, watched in _watchers:
+    for watched in _nights.outcomes():
         watched.facts, watched.verdicts, watched.error = outcome.facts, outcome.verdicts, outcome.error
         watched.state = outcome.state
 
@@ -148,7 +132,7 @@ def _whole(
             scratch = stack.enter_context(Scratch(root, baseline(root)))
         if not (scratch.path / "dvc.yaml").is_file():
             raise NightjarError("not in Git", root / "dvc.yaml", "commit it: the nightly works in a clone")
-        night = Night(graph, scratch.path, root / LOGS / str(flow_run.name), stop, _listen)
+        night = Night(graph, scratch.path, root / LOGS / str(flow_run.name), stop, _nights.tell)
         facts = nightly_facts.at_start(scratch.path, scratch.start)
         facts |= {"run": run, "started": started, "accepted": accept, "against": None, "stages": {}}
         try:

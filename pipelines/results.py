@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pipelines.run_stage import Outcome
 
@@ -59,31 +59,45 @@ class Heard:
     state: State[Any] | None = None
 
 
-_listeners: list[tuple[Listener, Heard]] = []
+T = TypeVar("T")
 
 
-@contextlib.contextmanager
-def listening(listen: Listener) -> Iterator[Heard]:
-    """While the block lasts, hand `listen` what becomes of every stage of a rebuild in this process.
+class Listeners(Generic[T]):
+    """Those in this process who hear what becomes of a flow's stages; each has a `T` that the flow fills at its end."""
 
-    A stage that runs is told again and again, in state `running`, with the last line it wrote as `why`.
-    Calls come from several threads.
-    """
-    listener = (listen, Heard())
-    _listeners.append(listener)
-    try:
-        yield listener[1]
-    finally:
-        _listeners.remove(listener)
+    def __init__(self, outcome: Callable[[], T]) -> None:
+        self._outcome = outcome
+        self._all: list[tuple[Listener, T]] = []
+
+    @contextlib.contextmanager
+    def listening(self, listen: Listener) -> Iterator[T]:
+        """While the block lasts, hand `listen` what becomes of every stage.
+
+        A stage that runs is told again and again, in state `running`, with the last line it wrote as `why`.
+        Calls come from several threads.
+        """
+        listener = (listen, self._outcome())
+        self._all.append(listener)
+        try:
+            yield listener[1]
+        finally:
+            self._all.remove(listener)
+
+    def tell(self, result: Result) -> None:
+        """Tell everybody who listens."""
+        for listen, _ in self._all:
+            listen(result)
+
+    def outcomes(self) -> list[T]:
+        """What is to be filled."""
+        return [outcome for _, outcome in self._all]
 
 
-def listen(result: Result) -> None:
-    """Tell everybody who listens in this process."""
-    for listener, _ in _listeners:
-        listener(result)
+_rebuilds = Listeners(Heard)
+listening, listen = _rebuilds.listening, _rebuilds.tell
 
 
 def conclude(state: State[Any]) -> None:
     """Tell them the state in which the rebuild ended."""
-    for _, heard in _listeners:
+    for heard in _rebuilds.outcomes():
         heard.state = state
