@@ -15,11 +15,11 @@ from ruamel.yaml import YAML
 
 from stages import contracts, tables
 from tests.conftest import ROOT
+from tests.pipelines.conftest import NIGHTJAR, Repo, lend_database
 from tests.tiny_models import language_model, sentence_encoder
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
 # Half of the tasks of either side, a few instances each; lengths that a random model fills in no time.
 SMALL: dict[str, Any] = {
     "split": {
@@ -148,18 +148,17 @@ def test_evidence_is_in_the_prompts_of_the_recipe_that_wants_it_alone(repro: Pat
 
 
 def test_the_flow_makes_the_same_artifacts_as_plain_dvc(
-    repro: Path, models: Path, tmp_path_factory: pytest.TempPathFactory
+    repro: Path, models: Path, tables: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = project(tmp_path_factory.mktemp("flow"), models)
+    lend_database(tables, folder)
     command = [*NIGHTJAR, "rebuild", "--jobs", "2"]
     done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert outputs(folder) == outputs(repro)
     assert "data/report/index.html" in done.stdout
-    again = subprocess.run(
-        [*command, "--json"], cwd=folder, env=environment(), capture_output=True, text=True
-    )
-    assert again.returncode == 0
+    again = Repo(folder).here("rebuild", "--jobs", "2", "--json")
+    assert again.returncode == 0, again.stderr
     told = json.loads(again.stdout)
     assert {stage["state"] for stage in told["stages"]} == {"cached"}
     assert told["report"] == "data/report/index.html"
@@ -169,8 +168,7 @@ def test_the_flow_makes_the_same_artifacts_as_plain_dvc(
 
 def test_a_prediction_is_traced_to_its_raw_line(repro: Path) -> None:
     row = tables.read_rows(repro / "data/predict/supernatinst-combined", contracts.PREDICTIONS)[0]
-    command = [*NIGHTJAR, "trace", f"{row['task_id']}:{row['id']}", "--json"]
-    done = subprocess.run(command, cwd=repro, env=environment(), capture_output=True, text=True)
+    done = Repo(repro).here("trace", f"{row['task_id']}:{row['id']}", "--json")
     assert done.returncode == 0, done.stderr
     assert row["id"] in done.stdout
     assert "data/sample/natural_instructions" in done.stdout
