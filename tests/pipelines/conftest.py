@@ -13,7 +13,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ import pytest
 from pipelines import server as servers
 from pipelines import watchdog
 from pipelines.cli import main
+from tests.pipelines import forked
 
 NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
 
@@ -44,19 +45,25 @@ class Repo:
             (self.root / names.get(name, f"{name}.txt")).write_text(text, encoding="utf-8")
 
     def dvc(self, *arguments: str) -> str:
-        command = [sys.executable, "-m", "dvc", *arguments]
-        done = subprocess.run(
-            command, cwd=self.root, env=environment(), capture_output=True, text=True, check=True
-        )
+        done = self._run("dvc", arguments, 200)
+        done.check_returncode()
         return done.stdout
 
     def nightjar(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
         if arguments[0] in READERS:
             return self.here(*arguments)
-        command = [*NIGHTJAR, *arguments]
-        return subprocess.run(
-            command, cwd=self.root, env=environment(), capture_output=True, text=True, timeout=timeout
-        )
+        return self._run("nightjar", arguments, timeout)
+
+    def _run(
+        self, program: str, arguments: Sequence[str], timeout: float
+    ) -> subprocess.CompletedProcess[str]:
+        process = forked.start(program, arguments, self.root, environment())
+        try:
+            out, err = process.communicate(timeout)
+        finally:
+            process.kill()
+        assert process.returncode is not None
+        return subprocess.CompletedProcess([program, *arguments], process.returncode, out, err)
 
     def here(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """`nightjar` in this process, for what starts none and loads no Prefect: one of its own takes a second."""
@@ -70,17 +77,9 @@ class Repo:
         assert isinstance(code, int)
         return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str) -> forked.Forked:
         """`nightjar` in the background."""
-        return subprocess.Popen(
-            [*NIGHTJAR, *arguments],
-            cwd=self.root,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        return forked.start("nightjar", arguments, self.root, environment())
 
 
 def environment() -> dict[str, str]:

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import threading
 import time
 import urllib.error
@@ -25,6 +24,7 @@ import pytest
 from pipelines import cli, groups, stamp
 from pipelines import server as servers
 from tests.pipelines.conftest import Api, Repo, lend_database, lives, wait_for
+from tests.pipelines.forked import Forked
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ class Serving:
 
     repo: Repo
     api: Api
-    process: subprocess.Popen[str]
+    process: Forked
     told: list[dict[str, Any]]
 
     def deployment(self, flow: str) -> dict[str, Any]:
