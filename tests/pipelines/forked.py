@@ -202,6 +202,7 @@ def _main() -> int:
     # What was needed for the list is not the child's to find loaded.
     del sys.modules["pipelines.dvc_ready"], sys.modules["pipelines"]
     assert not {"prefect", "stages", "coolname"} & set(sys.modules)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves were started by nohup
     gc.collect()
     gc.freeze()  # a child that looked for garbage in all this would copy it
     order = _serve(orders)
