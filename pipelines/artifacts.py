@@ -29,7 +29,6 @@ from pipelines.keys import CHECK, PROGRESS
 from pipelines.progress import Progress, shown
 from pipelines.show import HEADLINE, REPORT
 from stages import history
-from stages.checks import MOST_ROWS
 
 if TYPE_CHECKING:
     from pipelines.results import Result
@@ -80,6 +79,8 @@ def outcome(root: Path, stage: Stage, result: Result) -> None:
 
 def checks(stage: Stage, verdict: verify.Verdict) -> None:
     """The artifact of the checks of what a stage made: each finding with some of its rows."""
+    from stages.checks import MOST_ROWS  # here, not above: Arrow takes long to load
+
     told = f"What the checks of **{stage.name}** found, with up to {MOST_ROWS} rows each"
     _send(create_table_artifact, CHECK + stage.key, table=verify.table(stage.name, verdict), description=told)
 

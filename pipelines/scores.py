@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines import describe
-from pipelines import ledger as ledgers
 from pipelines.graph import Stage
-from stages import contracts, tables
 from stages.config import PARAMS_FILE
 from stages.driver_params import load_nightly
 from stages.errors import NightjarError
@@ -51,8 +49,14 @@ class Run:
 
 def present(root: Path, stages: Iterable[Stage]) -> Rows:
     """The scores over whole benchmarks that the stages' outputs hold now."""
+    folders = [path for stage in stages for out in stage.outs if (path := root / out).is_dir()]
+    if not folders:
+        return []
+    # Here, not above: Arrow takes long to load, and a repository without tables does without it.
+    from stages import contracts, tables
+
     found: Rows = []
-    for path in (root / out for stage in stages for out in stage.outs):
+    for path in folders:
         if (path / contracts.SCORES.name).is_dir():
             found += _overall(tables.read_rows(path, contracts.SCORES))
     return found
@@ -97,16 +101,19 @@ def history(root: Path) -> list[Run]:
     """The runs with scores, the latest last, at most SHOWN."""
     runs = _kept(root)
     try:
-        entries = ledgers.entries(root / load_nightly(root / PARAMS_FILE).ledger)
-        runs += itertools.islice(_nights(reversed(entries)), SHOWN)
+        ledger = root / load_nightly(root / PARAMS_FILE).ledger
+        if ledger.is_dir():
+            runs += itertools.islice(_nights(ledger), SHOWN)
     except NightjarError:
         pass  # `nightjar ledger --check` says what is wrong with it
     return sorted(runs, key=lambda run: run.ended)[-SHOWN:]
 
 
-def _nights(entries: Iterable[dict[str, Any]]) -> Iterator[Run]:
-    """Those that have scores: a night that failed has none."""
-    for entry in entries:
+def _nights(ledger: Path) -> Iterator[Run]:
+    """Those that have scores, the latest first: a night that failed has none."""
+    from pipelines import ledger as ledgers
+
+    for entry in reversed(ledgers.entries(ledger)):
         rows = _overall(ledgers.read(entry, "scores.parquet").to_pylist())
         if rows:
             changed = any(Path(name).name != "dvc.lock" for name in entry["changed"])

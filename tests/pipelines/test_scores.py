@@ -14,6 +14,8 @@ import pytest
 from pipelines import graph, scores
 from pipelines import ledger as ledgers
 from stages import contracts, tables
+from stages.config import PARAMS_FILE
+from stages.driver_params import load_nightly
 
 
 def row(system: str, value: float, level: str = "overall") -> dict[str, Any]:
@@ -75,6 +77,7 @@ def test_only_the_last_runs_are_shown(tmp_path: Path) -> None:
 
 
 def test_nights_without_scores_take_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / load_nightly(tmp_path / PARAMS_FILE).ledger).mkdir(parents=True)
     nights = [
         {
             "ended": datetime.fromtimestamp(day, UTC),
