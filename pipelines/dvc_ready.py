@@ -9,6 +9,7 @@ that is to be the command's standard input. If the other end is closed before, n
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -48,9 +49,11 @@ MODULES = (
 
 def main() -> int:
     descriptor = int(sys.argv[1])
+    gc.disable()  # nothing of what is loaded is ever garbage
     for name in MODULES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    gc.enable()
     with socket.socket(fileno=descriptor) as orders:
         message, lease, _, _ = socket.recv_fds(orders, 65_536, 1)
     if not message:
@@ -61,8 +64,9 @@ def main() -> int:
     arguments = [str(argument) for argument in json.loads(message)]
     sys.argv = ["dvc", *arguments]
     from dvc.cli import main as dvc
-
-    return int(dvc(arguments) or 0)
+    code = int(dvc(arguments) or 0)
+    gc.freeze()  # else the interpreter looks through all of it once more before it ends
+    return code
 
 
 if __name__ == "__main__":

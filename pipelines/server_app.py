@@ -7,6 +7,7 @@ A page of the UI may link to the report there; a browser follows no link from it
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ REPORT = Path("data/report")
 
 def main(host: str, port: int) -> None:
     """Serve the project in the current folder until the process is ended."""
+    gc.set_threshold(100_000, 20, 20)  # what is loaded stays: looking for garbage in it takes half a second
     import uvicorn
     from prefect.server.api.server import create_app
     from starlette.routing import Mount
