@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +49,8 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
     with groups.stopped_by_signals(), lock.locked(graph.root, lock.NIGHTLY, "a nightly", wait):
         with lock.rebuild_lock(graph.root, wait):
             pass  # a rebuild takes its server away when it ends
-        with servers.running(graph.root, "nightly") as server:
-            servers.use(graph.root, server)
+        load = partial(importlib.import_module, "pipelines.nightly")
+        with servers.running(graph.root, "nightly", load) as server:
             code = _run(graph, server, pull, jobs, wait, accept, verbose, as_json)
             away = not servers.healthy(server.url)
     servers.leave(code, away)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -68,15 +69,23 @@ def rebuild(
         click.echo(f"Nothing to do: {len(graph.stages)} stages are up to date.")
         show.headline(graph.root)
         return
-    from pipelines import resources, shards
+    from pipelines import ready, resources, shards
+    from pipelines.run_stage import stage_environment
     from stages.config import PARAMS_FILE
     from stages.driver_params import load_rebuild
 
-    resources.needs(graph, load_rebuild(graph.root / PARAMS_FILE))
+    settings = load_rebuild(graph.root / PARAMS_FILE)
+    resources.needs(graph, settings)
     shards.check(graph)
     servers.require()
-    with groups.stopped_by_signals(), rebuild_lock(graph.root, wait), servers.running(graph.root) as server:
-        servers.use(graph.root, server)
+    with groups.stopped_by_signals(), rebuild_lock(graph.root, wait), contextlib.ExitStack() as block:
+
+        def load() -> None:
+            number = resources.at_once(graph, settings, jobs)
+            block.enter_context(ready.ahead(graph.root, stage_environment(), number))
+            importlib.import_module("pipelines.rebuild")
+
+        server = block.enter_context(servers.running(graph.root, "rebuild", load))
         code = _run_flow(graph, stages, jobs, keep_going, server, verbose, as_json)
         away = not servers.healthy(server.url)
     servers.leave(code, away)

@@ -12,13 +12,15 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pipelines import dvc_ready, groups
 
 NAME = "dvc"
 Started = tuple[subprocess.Popen[bytes], groups.Group]
+
+_ahead: dict[Path, Pool] = {}
 
 
 class Pool:
@@ -30,16 +32,24 @@ class Pool:
         self._waiting: list[tuple[Started, socket.socket]] = []
         self._lock = threading.Lock()
 
+    @classmethod
+    def of(cls, root: Path, environment: Mapping[str, str]) -> Pool:
+        """The one that `ahead` began in this process, or a new one."""
+        return _ahead.pop(root.resolve(), None) or cls(root, environment)
+
     def fill(self, number: int) -> None:
         """Start one more if less than `number` wait: one a call, so as not to crowd out the stages that begin."""
-        with self._lock:
-            if len(self._waiting) >= number:
-                return
-            ours, theirs = socket.socketpair()
-            with (
-                theirs,
-                contextlib.suppress(OSError),
-            ):  # then the stage starts its own, and fails if that fails
+        with (
+            self._lock,
+            contextlib.suppress(OSError),
+        ):  # then the stage starts its own, and fails if that fails
+            if len(self._waiting) < number:
+                self._waiting.append(self._start())
+
+    def _start(self) -> tuple[Started, socket.socket]:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
                 started = groups.start(
                     [sys.executable, "-P", dvc_ready.__file__, str(theirs.fileno())],
                     self._root,
@@ -50,14 +60,16 @@ class Pool:
                     stderr=subprocess.STDOUT,
                     pass_fds=[theirs.fileno()],
                 )
-                self._waiting.append((started, ours))
-                return
-            ours.close()
+            except BaseException:
+                ours.close()
+                raise
+        return started, ours
 
     def take(self, name: str, arguments: Sequence[str], lease: int | None) -> Started | None:
-        """One that waited, now with `arguments` for DVC, `lease` as its standard input, and under `name` in the list of
-        what runs; None if there is none.
+        """One that waited, else a new one, with `arguments` for DVC, `lease` as its standard input, and under `name`
+        in the list of what runs; None if there is none to be had.
         """
+        self.fill(1)
         while True:
             with self._lock:
                 if not self._waiting:
@@ -78,6 +90,21 @@ class Pool:
             orders.close()
         for (process, group), _ in waiting:
             _end(process, group)
+
+
+@contextlib.contextmanager
+def ahead(root: Path, environment: Mapping[str, str], number: int) -> Iterator[None]:
+    """Start so many processes now, while something else is loaded, for the rebuild of this process that follows in the
+    block; those that it has not taken are ended with the block.
+    """
+    pool = _ahead[root.resolve()] = Pool(root, environment)
+    try:
+        for waiting in range(number):
+            pool.fill(waiting + 1)
+        yield
+    finally:
+        _ahead.pop(root.resolve(), None)
+        pool.close()
 
 
 def _end(process: subprocess.Popen[bytes], group: groups.Group) -> None:

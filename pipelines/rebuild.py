@@ -133,7 +133,7 @@ def _whole(
     lock_copy.mend(root)
     graph = graphs.read(root).only(targets)
     settings, shared = load_rebuild(root / PARAMS_FILE), shards.check(graph)
-    gpu, ready = Gpu(root, _waits), Pool(root, stage_environment())
+    gpu, ready = Gpu(root, _waits), Pool.of(root, stage_environment())
     run = Run(graph, root / LOGS / str(flow_run.name), listen, settings, shared, gpu, ready, stop)
     lock_order.remember(graph)
     try:

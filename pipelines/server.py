@@ -19,7 +19,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -205,16 +205,24 @@ def stop(root: Path, server: Server) -> None:
 
 
 @contextlib.contextmanager
-def running(root: Path, owner: str = "rebuild") -> Iterator[Server]:
-    """The project's server: the one that runs, or one started now, kept alive, and ended with the block."""
+def running(root: Path, owner: str, load: Callable[[], object]) -> Iterator[Server]:
+    """The project's server, which this process's Prefect then uses: the one that runs, or one started now, kept alive,
+    and ended with the block.
+
+    `load` imports Prefect and what else is needed, while the server starts.
+    """
     require()
     groups.end_orphans(root)
     if found := find(root):
+        use(root, found)
+        load()
         yield found
         return
     server, process = start(root, free_port(), owner)
     keeper = _Keeper(root, server, process)
     try:
+        use(root, server)
+        load()
         wait(root, server, process)
         keeper.start()
         yield server
