@@ -15,6 +15,8 @@ import json
 import os
 import socket
 import sys
+import time
+from typing import Any
 
 # What `dvc repro` loads, from the far end; what another version of DVC does not have is loaded when it is needed.
 MODULES = (
@@ -45,6 +47,25 @@ MODULES = (
     "fsspec.implementations.memory",
     "ruamel.yaml",
 )
+# How often a lock of DVC's is tried. DVC itself tries every half second, which stages that begin or end together would
+# wait for one another, again and again.
+TRIES_SECONDS = 0.02
+
+
+def acquire(lock: Any) -> None:
+    """Take a dvc.lock.Lock: Lock.lock, with TRIES_SECONDS. Raises LockError after as long as that does."""
+    from dvc.lock import DEFAULT_TIMEOUT, LockError
+
+    deadline = time.monotonic() + DEFAULT_TIMEOUT
+    while True:
+        try:
+            lock._do_lock()
+        except LockError:
+            if not lock._wait and time.monotonic() > deadline:
+                raise
+            time.sleep(TRIES_SECONDS)
+        else:
+            return
 
 
 def main() -> int:
@@ -64,6 +85,10 @@ def main() -> int:
     arguments = [str(argument) for argument in json.loads(message)]
     sys.argv = ["dvc", *arguments]
     from dvc.cli import main as dvc
+    from dvc.lock import Lock
+
+    if hasattr(Lock, "_do_lock"):
+        Lock.lock = acquire
     code = int(dvc(arguments) or 0)
     gc.freeze()  # else the interpreter looks through all of it once more before it ends
     return code

@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from dvc.lock import DEFAULT_TIMEOUT, Lock, LockError
 
-from pipelines import groups
-from pipelines.ready import NAME, Pool
+from pipelines import dvc_ready, groups
+from pipelines.ready import NAME, Pool, ahead
 from pipelines.run_stage import run_stage, stage_environment
 from tests.pipelines.conftest import Repo, environment, lives, wait_for
 
@@ -48,11 +50,49 @@ def test_a_stage_in_a_process_that_was_ready(repo: Repo) -> None:
     assert "Running stage 'a':" in outcome.log.read_text()
     assert (
         run_stage("a", repo.root, repo.root / "a.log", ready=pool).state == "unchanged"
-    )  # the pool is empty
+    )  # the pool was empty
     pool.fill(1)
     (left,) = listed(repo.root)
     pool.close()
     assert not lives(left) and not listed(repo.root)
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_lock_of_dvc_is_tried_often_and_as_long_as_dvc_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait: bool
+) -> None:
+    clock = [0.0]
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds
+        if wait and clock[0] > 2 * DEFAULT_TIMEOUT:
+            held.unlock()
+
+    monkeypatch.setattr(dvc_ready, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+    held, wanted = Lock(str(tmp_path / "lock")), Lock(str(tmp_path / "lock"), wait=wait)
+    held.lock()
+    if wait:
+        dvc_ready.acquire(wanted)
+        assert wanted.is_locked and clock[0] == pytest.approx(2 * DEFAULT_TIMEOUT, abs=0.05)
+    else:
+        with pytest.raises(LockError):
+            dvc_ready.acquire(wanted)
+        assert clock[0] == pytest.approx(DEFAULT_TIMEOUT, abs=0.05)
+
+
+def test_begun_ahead_of_the_rebuild_that_takes_them(repo: Repo) -> None:
+    repo.write(dvc="stages: {}\n")
+    with ahead(repo.root, stage_environment(), 2):
+        assert len(listed(repo.root)) == 2
+        pool = Pool.of(repo.root, {})
+        started = pool.take("a", ["--version"], None)
+        assert started is not None
+        assert sorted(listed(repo.root).values()) == ["a", NAME]
+        assert Pool.of(repo.root, {}) is not pool
+    assert list(listed(repo.root).values()) == ["a"]
+    process, group = started
+    assert process.communicate(timeout=60)[0].decode().startswith("3.")
+    groups.forget(group)
 
 
 HOLDS = """
