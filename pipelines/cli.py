@@ -6,13 +6,12 @@ nightjar rebuild --help
 
 from __future__ import annotations
 
-import atexit
-import gc
 import importlib
 import sys
 
 import click
 
+from stages import garbage
 from stages.errors import NightjarError, from_os_error
 
 # Command: (module, what the list of commands says of it).
@@ -72,10 +71,7 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """The console script: run the command line and exit."""
-    # DVC and Prefect load half a million objects that stay to the end: looking for garbage among them, now and then
-    # and once more at the exit, takes a third of the seconds that loading them does.
-    gc.set_threshold(100_000, 20, 20)
-    atexit.register(gc.freeze)
+    garbage.seldom()
     try:
         code = cli.main(arguments, prog_name="nightjar", standalone_mode=False)
     except NightjarError as error:

@@ -18,6 +18,7 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
+from stages import garbage
 from stages.errors import NightjarError
 from stages.lm.weights import verify
 
@@ -86,6 +87,7 @@ class LanguageModel:
 
 def prepare(seed: int, threads: int) -> None:
     """Make this process repeatable: seed, number of threads, deterministic kernels, quiet libraries."""
+    garbage.as_usual()
     # Read when CUDA starts: without it, its matrix products may differ in the last bits from run to run.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.manual_seed(seed)
