@@ -164,7 +164,7 @@ def the_sample(folder: Path, jobs: int | None) -> bool:
         "dvc repro": [*DVC, "repro", "--quiet"],
         "nightjar rebuild": [*NIGHTJAR, "rebuild", *(["--jobs", str(jobs)] if jobs else [])],
     }.items():
-        clone = folder / name.partition(" ")[0]
+        clone = folder / f"sample-{name.partition(' ')[0]}"
         run(["git", "clone", "--quiet", str(ROOT), str(clone)], folder)
         took[name] = run(command, clone, code=clone).clock
         print(f"the sample by {name}: {took[name]:.0f} s", flush=True)
