@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from pathlib import Path
@@ -10,6 +11,16 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
+
+# What the tests' modules load stays to the end: none of it is garbage, and each search through it takes half a second.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is made."""
+    gc.freeze()
+    gc.enable()
+
 
 # A deadline for each example, by the clock, tells of the machine's load and not of the code.
 settings.register_profile("unhurried", deadline=None)
