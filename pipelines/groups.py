@@ -102,7 +102,7 @@ def start(
         process = subprocess.Popen(
             list(command), cwd=cwd, env={**environment, MARKER: marker}, start_new_session=True, **popen
         )
-    except BaseException:
+    except Exception:  # a signal may come when the process is there already: then its record lets it be found
         record.unlink(missing_ok=True)
         raise
     group = Group(process.pid, marker, record)
@@ -303,9 +303,17 @@ def at_signals(call: Callable[[], None]) -> Iterator[None]:
 @contextlib.contextmanager
 def stopped_by_signals() -> Iterator[None]:
     """SIGTERM, or the end of the terminal, ends the block as Ctrl-C does: all that it started is ended too."""
+    told = False
 
     def interrupt() -> None:
+        nonlocal told
+        told = True
         raise KeyboardInterrupt
 
     with at_signals(interrupt):
-        yield
+        try:
+            yield
+        except Exception:
+            if told:  # what it struck made an error of its own of it, as pydantic does
+                raise KeyboardInterrupt from None
+            raise
