@@ -165,7 +165,11 @@ def _read(repo: Repo) -> Graph:
     from dvc.repo.reproduce import get_active_graph
 
     # DVC draws an edge from a stage to what it needs.
-    edges = get_active_graph(repo.index.graph)
+    try:
+        edges = get_active_graph(repo.index.graph)
+    except (ValueError, TypeError, RecursionError) as error:  # of a value in params.yaml, such as a date
+        what = f"DVC cannot read the graph ({' '.join(str(error).split())[:300]})"
+        raise NightjarError(what, Path(repo.root_dir), "mend dvc.yaml or params.yaml") from None
     workspace = Workspace(repo)
     order = networkx.lexicographical_topological_sort(edges.reverse(), key=workspace.name)
     stages: dict[str, Stage] = {}
