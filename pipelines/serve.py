@@ -39,7 +39,7 @@ from prefect.exceptions import ObjectNotFound
 from prefect.runner import Runner
 from prefect.schedules import Cron
 
-from pipelines import automations
+from pipelines import automations, record
 from pipelines.nightly import nightly
 from pipelines.rebuild import rebuild
 from stages.config import PARAMS_FILE
@@ -127,4 +127,6 @@ class _Runner(Runner):
 
 if __name__ == "__main__":
     told = json.load(sys.stdin)
+    # A run that was killed holds the only slot of its deployment, and none that could settle it would begin.
+    record.settle(Path.cwd())
     asyncio.run(serve(Path.cwd(), told["jobs"], told["pull"], told["webhook"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.server
 import json
 import os
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import psutil
 import pytest
 
 from pipelines import cli, groups, stamp
@@ -268,6 +270,34 @@ def test_a_second_serve_says_who_serves_and_sigterm_ends_all_within_ten_seconds(
     assert not list((serving.repo.root / groups.RUNNING).glob("*.json"))
     assert serving.deployment("nightly")["paused"] is False
     assert servers.healthy(serving.api.server.url), "a server that others started is left alone"
+
+
+def test_a_run_killed_with_all_that_served_it_keeps_no_later_one_waiting(repo: Repo, api: Api) -> None:
+    repo.write(dvc=DVC)
+    api.serve(repo)
+
+    def serve() -> Serving:
+        process = repo.start("serve", "--json")
+        assert process.stdout is not None and process.stdout.readline(), process.communicate()[1]
+        return Serving(repo, api, process, [])
+
+    killed = serve()
+    run = killed.run("rebuild", targets=["long"])
+    wait_for(lambda: _pid(repo), 60, "the stage")
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if Path(process.cwd()) == repo.root:
+                process.kill()
+    killed.process.wait(timeout=20)
+    (repo.root / "pid").unlink()
+    serving = serve()
+    try:
+        assert serving.ended(run)["type"] == "CRASHED"
+        assert [kind for kind, _ in _notified(serving)] == ["rebuild crashed"]
+        assert serving.ended(serving.run("rebuild", targets=["fine"]))["type"] == "COMPLETED"
+    finally:
+        serving.process.terminate()
+        serving.process.wait(timeout=20)
 
 
 def _pid(repo: Repo) -> int | None:
