@@ -85,8 +85,8 @@ def checks(stage: Stage, verdict: verify.Verdict) -> None:
     _send(create_table_artifact, CHECK + stage.key, table=verify.table(stage.name, verdict), description=told)
 
 
-def report(root: Path, stages: Iterable[Stage], results: Mapping[str, Result]) -> None:
-    """The flow's own artifacts: what became of every stage, the headline of the report, a link to it, the scores."""
+def report(root: Path, results: Mapping[str, Result]) -> None:
+    """The flow's own artifacts: what became of every stage, the headline of the report, and a link to it."""
     lines = [f"| {name} | {result.state} | {result.seconds:.1f} |" for name, result in results.items()]
     table = "\n".join(["| stage | state | seconds |", "| --- | --- | ---: |", *lines])
     headline = ""
@@ -103,6 +103,10 @@ def report(root: Path, stages: Iterable[Stage], results: Mapping[str, Result]) -
         markdown=f"## Rebuild {flow_run.name}\n\n{headline}{table}\n",
         description="What became of every stage",
     )
+
+
+def keep_scores(root: Path, stages: Iterable[Stage]) -> None:
+    """Add the scores of this rebuild to their history, and show that."""
     try:
         scores.keep(root, scores.present(root, stages))
     except Exception as error:  # a broken table is for the checks to tell

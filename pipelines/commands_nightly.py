@@ -30,6 +30,7 @@ from stages.errors import NightjarError
 @click.option("--accept", is_flag=True, help="Compare later nights with this one, even if it is worse.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every line that the stages write.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
+@groups.stopped_by_signals()
 def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_json: bool) -> None:
     """Evaluate every benchmark afresh now, add the scores to the ledger, and say whether one moved.
 
@@ -46,7 +47,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
     graph = graphs.read()
     load_nightly(graph.root / PARAMS_FILE)
     servers.require()
-    with groups.stopped_by_signals(), lock.locked(graph.root, lock.NIGHTLY, "a nightly", wait):
+    with lock.locked(graph.root, lock.NIGHTLY, "a nightly", wait):
         with lock.rebuild_lock(graph.root, wait):
             pass  # a rebuild takes its server away when it ends
         load = partial(importlib.import_module, "pipelines.nightly")

@@ -34,6 +34,7 @@ from stages.errors import NightjarError
 @click.option("--wait", is_flag=True, help="Wait for a rebuild that is running already.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every line that the stages write.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
+@groups.stopped_by_signals()
 def rebuild(
     stages: tuple[str, ...], jobs: int | None, keep_going: bool, wait: bool, verbose: bool, as_json: bool
 ) -> None:
@@ -78,7 +79,7 @@ def rebuild(
     resources.needs(graph, settings)
     shards.check(graph)
     servers.require()
-    with groups.stopped_by_signals(), rebuild_lock(graph.root, wait), contextlib.ExitStack() as block:
+    with rebuild_lock(graph.root, wait), contextlib.ExitStack() as block:
 
         def load() -> None:
             number = resources.at_once(graph, settings, jobs)

@@ -50,6 +50,7 @@ SHORT_SECONDS = 60.0
     help="Post runs that fail or crash there, from now on; `none` to stop. It is kept as a block of the server.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the address and the deployments as JSON.")
+@groups.stopped_by_signals()
 def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) -> None:
     """Run the nightly when it is due, and what is started in the Prefect UI, until Ctrl-C.
 
@@ -69,10 +70,7 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
     _check(settings, root)
     if webhook is not None and webhook != "none":
         _check_url(webhook)
-    with (
-        groups.stopped_by_signals(),
-        lock.locked(root, LOCK, "nightjar serve", fix="use that one, or end it first"),
-    ):
+    with lock.locked(root, LOCK, "nightjar serve", fix="use that one, or end it first"):
         groups.end_orphans(root, lock=root / groups.DVC_LOCK)
         serving = _Serving(root, port, {"jobs": jobs, "pull": pull, "webhook": webhook})
         try:

@@ -93,6 +93,9 @@ def nightly(pull: bool = False, jobs: runs.Jobs = 2, wait: bool = False, accept:
         outcome.error = error
         state = Failed(message=str(error))
         runs.tell("nightly failed", str(error))
+    except Exception as error:
+        runs.tell("nightly failed", f"{type(error).__name__}: {error}")
+        raise
     outcome.state = state
     _tell(outcome)
     return state

@@ -81,6 +81,9 @@ def rebuild(
                 runs.tell("rebuild failed", str(error))
                 return Failed(message=str(error))
             raise
+        except Exception as error:
+            runs.tell("rebuild failed", f"{type(error).__name__}: {error}")
+            raise
 
 
 def _whole(
@@ -100,9 +103,10 @@ def _whole(
         _conduct(run, jobs, keep_going)
     finally:
         run.ready.close()
-    if not stop.is_set():  # else the rebuild that goes on restores it
+    artifacts.report(root, run.results)
+    if not stop.is_set():  # else its time is short, and the rebuild that goes on does both
         _restore_order(root, targets)
-    artifacts.report(root, run.graph.stages.values(), run.results)
+        artifacts.keep_scores(root, run.graph.stages.values())
     state = _final(run)
     conclude(state)
     if state.is_failed():
