@@ -183,7 +183,7 @@ def test_a_broken_graph_is_one_line(repo: Repo, text: str) -> None:
 @pytest.mark.parametrize("day", ["2026-11-15", "2026-13-45"])
 def test_a_date_among_the_parameters_is_one_line(repo: Repo, day: str) -> None:
     repo.write(dvc="stages: {a: {foreach: [b], do: {cmd: 'echo ${item}'}}}", params=f"day: {day}\n")
-    with pytest.raises(NightjarError, match="params.yaml") as caught:
+    with pytest.raises(NightjarError, match=r"params\.yaml") as caught:
         graphs.read(repo.root)
     assert "\n" not in str(caught.value)
 
