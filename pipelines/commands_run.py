@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from pipelines import graph as graphs
-from pipelines import groups, lock_copy, lock_order, verify
+from pipelines import groups, lock_copy, lock_order, ready, verify
 from pipelines import server as servers
 from stages.errors import NightjarError
 
@@ -58,7 +58,9 @@ def rebuild(
         click.echo(f"{file} was torn: its last copy is in its place", err=as_json)
     graph = graphs.read(root).only(stages)
     if ended := groups.end_orphans(graph.root, lock=graph.root / groups.DVC_LOCK):
-        click.echo(f"Ended what a killed rebuild left running: {', '.join(ended)}", err=as_json)
+        # Not worth a word: one that waited for a stage, which ends by itself a moment later.
+        if told := [name for name in ended if name != ready.NAME]:
+            click.echo(f"Ended what a killed rebuild left running: {', '.join(told)}", err=as_json)
         graph = graphs.read().only(stages)
     if not graph.changed() and not verify.failing(graph.root, graph):
         if lock_order.pending(graph.root):
@@ -70,7 +72,7 @@ def rebuild(
         click.echo(f"Nothing to do: {len(graph.stages)} stages are up to date.")
         show.headline(graph.root)
         return
-    from pipelines import ready, resources, shards
+    from pipelines import resources, shards
     from pipelines.run_stage import stage_environment
     from stages.config import PARAMS_FILE
     from stages.driver_params import load_rebuild
