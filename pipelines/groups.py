@@ -156,7 +156,7 @@ def end(group: Group, grace: float = GRACE, lock: Path | None = None) -> bool:
 
 
 def _end(groups: Iterable[Group], grace: float, lock: Path | None) -> set[int]:
-    """End groups, all at once; returns the numbers of those that did not end."""
+    """End groups, all at once; returns the numbers of those that did not end. TERM does not depend on the lock."""
     left = {group.number: group for group in groups}
     with held(lock, min(grace, LOCK_SECONDS)):
         for number in left:
@@ -171,8 +171,8 @@ def _end(groups: Iterable[Group], grace: float, lock: Path | None) -> set[int]:
             killed, deadline = True, time.monotonic() + GRACE
         time.sleep(0.05)
     if lock is not None:
-        with held(lock, LOCK_SECONDS):
-            for number in left:
+        with held(lock, LOCK_SECONDS) as had:
+            for number in left if had else ():
                 _let_go(lock.with_name("rwlock"), number)
     for number, group in left.items():
         if number not in living:
@@ -209,22 +209,27 @@ def _signal(number: int, which: signal.Signals) -> None:
 
 
 @contextlib.contextmanager
-def held(path: Path | None, seconds: float = LOCK_SECONDS) -> Iterator[None]:
-    """Hold DVC's repository lock, or go on without it when `seconds` have passed."""
+def held(path: Path | None, seconds: float = LOCK_SECONDS) -> Iterator[bool]:
+    """Try for `seconds` to take DVC's repository lock, and hold it in the block; yields whether it was taken.
+
+    Only a caller that has it may write a file of DVC. Where DVC has no folder for its lock, DVC never ran: True.
+    """
     if path is None or not path.parent.is_dir():
-        yield
+        yield path is not None
         return
     import zc.lockfile
 
     deadline = time.monotonic() + seconds
     lock = None
-    while lock is None and time.monotonic() < deadline:
+    while lock is None:
         try:
             lock = zc.lockfile.LockFile(str(path))
         except zc.lockfile.LockError:
+            if time.monotonic() > deadline:
+                break
             time.sleep(0.02)
     try:
-        yield
+        yield lock is not None
     finally:
         if lock is not None:
             lock.close()

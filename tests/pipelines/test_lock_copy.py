@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pipelines import lock_copy
+import pytest
+
+from pipelines import groups, lock_copy
+from stages.errors import NightjarError
 from tests.pipelines.conftest import Repo
 
 # As DVC writes it.
@@ -32,12 +38,17 @@ stages:
 """
 
 
-def test_a_cut_is_seen_wherever_it_is_but_at_the_end_of_a_line_of_an_entry() -> None:
-    assert lock_copy.whole(TEXT)
-    ends = {number + 1 for number, sign in enumerate(TEXT) if sign == "\n"}
-    cut = [number for number in range(len(TEXT)) if lock_copy.whole(TEXT[:number])]
-    # There it reads as a smaller dvc.lock, whose stages DVC looks at again.
-    assert set(cut) <= ends
+def test_a_cut_is_seen_wherever_it_is_but_at_the_end_of_a_line_of_an_entry(tmp_path: Path) -> None:
+    (tmp_path / "dvc.lock").write_text(TEXT)
+    lock_copy.keep(tmp_path, "a")
+    ends = {number for number, sign in enumerate(TEXT) if sign == "\n"}
+    for number in range(len(TEXT)):
+        (tmp_path / "dvc.lock").write_text(TEXT[:number])
+        mended = lock_copy.mend(tmp_path)
+        # There it reads as a smaller dvc.lock, whose stages DVC looks at again.
+        assert mended == ["dvc.lock"] or {number, number - 1} & ends
+        assert (tmp_path / "dvc.lock").read_text() == (TEXT if mended else TEXT[:number])
+        assert mended or lock_copy.whole(TEXT[:number])
     assert not any(lock_copy.whole(text) for text in ("", "\n", "stages:\n", "- a\n", "a: {b: }}\n"))
 
 
@@ -50,12 +61,61 @@ def test_a_torn_lock_file_comes_back_and_no_other_changes(tmp_path: Path) -> Non
     assert lock_copy.mend(tmp_path) == []
     for name in ("dvc.lock", "sub/dvc.lock"):
         (tmp_path / name).write_text(TEXT[:200])
-        lock_copy.keep(tmp_path, "a")  # a torn one replaces no copy
+        lock_copy.keep(tmp_path, "a", "sub/dvc.yaml:a")  # a torn one replaces no copy
         assert lock_copy.mend(tmp_path) == [name]
         assert (tmp_path / name).read_text() == TEXT
     (tmp_path / "dvc.lock").unlink()  # taken away is not torn
     (tmp_path / "sub/dvc.lock").write_text("schema: '2.0'\nstages: {}\n")
     assert lock_copy.mend(tmp_path) == []
+
+
+OTHER = TEXT.replace("echo a", "echo other").rstrip("\n")
+
+
+@pytest.mark.parametrize("text", [TEXT.rstrip("\n"), OTHER, OTHER[: OTHER.index("\n  b@1")]])
+def test_a_valid_lock_file_without_a_last_line_end_stays(tmp_path: Path, text: str) -> None:
+    (tmp_path / "dvc.lock").write_text(TEXT)
+    lock_copy.keep(tmp_path, "a")
+    (tmp_path / "dvc.lock").write_text(text)  # by an editor, or with another branch
+    assert lock_copy.mend(tmp_path) == [] and (tmp_path / "dvc.lock").read_text() == text
+
+
+def test_a_lock_file_that_dvc_is_writing_is_not_torn(tmp_path: Path) -> None:
+    (tmp_path / ".dvc/tmp").mkdir(parents=True)
+    path, half = tmp_path / "dvc.lock", threading.Event()
+    path.write_text(TEXT)
+    lock_copy.keep(tmp_path, "a")
+
+    def write() -> None:
+        with groups.held(tmp_path / groups.DVC_LOCK) as had:
+            path.write_text(OTHER[:300] if had else "")
+            half.set()
+            time.sleep(0.3)
+            path.write_text(OTHER + "\n")
+
+    with ThreadPoolExecutor() as threads:
+        written = threads.submit(write)
+        half.wait()
+        assert lock_copy.mend(tmp_path) == []
+        written.result()
+    assert path.read_text() == OTHER + "\n"
+
+
+def test_nothing_is_replaced_or_copied_without_the_lock_of_dvc(tmp_path: Path) -> None:
+    (tmp_path / ".dvc/tmp").mkdir(parents=True)
+    path = tmp_path / "dvc.lock"
+    path.write_text(TEXT)
+    lock_copy.keep(tmp_path, "a")
+    with groups.held(tmp_path / groups.DVC_LOCK) as had:
+        assert had
+        path.write_text(OTHER[:300])
+        with pytest.raises(NightjarError, match="another DVC process"):
+            lock_copy.mend(tmp_path, seconds=0.05)
+        assert path.read_text() == OTHER[:300]
+        path.write_text(OTHER)
+        lock_copy.keep(tmp_path, "a", seconds=0.05)
+    path.write_text("")
+    assert lock_copy.mend(tmp_path) == ["dvc.lock"] and path.read_text() == TEXT
 
 
 def test_an_unfinished_entry_of_the_run_cache_stops_no_stage(repo: Repo) -> None:
