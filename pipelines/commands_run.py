@@ -50,48 +50,54 @@ def rebuild(
       nightjar rebuild --jobs 4 evaluate@supernatinst
       nightjar rebuild --fail-fast
     """
-    from pipelines import show
     from pipelines.lock import rebuild_lock
 
     root = graphs.find_root()
+    with rebuild_lock(root, wait):
+        code, away = _rebuild(root, stages, jobs, keep_going, verbose, as_json)
+    servers.leave(code, away)
+
+
+def _rebuild(
+    root: Path, stages: tuple[str, ...], jobs: int | None, keep_going: bool, verbose: bool, as_json: bool
+) -> tuple[int, bool]:
+    """Rebuild under the rebuild lock; returns the exit status, and whether the Prefect server is away."""
+    from pipelines import show
+
     for file in lock_copy.mend(root):
         click.echo(f"{file} was torn: its last copy is in its place", err=as_json)
+    # A process that only waited for a stage ends by itself a moment later.
+    if ended := [name for name in groups.end_orphans(root, lock=root / groups.DVC_LOCK) if name != ready.NAME]:
+        click.echo(f"Ended what a killed rebuild left running: {', '.join(ended)}", err=as_json)
     graph = graphs.read(root).only(stages)
-    if ended := groups.end_orphans(graph.root, lock=graph.root / groups.DVC_LOCK):
-        # Not worth a word: one that waited for a stage, which ends by itself a moment later.
-        if told := [name for name in ended if name != ready.NAME]:
-            click.echo(f"Ended what a killed rebuild left running: {', '.join(told)}", err=as_json)
-        graph = graphs.read().only(stages)
-    if not graph.changed() and not verify.failing(graph.root, graph):
-        if lock_order.pending(graph.root):
-            with rebuild_lock(graph.root, wait):
-                lock_order.restore(graph.root, stages)
+    if not graph.changed() and not verify.failing(root, graph):
+        if lock_order.pending(root):
+            lock_order.restore(root, stages)
         if as_json:
-            show.as_json(graph.root, [{"stage": name, "state": "cached"} for name in graph.stages])
-            return
+            show.as_json(root, [{"stage": name, "state": "cached"} for name in graph.stages])
+            return 0, False
         click.echo(f"Nothing to do: {len(graph.stages)} stages are up to date.")
-        show.headline(graph.root)
-        return
+        show.headline(root)
+        return 0, False
     from pipelines import resources, shards
     from pipelines.run_stage import stage_environment
     from stages.config import PARAMS_FILE
     from stages.driver_params import load_rebuild
 
-    settings = load_rebuild(graph.root / PARAMS_FILE)
+    settings = load_rebuild(root / PARAMS_FILE)
     resources.needs(graph, settings)
     shards.check(graph)
     servers.require()
-    with rebuild_lock(graph.root, wait), contextlib.ExitStack() as block:
+    with contextlib.ExitStack() as block:
 
         def load() -> None:
             number = resources.at_once(graph, settings, jobs)
-            block.enter_context(ready.ahead(graph.root, stage_environment(), number))
+            block.enter_context(ready.ahead(root, stage_environment(), number))
             importlib.import_module("pipelines.rebuild")
 
-        server = block.enter_context(servers.running(graph.root, "rebuild", load))
+        server = block.enter_context(servers.running(root, "rebuild", load))
         code = _run_flow(graph, stages, jobs, keep_going, server, verbose, as_json)
-        away = not servers.healthy(server.url)
-    servers.leave(code, away)
+        return code, not servers.healthy(server.url)
 
 
 def _run_flow(

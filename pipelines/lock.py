@@ -21,7 +21,8 @@ NIGHTLY = Path(".nightjar/nightly.lock")
 WAIT = "wait for it, or give --wait"
 WAIT_SERVED = "start this run again once it has ended"
 
-_held: set[Path] = set()
+# The thread that holds each lock of this process.
+_held: dict[Path, int] = {}
 
 
 class Held(NightjarError):
@@ -50,14 +51,14 @@ def locked(
     stop: threading.Event | None = None,
     fix: str = WAIT,
 ) -> Iterator[None]:
-    """Hold the lock file `name` under `root` while `what` runs; within a process it may be taken again.
+    """Hold the lock file `name` under `root` while `what` runs; the thread that holds it may take it again.
 
-    Raises Held, which names the holder, since when, and the `fix`, if another process holds it and `wait` is not set,
+    Raises Held, which names the holder, since when, and the `fix`, if another process or thread holds it and `wait` is not set,
     and Stopped if `stop` is set while it waits. It holds across servers and schedules: all that is asked of them is to
     see the same file.
     """
     path = (root / name).resolve()
-    if path in _held:
+    if _held.get(path) == threading.get_ident():
         yield
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,11 +73,11 @@ def locked(
         now = datetime.now().astimezone().isoformat(timespec="seconds")
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "since": now}).encode(), 0)
-        _held.add(path)
+        _held[path] = threading.get_ident()
         try:
             yield
         finally:
-            _held.discard(path)
+            del _held[path]
             os.ftruncate(descriptor, 0)
     finally:
         os.close(descriptor)

@@ -95,6 +95,7 @@ def _whole(
     groups.end_orphans(root, lock=root / groups.DVC_LOCK)
     lock_copy.mend(root)
     graph = graphs.read(root).only(targets)
+    lock_copy.keep(root, *graph.stages)
     settings, shared = load_rebuild(root / PARAMS_FILE), shards.check(graph)
     gpu, ready = Gpu(root, _waits), Pool.of(root, stage_environment())
     run = Run(graph, root / LOGS / str(flow_run.name), listen, settings, shared, gpu, ready, stop)
