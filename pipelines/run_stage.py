@@ -17,10 +17,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import RawIOBase
 from pathlib import Path
 from typing import IO, Literal
+
+import psutil
 
 from pipelines import groups
 from pipelines.ready import Pool
@@ -32,6 +34,8 @@ SERVED = "NIGHTJAR_SERVED"
 BATCH_SECONDS = 0.5
 BATCH_LINES = 200
 LONGEST_LINE = 65_536
+# How often a stage is tried again whose files another DVC process has reserved.
+BUSY_SECONDS = 1.0
 # How long to go on reading when the stage has ended and something that it left behind holds its output open.
 DRAIN_SECONDS = 1.0
 
@@ -39,6 +43,9 @@ State = Literal["ran", "restored", "unchanged", "failed", "stopped"]
 Lines = Callable[[list[str]], None]
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+# What DVC says of files that another of its processes has reserved, and then of that process.
+_BUSY = "is busy, it is being blocked by:"
+_BLOCKER = re.compile(r"^\s*\(PID (\d+)\): (.*)")
 _EXIT = re.compile(r", exited with (-?\d+)$")
 # What DVC says beside the stage's own output; it stays in the log file.
 _NOISE = re.compile(
@@ -128,13 +135,39 @@ def run_stage(
     Its whole output goes to the file `log`, and in batches to `lines`, DVC's own remarks left out. When
     `stop` is set, or an exception comes up, its whole process group is ended. If the command ran well, its
     seconds are added to the local history. `lease` is a descriptor that its processes inherit (see lease.py);
-    `ready` has processes that may be used. `earlier` seconds that its shares took count as its own. Raises only
-    what `lines` raises, and OSError.
+    `ready` has processes that may be used. `earlier` seconds that its shares took count as its own. While another
+    DVC process, such as a `dvc repro` beside it, has reserved the stage's files, the stage waits. Raises only what
+    `lines` raises, and OSError.
     """
-    started = time.monotonic()
     stop = stop or threading.Event()
     log.parent.mkdir(parents=True, exist_ok=True)
     asked = ["--wait-for-lock", *(arguments or ["repro", "--single-item", stage])]
+    waits = ""
+    while True:
+        outcome, blocker = _run(stage, root, log, lines, stop, grace, asked, lease, ready, earlier)
+        if outcome.state != "failed" or not blocker:
+            return outcome
+        if blocker != waits and lines is not None:
+            lines([f"waits for another DVC process ({blocker})"])
+        waits = blocker
+        if stop.wait(BUSY_SECONDS):
+            return replace(outcome, state="stopped", error="stopped while it waited for another DVC process")
+
+
+def _run(
+    stage: str,
+    root: Path,
+    log: Path,
+    lines: Lines | None,
+    stop: threading.Event,
+    grace: float,
+    asked: Sequence[str],
+    lease: int | None,
+    ready: Pool | None,
+    earlier: float,
+) -> tuple[Outcome, str]:
+    """One call of DVC for a stage; returns its outcome, and the DVC process that has reserved its files, if one has."""
+    started = time.monotonic()
     process, group = (ready and ready.take(stage, asked, lease)) or groups.start(
         [sys.executable, "-m", "dvc", *asked],
         root,
@@ -164,13 +197,14 @@ def run_stage(
             process.stdout.close()
     seconds = earlier + time.monotonic() - started
     if process.returncode != 0 and stop.is_set():
-        return Outcome(stage, "stopped", seconds, log, process.returncode, "stopped before its end")
+        return Outcome(stage, "stopped", seconds, log, process.returncode, "stopped before its end"), ""
     if process.returncode != 0:
-        return Outcome(stage, "failed", seconds, log, verdict.exit_code(process.returncode), verdict.error())
+        code = verdict.exit_code(process.returncode)
+        return Outcome(stage, "failed", seconds, log, code, verdict.error()), verdict.blocker
     if verdict.state == "ran":
         with contextlib.suppress(OSError):  # what was computed stands, even if the disk is full
             history.append(root, stage, seconds, "done")
-    return Outcome(stage, verdict.state, seconds, log)
+    return Outcome(stage, verdict.state, seconds, log), ""
 
 
 def follow(
@@ -212,6 +246,14 @@ def _tell(batch: list[str], file: RawIOBase, verdict: _Verdict, lines: Lines | N
         lines(told)
 
 
+def _runs_dvc(pid: int) -> bool:
+    """Whether the process runs DVC: DVC takes any process with the number of a killed one for that one."""
+    try:
+        return any("dvc" in part for part in psutil.Process(pid).cmdline())
+    except (psutil.Error, OSError):
+        return False
+
+
 class _Verdict:
     """Reads out of DVC's remarks whether the stage ran, and why it failed."""
 
@@ -221,6 +263,8 @@ class _Verdict:
         self._begins = f"Running stage '{stage}':"
         self._same = f"'{stage}' didn't change, skipping"
         self._last = self._fault = ""
+        # The process that has reserved the stage's files, as DVC names it.
+        self.blocker = ""
         self._code: int | None = None
 
     def hear(self, line: str) -> bool:
@@ -234,11 +278,14 @@ class _Verdict:
             code = int(match[1])
             self._code = code if code >= 0 else 128 - code
             return False
+        if _BUSY in self._fault and not self.blocker and (match := _BLOCKER.match(line)):
+            self.blocker = f"process {match[1]}: {match[2]}" if _runs_dvc(int(match[1])) else ""
         if line.startswith("ERROR: "):
             self._fault = self._fault or line.removeprefix("ERROR: ")
         elif line.strip() and not _NOISE.match(line):
             self._last = line.strip()
-        return bool(line.strip()) and not _NOISE.match(line)
+        # What DVC says of the other process is said once, when the wait begins.
+        return bool(line.strip()) and not (_NOISE.match(line) or _BUSY in line or self.blocker)
 
     def exit_code(self, dvc: int) -> int:
         """The exit status of the stage's own command where DVC told it, else of DVC."""

@@ -270,3 +270,33 @@ def test_processes_are_told_apart_by_what_no_clock_moves(monkeypatch: pytest.Mon
 
 def _text(path: Path) -> str:
     return path.read_text().strip() if path.exists() else ""
+
+
+def test_a_stage_waits_for_the_files_that_another_dvc_process_has_reserved(repo: Repo) -> None:
+    repo.write(
+        dvc="stages:\n"
+        "  a:\n    cmd: 'touch begun; while ! test -e go; do sleep 0.05; done; echo a > a.out'\n    outs: [a.out]\n"
+        "  b:\n    cmd: cp a.out b.out\n    deps: [a.out]\n    outs: [b.out]\n"
+    )
+    (repo.root / "a.out").write_text("old")
+    command = [sys.executable, "-m", "dvc", "repro", "--quiet", "a"]
+    with subprocess.Popen(command, cwd=repo.root, env=environment()) as other:
+        wait_for((repo.root / "begun").exists)
+        lines: dict[str, list[str]] = {"a": [], "b": []}
+        stop = threading.Event()
+
+        def start(stage: str, stop: threading.Event) -> Outcome:
+            return run_stage(stage, repo.root, repo.root / "log" / stage, lines[stage].extend, stop)
+
+        with ThreadPoolExecutor() as threads:
+            stopped = threads.submit(start, "b", stop)
+            wait_for(lambda: lines["b"])
+            stop.set()
+            assert stopped.result().state == "stopped"
+            waits = threads.submit(start, "a", threading.Event())
+            wait_for(lambda: lines["a"])
+            (repo.root / "go").touch()
+            assert (waits.result().state, other.wait()) == ("unchanged", 0)
+    told = f"waits for another DVC process (process {other.pid}: "
+    assert lines["a"][0].startswith(told) and "didn't change" in lines["a"][1] and len(lines["a"]) == 2
+    assert run(repo, "b")[0].state == "ran"
