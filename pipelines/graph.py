@@ -130,12 +130,24 @@ def would_run(name: str, root: Path) -> bool:
 
     `name` as in the graph; `root` is the root of the repository. Raises NightjarError as `read` does.
     """
+    return _now(name, root)[0] == "would run"
+
+
+def why_now(name: str, root: Path) -> str:
+    """Why DVC would not leave the stage as it is if it were asked now; empty if it is up to date.
+
+    Arguments and errors as of `would_run`. What the stage needs must be done.
+    """
+    return "; ".join(str(reason) for reason in _now(name, root)[1])
+
+
+def _now(name: str, root: Path) -> tuple[State, tuple[Reason, ...]]:
     file, _, item = name.rpartition(":")
     if not file and name.endswith(".dvc"):
-        return False  # data that were added have no command
+        file, item = name, ""
     with _opened(root) as repo:
-        stage = repo.stage.load_one(str(Path(repo.root_dir, file or "dvc.yaml")), item)
-        return Workspace(repo).judge(stage, [])[0] == "would run"
+        stage = repo.stage.load_one(str(Path(repo.root_dir, file or "dvc.yaml")), item or None)
+        return Workspace(repo).judge(stage, [])
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ one stage (see stage_task). Import this module only where Prefect is installed a
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections.abc import Iterable
@@ -135,7 +136,13 @@ def _conduct(run: Run, jobs: int | None, keep_going: bool) -> None:
 
     def at_rest(name: str) -> bool:
         stage = run.graph.stages[name]
-        return run.blocker(stage) is not None or not why_now(run, stage)
+        if run.blocker(stage) is not None:
+            return True
+        if not why_now(run, stage):  # as far as is known from the start: DVC decides, as things are now
+            with contextlib.suppress(NightjarError):  # DVC's own process says it
+                run.found[name] = graphs.why_now(name, run.graph.root)
+                return not run.found[name]
+        return False
 
     last = history.expected(run.graph.root)
     schedule = resources.schedule(run.graph, run.settings, jobs, last, at_rest)

@@ -43,6 +43,8 @@ class Run:
     # Set to end the stages that run and start no others; `failed_fast` names the stage whose failure did.
     stop: threading.Event = field(default_factory=threading.Event)
     failed_fast: str = ""
+    # Why stages changed that were up to date when the graph was read; empty for those that DVC leaves as they are.
+    found: dict[str, str] = field(default_factory=dict)
     results: dict[str, Result] = field(default_factory=dict)
     futures: dict[str, PrefectFuture[Any]] = field(default_factory=dict)
     states: dict[str, State[Any]] = field(default_factory=dict)
@@ -75,7 +77,7 @@ def body(run: Run, stage: graphs.Stage, blocker: str | None) -> State[Any]:
     if run.stop.is_set():
         run.results[stage.name] = Result(stage.name, "stopped", error=run.ended)
         return Cancelled(name="Stopped", message=run.ended)
-    why = why_now(run, stage)
+    why = why_now(run, stage) or run.found.get(stage.name, "looked at again")
     if not why:
         result = Result(stage.name, "cached", why="nothing changed")
         logger.info("nothing changed")

@@ -195,6 +195,29 @@ stages:
 """
 
 
+def test_dvc_decides_what_is_skipped_when_its_turn_comes(repo: Repo, api: Api) -> None:
+    """The chain is a, b, c; a edits what c depends on, after the graph was read, and c's own input stays as it is."""
+    api.serve(repo)
+    repo.write(
+        dvc="stages:\n"
+        "  a:\n    cmd: cp source.txt other.txt; echo same > a.out\n    deps: [source.txt]\n    outs: [a.out]\n"
+        "  b:\n    cmd: cp a.out b.out\n    deps: [a.out]\n    outs: [b.out]\n"
+        "  c:\n    cmd: cat b.out other.txt > c.out\n    deps: [b.out, other.txt]\n    outs: [c.out]\n"
+        "  d:\n    cmd: cp b.out d.out\n    deps: [b.out]\n    outs: [d.out]\n",
+        source="1",
+        other="0",
+    )
+    assert repo.nightjar("rebuild").returncode == 0
+    repo.write(source="2")
+    assert lines(repo.nightjar("rebuild")) == {
+        "a": "ran source.txt changed: c4ca4238 (1 byte) → c81e728d (1 byte)",
+        "b": "cached no difference in what it needs (a ran)",
+        "c": "ran other.txt changed: c4ca4238 (1 byte) → c81e728d (1 byte)",
+        "d": "cached nothing changed",
+    }
+    assert (repo.root / "c.out").read_text() == "same\n2"
+
+
 def test_started_twice_then_stopped_then_killed_and_started_again(repo: Repo, api: Api) -> None:
     api.serve(repo)
     repo.write(dvc=SLEEPER)
