@@ -67,7 +67,9 @@ def _rebuild(
     for file in lock_copy.mend(root):
         click.echo(f"{file} was torn: its last copy is in its place", err=as_json)
     # A process that only waited for a stage ends by itself a moment later.
-    if ended := [name for name in groups.end_orphans(root, lock=root / groups.DVC_LOCK) if name != ready.NAME]:
+    if ended := [
+        name for name in groups.end_orphans(root, lock=root / groups.DVC_LOCK) if name != ready.NAME
+    ]:
         click.echo(f"Ended what a killed rebuild left running: {', '.join(ended)}", err=as_json)
     graph = graphs.read(root).only(stages)
     if not graph.changed() and not verify.failing(root, graph):

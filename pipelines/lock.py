@@ -53,9 +53,9 @@ def locked(
 ) -> Iterator[None]:
     """Hold the lock file `name` under `root` while `what` runs; the thread that holds it may take it again.
 
-    Raises Held, which names the holder, since when, and the `fix`, if another process or thread holds it and `wait` is not set,
-    and Stopped if `stop` is set while it waits. It holds across servers and schedules: all that is asked of them is to
-    see the same file.
+    Raises Held, which names the holder, since when, and the `fix`, if another process or thread holds it and `wait` is
+    not set, and Stopped if `stop` is set while it waits. It holds across servers and schedules, wherever the
+    same file is seen.
     """
     path = (root / name).resolve()
     if _held.get(path) == threading.get_ident():

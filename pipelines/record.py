@@ -121,20 +121,48 @@ def settle(root: Path, seconds: float = SECONDS) -> int:
     with get_client(sync_client=True) as client:
         for path in paths:
             try:
-                facts = json.loads(path.read_text(encoding="utf-8"))
-                owner = (int(facts["owner"]), str(facts["owner_started"]))
-                over = not groups.alive(*owner) or (facts["state"] and owner[0] == os.getpid())
-                if over and _settle(client, facts, seconds) and facts.get("told"):
+                facts = _read(path)
+                over = not groups.alive(*facts["owner"]) or (
+                    facts["state"] and facts["owner"][0] == os.getpid()
+                )
+                if over and _settle(client, facts, seconds) and facts["told"]:
                     message = f"the rebuild {facts['name']} was killed"
                     notify(root, {"kind": "rebuild crashed", "run": facts["name"], "message": message})
-            except (OSError, ValueError, KeyError, TypeError):
-                over = True  # nothing that could be told
-            except (httpx.HTTPError, PrefectException):
+                if over:
+                    path.unlink(missing_ok=True)
+            except FileNotFoundError:
+                continue  # settled by another process
+            except _Damaged as error:
+                aside = path.with_suffix(".damaged")
+                with contextlib.suppress(OSError):
+                    path.rename(aside)
+                print(f"nightjar: not recorded: {error} (kept as {aside})", file=sys.stderr)
+            # A server of another version answers what pydantic refuses, with a ValueError.
+            except (httpx.HTTPError, PrefectException, OSError, ValueError):
                 left += 1
-                continue
-            if over:
-                path.unlink(missing_ok=True)
     return left
+
+
+class _Damaged(Exception):
+    """A record that is no record of a run."""
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The facts of a run. Raises _Damaged, and OSError if the file cannot be read."""
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        owner = (int(facts["owner"]), str(facts["owner_started"]))
+        tasks = {UUID(task["id"]): {**task, "state": _checked(task["state"])} for task in facts["tasks"]}
+        state = facts["state"] and _checked(facts["state"])
+        told = {"run": UUID(facts["run"]), "name": str(facts["name"]), "told": bool(facts.get("told"))}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _Damaged(f"{path}: not the record of a run ({type(error).__name__})") from None
+    return {**told, "owner": owner, "state": state, "tasks": tasks}
+
+
+def _checked(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    _as_state(state)
+    return state
 
 
 def tell_left(root: Path, command: str) -> None:
@@ -146,7 +174,7 @@ def tell_left(root: Path, command: str) -> None:
 
 def _settle(client: SyncPrefectClient, facts: Mapping[str, Any], seconds: float) -> bool:
     """Tell the server how one run ended; returns whether its process was killed."""
-    run = UUID(facts["run"])
+    run = facts["run"]
     wanted = facts["state"] or KILLED
     try:
         known = client.read_flow_run(run).state
@@ -156,7 +184,7 @@ def _settle(client: SyncPrefectClient, facts: Mapping[str, Any], seconds: float)
         return known.is_crashed()  # else it ended before anything could be written down
     if known is None or known.type.value != wanted["type"]:
         client.set_flow_run_state(run, _as_state(wanted), force=True)
-    tasks = {UUID(task["id"]): task for task in facts["tasks"]}
+    tasks = facts["tasks"]
     deadline = time.monotonic() + seconds
     while unknown := _unknown(client, run, tasks):
         if time.monotonic() > deadline:
