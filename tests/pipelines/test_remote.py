@@ -1,8 +1,9 @@
-"""A DVC remote in a directory, as docs/versions.md tells: push, a second clone pulls and has nothing to rebuild."""
+"""A DVC remote in a directory, by the commands of docs/versions.md: a second clone pulls, and has nothing to rebuild."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.pipelines.conftest import Repo
+from tests.pipelines.conftest import Api, Repo
 from tests.pipelines.test_diff import git
 
 TO_PARQUET = """
@@ -62,3 +63,46 @@ def test_a_second_clone_pulls_and_has_nothing_to_rebuild(repo: Repo, tmp_path: P
     second.dvc(*command)
     told = json.loads(second.nightjar("diff", "v1", "v2", "out", "--json").stdout)
     assert told["tables"][0]["rows"] == {"added": 2, "removed": 1, "changed": 0}
+
+
+DOCS = Path(__file__).parents[2] / "docs/versions.md"
+# The environment of the tests takes its place.
+INSTALLS = ("make environment", "source .venv/bin/activate")
+
+
+def test_the_documented_commands_carry_artifacts_to_a_second_clone(
+    repo: Repo, api: Api, tmp_path: Path
+) -> None:
+    section = DOCS.read_text(encoding="utf-8").partition("## A remote")[2]
+    first, second = (block.strip().splitlines() for block in section.split("```")[1:4:2])
+    origin, remote = tmp_path / "origin.git", tmp_path / "remote"
+    git(tmp_path, "init", "--quiet", "--bare", str(origin))
+    (repo.root / "to_parquet.py").write_text(TO_PARQUET)
+    repo.write(dvc=GRAPH, numbers="1\n2\n", params="x: 1\n")
+    git(repo.root, "add", "-A")
+    git(repo.root, "commit", "-q", "-m", "first")
+    git(repo.root, "remote", "add", "origin", str(origin))
+    git(repo.root, "config", "push.default", "current")
+    api.serve(repo)
+
+    def run(repo: Repo, commands: list[str]) -> list[subprocess.CompletedProcess[str]]:
+        done = []
+        for command in commands:
+            program, *words = shlex.split(
+                command.replace("/srv/nightjar-artifacts", str(remote)), comments=True
+            )
+            if program == "nightjar":
+                done.append(repo.nightjar(*words))
+            elif program == "dvc":
+                repo.dvc(*words)
+            else:
+                git(repo.root, *words)
+        return done
+
+    assert run(repo, first)[0].returncode == 0
+    assert second[0].startswith("git clone ") and second[1] == "cd nightjar"
+    branch = git(repo.root, "branch", "--show-current").strip()
+    git(tmp_path, "clone", "--quiet", "--branch", branch, str(origin), "nightjar")
+    clone = Repo(tmp_path / "nightjar")
+    (told,) = run(clone, [command for command in second[2:] if command not in INSTALLS])
+    assert told.stdout == "2 stages are up to date.\nNothing to do.\n"
