@@ -187,7 +187,7 @@ def test_leftovers_of_the_dead_go_and_those_of_the_living_stay(tmp_path: Path) -
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
         living = tmp_path / f".artifact.tmp-{child.pid}"
-        dead, odd = tmp_path / ".artifact.tmp-999999999", tmp_path / ".artifact.tmp-5-old"
+        dead, odd = tmp_path / ".artifact.tmp-999999999", tmp_path / ".artifact.tmp-999999997-old"
         for leftover in (living, dead, odd):
             leftover.mkdir()
         (tmp_path / ".artifact.tmp-999999998").write_text("a file")
