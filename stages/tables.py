@@ -8,7 +8,7 @@ the old version or none. The bytes depend on the rows alone: no clock, host or p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from stages.contracts import EVIDENCE, REJECTED, Table
 from stages.errors import NightjarError
-from stages.files import remove, replace, temporary_sibling
+from stages.files import FILE, FOLDER, check_place, kind, remove, replace, temporary_sibling
 
 REJECTED_FILE = "rejected.parquet"
 # Long texts: a row group of 8,192 rows stays in the tens of megabytes.
@@ -29,6 +29,42 @@ ROWS_PER_GROUP = 8192
 _FREE_TEXT = frozenset({"id", "input", "text", "prompt", "raw", "prediction"})
 # Columns that readers filter on: their smallest and largest values let whole row groups be skipped.
 _SEARCHED = ("task_id", "id")
+
+
+def check_output(
+    path: Path, contracts: Sequence[Table], more: Container[str], inputs: Iterable[Path]
+) -> None:
+    """Check, before any work, that the folder the user named as an output may be replaced by an artifact.
+
+    It must not be there yet, be empty, or hold nothing but an artifact with the tables of `contracts`, and of other
+    files those of `more` (paths from the folder). It must not hold one of `inputs`. Raises NightjarError.
+    """
+    if path.is_symlink():
+        raise NightjarError(f"a symbolic link to {path.readlink()}", path, "name the folder itself")
+    if (here := kind(path)) not in ("", FOLDER):
+        raise NightjarError(here, path, "name a folder to write")
+    check_place(path)
+    if not here:
+        return
+    if any(source.exists() and source.resolve().is_relative_to(path.resolve()) for source in inputs):
+        raise NightjarError("it holds the input", path, "choose another folder")
+    own = {f"{contract.name}/": contract for contract in contracts}
+    files = sorted(file for file in path.rglob("*") if kind(file) != FOLDER or not any(file.iterdir()))
+    for file in files:
+        name = file.relative_to(path).as_posix()
+        known = REJECTED if name == REJECTED_FILE else own.get(name.removesuffix(file.name))
+        if name not in more and not (known and file.suffix == ".parquet" and _has_columns(file, known)):
+            what = f"{name} in it is no part of an artifact of {', '.join(it.name for it in contracts)}"
+            raise NightjarError(what, path, "choose another folder, or empty this one")
+    if files and path / REJECTED_FILE not in files:
+        raise NightjarError(f"no {REJECTED_FILE} is in it", path, "choose another folder, or empty this one")
+
+
+def _has_columns(file: Path, contract: Table) -> bool:
+    try:
+        return kind(file) == FILE and pq.read_schema(file).names == contract.schema.names
+    except (pa.ArrowException, OSError):
+        return False
 
 
 def write_file(path: Path, contract: Table, rows: Sequence[dict[str, Any]]) -> None:

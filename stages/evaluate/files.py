@@ -15,7 +15,7 @@ from stages import contracts
 from stages.contracts import TRACKS
 from stages.errors import NightjarError, from_os_error
 from stages.evaluate.baselines import NAMES, copy_demo, copy_input
-from stages.files import write_text
+from stages.files import check_output, write_output
 from stages.tables import read_rows
 
 SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")
@@ -114,23 +114,21 @@ def write_references(path: Path) -> int:
     """Write the split's test instances as the JSON Lines that others score against; returns how many.
 
     An id that stands in several tasks is written as TASK:ID. Whole or not at all. Raises NightjarError if the
-    split is not there.
+    split is not there, or `path` must not be written (`stages.files.check_output`).
     """
-    if path.is_dir():
-        raise NightjarError("a folder", path, "name a file")
+    check_output(path, [SPLIT])
     rows = read_references(None)
     write_lines(
-        path, [{"task_category" if key == "category" else key: row[key] for key in row} for row in rows]
+        path,
+        [{"task_category" if key == "category" else key: row[key] for key in row} for row in rows],
+        [SPLIT],
     )
     return len(rows)
 
 
-def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """JSON Lines, whole or not at all. Raises NightjarError where nothing can be written."""
-    try:
-        write_text(path, "".join(orjson.dumps(row).decode() + "\n" for row in rows))
-    except OSError as error:
-        raise from_os_error(error, path) or error from None
+def write_lines(path: Path, rows: Sequence[Mapping[str, Any]], inputs: Sequence[Path | None]) -> None:
+    """JSON Lines to a file that the user named; `inputs` and errors as `stages.files.write_output` has them."""
+    write_output(path, "".join(orjson.dumps(row).decode() + "\n" for row in rows), inputs)
 
 
 def _qualified(row: Mapping[str, Any]) -> str:

@@ -23,6 +23,8 @@ from stages.tables import ArtifactWriter
 DATASET = "natural_instructions"
 LISTS = ("train_tasks.txt", "test_tasks.txt", "excluded_tasks.txt")
 TRACKS = ("default", "xlingual")
+# The published lists in an artifact.
+COPIED = frozenset(f"splits/{track}/{name}" for track in TRACKS for name in LISTS)
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_\-][A-Za-z0-9_.\-]*")
 
 
@@ -70,11 +72,16 @@ def task_files(path: Path) -> list[Path]:
         )
     if not path.is_dir():
         raise NightjarError("not a folder", path, "give the folder that holds tasks/*.json")
-    folder = path / "tasks" if (path / "tasks").is_dir() else path
+    folder = tasks_folder(path)
     files = sorted((file for file in folder.glob("*.json") if not file.is_dir()), key=lambda file: file.name)
     if not files:
         raise NightjarError("no task files (*.json) in it", folder, "give the folder that holds tasks/*.json")
     return files
+
+
+def tasks_folder(path: Path) -> Path:
+    """Where the task files of the dataset's folder `path` are: in its folder tasks, or in itself."""
+    return path / "tasks" if (path / "tasks").is_dir() else path
 
 
 def _take(

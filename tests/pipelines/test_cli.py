@@ -77,7 +77,7 @@ WRONG = [
     ("ingest --dataset natural_instructions --input empty --output out", "empty"),
     ("ingest --dataset natural_instructions --input task.json --output out", "task.json"),
     ("ingest --dataset corpus --input full --output full", "it holds the input"),
-    ("ingest --dataset corpus --input empty --output full", "this folder holds other files"),
+    ("ingest --dataset corpus --input empty --output full", "precious.txt in it is no part of an artifact of documents"),
     ("ingest --dataset corpus --input empty", "Missing option '--output'"),
     ("score --benchmark x --predictions p.jsonl --references r.jsonl", "no such benchmark"),
     ("score --benchmark supernatinst --predictions p.jsonl --references r.jsonl", "p.jsonl:2: "),

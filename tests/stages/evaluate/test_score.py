@@ -155,8 +155,13 @@ def test_details_never_replace_a_folder_or_an_input(files: tuple[Path, Path], tm
     with pytest.raises(NightjarError, match="a folder"):
         score_files("supernatinst", *files, folder)
     before = files[0].read_text()
-    with pytest.raises(NightjarError, match="files to read"):
-        score_files("supernatinst", *files, files[0])
+    (tmp_path / "link").symlink_to(files[0])
+    for name in (files[0], files[1], tmp_path / "precious/../p.jsonl", tmp_path / "link"):
+        with pytest.raises(NightjarError, match=r"read by the same command|symbolic link"):
+            score_files("supernatinst", *files, name)
+    (tmp_path / "null").symlink_to("/dev/null")
+    score_files("supernatinst", *files, tmp_path / "null", 0)
+    assert (tmp_path / "null").is_char_device() and (tmp_path / "null").is_symlink()
     assert (folder / "file").read_text() == "kept" and files[0].read_text() == before
 
 
