@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from stages.errors import NightjarError, from_os_error
+from stages.files import PIPE, check_input
 
 if TYPE_CHECKING:
     from stages.ingest.task_file import TaskFile
@@ -115,6 +116,7 @@ def _read(path: Path) -> TaskFile:
     from stages.ingest.accounts import UnreadableFile
     from stages.ingest.task_file import read_any
 
+    check_input(path, PIPE)
     try:
         data = path.read_bytes()
     except OSError as error:

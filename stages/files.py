@@ -49,6 +49,19 @@ def kind(path: Path) -> str:
         raise
 
 
+def check_input(path: Path, *more: str) -> None:
+    """Raise NightjarError if `path` is neither an ordinary file nor one of the kinds `more`.
+
+    A read from a pipe may wait for ever, and a device may never end. What is not there is left to the reader.
+    """
+    try:
+        here = kind(path)
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+    if here not in ("", FILE, *more):
+        raise NightjarError(here, path, "give an ordinary file")
+
+
 def check_output(path: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Check, before any work, that a file the user named as an output may be written. `inputs` are the files and
     folders that the command reads.

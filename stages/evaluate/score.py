@@ -49,6 +49,7 @@ def score_files(
     """
     _check_benchmark(benchmark)
     inputs = [predictions, references or files.SPLIT]
+    files.check_pipes(inputs)
     if details is not None:
         check_output(details, inputs)
     rows = files.read_references(references)
@@ -91,6 +92,7 @@ def compare_files(
     is counted. Raises NightjarError as `score_files` does.
     """
     _check_benchmark(benchmark)
+    files.check_pipes([a, b, references])
     rows = files.read_references(references)
     given = [files.read_predictions(path, rows) for path in (a, b)]
     ours, theirs = (_score(rows, answers) for answers in given)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stages.errors import NightjarError
-from stages.evaluate.score import score_files
+from stages.evaluate.score import compare_files, score_files
 
 
 def write(path: Path, rows: list[Any]) -> Path:
@@ -177,3 +179,22 @@ def test_a_byte_order_mark_is_passed_over_and_a_doubled_key_or_odd_track_refused
     references.write_text(row % ', "track": ["default"]')
     with pytest.raises(NightjarError, match="the track is"):
         score_files("supernatinst", predictions, references)
+
+
+def test_a_pipe_is_read_once_and_a_device_not_at_all(files: tuple[Path, Path], tmp_path: Path) -> None:
+    wanted = score_files("supernatinst", *files, samples=0)
+    pipes = [tmp_path / "one", tmp_path / "two"]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+    with ThreadPoolExecutor(2) as pool:
+        for pipe, file in zip(pipes, files, strict=True):
+            pool.submit(pipe.write_bytes, file.read_bytes())
+        assert score_files("supernatinst", *pipes, samples=0) == wanted
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for pair in ((tmp_path / "zero", files[1]), (files[0], tmp_path / "zero")):
+        with pytest.raises(NightjarError, match="zero: a character device"):
+            score_files("supernatinst", *pair)
+    with pytest.raises(NightjarError, match="two: this pipe is named twice"):
+        score_files("supernatinst", pipes[1], pipes[1])
+    with pytest.raises(NightjarError, match="two: this pipe is named twice"):
+        compare_files("supernatinst", pipes[1], pipes[1], files[1])
