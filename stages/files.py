@@ -21,6 +21,8 @@ from stages.errors import NightjarError, from_os_error
 
 # What Nightjar keeps beside a project's own files.
 OWN = Path(".nightjar")
+# The facts of the stages' last runs.
+METRICS = Path("data/metrics")
 # In bytes; a file's whole name may have 255, and there are endings.
 LONGEST_NAME = 180
 FILE, FOLDER, PIPE, BROKEN = "a file", "a folder", "a named pipe", "a broken link"
@@ -165,6 +167,11 @@ def write_text(path: Path, text: str) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def metrics_file(stage: str) -> Path:
+    """Where the facts of a stage are kept, e.g. data/metrics/ingest-corpus.json for ingest@corpus."""
+    return METRICS / f"{stage.replace('@', '-')}.json"
 
 
 def own_folder(root: Path) -> Path:
