@@ -14,7 +14,17 @@ import click
 
 from stages.errors import NightjarError
 
-FILE = click.Path(path_type=Path)
+
+class _Name(click.Path):
+    """A path that is not empty: Path("") would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE = _Name(path_type=Path)
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

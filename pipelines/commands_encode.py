@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from pipelines.commands_data import FILE
 from stages.errors import NightjarError, from_os_error
 from stages.files import PIPE, check_input
 
@@ -26,7 +27,7 @@ FLAGS = ("positive_examples", "negative_examples", "explanation", "task_name", "
 @click.option(
     "--task",
     required=True,
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="A task file in the Super-NaturalInstructions format.",
 )
 @click.option("--instance", type=int, help="Which of its instances, counted from 0.")

@@ -136,3 +136,12 @@ def test_a_damaged_output_of_a_stage_can_still_be_made_again(project: Path) -> N
     with pytest.raises(NightjarError, match=r"tasks/part-0\.parquet"):
         check_output("natural_instructions", project / "tasks", project / "out")
     assert ingest("natural_instructions", project / "tasks", project / "out").rows_out == 1
+
+
+@pytest.mark.parametrize(
+    "command", ["score --predictions", "compare --a", "references --output", "encode --task"]
+)
+def test_an_empty_name_is_no_path(workdir: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert f"Invalid value for '{command.split()[1]}': the name is empty" in refused(
+        capsys, *command.split(), ""
+    )
