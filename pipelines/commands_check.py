@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from stages.errors import NightjarError
-from stages.files import write_text
+from stages.files import check_output, write_output
 
 
 def check(
@@ -24,18 +24,18 @@ def check(
 ) -> int:
     """Check a folder, print what was found, and write it to `output` if given; 1 if there is an error, else 0.
 
-    Raises NightjarError for another dataset than natural_instructions, or an `output` that is a folder.
+    Raises NightjarError for another dataset than natural_instructions, or an `output` that must not be written.
     """
-    from stages.ingest.check_folder import check_folder
+    from stages.ingest.check_folder import check_folder, inputs
 
     if dataset != "natural_instructions":
         raise NightjarError(f"there are no checks of {dataset!r}", "--check", "give natural_instructions")
-    if output is not None and output.is_dir():
-        raise NightjarError("this is a folder", output, "give a file, such as checks.json")
+    if output is not None:
+        check_output(output, inputs(source))
     report = check_folder(source, strict, progress)
     text = json.dumps(report.as_dict(), indent=2, ensure_ascii=False)
     if output is not None:
-        write_text(output, text + "\n")
+        write_output(output, text + "\n", inputs(source))
     if as_json:
         click.echo(text)
     else:

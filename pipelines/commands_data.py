@@ -14,7 +14,17 @@ import click
 
 from stages.errors import NightjarError
 
-FILE = click.Path(path_type=Path)
+
+class _Name(click.Path):
+    """A path that is not empty: Path("") would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE = _Name(path_type=Path)
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -98,7 +108,8 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -
 @click.option(
     "--output",
     type=FILE,
-    help="The folder to write; an older artifact is replaced. With --check a JSON file, if one is wanted.",
+    help="The folder to write: new, empty, or an older artifact of the dataset, which is replaced. With --check a "
+    "JSON file, if one is wanted.",
 )
 @click.option("--check", is_flag=True, help="Write no tables: run the contributors' checks.")
 @click.option("--strict", is_flag=True, help="With --check: what the published checks let pass is an error.")
@@ -126,9 +137,10 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
         raise NightjarError("it goes with --check", "--strict", "give both, or neither")
     if output is None:
         raise NightjarError("Missing option '--output'", "ingest", "say where to write, or give --check")
+    from stages.ingest.datasets import check_output
     from stages.ingest.datasets import ingest as run
 
-    _check_output(output, source)
+    check_output(dataset, source, output)
     with _bytes_bar(f"reading {dataset}") as progress:
         statistics = run(dataset, source, output, progress).as_dict()
     if as_json:
@@ -156,18 +168,6 @@ def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
         told = ", ".join(f"{value} {tasks:,}" for value, tasks, _ in distributions[name][:most])
         more = len(distributions[name]) - most
         click.echo(f"{name}: {told}{f', and {more:,} more' if more > 0 else ''}")
-
-
-def _check_output(output: Path, source: Path) -> None:
-    """Refuse to replace a folder that Nightjar did not write, or that holds the input."""
-    if not output.exists():
-        return
-    if not output.is_dir():
-        raise NightjarError("not a folder", output, "choose another --output")
-    if source.exists() and source.resolve().is_relative_to(output.resolve()):
-        raise NightjarError("it holds the input", output, "choose another --output")
-    if any(output.iterdir()) and not (output / "rejected.parquet").is_file():
-        raise NightjarError("this folder holds other files", output, "choose another --output, or empty it")
 
 
 @click.command()

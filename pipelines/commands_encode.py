@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from pipelines.commands_data import FILE
 from stages.errors import NightjarError, from_os_error
+from stages.files import PIPE, check_input
 
 if TYPE_CHECKING:
     from stages.ingest.task_file import TaskFile
@@ -25,7 +27,7 @@ FLAGS = ("positive_examples", "negative_examples", "explanation", "task_name", "
 @click.option(
     "--task",
     required=True,
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="A task file in the Super-NaturalInstructions format.",
 )
 @click.option("--instance", type=int, help="Which of its instances, counted from 0.")
@@ -115,6 +117,7 @@ def _read(path: Path) -> TaskFile:
     from stages.ingest.accounts import UnreadableFile
     from stages.ingest.task_file import read_any
 
+    check_input(path, PIPE)
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-FILE = click.Path(path_type=Path)
-as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+from pipelines.commands_data import FILE, as_json_option
 
 
 @click.group()

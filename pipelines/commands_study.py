@@ -58,6 +58,7 @@ def study(
     root = Path.cwd()
     folder = _folder(name)
     plan = studies.plan(root, kind, _list(values), recipe, _list(evaluated), NAMED)
+    results.check_folder(root, folder or plan.name)
     if dry_run:
         _print_plan(root, plan, as_json)
         return

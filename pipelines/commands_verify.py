@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,45 +12,54 @@ from typing import Any
 import click
 
 from stages.errors import NightjarError
+from stages.files import kind
 
 
 @dataclass
 class _Unit:
-    """Artifacts that one stage made, with its facts where they are known."""
+    """Artifacts that one stage made, with its facts where they are known, and what is wrong with its metrics files."""
 
     name: str
     outputs: list[str]
     inputs: list[str] = field(default_factory=list)
+    metrics: tuple[str, ...] = ()
     facts: dict[str, Any] | None = None
+    faults: dict[str, str] = field(default_factory=dict)
 
 
 @click.command()
 @click.argument("artifacts", nargs=-1, metavar="[ARTIFACT]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check(artifacts: tuple[str, ...], as_json: bool) -> int:
-    """Check artifacts as they stand on disk: all, or the ARTIFACTs (folders) and those below them.
+    """Check artifacts on disk: all outputs of the graph, or those that are an ARTIFACT (a folder) or below it.
 
-    Held against their contracts (schema, nulls, keys, ranges), the facts of the stage that made them (rows in, out,
-    rejected, and on disk), one another (train, dev and test are disjoint), and the artifacts that their stage reads
-    (ids exist). `nightjar rebuild` does this after every stage; after `dvc repro` run it yourself. Exit status: 0 if
-    all is well, 1 if a check failed, 2 wrong input.
+    An ARTIFACT that is no output of the graph is checked alone; other folders are not searched. Compared with their
+    contracts (schema, nulls, keys, ranges), the facts of the stage that made them (rows in, out, rejected, and on
+    disk), one another (train, dev and test are disjoint), and the artifacts that their stage reads (ids exist).
+    `nightjar rebuild` does this after every stage; after `dvc repro` run it yourself. Exit status: 0 if all is well,
+    1 if a check failed, 2 wrong input.
 
     \b
     Example:
       nightjar check
       nightjar check data/split --json
     """
+    from pipelines.verify import findings
     from stages import checks
+    from stages.config import PARAMS_FILE
     from stages.driver_params import load_checks
 
-    shared = load_checks().shared_inputs
-    units = _units(artifacts)
+    root, units, empty = _units(artifacts)
     if not units:
-        raise NightjarError("there is no artifact", Path.cwd(), "build some: nightjar rebuild")
+        raise NightjarError("no stage has made anything yet", root, "build it: nightjar rebuild")
+    shared = load_checks(root / PARAMS_FILE).shared_inputs
     told, failed = [], 0
     for unit in units:
         began = time.monotonic()
-        found = checks.check_stage(unit.outputs, unit.inputs, unit.facts, shared)
+        found = [
+            *findings(unit.faults),
+            *checks.check_stage(unit.outputs, unit.inputs, unit.facts, shared, root),
+        ]
         seconds = time.monotonic() - began
         bad = sum(it.blocks for it in found)
         failed += bad
@@ -72,56 +80,82 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
             for row in it.rows:
                 click.echo(f"    {json.dumps(row, ensure_ascii=False)}")
     if as_json:
-        click.echo(json.dumps({"passed": not failed, "stages": told}, indent=2, ensure_ascii=False))
-    elif failed:
+        whole = {"passed": not failed, "stages": told, "nothing_made": empty}
+        click.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+        return 1 if failed else 0
+    click.echo(_looked_at(units, empty))
+    if failed:
         click.echo(f"nightjar: check: {failed} failed", err=True)
     return 1 if failed else 0
 
 
-def _units(wanted: tuple[str, ...]) -> list[_Unit]:
-    """What to check: the stages' facts tell which artifacts there are; other artifacts have no facts."""
-    from pipelines.verify import read_facts
+def _looked_at(units: list[_Unit], empty: list[str]) -> str:
+    def count(number: int, thing: str) -> str:
+        return f"{number:,} {thing}{'s' * (number != 1)}"
+
+    looked = count(sum(len(unit.outputs) for unit in units), "artifact")
+    if metrics := sum(len(unit.metrics) for unit in units):
+        looked += f" and {count(metrics, 'metrics file')} of {count(len(units), 'stage')}"
+    if empty:
+        looked += (
+            f"; {count(len(empty), 'stage')} {'has' if len(empty) == 1 else 'have'} made nothing to check"
+        )
+    return f"looked at {looked}"
+
+
+def _units(wanted: tuple[str, ...]) -> tuple[Path, list[_Unit], list[str]]:
+    """The root, what to check, by paths from there, and the stages that have made nothing to check.
+
+    Raises NightjarError for a name in `wanted` that leads to no artifact.
+    """
+    from pipelines import graph
+    from pipelines.graph import Stage
+    from pipelines.verify import artifacts, read_facts
     from stages import checks
-    from stages.harness import METRICS
 
-    units = []
-    for file in sorted(METRICS.glob("*.json")):
-        facts = read_facts([file])
-        if facts is not None and isinstance(facts.get("outputs"), list):
-            counted = facts.get("tables") or {}
-            made = [name for name in facts["outputs"] if name in counted or checks.is_artifact(Path(name))]
-            if made:
-                units.append(
-                    _Unit(str(facts.get("stage", file.stem)), made, list(facts.get("inputs") or ()), facts)
-                )
-    known = {name for unit in units for name in unit.outputs}
-    below = [Path(os.path.relpath(place)) for place in wanted] if wanted else [Path()]
-    for place, given in zip(below, wanted or (".",), strict=True):
-        if not place.exists() and place.as_posix() not in known:
+    for given in wanted:
+        if not given:
+            raise NightjarError("an empty name", "check", "give the folder of an artifact, or none for all")
+    root, stages = Path(), list[Stage]()
+    try:
+        root = Path(os.path.relpath(graph.find_root()))
+    except NightjarError:
+        if not wanted:
+            raise
+    else:
+        stages = list(graph.outline(root).stages.values())
+    places = {given: _real(Path(given)) for given in wanted}
+    below = {name: {given for given, place in places.items() if _real(root / name).is_relative_to(place)}
+             for stage in stages for name in stage.outs}  # fmt: skip
+    units, empty, known = list[_Unit](), list[str](), set[str]()
+    for stage in stages:
+        chosen = [name for name in stage.outs if below[name] or not wanted]
+        known.update(*(below[name] for name in chosen))
+        if not chosen:
+            continue
+        built = any(kind(root / name) for name in stage.outs)
+        facts, faults = read_facts(root, stage.metrics) if built else (None, {})
+        made = [name for name in artifacts(root, stage, facts) if name in chosen]
+        if built and (made or stage.metrics):
+            near = [name for name in stage.deps if checks.is_artifact(root / name)]
+            units.append(_Unit(stage.name, made, near, stage.metrics, facts, faults))
+        else:
+            empty.append(stage.name)
+    for given in dict.fromkeys(wanted):
+        if given in known:
+            continue
+        place = Path(given)
+        if not kind(place):
             raise NightjarError("no such file or folder", given, "give the folder of an artifact")
-        names = [path.as_posix() for path in _artifacts(place)]
-        units += [_Unit(name, [name]) for name in names if name not in known]
-        known.update(names)
-        if wanted and not names and place.as_posix() not in known:
-            raise NightjarError(
-                "no artifact is there", given, "give the folder of an artifact, such as data/split"
-            )
-    if not wanted:
-        return units
-    chosen = []
-    for unit in units:
-        named = [name for name in unit.outputs if any(Path(name).is_relative_to(place) for place in below)]
-        if named:
-            chosen.append(_Unit(unit.name, named, unit.inputs, unit.facts))
-    return chosen
+        if not checks.is_artifact(place):
+            fix = "give the folder of an artifact, such as data/split"
+            raise NightjarError("no artifact is there, and no output of the graph", given, fix)
+        units.append(_Unit(given, [os.path.relpath(place, root)]))
+    return root, units, empty
 
 
-def _artifacts(place: Path) -> Iterator[Path]:
-    """The artifacts at `place` and below, hidden folders left out."""
-    from stages.tables import REJECTED_FILE
-
-    for folder, folders, files in os.walk(place):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        if REJECTED_FILE in files:
-            folders.clear()
-            yield Path(folder)
+def _real(path: Path) -> Path:
+    """The absolute path, without links but the last name's own: an output may be a link to DVC's cache."""
+    # Not Path.resolve, which follows that link as well.
+    whole = Path(os.path.normpath(path.absolute()))
+    return whole.parent.resolve() / whole.name

@@ -113,6 +113,14 @@ def read(folder: Path | None = None) -> Graph:
         return _read(repo)
 
 
+def outline(folder: Path | None = None) -> Graph:
+    """The graph as `read` gives it, without a look at what has changed: no state, no reasons, and no wait for DVC's
+    lock. Raises NightjarError as `read` does.
+    """
+    with _opened(folder or Path(), locked=False) as repo:
+        return _read(repo, judged=False)
+
+
 def find_root() -> Path:
     """The root of the DVC repository at the current folder or above it. Raises NightjarError if there is none."""
     from dvc.exceptions import NotDvcRepoError
@@ -151,13 +159,15 @@ def _now(name: str, root: Path) -> tuple[State, tuple[Reason, ...]]:
 
 
 @contextlib.contextmanager
-def _opened(where: Path) -> Iterator[Repo]:
-    """The repository, locked against other DVC processes that hash or write; DVC's errors as one line."""
+def _opened(where: Path, locked: bool = True) -> Iterator[Repo]:
+    """The repository, by default locked against other DVC processes that hash or write; DVC's errors as one line."""
     from dvc.exceptions import DvcException, NotDvcRepoError
     from dvc.repo import Repo, lock_repo
 
     try:
-        with Repo(str(where), _wait_for_lock=True) as repo, lock_repo(repo):
+        with Repo(str(where), _wait_for_lock=True) as repo, contextlib.ExitStack() as held:
+            if locked:
+                held.enter_context(lock_repo(repo))
             yield repo
     except NotDvcRepoError:
         raise _no_repository(where) from None
@@ -172,7 +182,7 @@ def _no_repository(where: Path) -> NightjarError:
     return NightjarError("not a DVC repository", where.absolute(), "run from the project's root")
 
 
-def _read(repo: Repo) -> Graph:
+def _read(repo: Repo, judged: bool = True) -> Graph:
     import networkx
     from dvc.repo.reproduce import get_active_graph
 
@@ -188,7 +198,7 @@ def _read(repo: Repo) -> Graph:
     for stage in order:
         upstream = tuple(sorted(workspace.name(other) for other in edges.successors(stage)))
         waits = [name for name in upstream if stages[name].state in OPEN]
-        state, reasons = workspace.judge(stage, waits)
+        state, reasons = workspace.judge(stage, waits) if judged else ("up to date", ())
         stages[workspace.name(stage)] = _stage(workspace, stage, upstream, state, reasons)
     keys = stage_keys(stages)
     return Graph(

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from stages import contracts, tables
 from stages.errors import NightjarError
-from stages.files import write_text
+from stages.files import check_output, write_text
 
 if TYPE_CHECKING:
     from pipelines.study import Point, Study
 
 FOLDER = Path("data/studies")
+FILES = ("study.json", "study.md", "plot.png", "plot.svg")
 SPLIT, MODEL = "data/split", "models/base/language_model"
 NEEDED = ("task_id", "id", "prediction", "calls")
 METRICS = {"rougeL": "ROUGE-L", "exact_match": "exact match"}
@@ -278,6 +279,12 @@ def _rows(rows: Sequence[Mapping[str, str]]) -> list[str]:
         f"|{'|'.join('---:' if number else '---' for number in numbers)}|",
         *(f"| {' | '.join(row.values())} |" for row in rows),
     ]
+
+
+def check_folder(root: Path, name: str) -> None:
+    """Raise NightjarError, before the experiments, if a file of the study `name` must not be written."""
+    for file in FILES:
+        check_output(root / FOLDER / name / file)
 
 
 def write(root: Path, name: str, result: Mapping[str, Any]) -> Path:

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines.graph import Graph, Stage
-from stages.files import safe_name, write_text
+from stages.files import FILE, METRICS, kind, metrics_file, safe_name, write_text
 
 if TYPE_CHECKING:
     from stages.checks import Finding
 
 FOLDER = Path(".nightjar/checks")
+COUNTS = ("rows_in", "rows_out", "rows_rejected")
 
 
 @dataclass(frozen=True)
@@ -56,25 +57,27 @@ def verify(root: Path, stage: Stage) -> Verdict:
     Raises NightjarError for a bad group `checks` in params.yaml.
     """
     here = Path(os.path.relpath(root))
-    facts = read_facts(here / name for name in stage.metrics)
-    if not any(_counted(facts, name) or (here / name).is_dir() for name in stage.outs):
+    facts, faults = read_facts(here, stage.metrics)
+    before = _before(root, stage.name)
+    failed_before = before.get("passed") is False
+    tables = any(_counted(facts, name) or (here / name).is_dir() for name in stage.outs)
+    if not (tables or faults or failed_before):
         return Verdict()
     # Here, not above: a stage without tables needs no Arrow, which takes long to load.
     from stages import checks
     from stages.config import PARAMS_FILE
     from stages.driver_params import load_checks
 
-    made = [name for name in stage.outs if checks.is_artifact(here / name) or _counted(facts, name)]
-    if not made:
+    made = artifacts(here, stage, facts)
+    if not (made or faults or failed_before):
         return Verdict()
     shared = load_checks(here / PARAMS_FILE).shared_inputs
     near = [name for name in stage.deps if checks.is_artifact(here / name)]
     mark = _fingerprint(here, [*made, *near, *stage.metrics], shared)
-    before = _before(root, stage.name)
-    if before.get("passed") and before.get("fingerprint") == mark:
+    if before.get("passed") and before.get("fingerprint") == mark and not faults:
         return Verdict(artifacts=len(made), known=True)
     began = time.monotonic()
-    found = tuple(checks.check_stage(made, near, facts, shared, here))
+    found = (*findings(faults), *checks.check_stage(made, near, facts, shared, here))
     seconds = time.monotonic() - began
     passed = not any(it.blocks for it in found)
     kept = {
@@ -84,7 +87,7 @@ def verify(root: Path, stage: Stage) -> Verdict:
         "findings": [it.as_dict() for it in found],
     }
     write_text(_file(root, stage.name), json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
-    return Verdict(found, len(made), seconds, failed_before=before.get("passed") is False)
+    return Verdict(found, len(made), seconds, failed_before=failed_before)
 
 
 def failing(root: Path, graph: Graph) -> list[str]:
@@ -92,16 +95,73 @@ def failing(root: Path, graph: Graph) -> list[str]:
     return [name for name in graph.stages if _before(root, name).get("passed") is False]
 
 
-def read_facts(files: Iterable[Path]) -> dict[str, Any] | None:
-    """The facts of a stage in the first of its metrics files that has any."""
-    for file in files:
+def artifacts(here: Path, stage: Stage, facts: Mapping[str, Any] | None) -> list[str]:
+    """The outputs of `stage` that are artifacts, or are by its facts; `here` leads to the root."""
+    from stages import checks
+
+    return [name for name in stage.outs if _counted(facts, name) or checks.is_artifact(here / name)]
+
+
+def read_facts(here: Path, metrics: Iterable[str]) -> tuple[dict[str, Any] | None, dict[str, str]]:
+    """The facts of a stage, from the first of its `metrics` files that has any, and what is wrong with those files, by
+    name. A file outside of data/metrics may be of any other kind: it must only hold a JSON object, if it is JSON.
+    """
+    facts, faults = None, {}
+    for name in metrics:
         try:
-            values = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        if isinstance(values, dict) and {"rows_in", "rows_out", "rows_rejected"} <= values.keys():
-            return values
-    return None
+            values = _facts(here / name, name)
+        except (OSError, ValueError) as error:
+            faults[name] = " ".join(str(error).split())
+        else:
+            facts = facts or values
+    return facts, faults
+
+
+def findings(faults: Mapping[str, str]) -> list[Finding]:
+    """What `read_facts` found to be wrong, as findings that block."""
+    if not faults:
+        return []
+    from stages.checks import Finding
+
+    return [Finding("facts", name, "", what, "rebuild it: nightjar rebuild") for name, what in faults.items()]
+
+
+def _facts(file: Path, name: str) -> dict[str, Any] | None:
+    """The facts in a metrics file, None for metrics of another kind. Raises ValueError for what is no such file."""
+    if (here := kind(file)) != FILE:
+        raise ValueError(f"is {here}" if here else "is missing")
+    own = Path(name).parent == METRICS
+    if file.suffix != ".json" and not own:
+        return None
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 at byte {error.start}") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not JSON ({error})") from None
+    if not isinstance(values, dict):
+        raise ValueError("not a JSON object")
+    if not own and not values.keys() >= set(COUNTS):
+        return None
+    for count in COUNTS:
+        if count not in values:
+            raise ValueError(f"{count} is missing")
+        if not _is_count(values[count]):
+            raise ValueError(f"{count} is not a count of rows")
+    if own and metrics_file(str(values.get("stage"))).name != file.name:
+        raise ValueError(f"these are the facts of {values.get('stage')}")
+    tables = values.get("tables", {})
+    if not isinstance(tables, dict) or not all(isinstance(counted, dict) for counted in tables.values()):
+        raise ValueError("tables is not an object of objects")
+    for counted in tables.values():
+        for table, it in counted.items():
+            if not isinstance(it, dict) or not _is_count(it.get("rows")):
+                raise ValueError(f"the rows of {table} are not counted")
+    return values
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def table(stage: str, verdict: Verdict) -> list[dict[str, Any]]:

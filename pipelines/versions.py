@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stages.errors import NightjarError
+from stages.files import FOLDER, check_input
 
 WORKSPACE = "workspace"
 Tree = Mapping[str, Any]
@@ -210,7 +211,11 @@ def _read_workspace(version: Version) -> None:
 
 
 def _walk(place: Path) -> Iterator[tuple[str, Path]]:
-    """The files at or under `place`, without what DVC and unfinished writers put beside them."""
+    """The files at or under `place`, without what DVC and unfinished writers put beside them.
+
+    Raises NightjarError for a pipe, a device or a broken link among them.
+    """
+    check_input(place, FOLDER)
     if place.is_file():
         yield "", place
         return
@@ -219,6 +224,7 @@ def _walk(place: Path) -> Iterator[tuple[str, Path]]:
         for name in sorted(names):
             if name != ".gitignore" and ".tmp-" not in name:
                 file = Path(folder, name)
+                check_input(file)
                 yield file.relative_to(place).as_posix(), file
 
 

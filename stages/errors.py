@@ -21,7 +21,7 @@ class NightjarError(Exception):
 
 
 def from_os_error(error: OSError, where: object) -> NightjarError | None:
-    """The one-line form of an operating-system error, or None if the error is not the user's to mend.
+    """The one-line form of an operating-system error, or None if the user cannot correct it.
 
     Arrow wraps the error number in its message, hence the look at the text.
     """
@@ -34,6 +34,14 @@ def from_os_error(error: OSError, where: object) -> NightjarError | None:
         return NightjarError("a quota or a limit on file sizes is reached", where, fix)
     # A temporary file's name means nothing to a user, who named the place it is to take.
     place = error.filename if error.filename and ".tmp-" not in str(error.filename) else where
+    if error.errno == errno.ENAMETOOLONG:
+        return NightjarError("name too long", place, "a name may have 255 bytes, a path 4,095")
+    if error.errno == errno.ELOOP:
+        return NightjarError("symbolic links in a circle", place, "check the path")
+    if error.errno == errno.EROFS:
+        return NightjarError("the file system is read-only", place, "choose another place")
+    if error.errno == errno.ENXIO:
+        return NightjarError("a socket or device that cannot be opened", place, "name an ordinary file")
     if isinstance(error, PermissionError):
         return NightjarError("permission denied", place, "check who owns the file")
     if isinstance(error, FileNotFoundError):

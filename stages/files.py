@@ -6,27 +6,143 @@ Apart from the tables, so that a command which only writes a line of JSON does n
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
 import shutil
+import stat
+import sys
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
+
+from stages.errors import NightjarError, from_os_error
 
 # What Nightjar keeps beside a project's own files.
 OWN = Path(".nightjar")
+# The facts of the stages' last runs.
+METRICS = Path("data/metrics")
 # In bytes; a file's whole name may have 255, and there are endings.
 LONGEST_NAME = 180
+FILE, FOLDER, PIPE, BROKEN = "a file", "a folder", "a named pipe", "a broken link"
+_KINDS = {
+    stat.S_IFREG: FILE,
+    stat.S_IFDIR: FOLDER,
+    stat.S_IFIFO: PIPE,
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def kind(path: Path) -> str:
+    """What is at `path`, links followed: FILE, FOLDER, PIPE, BROKEN, a device, a socket; "" if nothing.
+
+    Raises OSError where the system does not say, such as for a name that is too long.
+    """
+    try:
+        return _KINDS[stat.S_IFMT(path.stat().st_mode)]
+    except OSError as error:
+        if path.is_symlink():
+            return BROKEN
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            return ""
+        raise
+
+
+def check_input(path: Path, *more: str) -> None:
+    """Raise NightjarError if `path` is neither an ordinary file nor one of the kinds `more`.
+
+    A read from a pipe may wait for ever, and a device may never end. What is not there is left to the reader.
+    """
+    try:
+        here = kind(path)
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+    if here not in ("", FILE, *more):
+        raise NightjarError(here, path, "give an ordinary file")
+
+
+def check_output(path: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Check, before any work, that a file the user named as an output may be written. `inputs` are the files and
+    folders that the command reads.
+
+    Only an ordinary file is replaced, and none that is an input or lies in a folder that is one. A character device
+    and a pipe are written through. Raises NightjarError for anything else, and for a place that cannot be written.
+    """
+    try:
+        here = kind(path)
+        if _stream(path) is not None:
+            return
+        if path.is_symlink():
+            raise NightjarError(f"a symbolic link to {path.readlink()}", path, "name the file itself")
+        if here not in ("", FILE):
+            raise NightjarError(here, path, "name a file to write")
+        for source in filter(None, inputs):
+            if here and source.exists() and path.samefile(source):
+                raise NightjarError(
+                    "this file is read by the same command", path, "name another file to write"
+                )
+            if source.is_dir() and path.resolve().is_relative_to(source.resolve()):
+                raise NightjarError(f"it is in {source}, which is read", path, "name a file elsewhere")
+        check_place(path)
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+
+
+def check_place(path: Path) -> None:
+    """Raise NightjarError if nothing can be made at `path`, whose folders need not be there yet."""
+    folder = next(folder for folder in path.absolute().parents if folder.exists())
+    if not folder.is_dir():
+        raise NightjarError(f"not a folder, for {path.name}", folder, "choose another place")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise NightjarError("this folder cannot be written", folder, "choose another place")
+
+
+def write_output(path: Path, text: str, inputs: Iterable[Path | None] = ()) -> None:
+    """Write a text file that the user named: an ordinary file whole or not at all, a device or a pipe through.
+
+    Raises NightjarError as `check_output` does, and where the system refuses.
+    """
+    check_output(path, inputs)
+    try:
+        stream = _stream(path)
+        if stream is None:
+            write_text(path, text)
+            return
+        sys.stdout.flush()
+        with open(stream, "w", encoding="utf-8", closefd=isinstance(stream, Path)) as file:
+            file.write(text)
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+
+
+def _stream(path: Path) -> Path | int | None:
+    """What to open to write through `path`: standard output or error by their numbers, whatever they are connected
+    to, or another device or pipe by its name. None for what is to be replaced, or made.
+    """
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    for number in (1, 2):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(state, os.fstat(number)):
+                return number
+    return path if stat.S_ISCHR(state.st_mode) or stat.S_ISFIFO(state.st_mode) else None
 
 
 def temporary_sibling(path: Path) -> Path:
     """A fresh name beside `path` for work in progress; leftovers of processes that died are removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    for leftover in path.parent.glob(f".{path.name}.tmp-*"):
-        pid = leftover.name.rsplit("-", 1)[1]
-        if not pid.isdigit() or int(pid) == os.getpid() or not Path("/proc", pid).exists():
+    # A safe name is short enough for the ending, and has no sign that means something in a pattern.
+    prefix = f".{safe_name(path.name)}.tmp-"
+    for leftover in path.parent.glob(f"{prefix}*"):
+        writer = re.fullmatch(r"(\d+)(-old)?", leftover.name.removeprefix(prefix))
+        if writer and (int(writer[1]) == os.getpid() or not Path("/proc", writer[1]).exists()):
             remove(leftover)
-    return path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    return path.with_name(f"{prefix}{os.getpid()}")
 
 
 def replace(temporary: Path, path: Path) -> None:
@@ -34,7 +150,7 @@ def replace(temporary: Path, path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         # A directory cannot be renamed onto a full one; the old version steps aside under a name that the
         # next writer removes.
-        old = path.with_name(f".{path.name}.tmp-{os.getpid()}-old")
+        old = path.with_name(f".{safe_name(path.name)}.tmp-{os.getpid()}-old")
         path.replace(old)
         temporary.replace(path)
         shutil.rmtree(old)
@@ -51,6 +167,11 @@ def write_text(path: Path, text: str) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def metrics_file(stage: str) -> Path:
+    """Where the facts of a stage are kept, e.g. data/metrics/ingest-corpus.json for ingest@corpus."""
+    return METRICS / f"{stage.replace('@', '-')}.json"
 
 
 def own_folder(root: Path) -> Path:
@@ -76,7 +197,8 @@ def safe_name(name: str) -> str:
     long, part of a hash sets it apart from names that would come out the same.
     """
     safe = re.sub(r"[^\w@.-]+", "-", name).encode()[:LONGEST_NAME].decode(errors="ignore")
-    return safe if safe == name else f"{safe}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return safe if safe == name else f"{safe}-{digest[:8]}"
 
 
 def remove(path: Path) -> None:

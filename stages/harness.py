@@ -22,11 +22,9 @@ from typing import Any
 from stages import checks, garbage, history
 from stages import params as params_module
 from stages.errors import NightjarError, from_os_error
-from stages.files import write_text
+from stages.files import metrics_file, write_text
 from stages.journal import Shard
 from stages.params import Params
-
-METRICS = Path("data/metrics")
 
 log = logging.getLogger("nightjar")
 
@@ -75,11 +73,6 @@ class Progress:
         before, self.done = self.done, self.done + number
         if self.done >= self.total or self.done * 10 // self.total > before * 10 // self.total:
             log.info("%d of %d %s", self.done, self.total, self.things)
-
-
-def metrics_file(stage: str) -> Path:
-    """Where the facts of a stage are kept, e.g. data/metrics/ingest-corpus.json for ingest@corpus."""
-    return METRICS / f"{stage.replace('@', '-')}.json"
 
 
 def _facts(stage: Stage, packages: tuple[str, ...]) -> Mapping[str, Any]:

@@ -7,8 +7,9 @@ the old version or none. The bytes depend on the rows alone: no clock, host or p
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -19,8 +20,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stages.contracts import EVIDENCE, REJECTED, Table
-from stages.errors import NightjarError
-from stages.files import remove, replace, temporary_sibling
+from stages.errors import NightjarError, from_os_error
+from stages.files import FILE, FOLDER, check_input, check_place, kind, remove, replace, temporary_sibling
 
 REJECTED_FILE = "rejected.parquet"
 # Long texts: a row group of 8,192 rows stays in the tens of megabytes.
@@ -29,6 +30,42 @@ ROWS_PER_GROUP = 8192
 _FREE_TEXT = frozenset({"id", "input", "text", "prompt", "raw", "prediction"})
 # Columns that readers filter on: their smallest and largest values let whole row groups be skipped.
 _SEARCHED = ("task_id", "id")
+
+
+def check_output(
+    path: Path, contracts: Sequence[Table], more: Container[str], inputs: Iterable[Path]
+) -> None:
+    """Check, before any work, that the folder the user named as an output may be replaced by an artifact.
+
+    It must not be there yet, be empty, or hold nothing but an artifact with the tables of `contracts`, and of other
+    files those of `more` (paths from the folder). It must not hold one of `inputs`. Raises NightjarError.
+    """
+    if path.is_symlink():
+        raise NightjarError(f"a symbolic link to {path.readlink()}", path, "name the folder itself")
+    if (here := kind(path)) not in ("", FOLDER):
+        raise NightjarError(here, path, "name a folder to write")
+    check_place(path)
+    if not here:
+        return
+    if any(source.exists() and source.resolve().is_relative_to(path.resolve()) for source in inputs):
+        raise NightjarError("it holds the input", path, "choose another folder")
+    own = {f"{contract.name}/": contract for contract in contracts}
+    files = sorted(file for file in path.rglob("*") if kind(file) != FOLDER or not any(file.iterdir()))
+    for file in files:
+        name = file.relative_to(path).as_posix()
+        known = REJECTED if name == REJECTED_FILE else own.get(name.removesuffix(file.name))
+        if name not in more and not (known and file.suffix == ".parquet" and _has_columns(file, known)):
+            what = f"{name} in it is no part of an artifact of {', '.join(it.name for it in contracts)}"
+            raise NightjarError(what, path, "choose another folder, or empty this one")
+    if files and path / REJECTED_FILE not in files:
+        raise NightjarError(f"no {REJECTED_FILE} is in it", path, "choose another folder, or empty this one")
+
+
+def _has_columns(file: Path, contract: Table) -> bool:
+    try:
+        return kind(file) == FILE and pq.read_schema(file).names == contract.schema.names
+    except (pa.ArrowException, OSError):
+        return False
 
 
 def write_file(path: Path, contract: Table, rows: Sequence[dict[str, Any]]) -> None:
@@ -196,19 +233,41 @@ def _write_part(table: pa.Table, path: Path) -> None:
     )
 
 
-def _parts(path: Path, contract: Table) -> list[str]:
+def _parts(path: Path, contract: Table) -> list[Path]:
     folder = path / contract.name
-    parts = sorted(str(part) for part in folder.glob("*.parquet"))
+    parts = sorted(folder.glob("*.parquet"))
     if not parts:
         raise NightjarError("no such table", folder, "run the stage that makes it: nightjar rebuild")
+    for part in parts:
+        check_input(part)
     return parts
 
 
-def _dataset(path: Path, contract: Table) -> Any:
+@contextlib.contextmanager
+def _reading(parts: Sequence[Path]) -> Iterator[None]:
+    """Name the part that cannot be read: Arrow's own message may not."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        where = next(filter(_is_damaged, parts), parts[0].parent)
+        told = from_os_error(error, where) if isinstance(error, OSError) else None
+        raise told or NightjarError(f"unreadable ({error})", where, "rebuild it") from None
+
+
+def _is_damaged(part: Path) -> bool:
+    try:
+        for _ in pq.ParquetFile(part).iter_batches():
+            pass
+    except (pa.ArrowException, OSError):
+        return True
+    return False
+
+
+def _dataset(parts: Sequence[Path], contract: Table) -> Any:
     # Here, not above: it looks for pandas at once (see stages/arrow.py), before that can be hidden.
     import pyarrow.dataset as ds
 
-    return ds.dataset(_parts(path, contract), schema=contract.schema, format="parquet")
+    return ds.dataset(list(map(str, parts)), schema=contract.schema, format="parquet")
 
 
 def read(
@@ -216,13 +275,11 @@ def read(
 ) -> pa.Table:
     """The table `contract.name` of the artifact at `path`, its parts in the order of their names.
 
-    Raises NightjarError if the table is missing or was written with another schema.
+    Raises NightjarError if the table is missing, damaged, or was written with another schema.
     """
-    dataset = _dataset(path, contract)
-    try:
-        return dataset.to_table(columns=columns, filter=where, use_threads=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise NightjarError(f"unreadable ({error})", path / contract.name, "rebuild it") from None
+    parts = _parts(path, contract)
+    with _reading(parts):
+        return _dataset(parts, contract).to_table(columns=columns, filter=where, use_threads=False)
 
 
 def read_rows(path: Path, contract: Table, columns: list[str] | None = None) -> list[dict[str, Any]]:
@@ -232,27 +289,34 @@ def read_rows(path: Path, contract: Table, columns: list[str] | None = None) -> 
 
 
 def batches(path: Path, contract: Table, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The table's record batches one after another, for tables too large to hold."""
-    dataset = _dataset(path, contract)
-    yield from dataset.to_batches(columns=columns, use_threads=False)
+    """The table's record batches one after another, for tables too large to hold. Raises NightjarError as `read`."""
+    parts = _parts(path, contract)
+    with _reading(parts):
+        yield from _dataset(parts, contract).to_batches(columns=columns, use_threads=False)
 
 
 def part_rows(path: Path, contract: Table) -> dict[str, int]:
-    """The number of rows of every part of the table, by the part's name; reads the footers only."""
-    return {Path(part).stem: pq.read_metadata(part).num_rows for part in _parts(path, contract)}
+    """The number of rows of every part of the table, by the part's name; reads the footers only.
+
+    Raises NightjarError as `read`.
+    """
+    parts = _parts(path, contract)
+    with _reading(parts):
+        return {part.stem: pq.read_metadata(part).num_rows for part in parts}
 
 
 def read_part(path: Path, contract: Table, part: str, columns: list[str] | None = None) -> pa.Table:
-    """One part of the table, where parts are tasks. Raises NightjarError if there is no such part."""
+    """One part of the table, where parts are tasks. Raises NightjarError if there is no such part, or it is damaged."""
     file = path / contract.name / f"{part}.parquet"
     if not file.is_file():
         raise NightjarError("no such part", file, "rebuild the artifact")
-    return pq.read_table(file, schema=contract.schema, columns=columns, use_threads=False)
+    with _reading([file]):
+        return pq.read_table(file, schema=contract.schema, columns=columns, use_threads=False)
 
 
 def read_rejected(path: Path) -> pa.Table:
-    """The refused rows of the artifact at `path`."""
-    return pq.read_table(path / REJECTED_FILE, schema=REJECTED.schema)
+    """The refused rows of the artifact at `path`. Raises NightjarError if they are damaged."""
+    return read_file(path / REJECTED_FILE, REJECTED)
 
 
 def evidence_by_instance(path: Path, split: str) -> dict[tuple[str, str], list[dict[str, Any]]]:

@@ -10,7 +10,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from stages.checks.artifact import UNREADABLE, check_facts, check_tables, first_line, inventory, is_artifact
+from stages.checks.artifact import (
+    UNREADABLE,
+    check_facts,
+    check_kinds,
+    check_tables,
+    first_line,
+    inventory,
+    is_artifact,
+)
 from stages.checks.finding import MOST_ROWS, Finding
 from stages.checks.relations import check_relations
 
@@ -28,10 +36,15 @@ def check(path: Path, near: Iterable[Path] = (), shared_inputs: int = 0) -> list
     if not is_artifact(path):
         what = "there is no such artifact" if not path.exists() else "no table of the contracts is in it"
         return [Finding("present", path.as_posix(), "", what, "build it: nightjar rebuild")]
+    if odd := check_kinds(path):
+        return odd
     found = check_tables(path)
     if not _FIRST & {it.check for it in found}:
+        homes = [home for home in near if is_artifact(home)]
         try:
-            found += check_relations(path, [home for home in near if is_artifact(home)], shared_inputs)
+            if odd := [it for home in homes for it in check_kinds(home)]:
+                raise OSError(f"{odd[0].where}/{odd[0].what}")
+            found += check_relations(path, homes, shared_inputs)
         except (*UNREADABLE, KeyError) as error:  # KeyError: a table near by lacks a column
             told = f"what it refers to cannot be read ({first_line(error)})"
             found.append(Finding("references", path.as_posix(), "", told, "check what its stage reads"))
@@ -50,7 +63,8 @@ def check_stage(
     counted = (facts or {}).get("tables") or {}
     names = [Path(output).as_posix() for output in outputs]
     made = {name: root / name for name in names if is_artifact(root / name) or name in counted}
-    found = check_facts(facts, made) if facts else []
+    whole = {name: path for name, path in made.items() if not check_kinds(path)}
+    found = check_facts(facts, whole) if facts else []
     for path in made.values():
         found += check(path, [root / name for name in inputs], shared_inputs)
     return found

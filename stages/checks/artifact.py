@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from stages import contracts
 from stages.checks.finding import MOST_ROWS, Collector, Finding
 from stages.contracts import REJECTED, TOKENS, TOKENS_FILE, Table
+from stages.files import FILE, kind
 from stages.tables import REJECTED_FILE
 
 # The tables of a name; where it has several, an artifact's own columns tell which.
@@ -45,9 +46,10 @@ def tables_in(path: Path) -> list[Table]:
 
 def _contract(folder: Path) -> Table:
     known = _TABLES[folder.name]
-    if len(known) > 1:
+    first = min(folder.glob("*.parquet"))
+    if len(known) > 1 and kind(first) == FILE:
         try:
-            columns = pq.read_schema(min(folder.glob("*.parquet"))).names
+            columns = pq.read_schema(first).names
         except UNREADABLE:
             return known[0]
         return next((table for table in known if table.schema.names == columns), known[0])
@@ -79,6 +81,16 @@ def inventory(path: Path) -> dict[str, dict[str, int]]:
             batches = (reader.get_batch(at).num_rows for at in range(reader.num_record_batches))
             found[TOKENS_FOLDER] = {"rows": sum(batches)}
     return found
+
+
+def check_kinds(path: Path) -> list[Finding]:
+    """The files of the artifact at `path` that are not ordinary ones; a read from them could wait for ever."""
+    files = (path / REJECTED_FILE, *sorted(path.glob("*/*.parquet")), path / TOKENS_FOLDER / TOKENS_FILE)
+    return [
+        Finding("readable", path.as_posix(), "", f"{file.relative_to(path).as_posix()} is {here}", REBUILD)
+        for file in files
+        if (here := kind(file)) not in ("", FILE)
+    ]
 
 
 def check_tables(path: Path) -> list[Finding]:

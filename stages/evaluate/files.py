@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from stages import contracts
 from stages.contracts import TRACKS
 from stages.errors import NightjarError, from_os_error
 from stages.evaluate.baselines import NAMES, copy_demo, copy_input
-from stages.files import write_text
+from stages.files import PIPE, check_input, check_output, kind, write_output
 from stages.tables import read_rows
 
 SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")
@@ -53,6 +54,14 @@ def read_references(path: Path | None) -> list[dict[str, Any]]:
     if not rows:
         raise NightjarError("no references", path, REFERENCE)
     return rows
+
+
+def check_pipes(paths: Sequence[Path | None]) -> None:
+    """Raise NightjarError for a pipe, such as /dev/stdin, that is named twice: it can be read once."""
+    pipes = [path for path in paths if path and kind(path) == PIPE]
+    for path, other in itertools.combinations(pipes, 2):
+        if path.samefile(other):
+            raise NightjarError("this pipe is named twice", path, "it can be read once: name a file")
 
 
 def check_reference(row: Mapping[str, Any], where: str, form: str) -> None:
@@ -114,23 +123,21 @@ def write_references(path: Path) -> int:
     """Write the split's test instances as the JSON Lines that others score against; returns how many.
 
     An id that stands in several tasks is written as TASK:ID. Whole or not at all. Raises NightjarError if the
-    split is not there.
+    split is not there, or `path` must not be written (`stages.files.check_output`).
     """
-    if path.is_dir():
-        raise NightjarError("a folder", path, "name a file")
+    check_output(path, [SPLIT])
     rows = read_references(None)
     write_lines(
-        path, [{"task_category" if key == "category" else key: row[key] for key in row} for row in rows]
+        path,
+        [{"task_category" if key == "category" else key: row[key] for key in row} for row in rows],
+        [SPLIT],
     )
     return len(rows)
 
 
-def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """JSON Lines, whole or not at all. Raises NightjarError where nothing can be written."""
-    try:
-        write_text(path, "".join(orjson.dumps(row).decode() + "\n" for row in rows))
-    except OSError as error:
-        raise from_os_error(error, path) or error from None
+def write_lines(path: Path, rows: Sequence[Mapping[str, Any]], inputs: Sequence[Path | None]) -> None:
+    """JSON Lines to a file that the user named; `inputs` and errors as `stages.files.write_output` has them."""
+    write_output(path, "".join(orjson.dumps(row).decode() + "\n" for row in rows), inputs)
 
 
 def _qualified(row: Mapping[str, Any]) -> str:
@@ -157,10 +164,12 @@ def _split_references(path: Path) -> list[dict[str, Any]]:
 def json_lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """For each line that is not blank, where it stands and its object, whose id is a text not seen before.
 
-    `wanted` tells what a line should be. A byte order mark is passed over. Raises NightjarError for a line that is
-    not such an object, and for a key that stands twice in it: parsers silently keep the last.
+    `wanted` tells what a line should be. A byte order mark is passed over. A pipe is read like a file. Raises
+    NightjarError for a line that is not such an object, for a key that is twice in it (parsers silently keep the last),
+    and for a device or a folder.
     """
     seen: dict[str, int] = {}
+    check_input(path, PIPE)
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):

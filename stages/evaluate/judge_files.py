@@ -10,6 +10,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stages.errors import NightjarError, from_os_error
+from stages.files import PIPE, check_input
 
 Side = Literal["left", "right", "tie"]
 ANSWERS_FORMAT = "nightjar-judge-answers/1"
@@ -105,6 +106,7 @@ def read_answers(path: Path, key: Key) -> AnswersFile:
 
 
 def _read(path: Path, model: type[_F], wanted: str) -> _F:
+    check_input(path, PIPE)
     try:
         raw = path.read_bytes()
     except OSError as error:

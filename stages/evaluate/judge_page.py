@@ -19,12 +19,12 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from stages.errors import NightjarError, from_os_error
+from stages.errors import NightjarError
 from stages.evaluate.aggregate import category_name
 from stages.evaluate.judge_files import ANSWERS_FORMAT, Item, Place
 from stages.evaluate.judge_files import Key as PageKey
-from stages.evaluate.judge_sets import Instance, Key, Task, Texts, match, read_set
-from stages.files import write_text
+from stages.evaluate.judge_sets import REFERENCES, Instance, Key, Task, Texts, match, read_set
+from stages.files import FILE, check_output, kind, write_output
 
 TASKS_BY_DEFAULT = 10
 _HERE = Path(__file__).parent
@@ -55,10 +55,16 @@ def export(
     `equal_are_ties` items whose two answers are the same text are not shown: the key counts them as ties. The same
     arguments give the same bytes.
 
-    Raises NightjarError if a set cannot be used (`judge_sets`), there are too few tasks or instances, or the key
-    belongs to another page, whose answers it alone can resolve.
+    Raises NightjarError if a set cannot be used (`judge_sets`), there are too few tasks or instances, the page or the
+    key must not be written (`stages.files.check_output`), or the key belongs to another page, whose answers it alone
+    can resolve.
     """
     key_path = _key_path(output)
+    inputs = [*(Path(name) for name in (a, b) if name != REFERENCES), texts.ingested, texts.references]
+    check_output(output, inputs)
+    check_output(key_path, inputs)
+    if (here := kind(key_path)) not in ("", FILE):
+        raise NightjarError(here, key_path, "the key takes this name: choose another --output")
     if a == b:
         raise NightjarError("a set is compared with itself", a, "name two different sets")
     sets = (read_set(a), read_set(b))
@@ -94,7 +100,9 @@ def export(
         ],
         equal=[Place(**_place(pair)) for pair in equal],
     )
-    _write(output, key_path, render(data, digest), key)
+    _check_key(key_path, key)
+    write_output(key_path, key.to_json(), inputs)
+    write_output(output, render(data, digest), inputs)
     return {
         "page": str(output),
         "key": str(key_path),
@@ -214,17 +222,11 @@ def _source(text: str) -> str:
 def _key_path(output: Path) -> Path:
     if output.suffix.lower() not in (".html", ".htm"):
         raise NightjarError("the page's name does not end in .html", output, "name it page.html")
-    if output.is_dir():
-        raise NightjarError("a folder", output, "name a file for the page")
     return output.with_suffix(".key.json")
 
 
-def _write(output: Path, key_path: Path, page: str, key: PageKey) -> None:
-    try:
-        if key_path.exists() and f'"page": "{key.page}"' not in key_path.read_text("utf-8", "replace"):
-            fix = "choose another --output, or remove it if no answers are awaited"
-            raise NightjarError("the key of another page, without which its answers are lost", key_path, fix)
-        write_text(key_path, key.to_json())
-        write_text(output, page)
-    except OSError as error:
-        raise from_os_error(error, output) or error from None
+def _check_key(path: Path, key: PageKey) -> None:
+    """Only the key of the same page is replaced."""
+    if kind(path) == FILE and f'"page": "{key.page}"' not in path.read_text("utf-8", "replace"):
+        fix = "choose another --output, or remove it if no answers are awaited"
+        raise NightjarError("the key of another page, without which its answers are lost", path, fix)

@@ -12,6 +12,7 @@ from stages.contracts import category_metric
 from stages.errors import NightjarError
 from stages.evaluate import files, metrics
 from stages.evaluate.aggregate import Bootstrap, category_name, difference, group, percent, percentage
+from stages.files import check_output
 
 BENCHMARKS = ("supernatinst",)
 SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
@@ -43,11 +44,14 @@ def score_files(
     `details`, if given, gets one JSON line an instance, in the order of the references: id, task_id,
     task_category, track and its metrics from 0 to 1, and `missing`. It is written whole or not at all.
 
-    Raises NightjarError for an unknown benchmark, and with file and line for what `files` refuses.
+    Raises NightjarError for an unknown benchmark, for `details` that must not be written, and with file and line for
+    what `files` refuses.
     """
     _check_benchmark(benchmark)
+    inputs = [predictions, references or files.SPLIT]
+    files.check_pipes(inputs)
     if details is not None:
-        _check_details(details, (predictions, references))
+        check_output(details, inputs)
     rows = files.read_references(references)
     given = files.read_predictions(predictions, rows)
     scored = _score(rows, given)
@@ -70,7 +74,7 @@ def score_files(
                 **{key: tables[key] for key in wanted if key in tables},
             }
     if details is not None:
-        _write_details(details, scored, given)
+        _write_details(details, scored, given, inputs)
     return result
 
 
@@ -88,6 +92,7 @@ def compare_files(
     is counted. Raises NightjarError as `score_files` does.
     """
     _check_benchmark(benchmark)
+    files.check_pipes([a, b, references])
     rows = files.read_references(references)
     given = [files.read_predictions(path, rows) for path in (a, b)]
     ours, theirs = (_score(rows, answers) for answers in given)
@@ -171,14 +176,7 @@ def _check_benchmark(benchmark: str) -> None:
         raise NightjarError("no such benchmark", repr(benchmark), f"there are: {', '.join(BENCHMARKS)}")
 
 
-def _check_details(path: Path, inputs: Sequence[Path | None]) -> None:
-    if path.is_dir():
-        raise NightjarError("a folder", path, "name a file for the details")
-    if any(other and path.resolve() == other.resolve() for other in inputs):
-        raise NightjarError("this is one of the files to read", path, "name another file for the details")
-
-
-def _write_details(path: Path, rows: Rows, given: Mapping[str, str]) -> None:
+def _write_details(path: Path, rows: Rows, given: Mapping[str, str], inputs: Sequence[Path]) -> None:
     lines = [
         {
             "id": row["id"],
@@ -190,4 +188,4 @@ def _write_details(path: Path, rows: Rows, given: Mapping[str, str]) -> None:
         }
         for row in rows
     ]
-    files.write_lines(path, lines)
+    files.write_lines(path, lines, inputs)

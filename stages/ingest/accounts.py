@@ -7,9 +7,11 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from stages.errors import NightjarError
+from stages.files import FILE, kind
 from stages.tables import ArtifactWriter
 
 log = logging.getLogger("nightjar")
@@ -35,6 +37,16 @@ class UnreadableFile(Exception):
     def __init__(self, reason: str, detail: str = "") -> None:
         self.reason, self.detail = reason, detail
         super().__init__(f"{reason}: {detail}" if detail else reason)
+
+
+def open_file(file: Path) -> BinaryIO:
+    """An ordinary file of a dataset's folder, open for reading. Raises UnreadableFile for anything else."""
+    try:
+        if (here := kind(file)) != FILE:
+            raise UnreadableFile("cannot be opened", here or "no such file")
+        return file.open("rb")
+    except OSError as error:
+        raise UnreadableFile("cannot be opened", error.strerror or "") from None
 
 
 @dataclass

@@ -24,8 +24,13 @@ from stages.ingest.documents import (
     read_documents,
 )
 from stages.ingest.findings import Finding, Found, Report
-from stages.ingest.natural_instructions import task_bytes, task_files
+from stages.ingest.natural_instructions import task_bytes, task_files, tasks_folder
 from stages.ingest.read_ahead import file_size, read_ahead
+
+
+def inputs(path: Path) -> list[Path]:
+    """The files and folders that `check_folder` reads."""
+    return [tasks_folder(path), path / "doc" / "task-hierarchy.md", path / "splits"]
 
 
 def check_folder(path: Path, strict: bool = False, progress: Progress | None = None) -> Report:

@@ -8,6 +8,7 @@ one in the URL, as /2023/01/30/ or 2023-01-30: the calendar tool's "today" of a 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from datetime import date
@@ -16,8 +17,9 @@ from typing import Any
 
 from stages.contracts import DOCUMENTS
 from stages.errors import NightjarError
-from stages.ingest.accounts import Ledger, Progress, Refused, Statistics, UnreadableFile
+from stages.ingest.accounts import Ledger, Progress, Refused, Statistics, UnreadableFile, open_file
 from stages.ingest.json_text import doubled_key, exact, is_text, not_text, raw_text
+from stages.ingest.read_ahead import file_size
 from stages.tables import ArtifactWriter
 
 DATASET = "corpus"
@@ -46,10 +48,10 @@ def ingest_corpus(path: Path, output: Path, progress: Progress | None = None) ->
     if not path.is_dir():
         what = "not a folder" if path.exists() else "no such folder"
         raise NightjarError(what, path, "set ingest.corpus.path or give another --input")
-    files = sorted(file for file in path.iterdir() if file.suffix in (".jsonl", ".txt") and file.is_file())
+    files = sorted(file for file in path.iterdir() if file.suffix in (".jsonl", ".txt"))
     if not files:
         raise NightjarError("no documents (*.jsonl, *.txt) in it", path, "give the folder that holds them")
-    total = sum(file.stat().st_size for file in files)
+    total = sum(map(file_size, files))
     with ArtifactWriter(output) as writer:
         ledger = Ledger(DATASET, writer)
         numbers = ledger.statistics
@@ -90,16 +92,24 @@ def _documents(
                 if progress and numbers.rows_in % 1000 == 0:
                     progress(numbers.bytes, total)
         except UnreadableFile as error:
-            with file.open("rb") as handle:
-                ledger.refuse_file(name, error, handle.read(8000))
-            numbers.bytes += file.stat().st_size
+            ledger.refuse_file(name, error, _start(file))
+            numbers.bytes += file_size(file)
     if progress:
         progress(numbers.bytes, total)
 
 
+def _start(file: Path) -> bytes:
+    with contextlib.suppress(UnreadableFile), open_file(file) as handle:
+        return handle.read(8000)
+    return b""
+
+
 def _lines(file: Path, name: str) -> Iterator[tuple[int, dict[str, Any] | Refused | None]]:
-    """Every line of a JSON Lines file: its bytes, and a document, a refusal, or None for a blank line."""
-    with file.open("rb") as handle:
+    """Every line of a JSON Lines file: its bytes, and a document, a refusal, or None for a blank line.
+
+    Raises UnreadableFile if the file cannot be opened.
+    """
+    with open_file(file) as handle:
         for number, line in enumerate(handle, 1):
             yield len(line), _line(line, name, f"{name}#{number}") if line.strip() else None
 
@@ -154,9 +164,10 @@ def _check(value: Any, file: str, default_id: str) -> dict[str, Any] | Refused:
 def _paragraphs(file: Path, name: str) -> Iterator[tuple[int, dict[str, Any] | Refused | None]]:
     """Every paragraph of a text file as a document; the file's bytes are counted with the first.
 
-    Raises UnreadableFile if the file is not UTF-8 or has no text.
+    Raises UnreadableFile if the file cannot be opened, is not UTF-8 or has no text.
     """
-    data = file.read_bytes()
+    with open_file(file) as handle:
+        data = handle.read()
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stages import tables
+from stages.contracts import DOCUMENTS, INSTANCES, TASKS
 from stages.errors import NightjarError
 from stages.ingest.accounts import Progress, Statistics
 from stages.ingest.corpus import ingest_corpus
-from stages.ingest.natural_instructions import ingest_natural_instructions
+from stages.ingest.natural_instructions import COPIED, ingest_natural_instructions
 
 DATASETS = {"natural_instructions": ingest_natural_instructions, "corpus": ingest_corpus}
+# What an artifact of the dataset holds: its tables, and other files.
+_HOLDS = {"natural_instructions": ((TASKS, INSTANCES), COPIED), "corpus": ((DOCUMENTS,), frozenset[str]())}
 
-__all__ = ["DATASETS", "Progress", "Statistics", "ingest"]
+__all__ = ["DATASETS", "Progress", "Statistics", "check_output", "ingest"]
+
+
+def check_output(dataset: str, input: Path, output: Path) -> None:
+    """Raise NightjarError if the artifact of the dataset must not take the place of what is at `output`: anything but
+    an older artifact of the same tables, or a folder that holds `input`; also for an unknown dataset.
+    """
+    _check_name(dataset)
+    tables.check_output(output, *_HOLDS[dataset], [input])
 
 
 def ingest(dataset: str, input: Path, output: Path, progress: Progress | None = None) -> Statistics:
@@ -21,6 +33,10 @@ def ingest(dataset: str, input: Path, output: Path, progress: Progress | None = 
     folder that is not there or has no files of it, or one in which nothing can be used; OSError for a full
     disk.
     """
+    _check_name(dataset)
+    return DATASETS[dataset](input, output, progress)
+
+
+def _check_name(dataset: str) -> None:
     if dataset not in DATASETS:
         raise NightjarError(f"unknown dataset {dataset!r}", "ingest", f"choose one of {', '.join(DATASETS)}")
-    return DATASETS[dataset](input, output, progress)

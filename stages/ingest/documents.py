@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stages.errors import NightjarError
+from stages.files import check_input
 
 TRACKS = ("default", "xlingual")
 ROLES = ("train", "test", "excluded")
@@ -49,7 +50,7 @@ class Documents:
 def read_documents(root: Path, tasks: Path) -> Documents:
     """The documents of the folder `root`, whose task files lie in `tasks`.
 
-    Raises NightjarError for one that is not UTF-8.
+    Raises NightjarError for one that is not UTF-8, or no ordinary file.
     """
     hierarchy, readme = _text(root / "doc" / "task-hierarchy.md"), _text(tasks / "README.md")
     splits: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -83,7 +84,8 @@ def out_of_order(names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _text(file: Path) -> str | None:
-    if not file.is_file():
+    check_input(file)
+    if not file.exists():
         return None
     try:
         return file.read_text(encoding="utf-8")

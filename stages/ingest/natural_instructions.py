@@ -14,7 +14,8 @@ from typing import Any
 
 from stages.contracts import INSTANCES, TASKS
 from stages.errors import NightjarError
-from stages.ingest.accounts import Ledger, Progress, Statistics, UnreadableFile, log
+from stages.files import check_input
+from stages.ingest.accounts import Ledger, Progress, Statistics, UnreadableFile, log, open_file
 from stages.ingest.describe import describe
 from stages.ingest.read_ahead import file_size, read_ahead
 from stages.ingest.task_file import TaskFile, read_task
@@ -23,6 +24,10 @@ from stages.tables import ArtifactWriter
 DATASET = "natural_instructions"
 LISTS = ("train_tasks.txt", "test_tasks.txt", "excluded_tasks.txt")
 TRACKS = ("default", "xlingual")
+# The published lists in an artifact.
+COPIED = frozenset(f"splits/{track}/{name}" for track in TRACKS for name in LISTS)
+# A part of a table has the task's name and .parquet, and no name more than 255 bytes.
+_LONGEST_NAME = 255 - len(".parquet")
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_\-][A-Za-z0-9_.\-]*")
 
 
@@ -70,11 +75,16 @@ def task_files(path: Path) -> list[Path]:
         )
     if not path.is_dir():
         raise NightjarError("not a folder", path, "give the folder that holds tasks/*.json")
-    folder = path / "tasks" if (path / "tasks").is_dir() else path
-    files = sorted((file for file in folder.glob("*.json") if not file.is_dir()), key=lambda file: file.name)
+    folder = tasks_folder(path)
+    files = sorted(folder.glob("*.json"), key=lambda file: file.name)
     if not files:
         raise NightjarError("no task files (*.json) in it", folder, "give the folder that holds tasks/*.json")
     return files
+
+
+def tasks_folder(path: Path) -> Path:
+    """Where the task files of the dataset's folder `path` are: in its folder tasks, or in itself."""
+    return path / "tasks" if (path / "tasks").is_dir() else path
 
 
 def _take(
@@ -98,11 +108,17 @@ def _take(
 
 
 def task_bytes(file: Path) -> bytes:
-    """The bytes of a task file. Raises UnreadableFile for a name that no artifact can bear, or no access."""
+    """The bytes of a task file.
+
+    Raises UnreadableFile for a name that no artifact can have, for anything but an ordinary file, or no access.
+    """
     if not _SAFE_NAME.fullmatch(file.stem) or ".." in file.name:
         raise UnreadableFile("unsafe file name", "allowed are letters, digits, _ - and single dots")
+    if len(file.stem) > _LONGEST_NAME:
+        raise UnreadableFile("unsafe file name", f"longer than {_LONGEST_NAME} letters before .json")
     try:
-        return file.read_bytes()
+        with open_file(file) as handle:
+            return handle.read()
     except OSError as error:
         raise UnreadableFile("cannot be opened", error.strerror or "") from None
 
@@ -126,7 +142,8 @@ def _copy_lists(folder: Path, writer: ArtifactWriter) -> None:
     for track in TRACKS:
         for name in LISTS:
             file = folder / track / name
-            if not file.is_file():
+            check_input(file)
+            if not file.exists():
                 continue
             try:
                 text = file.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stages import contracts, harness
-from stages.files import replace, temporary_sibling
+from stages.files import METRICS, replace, temporary_sibling
 from stages.report import calls, contamination, facts, gains, headline, page, results
 from stages.tables import read_rows
 
@@ -20,9 +20,9 @@ TOOLS = ("calculator", "calendar")
 
 
 def run(stage: harness.Stage) -> None:
-    stage.reads(harness.METRICS, SCORED, *(AUGMENTED / tool for tool in TOOLS), CORPUS, SPLIT, OVERLAPS)
+    stage.reads(METRICS, SCORED, *(AUGMENTED / tool for tool in TOOLS), CORPUS, SPLIT, OVERLAPS)
     scores = results.read(SCORED)
-    nodes = facts.read(harness.METRICS)
+    nodes = facts.read(METRICS)
     wanted = ["evaluate@supernatinst", "contamination", *(f"augment@{tool}" for tool in TOOLS)]
     leading = facts.leading_to(wanted, facts.edges(nodes))
     nodes = [node for node in nodes if node.name in leading]

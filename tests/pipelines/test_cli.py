@@ -77,7 +77,10 @@ WRONG = [
     ("ingest --dataset natural_instructions --input empty --output out", "empty"),
     ("ingest --dataset natural_instructions --input task.json --output out", "task.json"),
     ("ingest --dataset corpus --input full --output full", "it holds the input"),
-    ("ingest --dataset corpus --input empty --output full", "this folder holds other files"),
+    (
+        "ingest --dataset corpus --input empty --output full",
+        "precious.txt in it is no part",
+    ),
     ("ingest --dataset corpus --input empty", "Missing option '--output'"),
     ("score --benchmark x --predictions p.jsonl --references r.jsonl", "no such benchmark"),
     ("score --benchmark supernatinst --predictions p.jsonl --references r.jsonl", "p.jsonl:2: "),
@@ -105,6 +108,25 @@ WRONG = [
         "Invalid value for '--positive-examples'",
     ),
     ("trace x", "no predictions yet"),
+    *(
+        (words.replace("LONG", "x" * 256), "name too long")
+        for words in (
+            "ingest --dataset corpus --input LONG --output out",
+            "ingest --dataset natural_instructions --input LONG --output out",
+            "ingest --dataset natural_instructions --input LONG --check",
+            "ingest --dataset corpus --input empty --output LONG",
+            "score --benchmark supernatinst --predictions LONG --references r.jsonl",
+            "score --benchmark supernatinst --predictions p.jsonl --references LONG",
+            "score --benchmark supernatinst --predictions p.jsonl --references r.jsonl --details LONG",
+            "compare --benchmark supernatinst --a LONG --b p.jsonl --references r.jsonl",
+            "references --output LONG",
+            "encode --task LONG --instance 0",
+            "judge score --key LONG p.jsonl",
+            "check LONG",
+        )
+    ),
+    ("encode --task /dev/zero --instance 0", "/dev/zero: a character device"),
+    ("judge score --key /dev/zero p.jsonl", "/dev/zero: a character device"),
     ("trace", "Missing argument 'ID'"),
 ]
 

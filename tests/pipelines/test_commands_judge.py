@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,15 @@ def test_export_and_score_of_the_pipelines_own_artifacts(
         ("--a good --b references --references answers.jsonl", "answers.jsonl:1: references is not a list"),
         ("--a good --b references --output page.txt", "page.txt: the page's name does not end in .html"),
         ("--a good", "Missing option '--b'"),
+        (f"--a good --b references --output {'x' * 251}.html", "name too long"),
+        (f"--a good --b references --output {'x' * 250}.html", "name too long"),  # of the key
+        ("--a good --b references --output good/page.html", "good/page.html: it is in good, which is read"),
+        ("--a set.html --b references --output set.html", "set.html: this file is read by the same command"),
+        ("--a good --b set.html --output set.html", "set.html: this file is read"),
+        ("--a good --b references --references r.html --output r.html", "r.html: this file is read"),
+        ("--a a.key.json --b references --output a.html", "a.key.json: this file is read"),
+        ("--a good --b references --output link.html", "link.html: a symbolic link to set.html"),
+        ("--a good --b references --output pipe.html", "pipe.key.json: a named pipe"),
     ],
 )
 def test_wrong_sets_get_one_line_and_nothing_is_written(
@@ -145,9 +155,19 @@ def test_wrong_sets_get_one_line_and_nothing_is_written(
     words = arguments.split()
     if "--output" not in words:
         words += ["--output", "page.html"]
-    before = sorted(project.iterdir())
+    for name in ("set.html", "a.key.json"):
+        (project / name).write_text('{"id": "n-1", "prediction": "precious"}\n')
+    row = {"id": "n-1", "references": ["gold"], "task_id": "task1_colours", "task_category": "c"}
+    (project / "r.html").write_text(json.dumps(row) + "\n")
+    (project / "link.html").symlink_to("set.html")
+    os.mkfifo(project / "pipe.key.json")
+    before = sorted(project.rglob("*"))
     assert wanted in wrong(capsys, "judge", "export", *words)
-    assert sorted(project.iterdir()) == before
+    assert sorted(project.rglob("*")) == before
+    assert (
+        "precious" in (project / "set.html").read_text()
+        and "precious" in (project / "a.key.json").read_text()
+    )
 
 
 def test_references_of_ones_own_take_the_texts_they_lack_from_the_ingested_task(

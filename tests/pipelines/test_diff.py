@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -346,3 +347,13 @@ def test_the_command_prints_a_table_and_json(project: Repo) -> None:
     assert same.stdout == "data/split: no row and no file differs between v2 and workspace.\n"
     models = project.nightjar("diff", "v1", "v2", "models/m").stdout
     assert "~ weights.safetensors  900150983cd2 → e2fc714c4727" in models
+
+
+def test_a_pipe_among_the_files_of_the_workspace_is_refused_unread(project: Repo) -> None:
+    part = next((project.root / "data/split/train").glob("*.parquet"))
+    part.unlink()
+    os.mkfifo(part)
+    done = project.here("diff", "v2", "workspace", "data/split")
+    assert (
+        done.returncode == 2 and f"{part.name}: a named pipe" in done.stderr and done.stderr.count("\n") == 1
+    )

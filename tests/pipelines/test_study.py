@@ -306,3 +306,20 @@ def test_without_a_commit_there_is_one_line(repo: Repo) -> None:
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert "this needs a Git repository with a commit" in done.stderr
+
+
+def test_the_place_of_the_results_is_checked_before_the_experiments(project: Repo) -> None:
+    words = ("study", "tasks", "--values", "2", "--name")
+    (project.root / "data/studies").mkdir(parents=True, exist_ok=True)
+    (project.root / "data/studies/notes").write_text("precious")
+    (project.root / "data/studies/linked").mkdir()
+    (project.root / "data/studies/linked/study.md").symlink_to("../notes")
+    for name, told in (
+        ("notes", "data/studies/notes: not a folder"),
+        ("x" * 256, "name too long"),
+        ("linked", "study.md: a symbolic link to ../notes"),
+    ):
+        done = project.here(*words, name)
+        assert done.returncode == 2 and told in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert (project.root / "data/studies/notes").read_text() == "precious"
+    assert runs(project) == [] and experiments(project) == []

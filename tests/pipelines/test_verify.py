@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
+import runpy
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from pipelines import verify
+from pipelines.graph import outline
 from pipelines.verify import FOLDER
 from stages.contracts import TRAIN
 from tests.pipelines.conftest import Api, Repo, wait_for
@@ -62,7 +70,10 @@ def made(repo: Repo) -> Repo:
 def test_the_command_without_prefect(made: Repo) -> None:
     made.dvc("repro", "--quiet")
     done = made.nightjar("check")
-    assert (done.returncode, done.stdout[:18]) == (0, "data/split: ok, 0."), done.stdout + done.stderr
+    assert (done.returncode, done.stdout[:13]) == (0, "split: ok, 0."), done.stdout + done.stderr
+    assert done.stdout.endswith(
+        "looked at 1 artifact and 1 metrics file of 1 stage; 2 stages have made nothing to check\n"
+    )
     file = made.root / "data/split" / TRAIN.name / "part-0.parquet"
     whole = file.read_bytes()
     file.unlink()  # DVC may have linked it to its cache
@@ -120,6 +131,106 @@ def test_a_failed_check_stops_what_is_downstream_until_it_passes(made: Repo, api
     bad = made.nightjar("rebuild")
     assert bad.returncode == 1 and "checks.shared_inputs = 'many' is not allowed" in bad.stdout
     assert "Traceback" not in bad.stdout + bad.stderr
+
+
+FACTS = Path("data/metrics/split.json")
+
+
+@pytest.fixture()
+def built(made: Repo) -> Repo:
+    """What `dvc repro split` leaves, made in this process, with the facts where the project keeps them."""
+    made.write(dvc=DVC.replace("metrics: [split.json]", f"metrics: [{FACTS}]"))
+    with contextlib.chdir(made.root):
+        FACTS.parent.mkdir(parents=True)
+        runpy.run_path("make.py")
+        Path("split.json").rename(FACTS)
+    return made
+
+
+def damage() -> dict[str, Callable[[Path], object]]:
+    """What a finding says of the facts, and what was done to them."""
+
+    def edit(**changes: object) -> Callable[[Path], object]:
+        return lambda file: file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+    return {
+        "is missing": lambda file: file.unlink(),
+        "not JSON (Expecting value": lambda file: file.write_text(""),
+        "not JSON": lambda file: file.write_text("rows_in: 28"),
+        "not UTF-8": lambda file: file.write_bytes(b"\xff"),
+        "not a JSON object": lambda file: file.write_text("[1]"),
+        "rows_in is missing": lambda file: file.write_text("{}"),
+        "rows_out is not a count of rows": edit(rows_out="28"),
+        "rows_rejected is not a count of rows": edit(rows_rejected=-1),
+        "tables is not an object": edit(tables=[1]),
+        "the rows of train are not counted": edit(tables={"data/split": {"train": {"rows": None}}}),
+        "these are the facts of ingest@corpus": edit(stage="ingest@corpus"),
+        "is a folder": lambda file: (file.unlink(), file.mkdir()),
+        "is a named pipe": lambda file: (file.unlink(), os.mkfifo(file)),
+        "is a broken link": lambda file: (file.unlink(), file.symlink_to("nowhere")),
+    }
+
+
+def test_facts_that_are_missing_or_damaged_are_a_finding_that_blocks(built: Repo) -> None:
+    graph = outline(built.root)
+    whole = (built.root / FACTS).read_text()
+    for what, spoil in damage().items():
+        spoil(built.root / FACTS)
+        done = built.nightjar("check", "--json")
+        told = json.loads(done.stdout)
+        (finding,) = told["stages"][0]["findings"]
+        assert done.returncode == 1 and not told["passed"]
+        assert (finding["check"], finding["artifact"], finding["blocks"]) == ("facts", str(FACTS), True)
+        assert what in finding["what"]
+        with contextlib.chdir(built.root):
+            verdict = verify.verify(Path(), graph.stages["split"])
+            assert [it.as_dict() for it in verdict.blocking] == [finding]
+            assert verify.failing(Path(), graph) == ["split"]
+            shutil.rmtree(FACTS) if FACTS.is_dir() else FACTS.unlink(missing_ok=True)
+            FACTS.write_text(whole)
+            assert not verify.verify(Path(), graph.stages["split"]).findings
+            assert verify.failing(Path(), graph) == []
+
+
+def test_facts_of_a_stage_without_tables_are_checked_too(repo: Repo) -> None:
+    repo.write(dvc="stages: {fit: {cmd: 'true', outs: [model.txt], metrics: [fit.json]}}\n", model="weights")
+    (repo.root / "fit.json").write_text("{")
+    done = repo.nightjar("check")
+    assert done.returncode == 1 and "failed: fit.json: facts: not JSON" in done.stdout
+    (repo.root / "fit.json").write_text('{"f1": 0.5}')
+    with contextlib.chdir(repo.root):
+        assert not verify.verify(Path(), outline().stages["fit"]).findings
+    assert repo.nightjar("check").returncode == 0, "metrics of other kinds have no rows"
+
+
+def test_only_outputs_of_the_graph_and_the_folders_that_are_named_are_looked_at(built: Repo) -> None:
+    def names(*words: str) -> list[str]:
+        told = json.loads(built.nightjar("check", "--json", *words).stdout)
+        return [it["name"] for it in told["stages"]]
+
+    for aside in ("aside/copy", "../outside"):
+        shutil.copytree(built.root / "data/split", built.root / aside)
+    assert names() == names("data") == names(".") == names("..") == names("/") == ["split"]
+    assert names("data/../data/split/") == ["split"]
+    assert names("aside/copy", "../outside") == ["aside/copy", "../outside"]
+    assert names("aside/copy", "data/split", "aside/copy") == ["split", "aside/copy"]
+    (built.root / "aside/copy/train/part-0.parquet").write_text("damaged")
+    assert built.nightjar("check").returncode == 0 and built.nightjar("check", "aside/copy").returncode == 1
+    for word, said in (
+        ("", "an empty name"),
+        ("aside", "aside: no artifact is there"),
+        ("x", "x: no such file"),
+    ):
+        done = built.nightjar("check", word)
+        assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_an_artifact_outside_of_any_repository(built: Repo, tmp_path: Path) -> None:
+    shutil.copytree(built.root / "data/split", tmp_path / "elsewhere/out")
+    outside = Repo(tmp_path / "elsewhere")
+    assert outside.nightjar("check", "out").returncode == 0
+    done = outside.nightjar("check")
+    assert done.returncode == 2 and "not a DVC repository" in done.stderr
 
 
 def _artifact(api: Api, key: str) -> list[dict[str, object]] | None:

@@ -23,6 +23,10 @@ def test_an_error_is_one_line_whatever_was_put_into_it() -> None:
         (errno.EACCES, "permission denied"),
         (errno.ENOENT, "no such file"),
         (errno.ENOTDIR, "Not a directory"),
+        (errno.ENAMETOOLONG, "name too long"),
+        (errno.ELOOP, "links in a circle"),
+        (errno.EROFS, "read-only"),
+        (errno.ENXIO, "cannot be opened"),
     ],
 )
 def test_what_the_system_refuses_is_told_in_one_line(number: int, told: str) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import socket
+import stat
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,6 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stages import files
+from stages.errors import NightjarError
 
 
 def test_write_text_is_whole_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,3 +56,97 @@ def test_git_leaves_our_folder_alone_and_we_what_git_was_told(tmp_path: Path) ->
     (folder / ".gitignore").write_text("mine")
     files.own_folder(tmp_path)
     assert (folder / ".gitignore").read_text() == "mine"
+
+
+def test_an_output_never_takes_the_place_of_an_input(tmp_path: Path) -> None:
+    source, folder = tmp_path / "in.jsonl", tmp_path / "tasks"
+    source.write_text("precious")
+    folder.mkdir()
+    (tmp_path / "hard.jsonl").hardlink_to(source)
+    (tmp_path / "view").symlink_to(tmp_path)
+    for output in (
+        source,
+        tmp_path / "hard.jsonl",
+        tmp_path / "view/in.jsonl",
+        tmp_path / "tasks/../in.jsonl",
+    ):
+        with pytest.raises(NightjarError, match="is read"):
+            files.write_output(output, "new", [None, source])
+    for output in (folder / "new.json", tmp_path / "view/tasks/sub/new.json"):
+        with pytest.raises(NightjarError, match=r"is in .*tasks, which is read"):
+            files.write_output(output, "new", [folder])
+    assert source.read_text() == "precious" and list(folder.iterdir()) == []
+    files.write_output(tmp_path / "new/out.jsonl", "new", [source, folder, tmp_path / "absent"])
+    assert (tmp_path / "new/out.jsonl").read_text() == "new"
+
+
+def test_an_output_takes_the_place_of_ordinary_files_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "broken").symlink_to("nowhere")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "folder").mkdir()
+    with socket.socket(socket.AF_UNIX) as unix, contextlib.chdir(tmp_path):
+        unix.bind("socket")
+        wanted = {
+            "": "folder",
+            "link": "a symbolic link to file; name the file itself",
+            "broken": "a symbolic link to nowhere",
+            "loop": "a symbolic link to loop",
+            "folder": "a folder",
+            "socket": "a socket",
+            "file/below": "file: not a folder",
+            "x" * 256: "name too long",
+            f"{'x' * 256}/y": "name too long",
+        }
+        for name, told in wanted.items():
+            with pytest.raises(NightjarError, match=told) as caught:
+                files.check_output(Path(name))
+            assert name.partition("/")[0] in str(caught.value) and "\n" not in str(caught.value)
+    assert (tmp_path / "file").read_text() == "old" and (tmp_path / "link").is_symlink()
+
+
+def test_an_output_goes_through_a_device_or_a_pipe(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    null, pipe = tmp_path / "null", tmp_path / "pipe"
+    null.symlink_to("/dev/null")
+    os.mkfifo(pipe)
+    files.write_output(null, "text", [null])
+    assert null.is_symlink() and Path("/dev/null").is_char_device()
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_text)
+        files.write_output(pipe, "text")
+        assert read.result() == "text"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    with open(1, "w", closefd=False) as real:
+        monkeypatch.setattr(sys, "stdout", real)
+        print("before")
+        files.write_output(Path("/dev/stdout"), "text\n")
+        print("after")
+    assert capfd.readouterr().out == "before\ntext\nafter\n"
+    assert Path("/dev/stdout").is_symlink()
+
+
+def test_the_longest_names_and_odd_ones_can_be_written(tmp_path: Path) -> None:
+    names = ["x" * 255, "評" * 85, "[a-b] *?", os.fsdecode(b"\xff.json")]
+    for name in names:
+        files.write_text(tmp_path / name, "one")
+        files.write_text(tmp_path / name, "two")
+        assert (tmp_path / name).read_text() == "two"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+
+
+def test_only_leftovers_of_our_own_are_removed(tmp_path: Path) -> None:
+    for name in (".a.tmp-999999999", ".a.tmp-999999999-old", ".a.tmp-backup", ".a.tmp-mine-old"):
+        (tmp_path / name).touch()
+    files.write_text(tmp_path / "a", "text")
+    assert {path.name for path in tmp_path.iterdir()} == {"a", ".a.tmp-backup", ".a.tmp-mine-old"}
+
+
+def test_a_place_that_cannot_be_written_is_found_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+    with pytest.raises(NightjarError, match="cannot be written"):
+        files.check_output(tmp_path / "new/out.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -187,7 +188,7 @@ def test_leftovers_of_the_dead_go_and_those_of_the_living_stay(tmp_path: Path) -
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
         living = tmp_path / f".artifact.tmp-{child.pid}"
-        dead, odd = tmp_path / ".artifact.tmp-999999999", tmp_path / ".artifact.tmp-5-old"
+        dead, odd = tmp_path / ".artifact.tmp-999999999", tmp_path / ".artifact.tmp-999999997-old"
         for leftover in (living, dead, odd):
             leftover.mkdir()
         (tmp_path / ".artifact.tmp-999999998").write_text("a file")
@@ -212,3 +213,37 @@ def test_a_broken_artifact_is_told(tmp_path: Path) -> None:
     (folder / "part-0.parquet").write_bytes(b"not parquet")
     with pytest.raises(NightjarError, match="unreadable"):
         tables.read(tmp_path / "a", INSTANCES)
+
+
+def test_a_part_that_is_no_ordinary_file_is_not_read(tmp_path: Path) -> None:
+    write(tmp_path / "a", INSTANCES, [instance()])
+    part = tmp_path / "a/instances/part-1.parquet"
+    for make, what in (
+        (os.mkfifo, "a named pipe"),
+        (lambda path: path.symlink_to("nowhere"), "a broken link"),
+    ):
+        make(part)
+        for read in (tables.read, tables.part_rows, lambda *given: list(tables.batches(*given))):
+            with pytest.raises(NightjarError, match=rf"part-1\.parquet: {what}"):
+                read(tmp_path / "a", INSTANCES)
+        part.unlink()
+
+
+def test_every_reader_names_the_part_that_is_damaged(tmp_path: Path) -> None:
+    write(tmp_path / "a", INSTANCES, [instance()], [instance(task="u")])
+    part = tmp_path / "a/instances/part-1.parquet"
+    whole = part.read_bytes()
+    for damaged in (b"no Parquet", b"", whole[: len(whole) // 2] + whole[-8:]):
+        part.write_bytes(damaged)
+        for read in (
+            tables.read,
+            tables.part_rows,
+            lambda *given: list(tables.batches(*given)),
+            lambda *given: tables.read_part(*given, "part-1"),
+        ):
+            with pytest.raises(NightjarError, match=r"instances/part-1\.parquet: unreadable") as caught:
+                read(tmp_path / "a", INSTANCES)
+            assert "\n" not in str(caught.value)
+    (tmp_path / "a/rejected.parquet").write_bytes(b"no Parquet")
+    with pytest.raises(NightjarError, match=r"rejected\.parquet: unreadable"):
+        tables.read_rejected(tmp_path / "a")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -212,3 +213,25 @@ def test_keys_are_counted_as_by_hand(
     assert {it.check for it in findings} == ({"keys"} if twice else set())
     shown = {(it["task_id"], it["id"], it["rank"]): it["times"] for found in findings for it in found.rows}
     assert shown.items() <= twice.items() and len(shown) == min(10, len(twice))
+
+
+def test_a_part_that_is_no_ordinary_file_is_found_and_not_read(facts: dict[str, Any]) -> None:
+    for name in ("train/train1.parquet", "rejected.parquet"):
+        file = SPLIT / name
+        whole = file.read_bytes()
+        for make, what in (
+            (os.mkfifo, "a named pipe"),
+            (lambda path: path.symlink_to("/dev/zero"), "a character device"),
+            (lambda path: path.symlink_to("nowhere"), "a broken link"),
+        ):
+            file.unlink()
+            make(file)
+            it = only(found(facts))
+            assert (it.check, it.artifact, it.blocks) == ("readable", "data/split", True)
+            assert name in it.what and what in it.what
+            near = only(found(None, SCORED))
+            assert near.check == "references" and name in near.what
+            assert it.what in near.what or what in near.what
+        file.unlink()
+        file.write_bytes(whole)
+    assert found(facts) == []

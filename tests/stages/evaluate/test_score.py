@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stages.errors import NightjarError
-from stages.evaluate.score import score_files
+from stages.evaluate.score import compare_files, score_files
 
 
 def write(path: Path, rows: list[Any]) -> Path:
@@ -155,8 +157,13 @@ def test_details_never_replace_a_folder_or_an_input(files: tuple[Path, Path], tm
     with pytest.raises(NightjarError, match="a folder"):
         score_files("supernatinst", *files, folder)
     before = files[0].read_text()
-    with pytest.raises(NightjarError, match="files to read"):
-        score_files("supernatinst", *files, files[0])
+    (tmp_path / "link").symlink_to(files[0])
+    for name in (files[0], files[1], tmp_path / "precious/../p.jsonl", tmp_path / "link"):
+        with pytest.raises(NightjarError, match=r"read by the same command|symbolic link"):
+            score_files("supernatinst", *files, name)
+    (tmp_path / "null").symlink_to("/dev/null")
+    score_files("supernatinst", *files, tmp_path / "null", 0)
+    assert (tmp_path / "null").is_char_device() and (tmp_path / "null").is_symlink()
     assert (folder / "file").read_text() == "kept" and files[0].read_text() == before
 
 
@@ -172,3 +179,22 @@ def test_a_byte_order_mark_is_passed_over_and_a_doubled_key_or_odd_track_refused
     references.write_text(row % ', "track": ["default"]')
     with pytest.raises(NightjarError, match="the track is"):
         score_files("supernatinst", predictions, references)
+
+
+def test_a_pipe_is_read_once_and_a_device_not_at_all(files: tuple[Path, Path], tmp_path: Path) -> None:
+    wanted = score_files("supernatinst", *files, samples=0)
+    pipes = [tmp_path / "one", tmp_path / "two"]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+    with ThreadPoolExecutor(2) as pool:
+        for pipe, file in zip(pipes, files, strict=True):
+            pool.submit(pipe.write_bytes, file.read_bytes())
+        assert score_files("supernatinst", *pipes, samples=0) == wanted
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for pair in ((tmp_path / "zero", files[1]), (files[0], tmp_path / "zero")):
+        with pytest.raises(NightjarError, match="zero: a character device"):
+            score_files("supernatinst", *pair)
+    with pytest.raises(NightjarError, match="two: this pipe is named twice"):
+        score_files("supernatinst", pipes[1], pipes[1])
+    with pytest.raises(NightjarError, match="two: this pipe is named twice"):
+        compare_files("supernatinst", pipes[1], pipes[1], files[1])

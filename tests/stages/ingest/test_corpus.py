@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -153,3 +154,20 @@ def test_real_text(real_data: Path, tmp_path: Path) -> None:
     ]
     assert [word for row in rows for word in row["text"].split()] == words, "every word, in order"
     assert statistics.rows_out == len(rows) and statistics.rows_rejected == 0
+
+
+def test_only_ordinary_files_are_read_and_the_others_are_reported(tmp_path: Path) -> None:
+    source = tmp_path / "docs"
+    write(source, "a.jsonl", [{"id": "a", "text": "Some text."}])
+    os.mkfifo(source / "b.jsonl")
+    (source / "c.txt").symlink_to("/dev/zero")
+    (source / "d.txt").mkdir()
+    (source / "e.jsonl").symlink_to("nowhere")
+    statistics = ingest("corpus", source, tmp_path / "out")
+    assert {row["file"]: row["reason"] for row in tables.read_rejected(tmp_path / "out").to_pylist()} == {
+        "b.jsonl": "cannot be opened: a named pipe",
+        "c.txt": "cannot be opened: a character device",
+        "d.txt": "cannot be opened: a folder",
+        "e.jsonl": "cannot be opened: a broken link",
+    }
+    assert (statistics.files, statistics.files_rejected, statistics.rows_in) == (5, 4, 5)

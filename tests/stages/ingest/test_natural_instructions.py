@@ -19,6 +19,7 @@ import pytest
 from stages import tables
 from stages.contracts import INSTANCES, TASKS
 from stages.errors import NightjarError
+from stages.ingest.check_folder import check_folder
 from stages.ingest.datasets import Statistics, ingest
 from stages.ingest.natural_instructions import ingest_natural_instructions
 from tests.stages.in_process import run_stage
@@ -172,6 +173,7 @@ def test_the_published_lists_come_along(folder: Folder, make_task: MakeTask, tmp
 KILLED = """
 import os, signal, sys
 from pathlib import Path
+from stages.ingest.check_folder import check_folder
 from stages.ingest.datasets import ingest
 kill = lambda done, total: done * 2 > total and os.kill(os.getpid(), signal.SIGKILL)
 ingest("natural_instructions", Path(sys.argv[1]), Path(sys.argv[2]), kill)
@@ -363,3 +365,60 @@ def test_texts_stay_as_they_are_and_numbers_may_name_two_tasks(
     assert heads["task672_amazon_and_yelp_summarization"]["definition"] == ["One text."]
     assert heads["task672_amazon_and_yelp_summarization"]["license"] == []
     assert statistics.collection is not None and statistics.collection["non_english_tasks"] == 1
+
+
+def test_only_ordinary_files_are_read_and_the_others_are_reported(
+    folder: Folder, make_task: MakeTask, tmp_path: Path
+) -> None:
+    source = folder({"task001_good.json": make_task()})
+    os.mkfifo(source / "tasks/task002_pipe.json")
+    (source / "tasks/task003_device.json").symlink_to("/dev/zero")
+    (source / "tasks/task004_folder.json").mkdir()
+    (source / "tasks/task005_gone.json").symlink_to("nowhere")
+    statistics = ingest("natural_instructions", source, tmp_path / "out")
+    rejected = tables.read_rejected(tmp_path / "out").to_pylist()
+    assert {row["file"][6:13]: row["reason"] for row in rejected} == {
+        "task002": "cannot be opened: a named pipe",
+        "task003": "cannot be opened: a character device",
+        "task004": "cannot be opened: a folder",
+        "task005": "cannot be opened: a broken link",
+    }
+    assert (statistics.files, statistics.files_rejected, statistics.rows_out) == (5, 4, 3)
+    checked = check_folder(source).as_dict()
+    told = {it["task_id"]: it["message"] for it in checked["findings"] if "cannot be opened" in it["message"]}
+    assert sorted(name[:7] for name in told) == ["task002", "task003", "task004", "task005"]
+
+
+@pytest.mark.parametrize(
+    "name", ["splits/default/test_tasks.txt", "doc/task-hierarchy.md", "tasks/README.md"]
+)
+def test_a_document_that_is_no_file_is_an_error(
+    folder: Folder, make_task: MakeTask, tmp_path: Path, name: str
+) -> None:
+    source = folder({"task001_good.json": make_task()})
+    (source / name).parent.mkdir(parents=True, exist_ok=True)
+    for make, told in (
+        (os.mkfifo, "a named pipe"),
+        (lambda path: path.symlink_to("nowhere"), "a broken link"),
+    ):
+        make(source / name)
+        with pytest.raises(NightjarError, match=f"{name}: {told}"):
+            check_folder(source)
+        if "splits" in name:
+            with pytest.raises(NightjarError, match=f"{name}: {told}"):
+                ingest("natural_instructions", source, tmp_path / "out")
+            assert not (tmp_path / "out").exists()
+        (source / name).unlink()
+
+
+def test_a_task_file_with_the_longest_name_is_refused_or_taken(
+    folder: Folder, make_task: MakeTask, tmp_path: Path
+) -> None:
+    """A part of a table is named for its task, with an ending that is two bytes longer than the task file's."""
+    names = ["t" * 247 + ".json", "t" * 248 + ".json", "t" * 250 + ".json"]
+    source = folder(dict.fromkeys(names, make_task()))
+    statistics = ingest("natural_instructions", source, tmp_path / "out")
+    assert list(tables.part_rows(tmp_path / "out", INSTANCES)) == ["t" * 247]
+    rejected = tables.read_rejected(tmp_path / "out").to_pylist()
+    assert {row["reason"].partition(":")[0] for row in rejected} == {"unsafe file name"}
+    assert statistics.files_rejected == 2
