@@ -61,7 +61,7 @@ def study(
     if dry_run:
         _print_plan(root, plan, as_json)
         return
-    scoring = _scoring(root)
+    scoring = _scoring(plan.params)
     with groups.stopped_by_signals():
         failed = studies.run(root, plan, lambda line: click.echo(line, err=True), wait)
         commits = saved(root, plan.start.commit, [point.name for point in plan.points])
@@ -98,14 +98,14 @@ def _print_plan(root: Path, plan: Any, as_json: bool) -> None:
     click.echo(f"{len(rows)} experiments, {len(missing)} to do, each up to {plan.target}.")
 
 
-def _scoring(root: Path) -> Any:
-    """The evaluation's own functions with the seed and the bootstrap of params.yaml."""
+def _scoring(text: str) -> Any:
+    """The evaluation's own functions with the seed and the bootstrap of params.yaml, given as its text."""
     from pipelines.study_results import Rows, Scoring
-    from stages.config import PARAMS_FILE
+    from stages.config import PARAMS_FILE, parse
     from stages.evaluate import aggregate, supernatinst
-    from stages.params import load
+    from stages.params import validate
 
-    params = load(root / PARAMS_FILE)
+    params = validate(parse(text, PARAMS_FILE))
     settings = params.evaluate.supernatinst
     bootstrap = aggregate.Bootstrap(params.seed, settings.bootstrap_samples, settings.confidence)
 

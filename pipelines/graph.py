@@ -5,7 +5,7 @@ dvc.lock, runs nothing. Works in any DVC repository.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,7 +109,7 @@ def read(folder: Path | None = None) -> Graph:
 
     Raises NightjarError if there is none, or if dvc.yaml, dvc.lock or params.yaml cannot be read.
     """
-    with _opened(folder or Path()) as repo:
+    with opened(folder or Path()) as repo:
         return _read(repo)
 
 
@@ -133,14 +133,17 @@ def would_run(name: str, root: Path) -> bool:
     file, _, item = name.rpartition(":")
     if not file and name.endswith(".dvc"):
         return False  # data that were added have no command
-    with _opened(root) as repo:
+    with opened(root) as repo:
         stage = repo.stage.load_one(str(Path(repo.root_dir, file or "dvc.yaml")), item)
         return Workspace(repo).judge(stage, [])[0] == "would run"
 
 
 @contextlib.contextmanager
-def _opened(where: Path) -> Iterator[Repo]:
-    """The repository, locked against other DVC processes that hash or write; DVC's errors as one line."""
+def opened(where: Path) -> Iterator[Repo]:
+    """The DVC repository at `where`, locked against other DVC processes that hash or write.
+
+    Raises NightjarError if there is none, and for any of DVC's own errors.
+    """
     from dvc.exceptions import DvcException, NotDvcRepoError
     from dvc.repo import Repo, lock_repo
 
@@ -160,17 +163,57 @@ def _no_repository(where: Path) -> NightjarError:
     return NightjarError("not a DVC repository", where.absolute(), "run from the project's root")
 
 
-def _read(repo: Repo) -> Graph:
-    import networkx
+def _edges(repo: Repo) -> Any:
+    """DVC's graph of the stages: each edge goes from a stage to one that it needs."""
     from dvc.repo.reproduce import get_active_graph
 
-    # DVC draws an edge from a stage to what it needs.
     try:
-        edges = get_active_graph(repo.index.graph)
+        return get_active_graph(repo.index.graph)
     except (ValueError, TypeError, RecursionError) as error:  # of a value in params.yaml, such as a date
         what = f"DVC cannot read the graph ({' '.join(str(error).split())[:300]})"
         raise NightjarError(what, Path(repo.root_dir), "mend dvc.yaml or params.yaml") from None
-    workspace = Workspace(repo)
+
+
+def inputs(root: Path, target: str, left_out: Collection[str] = ()) -> dict[str, str]:
+    """What the stage `target` and those before it read and none of them makes: DVC's hash of each path.
+
+    Paths are relative to `root`, or absolute if they lie outside. Those in `left_out` are not hashed. Raises
+    NightjarError if there is no such stage, or if an input is missing or is found from `root` alone (`../data`).
+    """
+    import networkx
+
+    with opened(root) as repo:
+        edges, workspace = _edges(repo), Workspace(repo)
+        named = {workspace.name(stage): stage for stage in edges}
+        if target not in named:
+            fix = f"add it to dvc.yaml; there are: {', '.join(sorted(named)) or 'none'}"
+            raise NightjarError("no such stage", target, fix)
+        needed = [named[target], *networkx.descendants(edges, named[target])]
+        made = {Path(workspace.path(out)) for stage in needed if stage.cmd for out in stage.outs}
+        found: dict[str, set[str]] = {}
+        for stage in needed:
+            # Data that were added or imported are what their .dvc file calls an output.
+            for item in [] if stage.frozen and stage.cmd else stage.deps if stage.cmd else stage.outs:
+                path = workspace.path(item)
+                part = any(Path(path).is_relative_to(out) or out.is_relative_to(path) for out in made)
+                if path not in left_out and not part:
+                    found.setdefault(path, set()).add(_input_hash(item, path))
+    return {path: " ".join(sorted(hashes)) for path, hashes in sorted(found.items())}
+
+
+def _input_hash(item: Any, path: str) -> str:
+    if item.protocol == "local" and not item.is_in_repo and not Path(item.def_path).is_absolute():
+        raise NightjarError("an input outside the project", item.def_path, "give its absolute path")
+    try:
+        return str(item.get_hash().value)  # of the keys that are read, if it is a parameter file
+    except FileNotFoundError:
+        raise NightjarError("an input is missing", path, "put it there, or mend dvc.yaml") from None
+
+
+def _read(repo: Repo) -> Graph:
+    import networkx
+
+    edges, workspace = _edges(repo), Workspace(repo)
     order = networkx.lexicographical_topological_sort(edges.reverse(), key=workspace.name)
     stages: dict[str, Stage] = {}
     for stage in order:

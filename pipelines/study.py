@@ -15,13 +15,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from pipelines import graph as graphs
 from pipelines import study_results as results
 from pipelines.lock import rebuild_lock
+from pipelines.profiles import edited
 from pipelines.study_workspace import Baseline, Ran, Workspace, baseline, remove, saved
 from stages import contracts, tables
-from stages.config import PARAMS_FILE
+from stages.config import PARAMS_FILE, parse, read_text
 from stages.errors import NightjarError
-from stages.params import load
+from stages.params import validate
 
 BENCHMARK = "supernatinst"
 SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")
@@ -53,11 +55,17 @@ class Point:
 
 @dataclass(frozen=True)
 class Study:
-    """What is to be run: the points in the order of the runs, each after the one it is compared with."""
+    """What is to be run: the points in the order of the runs, each after the one it is compared with.
+
+    Everything that a point's name is made from is fixed here: later changes of the project do not reach its run.
+    """
 
     kind: str
     recipe: str
     start: Baseline
+    # The text of params.yaml, and the hashes of the inputs that Git does not have.
+    params: str
+    inputs: Mapping[str, str]
     points: tuple[Point, ...]
 
     @property
@@ -92,7 +100,8 @@ def plan(
     `encodings` gives the flags of every named encoding. Raises NightjarError for a value that cannot be had.
     """
     start = baseline(root)
-    params = load(root / PARAMS_FILE).model_dump(mode="json")
+    text = read_text(root / PARAMS_FILE)
+    params = validate(parse(text, root / PARAMS_FILE)).model_dump(mode="json")
     if doubled := sorted({value for value in values if list(values).count(value) > 1}):
         raise NightjarError(f"{doubled[0]} stands there twice", "--values", "give every value once")
     if evaluated and kind != "encodings":
@@ -104,13 +113,16 @@ def plan(
     else:
         made = _encodings(values, evaluated, encodings or {})
     target = f"predict@{BENCHMARK}-{recipe}"
+    if "dvc.yaml" not in start.known:
+        raise NightjarError("not in Git", root / "dvc.yaml", "commit it: a study works in a clone")
+    inputs = graphs.inputs(root, target, start.known | {PARAMS_FILE.as_posix()})
     points = []
     for label, axes, settings, against in made:
-        whole = [start.digest, target, _overlaid(params, settings)]
+        whole = [start.digest, inputs, target, _overlaid(params, settings)]
         digest = sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:10]
         slug = re.sub(r"[^A-Za-z0-9_]+", "-", "-on-".join(axes)).strip("-_").lower()[-60:].lstrip("-_")
         points.append(Point(label, axes, settings, f"{kind}-{slug}-{digest}", against))
-    return Study(kind, recipe, start, tuple(points))
+    return Study(kind, recipe, start, text, inputs, tuple(points))
 
 
 Made = list[tuple[str, tuple[str, ...], dict[str, Any], str | None]]
@@ -234,11 +246,26 @@ def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = Fals
 def _run(root: Path, workspace: Workspace, study: Study, point: Point, tell: Callable[[str], None]) -> Ran:
     log = root / LOGS / f"{point.name}.log"
     log.unlink(missing_ok=True)
-    ran = workspace.repro(study.target, point.settings, log, lambda stage: tell(f"    {stage} …"))
+    params = edited(study.params, point.settings)
+    if error := _moved(workspace, study):
+        return Ran(2, 0.0, {}, error)
+    ran = workspace.repro(study.target, params, log, lambda stage: tell(f"    {stage} …"))
+    if ran.code == 0 and (error := _moved(workspace, study)):
+        return Ran(2, ran.seconds, ran.stages, error)
     if ran.code == 0:
         settings = ", ".join(f"{key}={value}" for key, value in point.settings.items())
         workspace.save(point.name, study.target, f"nightjar study {study.kind}: {settings}", log)
     return ran
+
+
+def _moved(workspace: Workspace, study: Study) -> str:
+    """What is wrong if an input is no longer what the points are named after; empty if all are."""
+    try:
+        now = workspace.inputs(study.target)
+    except NightjarError as error:
+        return str(error)
+    moved = sorted(path for path in {*now, *study.inputs} if now.get(path) != study.inputs.get(path))
+    return f"{moved[0]} changed since the study was started; start it again" if moved else ""
 
 
 def _summary(ran: Ran) -> str:

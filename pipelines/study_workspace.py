@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import threading
@@ -19,14 +20,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Self
 
-from pipelines import groups, profiles
+from pipelines import graph as graphs
+from pipelines import groups
 from pipelines.run_stage import environment, follow
 from stages.config import PARAMS_FILE, read_optional
 from stages.errors import NightjarError
+from stages.files import write_text
 
 FOLDER = Path(".nightjar/study")
+LOCK_FILE = "dvc.lock"
 # What killed stages left of their work; shared, so that they go on where they were.
 SHARED = ("checkpoints", "predict")
 _AUTHOR = {
@@ -38,13 +42,68 @@ _AUTHOR = {
 
 
 @dataclass(frozen=True)
+class Kept:
+    """One file as it was: its bytes and mode, or where it leads if it is a symbolic link."""
+
+    content: bytes
+    mode: int
+    link: bool
+
+    @classmethod
+    def of(cls, path: Path) -> Kept | None:
+        """The file at `path`; None if there is none."""
+        if path.is_symlink():
+            return cls(os.fsencode(path.readlink()), 0, True)
+        if path.is_file():
+            return cls(path.read_bytes(), stat.S_IMODE(path.stat().st_mode), False)
+        return None
+
+    @property
+    def identity(self) -> bytes:
+        """What Git tells apart: the kind of file, whether it can be executed, and its bytes."""
+        kind = b"link" if self.link else b"executable" if self.mode & stat.S_IXUSR else b"file"
+        return kind + b"\0" + self.content
+
+    def write(self, path: Path) -> None:
+        """Put the file at `path`, in place of what is there."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        if self.link:
+            path.symlink_to(os.fsdecode(self.content))
+        else:
+            path.write_bytes(self.content)
+            path.chmod(self.mode)
+
+
+@dataclass(frozen=True)
 class Baseline:
-    """What every point of a study starts from: the commit, and the tracked files that differ from it."""
+    """What every point of a study starts from: the commit, and the tracked files that differ from it.
+
+    `files` holds those files as they were, None for one that was removed. `known` are the paths of all files and
+    folders that a clone has by the commit and these files.
+    """
 
     commit: str
-    changed: tuple[str, ...]
+    files: Mapping[str, Kept | None]
     untracked: tuple[str, ...]
-    digest: str
+    known: frozenset[str]
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        return tuple(self.files)
+
+    @property
+    def digest(self) -> str:
+        """Of the commit and the changed files; not of params.yaml, which counts by its values, nor of dvc.lock, which
+        tells what is built, not what is to be built.
+        """
+        digest = sha256(self.commit.encode())
+        for name, kept in self.files.items():
+            if name not in (str(PARAMS_FILE), LOCK_FILE):
+                content = kept.identity if kept else b"(gone)"
+                digest.update(f"\0{name}\0{len(content)}\0".encode("utf-8", "surrogateescape"))
+                digest.update(content)
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -59,7 +118,9 @@ class Ran:
 
 def git(root: Path, *arguments: str) -> str:
     """What `git` prints in `root`. Raises NightjarError with git's own last line if it fails."""
-    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", *arguments], cwd=root, capture_output=True, text=True, errors="surrogateescape"
+    )
     if done.returncode:
         last = (done.stderr.strip() or f"git {arguments[0]} failed").splitlines()[-1]
         raise NightjarError(last, root.absolute(), "this needs a Git repository with a commit")
@@ -67,23 +128,20 @@ def git(root: Path, *arguments: str) -> str:
 
 
 def baseline(root: Path) -> Baseline:
-    """The state of the project's tracked files: commit, changes, and a digest of both but params.yaml.
+    """The project's commit and its tracked files as they are now.
 
     Raises NightjarError where there is no commit yet, or where the project is not the root of its repository.
     """
     commit = git(root, "rev-parse", "--verify", "HEAD^{commit}").strip()
     if git(root, "rev-parse", "--show-prefix").strip():
         raise NightjarError("not the root of its Git repository", root.absolute(), "run from the root")
-    changed = tuple(sorted(_names(git(root, "diff", "--name-only", "--no-renames", "-z", "HEAD"))))
+    changed = sorted(_names(git(root, "diff", "--name-only", "--no-renames", "-z", "HEAD")))
+    files = {name: Kept.of(root / name) for name in changed}
     untracked = tuple(_names(git(root, "ls-files", "--others", "--exclude-standard", "-z")))
-    digest = sha256(commit.encode())
-    for name in changed:
-        path = root / name
-        # params.yaml counts by its values; dvc.lock tells what is built, not what is to be built.
-        if name not in (str(PARAMS_FILE), "dvc.lock"):
-            digest.update(f"\0{name}\0".encode())
-            digest.update(path.read_bytes() if path.is_file() else b"(gone)")
-    return Baseline(commit, changed, untracked, digest.hexdigest())
+    there = {name for name in _names(git(root, "ls-tree", "-r", "--name-only", "-z", commit))}
+    there = {name for name in there | set(changed) if name not in files or files[name] is not None}
+    known = there | {folder.as_posix() for name in there for folder in Path(name).parents}
+    return Baseline(commit, files, untracked, frozenset(known))
 
 
 def _names(listed: str) -> list[str]:
@@ -124,54 +182,63 @@ class Workspace:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         git(self.root, "clone", "--quiet", "--shared", "--no-checkout", str(self.root), str(self.path))
         git(self.path, "checkout", "--quiet", "--detach", self.start.commit)
-        for name in {*self.start.changed, "dvc.lock"}:
-            _copy(self.root / name, self.path / name)
+        for name, kept in {**self.start.files, LOCK_FILE: Kept.of(self.root / LOCK_FILE)}.items():
+            if kept is None:
+                (self.path / name).unlink(missing_ok=True)
+            else:
+                kept.write(self.path / name)
         (self.path / ".nightjar").mkdir(exist_ok=True)
         for name in self.shared:
             (self.root / ".nightjar" / name).mkdir(exist_ok=True)
             _link(self.root, self.path, Path(".nightjar", name))
-        for name in self._set_up_dvc():
-            _link(self.root, self.path, Path(name))
+        self._share_cache()
+        for name in self._unknown_inputs():
+            if (self.root / name).exists() and not (self.path / name).exists():
+                _link(self.root, self.path, Path(name))
 
-    def _set_up_dvc(self) -> list[str]:
-        """Let the clone use the project's cache; returns inputs that are in the project but not in the clone."""
+    def _share_cache(self) -> None:
+        """Let the clone use the project's cache."""
         from configobj import ConfigObj
-        from dvc.repo import Repo
 
-        with Repo(str(self.root)) as repo:
-            local = self.root / ".dvc/config.local"
-            config = ConfigObj(str(local) if local.is_file() else None)
-            config.setdefault("cache", {})["dir"] = repo.cache.local_cache_dir
-            if self.link_type is not None:
-                config["cache"]["type"] = self.link_type
-            config.filename = str(self.path / ".dvc/config.local")
-            config.write()
-            made = {out.fs_path for stage in repo.index.stages if stage.cmd for out in stage.outs}
+        with graphs.opened(self.root) as repo:
+            cache = repo.cache.local_cache_dir
+        local = self.root / ".dvc/config.local"
+        config = ConfigObj(str(local) if local.is_file() else None)
+        config.setdefault("cache", {})["dir"] = cache
+        if self.link_type is not None:
+            config["cache"]["type"] = self.link_type
+        config.filename = str(self.path / ".dvc/config.local")
+        config.write()
+
+    def _unknown_inputs(self) -> list[str]:
+        """What the clone's stages read that neither Git nor a stage brings into it, outer folders first."""
+        with graphs.opened(self.path) as repo:
+            stages = repo.index.stages
+            made = {out.fs_path for stage in stages if stage.cmd for out in stage.outs}
+            items = [item for stage in stages for item in (stage.deps if stage.cmd else stage.outs)]
             inputs = {
-                Path(dep.fs_path).relative_to(self.root).as_posix()
-                for stage in repo.index.stages
-                for dep in stage.deps
-                if dep.is_in_repo and dep.fs_path not in made
+                Path(item.fs_path).relative_to(self.path).as_posix()
+                for item in items
+                if item.is_in_repo and item.fs_path not in made
             }
-        params = read_optional(self.root / PARAMS_FILE)
-        models = params.get("models")
+        models = read_optional(self.path / PARAMS_FILE).get("models")
         sources = {
             str(model.get("source"))
             for model in (models.values() if isinstance(models, Mapping) else ())
             if isinstance(model, Mapping)
         }
-        inputs |= {name for name in sources if ":" not in name and not Path(name).is_absolute()}
-        return sorted(
-            name for name in inputs if (self.root / name).exists() and not (self.path / name).exists()
-        )
+        return sorted(inputs | {name for name in sources if ":" not in name and not Path(name).is_absolute()})
 
-    def repro(self, target: str, settings: Mapping[str, Any], log: Path, begun: Callable[[str], None]) -> Ran:
-        """Run `target` and what it needs with `settings` in params.yaml; `begun` hears of each stage that runs.
+    def inputs(self, target: str) -> dict[str, str]:
+        """What `target` and the stages before it read that Git does not have, with its hashes: see graph.inputs."""
+        return graphs.inputs(self.path, target, self.start.known | {PARAMS_FILE.as_posix()})
+
+    def repro(self, target: str, params: str, log: Path, begun: Callable[[str], None]) -> Ran:
+        """Run `target` and what it needs with `params` as params.yaml; `begun` hears of each stage that runs.
 
         The output goes to the file `log`. Any exception, Ctrl-C among them, ends the whole process group.
         """
-        text = (self.root / PARAMS_FILE).read_text(encoding="utf-8")
-        (self.path / PARAMS_FILE).write_text(profiles.edited(text, settings), encoding="utf-8")
+        write_text(self.path / PARAMS_FILE, params)
         return self._dvc(["repro", target], target, log, begun)
 
     def save(self, name: str, target: str, message: str, log: Path) -> str:
@@ -244,16 +311,6 @@ def remove(root: Path, folder: Path = FOLDER) -> list[str]:
 def _has_identity(root: Path) -> bool:
     asked = (["git", "config", f"user.{key}"] for key in ("name", "email"))
     return all(subprocess.run(command, cwd=root, capture_output=True).returncode == 0 for command in asked)
-
-
-def _copy(source: Path, target: Path) -> None:
-    """The file as it is in the project; where it is gone there, gone."""
-    if source.is_symlink() or source.is_file():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)
-        shutil.copy2(source, target, follow_symlinks=False)
-    elif target.is_file():
-        target.unlink()
 
 
 def _link(root: Path, clone: Path, name: Path) -> None:
