@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.changes import OPEN, Reason, State, Workspace
 from pipelines.keys import stage_keys
-from stages.errors import NightjarError
+from stages.errors import NightjarError, from_os_error
 
 if TYPE_CHECKING:
     from dvc.repo import Repo
@@ -167,11 +167,25 @@ def _edges(repo: Repo) -> Any:
     """DVC's graph of the stages: each edge goes from a stage to one that it needs."""
     from dvc.repo.reproduce import get_active_graph
 
-    try:
+    with _readable("the graph", repo.root_dir):
         return get_active_graph(repo.index.graph)
-    except (ValueError, TypeError, RecursionError) as error:  # of a value in params.yaml, such as a date
-        what = f"DVC cannot read the graph ({' '.join(str(error).split())[:300]})"
-        raise NightjarError(what, Path(repo.root_dir), "mend dvc.yaml or params.yaml") from None
+
+
+@contextlib.contextmanager
+def _readable(what: str, where: object) -> Iterator[None]:
+    """What DVC raises on values that it does not expect, such as a date or an empty path, as one line."""
+    from dvc_data.hashfile.build import IgnoreInCollectedDirError as Ignored
+
+    try:
+        yield
+    except (ValueError, TypeError, RecursionError, AssertionError, ImportError, OSError, Ignored) as error:
+        if isinstance(error, OSError) and from_os_error(error, where):
+            raise  # a full disk, a missing permission: not the value
+        told = " ".join(str(error).split())[:300] or "perhaps an empty path, name or key"
+        fix = "mend dvc.yaml or params.yaml"
+        if isinstance(error, ImportError):  # of the storage of a dependency or an output
+            fix = "install it, or name a local path in dvc.yaml"
+        raise NightjarError(f"DVC cannot read {what} ({told})", where, fix) from None
 
 
 def inputs(root: Path, target: str, left_out: Collection[str] = ()) -> dict[str, str]:
@@ -205,7 +219,8 @@ def _input_hash(item: Any, path: str) -> str:
     if item.protocol == "local" and not item.is_in_repo and not Path(item.def_path).is_absolute():
         raise NightjarError("an input outside the project", item.def_path, "give its absolute path")
     try:
-        return str(item.get_hash().value)  # of the keys that are read, if it is a parameter file
+        with _readable("an input", path):
+            return str(item.get_hash().value)  # of the keys that are read, if it is a parameter file
     except FileNotFoundError:
         raise NightjarError("an input is missing", path, "put it there, or mend dvc.yaml") from None
 
@@ -219,7 +234,8 @@ def _read(repo: Repo) -> Graph:
     for stage in order:
         upstream = tuple(sorted(workspace.name(other) for other in edges.successors(stage)))
         waits = [name for name in upstream if stages[name].state in OPEN]
-        state, reasons = workspace.judge(stage, waits)
+        with _readable(f"the stage {workspace.name(stage)}", repo.root_dir):
+            state, reasons = workspace.judge(stage, waits)
         stages[workspace.name(stage)] = _stage(workspace, stage, upstream, state, reasons)
     keys = stage_keys(stages)
     return Graph(
