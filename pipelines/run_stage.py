@@ -134,7 +134,7 @@ def run_stage(
     started = time.monotonic()
     stop = stop or threading.Event()
     log.parent.mkdir(parents=True, exist_ok=True)
-    asked = ["--wait-for-lock", *(arguments or ["repro", "--single-item", stage])]
+    asked = ["--wait-for-lock", *(arguments or ["repro", "--single-item", "--", stage])]
     process, group = (ready and ready.take(stage, asked, lease)) or groups.start(
         [sys.executable, "-m", "dvc", *asked],
         root,
