@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 
 from pipelines import groups
 from stages.errors import NightjarError
+from stages.files import LONGEST_NAME
 
 KINDS = ("tasks", "instances", "models", "encodings")
 
@@ -57,7 +59,9 @@ def study(
 
     root = Path.cwd()
     folder = _folder(name)
-    plan = studies.plan(root, kind, _list(values), recipe, _list(evaluated), NAMED)
+    chosen, tested = _list(values, "--values"), _list(evaluated, "--evaluated")
+    plan = studies.plan(root, kind, chosen, recipe, tested, NAMED)
+    results.check_folder(root, folder or plan.name)
     if dry_run:
         _print_plan(root, plan, as_json)
         return
@@ -74,13 +78,22 @@ def study(
     raise SystemExit(1 if failed else 0)
 
 
-def _list(text: str | None) -> list[str]:
-    return [value.strip() for value in (text or "").split(",") if value.strip()]
+def _list(text: str | None, option: str) -> list[str]:
+    """The values of a list with commas; none if the option is not given. Raises NightjarError if it is empty."""
+    values = [value.strip() for value in (text or "").split(",") if value.strip()]
+    if text is not None and not values:
+        raise NightjarError("no value", option, "give some, or leave the option out")
+    return values
 
 
 def _folder(name: str | None) -> str | None:
-    if name is not None and (not name or name.startswith(".") or "/" in name):
-        raise NightjarError(f"{name!r} is not a folder's name", "--name", "give one such as tasks-small")
+    if name is None:
+        return None
+    if not name or name.startswith(".") or "/" in name or not name.isprintable():
+        raise NightjarError(f"{name[:40]!r} is not a folder's name", "--name", "give one such as tasks-small")
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        what = f"{name[:40]}… is too long for a folder's name"
+        raise NightjarError(what, "--name", f"give at most {LONGEST_NAME} bytes")
     return name
 
 

@@ -21,7 +21,7 @@ from pipelines.lock import rebuild_lock
 from pipelines.profiles import edited
 from pipelines.study_workspace import Baseline, Ran, Workspace, baseline, remove, saved
 from stages import contracts, tables
-from stages.config import PARAMS_FILE, parse, read_text
+from stages.config import LARGEST, MOST_SHOWN, PARAMS_FILE, parse, read_text
 from stages.errors import NightjarError
 from stages.params import validate
 
@@ -35,6 +35,8 @@ PUBLISHED = {
 # Tk-Instruct's mixed training is an encoding to train with only.
 MIXED = "tk_instruct"
 ENCODINGS = ("def", "pos2", "def_pos2", "def_pos2_neg2", "def_pos2_neg2_expl", MIXED)
+
+MODELS = "give directories, hub:NAME or package:NAME"
 
 Flags = Mapping[str, Mapping[str, Any]]
 
@@ -102,8 +104,8 @@ def plan(
     start = baseline(root)
     text = read_text(root / PARAMS_FILE)
     params = validate(parse(text, root / PARAMS_FILE)).model_dump(mode="json")
-    if doubled := sorted({value for value in values if list(values).count(value) > 1}):
-        raise NightjarError(f"{doubled[0]} stands there twice", "--values", "give every value once")
+    _need_once(values, "--values")
+    _need_once(evaluated, "--evaluated")
     if evaluated and kind != "encodings":
         raise NightjarError("only a study of encodings has it", "--evaluated", "leave it out")
     if kind in ("tasks", "instances"):
@@ -130,7 +132,8 @@ Made = list[tuple[str, tuple[str, ...], dict[str, Any], str | None]]
 
 def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
     """Numbers of training tasks, or of instances of each; ascending, compared with the smallest."""
-    numbers = sorted({_number(value) for value in values})
+    numbers = sorted(_number(value) for value in values)
+    _need_once([str(number) for number in numbers], "--values")
     tasks = {
         row["task_id"]
         for row in tables.read_rows(root / SPLIT, contracts.SPLIT_TASKS)
@@ -158,27 +161,49 @@ def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
 
 
 def _number(value: str) -> int:
-    if not value.isascii() or not value.isdigit() or int(value) < 1:
-        raise NightjarError(f"{value!r} is not a number", "--values", "give numbers from 1, such as 4,8,16")
+    if not value.isascii() or not value.isdigit() or not value.strip("0"):
+        what = f"{_short(value)!r} is not a number"
+        raise NightjarError(what, "--values", "give numbers from 1, such as 4,8,16")
+    if len(value.lstrip("0")) > len(str(LARGEST)):  # Python refuses to read thousands of digits
+        raise NightjarError(f"{_short(value)} is more than there is", "--values", f"the most is {LARGEST}")
     return int(value)
+
+
+def _need_once(values: Sequence[str], option: str) -> None:
+    if doubled := sorted({value for value in values if list(values).count(value) > 1}):
+        raise NightjarError(f"{_short(doubled[0])} is given twice", option, "give every value once")
+
+
+def _short(value: str) -> str:
+    """So much of a value as fits into a line."""
+    return value if len(value) <= MOST_SHOWN else f"{value[:MOST_SHOWN]}…"
 
 
 def _models(root: Path, values: Sequence[str]) -> Made:
     """Language models in the order given, compared with the first."""
     if not values:
-        raise NightjarError("no models", "--values", "give directories, hub:NAME or package:NAME")
+        raise NightjarError("no models", "--values", MODELS)
     made: Made = []
     for value in values:
+        kind, _, name = value.partition(":")
         source = value
-        if ":" not in value:
-            folder = (root / value).resolve()
-            if not (folder / "config.json").is_file():
-                fix = "give a model's directory, hub:NAME or package:NAME"
-                raise NightjarError("no model there (no config.json)", value, fix)
-            source = str(folder)
+        if kind not in ("hub", "package"):
+            folder = root / value
+            if not _is_file(folder / "config.json"):
+                raise NightjarError("no model there (no config.json)", _short(value), MODELS)
+            source = str(folder.resolve())
+        elif not name:
+            raise NightjarError(f"{value} names no model", "--values", MODELS)
         settings = {"models.language_model.source": source, "models.language_model.sha256": None}
         made.append((value, (value,), settings, None if value == values[0] else values[0]))
     return made
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that is too long, or with a zero byte
+        return False
 
 
 def _encodings(values: Sequence[str], evaluated: Sequence[str], flags: Flags) -> Made:
@@ -187,7 +212,7 @@ def _encodings(values: Sequence[str], evaluated: Sequence[str], flags: Flags) ->
     tested = tuple(evaluated) or tuple(name for name in trained if name != MIXED)
     for name in (*trained, *tested):
         if name not in flags:
-            raise NightjarError("no such encoding", repr(name), f"encodings are {', '.join(flags)}")
+            raise NightjarError("no such encoding", repr(_short(name)), f"encodings are {', '.join(flags)}")
     if not tested or MIXED in tested:
         what = f"{MIXED} draws its encodings: there is none to evaluate with"
         raise NightjarError(what, "--evaluated", "name others, such as --evaluated def,def_pos2")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -278,6 +279,16 @@ def _rows(rows: Sequence[Mapping[str, str]]) -> list[str]:
         f"|{'|'.join('---:' if number else '---' for number in numbers)}|",
         *(f"| {' | '.join(row.values())} |" for row in rows),
     ]
+
+
+def check_folder(root: Path, name: str) -> None:
+    """Raise NightjarError if `write` could not write the study `name`. Makes nothing."""
+    folder = root / FOLDER / name
+    there = next(path for path in (folder, *folder.parents) if path.is_symlink() or path.exists())
+    if not there.is_dir():
+        raise NightjarError("not a folder", there, "remove it, or give another --name")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise NightjarError("permission denied", there, "check who owns the folder")
 
 
 def write(root: Path, name: str, result: Mapping[str, Any]) -> Path:

@@ -192,9 +192,13 @@ def test_points_on_different_test_instances_are_not_compared(
     ("kind", "given", "told"),
     [
         ("tasks", ["4", "13"], "13 is more than there is; there are 12 training tasks"),
-        ("tasks", ["4", "4"], "4 stands there twice"),
+        ("tasks", ["4", "4"], "4 is given twice"),
         ("tasks", ["0"], "'0' is not a number"),
         ("tasks", ["x"], "'x' is not a number"),
+        ("tasks", ["1" * 5000], "is more than there is"),
+        ("tasks", ["4", "04"], "4 is given twice"),
+        ("models", ["hub:"], "hub: names no model"),
+        ("models", ["m" * 5000], "no model there"),
         ("instances", ["11"], "there are 10 instances in the largest training task"),
         ("models", [], "no models"),
         ("models", ["nowhere"], "no model there"),
@@ -207,6 +211,29 @@ def test_a_value_that_cannot_be_had_is_refused_before_any_work(
 ) -> None:
     with pytest.raises(NightjarError, match=re.escape(told)):
         studies.plan(project.root, kind, given, encodings=NAMED)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("tasks", "--values", ""), "--values: no value"),
+        (("tasks", "--values", " , "), "--values: no value"),
+        (("encodings", "--values", "def", "--evaluated", ""), "--evaluated: no value"),
+        (("tasks", "--name", "n" * 256), "--name: "),
+        (("tasks", "--name", "a\nb"), "--name: "),
+        (("tasks", "--name", "taken"), "data/studies/taken: not a folder"),
+        (("tasks", "--recipe", "combined"), "predict@supernatinst-combined: no such stage"),
+    ],
+)
+def test_wrong_options_are_one_line_before_any_work(
+    project: Repo, arguments: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(studies, "run", lambda *_: pytest.fail("it ran"))
+    (project.root / "data/studies").mkdir()
+    (project.root / "data/studies/taken").write_text("")
+    done = project.here("study", *arguments)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert told in done.stderr and len(done.stderr) < 600
 
 
 def test_the_published_grid_as_far_as_the_data_go(project: Repo) -> None:
