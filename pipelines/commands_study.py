@@ -44,8 +44,8 @@ def study(
     """Train and test once for each value of one setting: a DVC experiment each, then a table and a plot.
 
     KIND: `tasks` to train on, `instances` of each, language `models` (directories, hub:NAME, package:NAME), or
-    `encodings` (trained with × evaluated with). Other settings are those of params.yaml as it stands. A study
-    that was interrupted goes on with what is missing when started again. Results: data/studies/KIND.
+    `encodings` (trained with × evaluated with). Other settings are those of params.yaml as it is now. A study
+    that was interrupted runs what is missing when it is started again. Results: data/studies/KIND.
 
     \b
     Example:

@@ -17,9 +17,10 @@ from typing import Any
 
 from pipelines import graph as graphs
 from pipelines import study_results as results
+from pipelines.baseline import Baseline, baseline
 from pipelines.lock import rebuild_lock
 from pipelines.profiles import edited
-from pipelines.study_workspace import Baseline, Ran, Workspace, baseline, remove, saved
+from pipelines.study_workspace import Ran, Workspace, remove, saved
 from stages import contracts, tables
 from stages.config import LARGEST, MOST_SHOWN, PARAMS_FILE, parse, read_text
 from stages.errors import NightjarError
@@ -274,7 +275,13 @@ def _run(root: Path, workspace: Workspace, study: Study, point: Point, tell: Cal
     params = edited(study.params, point.settings)
     if error := _moved(workspace, study):
         return Ran(2, 0.0, {}, error)
-    ran = workspace.repro(study.target, params, log, lambda stage: tell(f"    {stage} …"))
+    ran = workspace.repro(
+        study.target,
+        params,
+        log,
+        begun=lambda stage: tell(f"    {stage} …"),
+        waits=lambda stage, message: tell(f"    {stage} {message}"),
+    )
     if ran.code == 0 and (error := _moved(workspace, study)):
         return Ran(2, ran.seconds, ran.stages, error)
     if ran.code == 0:

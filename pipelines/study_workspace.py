@@ -9,28 +9,29 @@ and its git-ignored inputs; what a point made is saved by `dvc exp save` and fet
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import shutil
-import stat
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import IO, Self
 
 from pipelines import graph as graphs
-from pipelines import groups
+from pipelines import groups, resources
+from pipelines.baseline import LOCK_FILE, Baseline, Kept, git
+from pipelines.lease import Gpu, lease_file
 from pipelines.run_stage import environment, follow
 from stages.config import PARAMS_FILE, read_optional
+from stages.driver_params import load_rebuild
 from stages.errors import NightjarError
 from stages.files import write_text
 
 FOLDER = Path(".nightjar/study")
-LOCK_FILE = "dvc.lock"
 # What killed stages left of their work; shared, so that they go on where they were.
 SHARED = ("checkpoints", "predict")
 _AUTHOR = {
@@ -42,71 +43,6 @@ _AUTHOR = {
 
 
 @dataclass(frozen=True)
-class Kept:
-    """One file as it was: its bytes and mode, or where it leads if it is a symbolic link."""
-
-    content: bytes
-    mode: int
-    link: bool
-
-    @classmethod
-    def of(cls, path: Path) -> Kept | None:
-        """The file at `path`; None if there is none."""
-        if path.is_symlink():
-            return cls(os.fsencode(path.readlink()), 0, True)
-        if path.is_file():
-            return cls(path.read_bytes(), stat.S_IMODE(path.stat().st_mode), False)
-        return None
-
-    @property
-    def identity(self) -> bytes:
-        """What Git tells apart: the kind of file, whether it can be executed, and its bytes."""
-        kind = b"link" if self.link else b"executable" if self.mode & stat.S_IXUSR else b"file"
-        return kind + b"\0" + self.content
-
-    def write(self, path: Path) -> None:
-        """Put the file at `path`, in place of what is there."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        if self.link:
-            path.symlink_to(os.fsdecode(self.content))
-        else:
-            path.write_bytes(self.content)
-            path.chmod(self.mode)
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """What every point of a study starts from: the commit, and the tracked files that differ from it.
-
-    `files` holds those files as they were, None for one that was removed. `known` are the paths of all files and
-    folders that a clone has by the commit and these files.
-    """
-
-    commit: str
-    files: Mapping[str, Kept | None]
-    untracked: tuple[str, ...]
-    known: frozenset[str]
-
-    @property
-    def changed(self) -> tuple[str, ...]:
-        return tuple(self.files)
-
-    @property
-    def digest(self) -> str:
-        """Of the commit and the changed files; not of params.yaml, which counts by its values, nor of dvc.lock, which
-        tells what is built, not what is to be built.
-        """
-        digest = sha256(self.commit.encode())
-        for name, kept in self.files.items():
-            if name not in (str(PARAMS_FILE), LOCK_FILE):
-                content = kept.identity if kept else b"(gone)"
-                digest.update(f"\0{name}\0{len(content)}\0".encode("utf-8", "surrogateescape"))
-                digest.update(content)
-        return digest.hexdigest()
-
-
-@dataclass(frozen=True)
 class Ran:
     """How a point's run ended: exit status 0 if all is well, else the last line that tells why."""
 
@@ -114,38 +50,6 @@ class Ran:
     seconds: float
     stages: Mapping[str, str]
     error: str = ""
-
-
-def git(root: Path, *arguments: str) -> str:
-    """What `git` prints in `root`. Raises NightjarError with git's own last line if it fails."""
-    done = subprocess.run(
-        ["git", *arguments], cwd=root, capture_output=True, text=True, errors="surrogateescape"
-    )
-    if done.returncode:
-        last = (done.stderr.strip() or f"git {arguments[0]} failed").splitlines()[-1]
-        raise NightjarError(last, root.absolute(), "this needs a Git repository with a commit")
-    return done.stdout
-
-
-def baseline(root: Path) -> Baseline:
-    """The project's commit and its tracked files as they are now.
-
-    Raises NightjarError where there is no commit yet, or where the project is not the root of its repository.
-    """
-    commit = git(root, "rev-parse", "--verify", "HEAD^{commit}").strip()
-    if git(root, "rev-parse", "--show-prefix").strip():
-        raise NightjarError("not the root of its Git repository", root.absolute(), "run from the root")
-    changed = sorted(_names(git(root, "diff", "--name-only", "--no-renames", "-z", "HEAD")))
-    files = {name: Kept.of(root / name) for name in changed}
-    untracked = tuple(_names(git(root, "ls-files", "--others", "--exclude-standard", "-z")))
-    there = {name for name in _names(git(root, "ls-tree", "-r", "--name-only", "-z", commit))}
-    there = {name for name in there | set(changed) if name not in files or files[name] is not None}
-    known = there | {folder.as_posix() for name in there for folder in Path(name).parents}
-    return Baseline(commit, files, untracked, frozenset(known))
-
-
-def _names(listed: str) -> list[str]:
-    return [name for name in listed.split("\0") if name]
 
 
 class Workspace:
@@ -233,13 +137,40 @@ class Workspace:
         """What `target` and the stages before it read that Git does not have, with its hashes: see graph.inputs."""
         return graphs.inputs(self.path, target, self.start.known | {PARAMS_FILE.as_posix()})
 
-    def repro(self, target: str, params: str, log: Path, begun: Callable[[str], None]) -> Ran:
-        """Run `target` and what it needs with `params` as params.yaml; `begun` hears of each stage that runs.
+    def repro(
+        self,
+        target: str,
+        params: str,
+        log: Path,
+        begun: Callable[[str], None],
+        waits: Callable[[str, str], None],
+    ) -> Ran:
+        """Run `target` and what it needs with `params` as params.yaml; `begun` hears of each stage that runs, `waits`
+        of one that waits for the GPU (see lease.Gpu).
 
         The output goes to the file `log`. Any exception, Ctrl-C among them, ends the whole process group.
         """
         write_text(self.path / PARAMS_FILE, params)
-        return self._dvc(["repro", target], target, log, begun)
+        settings = load_rebuild(self.path / PARAMS_FILE)
+        if not resources.limits(settings).one_gpu:
+            return self._dvc(["repro", "--", target], target, log, begun)
+        lease_file()  # an error of its folder is reported before anything runs
+        graph = graphs.read(self.path).only([target])
+        needs = resources.needs(graph, settings)
+        gpu = Gpu(self.root, waits)
+        done = Ran(0, 0.0, {})
+        for turn in _turns(graph.stages, lambda name: needs[name].gpu):
+            name, lease = turn[-1], None
+            try:
+                if needs[name].gpu and graphs.would_run(name, self.path):
+                    lease = _taken(gpu, name)
+                ran = self._dvc(["repro", "--single-item", "--", *turn], name, log, begun, lease)
+            finally:
+                gpu.release(name)
+            done = Ran(ran.code, done.seconds + ran.seconds, {**done.stages, **ran.stages}, ran.error)
+            if ran.code:
+                break
+        return done
 
     def save(self, name: str, target: str, message: str, log: Path) -> str:
         """Save what the last run made as the experiment `name` of the project; returns its commit.
@@ -254,7 +185,14 @@ class Workspace:
         git(self.root, "fetch", "--quiet", "--no-tags", str(self.path), f"+{reference}:{reference}")
         return git(self.root, "rev-parse", reference).strip()
 
-    def _dvc(self, arguments: list[str], name: str, log: Path, begun: Callable[[str], None]) -> Ran:
+    def _dvc(
+        self,
+        arguments: list[str],
+        name: str,
+        log: Path,
+        begun: Callable[[str], None],
+        lease: int | None = None,
+    ) -> Ran:
         began = time.monotonic()
         listener = _Listener(begun)
         command = [sys.executable, "-m", "dvc", *arguments]
@@ -264,7 +202,7 @@ class Workspace:
             self.path,
             self.environment,
             name,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if lease is None else lease,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
@@ -311,6 +249,19 @@ def remove(root: Path, folder: Path = FOLDER) -> list[str]:
 def _has_identity(root: Path) -> bool:
     asked = (["git", "config", f"user.{key}"] for key in ("name", "email"))
     return all(subprocess.run(command, cwd=root, capture_output=True).returncode == 0 for command in asked)
+
+
+def _turns(stages: Iterable[str], on_gpu: Callable[[str], bool]) -> Iterator[list[str]]:
+    """The stages in their order: each on the GPU alone, those between them together."""
+    for alone, names in itertools.groupby(stages, on_gpu):
+        turn = list(names)
+        yield from [[name] for name in turn] if alone else [turn]
+
+
+def _taken(gpu: Gpu, stage: str) -> int | None:
+    while not gpu.take(stage):
+        time.sleep(0.5)
+    return gpu.descriptor(stage)
 
 
 def _link(root: Path, clone: Path, name: Path) -> None:

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from pipelines import study as studies
+from pipelines.baseline import baseline
+from pipelines.lease import Gpu, lease_file
 from pipelines.study_workspace import Ran, Workspace
 from stages.errors import NightjarError
 from tests.pipelines.conftest import Repo
+from tests.pipelines.study_project import commit
 
 
 @pytest.fixture()
@@ -112,8 +115,55 @@ def test_a_point_whose_input_changes_fails_and_is_not_saved(
 
 
 def test_a_graph_that_git_does_not_know_is_one_line(project: Repo) -> None:
-    subprocess.run(["git", "rm", "-q", "--cached", "dvc.yaml"], cwd=project.root, check=True)
-    identity = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
-    subprocess.run(["git", *identity, "commit", "-qm", "away"], cwd=project.root, check=True)
+    subprocess.run(["git", "mv", "dvc.yaml", "other.yaml"], cwd=project.root, check=True)
+    commit(project.root, "away")
+    (project.root / ".git/info/exclude").write_text("dvc.yaml\n")
+    (project.root / "other.yaml").rename(project.root / "dvc.yaml")
     with pytest.raises(NightjarError, match=r"dvc\.yaml: not in Git; commit it"):
         name(project)
+
+
+LEASED = """
+stages:
+  first: {cmd: readlink /proc/self/fd/0 > first.out, deps: [plain.txt], outs: [first.out]}
+  last:
+    cmd: readlink /proc/self/fd/0 > last.out
+    meta: {gpu: true}
+    deps: [first.out, plain.txt]
+    outs: [last.out]
+"""
+
+
+def test_a_stage_on_the_gpu_holds_the_lease_while_it_runs(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    params = "rebuild: {gpu: always}\n"
+    repo.write(dvc=LEASED, params=params, plain="1")
+    commit(repo.root, "start")
+    told: list[str] = []
+    other = Gpu(Path("other"), lambda *_: None)
+
+    def waits(stage: str, message: str) -> None:
+        told.append(f"{stage} {message}")
+        other.release("train")
+
+    with Workspace(repo.root, baseline(repo.root)) as workspace:
+
+        def run() -> dict[str, str]:
+            ran = workspace.repro("last", params, tmp_path / "log", lambda _: None, waits)
+            assert ran.code == 0, (tmp_path / "log").read_text()
+            return dict(ran.stages)
+
+        assert other.take("train")
+        assert run() == {"first": "ran", "last": "ran"}
+        assert len(told) == 1 and told[0].startswith("last waits for the GPU (held by train of other")
+        assert (workspace.path / "last.out").read_text().strip() == str(lease_file())
+        assert (workspace.path / "first.out").read_text().strip() == "/dev/null"
+        # Afterwards it is free; what is restored or unchanged does not wait for it.
+        assert other.take("train")
+        (workspace.path / "last.out").unlink()
+        assert run() == {"last": "restored"}
+        other.release("train")
+    assert len(told) == 1
