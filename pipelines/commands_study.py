@@ -55,12 +55,13 @@ def study(
     from pipelines import study as studies
     from pipelines import study_results as results
     from pipelines.study_workspace import saved
+    from stages.lm import weights
     from stages.prompts.encodings import NAMED
 
     root = Path.cwd()
     folder = _folder(name)
     chosen, tested = _list(values, "--values"), _list(evaluated, "--evaluated")
-    plan = studies.plan(root, kind, chosen, recipe, tested, NAMED)
+    plan = studies.plan(root, kind, chosen, recipe, tested, NAMED, weights.digest)
     results.check_folder(root, folder or plan.name)
     if dry_run:
         _print_plan(root, plan, as_json)

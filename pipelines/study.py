@@ -97,10 +97,12 @@ def plan(
     recipe: str = "tk_instruct",
     evaluated: Sequence[str] = (),
     encodings: Flags | None = None,
+    weights: Callable[[Path], str] | None = None,
 ) -> Study:
     """The study of `values` (none: the published grid, as far as the data go). Runs nothing.
 
-    `encodings` gives the flags of every named encoding. Raises NightjarError for a value that cannot be had.
+    `encodings` gives the flags of every named encoding, `weights` the sha256 of a model directory. Raises
+    NightjarError for a value that cannot be had, a recipe without a prediction stage and a missing input.
     """
     start = baseline(root)
     text = read_text(root / PARAMS_FILE)
@@ -112,7 +114,7 @@ def plan(
     if kind in ("tasks", "instances"):
         made = _counts(root, kind, values, str(params["split"]["track"]))
     elif kind == "models":
-        made = _models(root, values)
+        made = _models(root, values, weights)
     else:
         made = _encodings(values, evaluated, encodings or {})
     target = f"predict@{BENCHMARK}-{recipe}"
@@ -180,22 +182,22 @@ def _short(value: str) -> str:
     return value if len(value) <= MOST_SHOWN else f"{value[:MOST_SHOWN]}…"
 
 
-def _models(root: Path, values: Sequence[str]) -> Made:
-    """Language models in the order given, compared with the first."""
+def _models(root: Path, values: Sequence[str], weights: Callable[[Path], str] | None) -> Made:
+    """Language models in the order given, compared with the first. The weights of a directory are pinned."""
     if not values:
         raise NightjarError("no models", "--values", MODELS)
     made: Made = []
     for value in values:
         kind, _, name = value.partition(":")
-        source = value
+        source, pinned = value, None
         if kind not in ("hub", "package"):
             folder = root / value
             if not _is_file(folder / "config.json"):
                 raise NightjarError("no model there (no config.json)", _short(value), MODELS)
-            source = str(folder.resolve())
+            source, pinned = str(folder.resolve()), weights(folder) if weights else None
         elif not name:
             raise NightjarError(f"{value} names no model", "--values", MODELS)
-        settings = {"models.language_model.source": source, "models.language_model.sha256": None}
+        settings = {"models.language_model.source": source, "models.language_model.sha256": pinned}
         made.append((value, (value,), settings, None if value == values[0] else values[0]))
     return made
 

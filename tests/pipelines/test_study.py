@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from pipelines import study as studies
 from pipelines import study_results as results
 from stages.errors import NightjarError
+from stages.lm import weights
 from stages.prompts.encodings import NAMED
 from tests.pipelines.conftest import Repo, lives, wait_for, watchdog_of
 from tests.pipelines.study_project import commit
@@ -259,6 +261,24 @@ def test_names_follow_what_decides_the_result(project: Repo) -> None:
     assert changed != first
     (project.root / "made.py").write_text("# another\n")
     assert name() not in (first, changed)
+
+
+def test_the_weights_of_a_directory_are_part_of_the_name(project: Repo) -> None:
+    folder = project.root / "models/mine"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+
+    def planned() -> studies.Point:
+        return studies.plan(project.root, "models", ["models/mine"], weights=weights.digest).points[0]
+
+    with pytest.raises(NightjarError, match="no weights in this model directory"):
+        planned()
+    (folder / "model.safetensors").write_bytes(b"one")
+    first = planned()
+    # base_model checks them against it, and DVC does not take other weights out of its run cache.
+    assert first.settings["models.language_model.sha256"] == sha256(b"one").hexdigest()
+    (folder / "model.safetensors").write_bytes(b"two")
+    assert planned().name != first.name
 
 
 def test_without_a_commit_there_is_one_line(repo: Repo) -> None:
