@@ -167,3 +167,20 @@ def test_a_stage_on_the_gpu_holds_the_lease_while_it_runs(
         assert run() == {"last": "restored"}
         other.release("train")
     assert len(told) == 1
+
+
+def test_imported_data_in_a_folder_that_git_knows_in_part_are_an_input(repo: Repo) -> None:
+    (repo.root / "data/tasks").mkdir(parents=True)
+    (repo.root / "data/tasks/a.txt").write_text("a")
+    repo.dvc("add", "--quiet", "data/tasks")
+    repo.write(dvc="stages: {last: {cmd: cp data/tasks/a.txt o, deps: [data], outs: [o]}}", params="{}")
+    commit(repo.root, "start")
+    start = baseline(repo.root)
+    assert {"data", "data/tasks.dvc", "data/.gitignore"} <= start.known
+    with Workspace(repo.root, start) as workspace:
+        assert (workspace.path / "data/tasks/a.txt").read_text() == "a"
+        before = workspace.inputs("last")
+        assert list(before) == ["data/tasks"]
+        (repo.root / "data/tasks/a.txt").unlink()
+        (repo.root / "data/tasks/a.txt").write_text("b")
+        assert workspace.inputs("last") != before
