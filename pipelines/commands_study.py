@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 
 from pipelines import groups
 from stages.errors import NightjarError
+from stages.files import LONGEST_NAME
 
 KINDS = ("tasks", "instances", "models", "encodings")
 
@@ -42,8 +44,8 @@ def study(
     """Train and test once for each value of one setting: a DVC experiment each, then a table and a plot.
 
     KIND: `tasks` to train on, `instances` of each, language `models` (directories, hub:NAME, package:NAME), or
-    `encodings` (trained with × evaluated with). Other settings are those of params.yaml as it stands. A study
-    that was interrupted goes on with what is missing when started again. Results: data/studies/KIND.
+    `encodings` (trained with × evaluated with). Other settings are those of params.yaml as it is now. A study
+    that was interrupted runs what is missing when it is started again. Results: data/studies/KIND.
 
     \b
     Example:
@@ -53,16 +55,18 @@ def study(
     from pipelines import study as studies
     from pipelines import study_results as results
     from pipelines.study_workspace import saved
+    from stages.lm import weights
     from stages.prompts.encodings import NAMED
 
     root = Path.cwd()
     folder = _folder(name)
-    plan = studies.plan(root, kind, _list(values), recipe, _list(evaluated), NAMED)
+    chosen, tested = _list(values, "--values"), _list(evaluated, "--evaluated")
+    plan = studies.plan(root, kind, chosen, recipe, tested, NAMED, weights.digest)
     results.check_folder(root, folder or plan.name)
     if dry_run:
         _print_plan(root, plan, as_json)
         return
-    scoring = _scoring(root)
+    scoring = _scoring(plan.params)
     with groups.stopped_by_signals():
         failed = studies.run(root, plan, lambda line: click.echo(line, err=True), wait)
         commits = saved(root, plan.start.commit, [point.name for point in plan.points])
@@ -75,13 +79,22 @@ def study(
     raise SystemExit(1 if failed else 0)
 
 
-def _list(text: str | None) -> list[str]:
-    return [value.strip() for value in (text or "").split(",") if value.strip()]
+def _list(text: str | None, option: str) -> list[str]:
+    """The values of a list with commas; none if the option is not given. Raises NightjarError if it is empty."""
+    values = [value.strip() for value in (text or "").split(",") if value.strip()]
+    if text is not None and not values:
+        raise NightjarError("no value", option, "give some, or leave the option out")
+    return values
 
 
 def _folder(name: str | None) -> str | None:
-    if name is not None and (not name or name.startswith(".") or "/" in name):
-        raise NightjarError(f"{name!r} is not a folder's name", "--name", "give one such as tasks-small")
+    if name is None:
+        return None
+    if not name or name.startswith(".") or "/" in name or not name.isprintable():
+        raise NightjarError(f"{name[:40]!r} is not a folder's name", "--name", "give one such as tasks-small")
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        what = f"{name[:40]}… is too long for a folder's name"
+        raise NightjarError(what, "--name", f"give at most {LONGEST_NAME} bytes")
     return name
 
 
@@ -99,14 +112,14 @@ def _print_plan(root: Path, plan: Any, as_json: bool) -> None:
     click.echo(f"{len(rows)} experiments, {len(missing)} to do, each up to {plan.target}.")
 
 
-def _scoring(root: Path) -> Any:
-    """The evaluation's own functions with the seed and the bootstrap of params.yaml."""
+def _scoring(text: str) -> Any:
+    """The evaluation's own functions with the seed and the bootstrap of params.yaml, given as its text."""
     from pipelines.study_results import Rows, Scoring
-    from stages.config import PARAMS_FILE
+    from stages.config import PARAMS_FILE, parse
     from stages.evaluate import aggregate, supernatinst
-    from stages.params import load
+    from stages.params import validate
 
-    params = load(root / PARAMS_FILE)
+    params = validate(parse(text, PARAMS_FILE))
     settings = params.evaluate.supernatinst
     bootstrap = aggregate.Bootstrap(params.seed, settings.bootstrap_samples, settings.confidence)
 

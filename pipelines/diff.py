@@ -103,6 +103,10 @@ def diff(
     root = find_root(start.resolve())
     path = _from_root(root, start, artifact)
     versions = (read(root, a, path), read(root, b, path))
+    if not any(version.made for version in versions) and any(version.tracked for version in versions):
+        commits = " ".join(version.revision for version in versions if version.commit)
+        what = "tracked by Git, not an artifact of the graph"
+        raise NightjarError(what, artifact, f"use: git diff {commits} -- {artifact}")
     if not any(version.there for version in versions):
         known = sorted({out for version in versions for out in version.outs})
         some = f"; there are {', '.join(known[:8])}{', …' if len(known) > 8 else ''}" if known else ""

@@ -5,14 +5,14 @@ dvc.lock, runs nothing. Works in any DVC repository.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines.changes import OPEN, Reason, State, Workspace
 from pipelines.keys import stage_keys
-from stages.errors import NightjarError
+from stages.errors import NightjarError, from_os_error
 
 if TYPE_CHECKING:
     from dvc.repo import Repo
@@ -109,7 +109,7 @@ def read(folder: Path | None = None) -> Graph:
 
     Raises NightjarError if there is none, or if dvc.yaml, dvc.lock or params.yaml cannot be read.
     """
-    with _opened(folder or Path()) as repo:
+    with opened(folder or Path()) as repo:
         return _read(repo)
 
 
@@ -117,7 +117,7 @@ def outline(folder: Path | None = None) -> Graph:
     """The graph as `read` gives it, without a look at what has changed: no state, no reasons, and no wait for DVC's
     lock. Raises NightjarError as `read` does.
     """
-    with _opened(folder or Path(), locked=False) as repo:
+    with opened(folder or Path(), locked=False) as repo:
         return _read(repo, judged=False)
 
 
@@ -153,14 +153,17 @@ def _now(name: str, root: Path) -> tuple[State, tuple[Reason, ...]]:
     file, _, item = name.rpartition(":")
     if not file and name.endswith(".dvc"):
         file, item = name, ""
-    with _opened(root) as repo:
+    with opened(root) as repo:
         stage = repo.stage.load_one(str(Path(repo.root_dir, file or "dvc.yaml")), item or None)
         return Workspace(repo).judge(stage, [])
 
 
 @contextlib.contextmanager
-def _opened(where: Path, locked: bool = True) -> Iterator[Repo]:
-    """The repository, by default locked against other DVC processes that hash or write; DVC's errors as one line."""
+def opened(where: Path, locked: bool = True) -> Iterator[Repo]:
+    """The DVC repository at `where`, by default locked against other DVC processes that hash or write.
+
+    Raises NightjarError if there is none, and for any of DVC's own errors.
+    """
     from dvc.exceptions import DvcException, NotDvcRepoError
     from dvc.repo import Repo, lock_repo
 
@@ -182,23 +185,79 @@ def _no_repository(where: Path) -> NightjarError:
     return NightjarError("not a DVC repository", where.absolute(), "run from the project's root")
 
 
-def _read(repo: Repo, judged: bool = True) -> Graph:
-    import networkx
+def _edges(repo: Repo) -> Any:
+    """DVC's graph of the stages: each edge goes from a stage to one that it needs."""
     from dvc.repo.reproduce import get_active_graph
 
-    # DVC draws an edge from a stage to what it needs.
+    with _readable("the graph", repo.root_dir):
+        return get_active_graph(repo.index.graph)
+
+
+@contextlib.contextmanager
+def _readable(what: str, where: object) -> Iterator[None]:
+    """What DVC raises on values that it does not expect, such as a date or an empty path, as one line."""
+    from dvc_data.hashfile.build import IgnoreInCollectedDirError as Ignored
+
     try:
-        edges = get_active_graph(repo.index.graph)
-    except (ValueError, TypeError, RecursionError) as error:  # of a value in params.yaml, such as a date
-        what = f"DVC cannot read the graph ({' '.join(str(error).split())[:300]})"
-        raise NightjarError(what, Path(repo.root_dir), "mend dvc.yaml or params.yaml") from None
-    workspace = Workspace(repo)
+        yield
+    except (ValueError, TypeError, RecursionError, AssertionError, ImportError, OSError, Ignored) as error:
+        if isinstance(error, OSError) and from_os_error(error, where):
+            raise  # a full disk, a missing permission: not the value
+        told = " ".join(str(error).split())[:300] or "perhaps an empty path, name or key"
+        fix = "mend dvc.yaml or params.yaml"
+        if isinstance(error, ImportError):  # of the storage of a dependency or an output
+            fix = "install it, or name a local path in dvc.yaml"
+        raise NightjarError(f"DVC cannot read {what} ({told})", where, fix) from None
+
+
+def inputs(root: Path, target: str, left_out: Collection[str] = ()) -> dict[str, str]:
+    """What the stage `target` and those before it read and none of them makes: DVC's hash of each path.
+
+    Paths are relative to `root`, or absolute if they lie outside. Those in `left_out` are not hashed. Raises
+    NightjarError if there is no such stage, or if an input is missing or is found from `root` alone (`../data`).
+    """
+    import networkx
+
+    with opened(root) as repo:
+        edges, workspace = _edges(repo), Workspace(repo)
+        named = {workspace.name(stage): stage for stage in edges}
+        if target not in named:
+            fix = f"add it to dvc.yaml; there are: {', '.join(sorted(named)) or 'none'}"
+            raise NightjarError("no such stage", target, fix)
+        needed = [named[target], *networkx.descendants(edges, named[target])]
+        made = {Path(workspace.path(out)) for stage in needed if stage.cmd for out in stage.outs}
+        found: dict[str, set[str]] = {}
+        for stage in needed:
+            # Data that were added or imported are what their .dvc file calls an output.
+            for item in [] if stage.frozen and stage.cmd else stage.deps if stage.cmd else stage.outs:
+                path = workspace.path(item)
+                part = any(Path(path).is_relative_to(out) or out.is_relative_to(path) for out in made)
+                if path not in left_out and not part:
+                    found.setdefault(path, set()).add(_input_hash(item, path))
+    return {path: " ".join(sorted(hashes)) for path, hashes in sorted(found.items())}
+
+
+def _input_hash(item: Any, path: str) -> str:
+    if item.protocol == "local" and not item.is_in_repo and not Path(item.def_path).is_absolute():
+        raise NightjarError("an input outside the project", item.def_path, "give its absolute path")
+    try:
+        with _readable("an input", path):
+            return str(item.get_hash().value)  # of the keys that are read, if it is a parameter file
+    except FileNotFoundError:
+        raise NightjarError("an input is missing", path, "put it there, or mend dvc.yaml") from None
+
+
+def _read(repo: Repo, judged: bool = True) -> Graph:
+    import networkx
+
+    edges, workspace = _edges(repo), Workspace(repo)
     order = networkx.lexicographical_topological_sort(edges.reverse(), key=workspace.name)
     stages: dict[str, Stage] = {}
     for stage in order:
         upstream = tuple(sorted(workspace.name(other) for other in edges.successors(stage)))
         waits = [name for name in upstream if stages[name].state in OPEN]
-        state, reasons = workspace.judge(stage, waits) if judged else ("up to date", ())
+        with _readable(f"the stage {workspace.name(stage)}", repo.root_dir):
+            state, reasons = workspace.judge(stage, waits) if judged else ("up to date", ())
         stages[workspace.name(stage)] = _stage(workspace, stage, upstream, state, reasons)
     keys = stage_keys(stages)
     return Graph(

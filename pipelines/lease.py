@@ -1,4 +1,5 @@
-"""The lease of the machine's GPU: one stage at a time, over all rebuilds and nightlies of a user, in any clone.
+"""The lease of the machine's GPU: one stage at a time, over all rebuilds, nightlies and studies of a user, in any
+clone.
 
 The lease is a lock on a file in the temporary folder (TMPDIR, else /tmp). The stage's processes inherit it as their
 standard input, the one descriptor that DVC and a shell hand on: the kernel holds the lock as long as any of them

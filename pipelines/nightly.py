@@ -26,11 +26,11 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pipelines import artifacts, lock, nightly_facts, nightly_text, record, runs, stamp, watch
 from pipelines import graph as graphs
 from pipelines import ledger as ledgers
+from pipelines.baseline import baseline
 from pipelines.nightly_run import Broken, Night, Scratch, Stopped, conduct, selected, take
 from pipelines.notify import notify
 from pipelines.results import Listeners
 from pipelines.run_stage import LOGS
-from pipelines.study_workspace import baseline
 from stages.config import PARAMS_FILE
 from stages.driver_params import Nightly, load_nightly
 from stages.errors import NightjarError, from_os_error

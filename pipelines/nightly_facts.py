@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 import pyarrow as pa
 
+from pipelines.baseline import Baseline
 from pipelines.graph import Stage
-from pipelines.study_workspace import Baseline
 from stages import contracts, tables
 from stages.config import PARAMS_FILE, read_optional, read_yaml
 

@@ -100,7 +100,7 @@ def _submit(
     @task(
         name=name,
         description=about or None,
-        task_run_name=name,
+        task_run_name=lambda: name,  # a text would be filled in as a template
         cache_policy=NO_CACHE,
         persist_result=False,
     )
@@ -127,7 +127,7 @@ def take(night: Night, pull: bool) -> None:
     faults: list[str] = []
 
     def body() -> State[Any]:
-        command = ["pull" if pull else "checkout", *wanted]
+        command = ["pull" if pull else "checkout", "--", *wanted]
         log = night.logs / f"{command[0]}.log"
         done = run_stage(command[0], night.work, log, stop=night.stop, arguments=command)
         missing = [path for path in wanted if not (night.work / path).exists()]
@@ -203,7 +203,7 @@ def _stage(
             return Cancelled(name="Stopped", message="stopped before its turn")
         night.tell(Result(stage.name, "running", why="afresh"))
         log = night.logs / f"{safe_name(stage.name)}.log"
-        command = ["repro", *AFRESH, stage.name]
+        command = ["repro", *AFRESH, "--", stage.name]
         with artifacts.progress(night.graph.root, stage) as progress:
             done = run_stage(stage.name, night.work, log, hear, night.stop, arguments=command, lease=lease)
             progress.whole = done.state == "ran"

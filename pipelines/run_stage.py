@@ -141,7 +141,7 @@ def run_stage(
     """
     stop = stop or threading.Event()
     log.parent.mkdir(parents=True, exist_ok=True)
-    asked = ["--wait-for-lock", *(arguments or ["repro", "--single-item", stage])]
+    asked = ["--wait-for-lock", *(arguments or ["repro", "--single-item", "--", stage])]
     waits = ""
     while True:
         outcome, blocker = _run(stage, root, log, lines, stop, grace, asked, lease, ready, earlier)

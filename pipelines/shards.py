@@ -49,6 +49,12 @@ class Work:
     log: str
 
 
+def log_of(work: Work, number: int) -> Path:
+    """The file for the output of a share."""
+    path = Path(work.log)
+    return path.with_name(path.name.replace("{}", str(number)))  # folders may have braces in their names
+
+
 class Fault(NamedTuple):
     """Why shares failed, in one line, and the file that tells more, if one does."""
 
@@ -142,7 +148,7 @@ def share(
     error = last.removeprefix("nightjar: ") or f"the shards ended with exit status {process.returncode}"
     # A share that failed is named first (see shards_flow), and has a log of its own.
     number = _NUMBER.match(error)
-    own = log.with_name(name.format(number[1])) if number else told_in
+    own = log.with_name(log_of(work, int(number[1])).name) if number else told_in
     return Fault(error, own if own.exists() else told_in)
 
 

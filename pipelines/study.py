@@ -15,13 +15,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from pipelines import graph as graphs
 from pipelines import study_results as results
+from pipelines.baseline import Baseline, baseline
 from pipelines.lock import rebuild_lock
-from pipelines.study_workspace import Baseline, Ran, Workspace, baseline, remove, saved
+from pipelines.profiles import edited
+from pipelines.study_workspace import Ran, Workspace, remove, saved
 from stages import contracts, tables
-from stages.config import PARAMS_FILE
+from stages.config import LARGEST, MOST_SHOWN, PARAMS_FILE, parse, read_text
 from stages.errors import NightjarError
-from stages.params import load
+from stages.params import validate
 
 BENCHMARK = "supernatinst"
 SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")
@@ -33,6 +36,8 @@ PUBLISHED = {
 # Tk-Instruct's mixed training is an encoding to train with only.
 MIXED = "tk_instruct"
 ENCODINGS = ("def", "pos2", "def_pos2", "def_pos2_neg2", "def_pos2_neg2_expl", MIXED)
+
+MODELS = "give directories, hub:NAME or package:NAME"
 
 Flags = Mapping[str, Mapping[str, Any]]
 
@@ -53,11 +58,17 @@ class Point:
 
 @dataclass(frozen=True)
 class Study:
-    """What is to be run: the points in the order of the runs, each after the one it is compared with."""
+    """What is to be run: the points in the order of the runs, each after the one it is compared with.
+
+    Everything that a point's name is made from is fixed here: later changes of the project do not reach its run.
+    """
 
     kind: str
     recipe: str
     start: Baseline
+    # The text of params.yaml, and the hashes of the inputs that Git does not have.
+    params: str
+    inputs: Mapping[str, str]
     points: tuple[Point, ...]
 
     @property
@@ -86,31 +97,37 @@ def plan(
     recipe: str = "tk_instruct",
     evaluated: Sequence[str] = (),
     encodings: Flags | None = None,
+    weights: Callable[[Path], str] | None = None,
 ) -> Study:
     """The study of `values` (none: the published grid, as far as the data go). Runs nothing.
 
-    `encodings` gives the flags of every named encoding. Raises NightjarError for a value that cannot be had.
+    `encodings` gives the flags of every named encoding, `weights` the sha256 of a model directory. Raises
+    NightjarError for a value that cannot be had, a recipe without a prediction stage and a missing input.
     """
     start = baseline(root)
-    params = load(root / PARAMS_FILE).model_dump(mode="json")
-    if doubled := sorted({value for value in values if list(values).count(value) > 1}):
-        raise NightjarError(f"{doubled[0]} stands there twice", "--values", "give every value once")
+    text = read_text(root / PARAMS_FILE)
+    params = validate(parse(text, root / PARAMS_FILE)).model_dump(mode="json")
+    _need_once(values, "--values")
+    _need_once(evaluated, "--evaluated")
     if evaluated and kind != "encodings":
         raise NightjarError("only a study of encodings has it", "--evaluated", "leave it out")
     if kind in ("tasks", "instances"):
         made = _counts(root, kind, values, str(params["split"]["track"]))
     elif kind == "models":
-        made = _models(root, values)
+        made = _models(root, values, weights)
     else:
         made = _encodings(values, evaluated, encodings or {})
     target = f"predict@{BENCHMARK}-{recipe}"
+    if "dvc.yaml" not in start.known:
+        raise NightjarError("not in Git", root / "dvc.yaml", "commit it: a study works in a clone")
+    inputs = graphs.inputs(root, target, start.known | {PARAMS_FILE.as_posix()})
     points = []
     for label, axes, settings, against in made:
-        whole = [start.digest, target, _overlaid(params, settings)]
+        whole = [start.digest, inputs, target, _overlaid(params, settings)]
         digest = sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:10]
         slug = re.sub(r"[^A-Za-z0-9_]+", "-", "-on-".join(axes)).strip("-_").lower()[-60:].lstrip("-_")
         points.append(Point(label, axes, settings, f"{kind}-{slug}-{digest}", against))
-    return Study(kind, recipe, start, tuple(points))
+    return Study(kind, recipe, start, text, inputs, tuple(points))
 
 
 Made = list[tuple[str, tuple[str, ...], dict[str, Any], str | None]]
@@ -118,7 +135,8 @@ Made = list[tuple[str, tuple[str, ...], dict[str, Any], str | None]]
 
 def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
     """Numbers of training tasks, or of instances of each; ascending, compared with the smallest."""
-    numbers = sorted({_number(value) for value in values})
+    numbers = sorted(_number(value) for value in values)
+    _need_once([str(number) for number in numbers], "--values")
     tasks = {
         row["task_id"]
         for row in tables.read_rows(root / SPLIT, contracts.SPLIT_TASKS)
@@ -146,27 +164,49 @@ def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
 
 
 def _number(value: str) -> int:
-    if not value.isascii() or not value.isdigit() or int(value) < 1:
-        raise NightjarError(f"{value!r} is not a number", "--values", "give numbers from 1, such as 4,8,16")
+    if not value.isascii() or not value.isdigit() or not value.strip("0"):
+        what = f"{_short(value)!r} is not a number"
+        raise NightjarError(what, "--values", "give numbers from 1, such as 4,8,16")
+    if len(value.lstrip("0")) > len(str(LARGEST)):  # Python refuses to read thousands of digits
+        raise NightjarError(f"{_short(value)} is more than there is", "--values", f"the most is {LARGEST}")
     return int(value)
 
 
-def _models(root: Path, values: Sequence[str]) -> Made:
-    """Language models in the order given, compared with the first."""
+def _need_once(values: Sequence[str], option: str) -> None:
+    if doubled := sorted({value for value in values if list(values).count(value) > 1}):
+        raise NightjarError(f"{_short(doubled[0])} is given twice", option, "give every value once")
+
+
+def _short(value: str) -> str:
+    """So much of a value as fits into a line."""
+    return value if len(value) <= MOST_SHOWN else f"{value[:MOST_SHOWN]}…"
+
+
+def _models(root: Path, values: Sequence[str], weights: Callable[[Path], str] | None) -> Made:
+    """Language models in the order given, compared with the first. The weights of a directory are pinned."""
     if not values:
-        raise NightjarError("no models", "--values", "give directories, hub:NAME or package:NAME")
+        raise NightjarError("no models", "--values", MODELS)
     made: Made = []
     for value in values:
-        source = value
-        if ":" not in value:
-            folder = (root / value).resolve()
-            if not (folder / "config.json").is_file():
-                fix = "give a model's directory, hub:NAME or package:NAME"
-                raise NightjarError("no model there (no config.json)", value, fix)
-            source = str(folder)
-        settings = {"models.language_model.source": source, "models.language_model.sha256": None}
+        kind, _, name = value.partition(":")
+        source, pinned = value, None
+        if kind not in ("hub", "package"):
+            folder = root / value
+            if not _is_file(folder / "config.json"):
+                raise NightjarError("no model there (no config.json)", _short(value), MODELS)
+            source, pinned = str(folder.resolve()), weights(folder) if weights else None
+        elif not name:
+            raise NightjarError(f"{value} names no model", "--values", MODELS)
+        settings = {"models.language_model.source": source, "models.language_model.sha256": pinned}
         made.append((value, (value,), settings, None if value == values[0] else values[0]))
     return made
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that is too long, or with a zero byte
+        return False
 
 
 def _encodings(values: Sequence[str], evaluated: Sequence[str], flags: Flags) -> Made:
@@ -175,7 +215,7 @@ def _encodings(values: Sequence[str], evaluated: Sequence[str], flags: Flags) ->
     tested = tuple(evaluated) or tuple(name for name in trained if name != MIXED)
     for name in (*trained, *tested):
         if name not in flags:
-            raise NightjarError("no such encoding", repr(name), f"encodings are {', '.join(flags)}")
+            raise NightjarError("no such encoding", repr(_short(name)), f"encodings are {', '.join(flags)}")
     if not tested or MIXED in tested:
         what = f"{MIXED} draws its encodings: there is none to evaluate with"
         raise NightjarError(what, "--evaluated", "name others, such as --evaluated def,def_pos2")
@@ -234,11 +274,32 @@ def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = Fals
 def _run(root: Path, workspace: Workspace, study: Study, point: Point, tell: Callable[[str], None]) -> Ran:
     log = root / LOGS / f"{point.name}.log"
     log.unlink(missing_ok=True)
-    ran = workspace.repro(study.target, point.settings, log, lambda stage: tell(f"    {stage} …"))
+    params = edited(study.params, point.settings)
+    if error := _moved(workspace, study):
+        return Ran(2, 0.0, {}, error)
+    ran = workspace.repro(
+        study.target,
+        params,
+        log,
+        begun=lambda stage: tell(f"    {stage} …"),
+        waits=lambda stage, message: tell(f"    {stage} {message}"),
+    )
+    if ran.code == 0 and (error := _moved(workspace, study)):
+        return Ran(2, ran.seconds, ran.stages, error)
     if ran.code == 0:
         settings = ", ".join(f"{key}={value}" for key, value in point.settings.items())
         workspace.save(point.name, study.target, f"nightjar study {study.kind}: {settings}", log)
     return ran
+
+
+def _moved(workspace: Workspace, study: Study) -> str:
+    """What is wrong if an input is no longer what the points are named after; empty if all are."""
+    try:
+        now = workspace.inputs(study.target)
+    except NightjarError as error:
+        return str(error)
+    moved = sorted(path for path in {*now, *study.inputs} if now.get(path) != study.inputs.get(path))
+    return f"{moved[0]} changed since the study was started; start it again" if moved else ""
 
 
 def _summary(ran: Ran) -> str:

@@ -9,22 +9,27 @@ and its git-ignored inputs; what a point made is saved by `dvc exp save` and fet
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Self
 
-from pipelines import groups, profiles
+from pipelines import graph as graphs
+from pipelines import groups, resources
+from pipelines.baseline import LOCK_FILE, Baseline, Kept, git
+from pipelines.lease import Gpu, lease_file
 from pipelines.run_stage import environment, follow
 from stages.config import PARAMS_FILE, read_optional
+from stages.driver_params import load_rebuild
 from stages.errors import NightjarError
+from stages.files import write_text
 
 FOLDER = Path(".nightjar/study")
 # What killed stages left of their work; shared, so that they go on where they were.
@@ -38,16 +43,6 @@ _AUTHOR = {
 
 
 @dataclass(frozen=True)
-class Baseline:
-    """What every point of a study starts from: the commit, and the tracked files that differ from it."""
-
-    commit: str
-    changed: tuple[str, ...]
-    untracked: tuple[str, ...]
-    digest: str
-
-
-@dataclass(frozen=True)
 class Ran:
     """How a point's run ended: exit status 0 if all is well, else the last line that tells why."""
 
@@ -55,39 +50,6 @@ class Ran:
     seconds: float
     stages: Mapping[str, str]
     error: str = ""
-
-
-def git(root: Path, *arguments: str) -> str:
-    """What `git` prints in `root`. Raises NightjarError with git's own last line if it fails."""
-    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
-    if done.returncode:
-        last = (done.stderr.strip() or f"git {arguments[0]} failed").splitlines()[-1]
-        raise NightjarError(last, root.absolute(), "this needs a Git repository with a commit")
-    return done.stdout
-
-
-def baseline(root: Path) -> Baseline:
-    """The state of the project's tracked files: commit, changes, and a digest of both but params.yaml.
-
-    Raises NightjarError where there is no commit yet, or where the project is not the root of its repository.
-    """
-    commit = git(root, "rev-parse", "--verify", "HEAD^{commit}").strip()
-    if git(root, "rev-parse", "--show-prefix").strip():
-        raise NightjarError("not the root of its Git repository", root.absolute(), "run from the root")
-    changed = tuple(sorted(_names(git(root, "diff", "--name-only", "--no-renames", "-z", "HEAD"))))
-    untracked = tuple(_names(git(root, "ls-files", "--others", "--exclude-standard", "-z")))
-    digest = sha256(commit.encode())
-    for name in changed:
-        path = root / name
-        # params.yaml counts by its values; dvc.lock tells what is built, not what is to be built.
-        if name not in (str(PARAMS_FILE), "dvc.lock"):
-            digest.update(f"\0{name}\0".encode())
-            digest.update(path.read_bytes() if path.is_file() else b"(gone)")
-    return Baseline(commit, changed, untracked, digest.hexdigest())
-
-
-def _names(listed: str) -> list[str]:
-    return [name for name in listed.split("\0") if name]
 
 
 class Workspace:
@@ -124,55 +86,91 @@ class Workspace:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         git(self.root, "clone", "--quiet", "--shared", "--no-checkout", str(self.root), str(self.path))
         git(self.path, "checkout", "--quiet", "--detach", self.start.commit)
-        for name in {*self.start.changed, "dvc.lock"}:
-            _copy(self.root / name, self.path / name)
+        for name, kept in {**self.start.files, LOCK_FILE: Kept.of(self.root / LOCK_FILE)}.items():
+            if kept is None:
+                (self.path / name).unlink(missing_ok=True)
+            else:
+                kept.write(self.path / name)
         (self.path / ".nightjar").mkdir(exist_ok=True)
         for name in self.shared:
             (self.root / ".nightjar" / name).mkdir(exist_ok=True)
             _link(self.root, self.path, Path(".nightjar", name))
-        for name in self._set_up_dvc():
-            _link(self.root, self.path, Path(name))
+        self._share_cache()
+        for name in self._unknown_inputs():
+            if (self.root / name).exists() and not (self.path / name).exists():
+                _link(self.root, self.path, Path(name))
 
-    def _set_up_dvc(self) -> list[str]:
-        """Let the clone use the project's cache; returns inputs that are in the project but not in the clone."""
+    def _share_cache(self) -> None:
+        """Let the clone use the project's cache."""
         from configobj import ConfigObj
-        from dvc.repo import Repo
 
-        with Repo(str(self.root)) as repo:
-            local = self.root / ".dvc/config.local"
-            config = ConfigObj(str(local) if local.is_file() else None)
-            config.setdefault("cache", {})["dir"] = repo.cache.local_cache_dir
-            if self.link_type is not None:
-                config["cache"]["type"] = self.link_type
-            config.filename = str(self.path / ".dvc/config.local")
-            config.write()
-            made = {out.fs_path for stage in repo.index.stages if stage.cmd for out in stage.outs}
+        with graphs.opened(self.root) as repo:
+            cache = repo.cache.local_cache_dir
+        local = self.root / ".dvc/config.local"
+        config = ConfigObj(str(local) if local.is_file() else None)
+        config.setdefault("cache", {})["dir"] = cache
+        if self.link_type is not None:
+            config["cache"]["type"] = self.link_type
+        config.filename = str(self.path / ".dvc/config.local")
+        config.write()
+
+    def _unknown_inputs(self) -> list[str]:
+        """What the clone's stages read that neither Git nor a stage brings into it, outer folders first."""
+        with graphs.opened(self.path) as repo:
+            stages = repo.index.stages
+            made = {out.fs_path for stage in stages if stage.cmd for out in stage.outs}
+            items = [item for stage in stages for item in (stage.deps if stage.cmd else stage.outs)]
             inputs = {
-                Path(dep.fs_path).relative_to(self.root).as_posix()
-                for stage in repo.index.stages
-                for dep in stage.deps
-                if dep.is_in_repo and dep.fs_path not in made
+                Path(item.fs_path).relative_to(self.path).as_posix()
+                for item in items
+                if item.is_in_repo and item.fs_path not in made
             }
-        params = read_optional(self.root / PARAMS_FILE)
-        models = params.get("models")
+        models = read_optional(self.path / PARAMS_FILE).get("models")
         sources = {
             str(model.get("source"))
             for model in (models.values() if isinstance(models, Mapping) else ())
             if isinstance(model, Mapping)
         }
-        inputs |= {name for name in sources if ":" not in name and not Path(name).is_absolute()}
-        return sorted(
-            name for name in inputs if (self.root / name).exists() and not (self.path / name).exists()
-        )
+        return sorted(inputs | {name for name in sources if ":" not in name and not Path(name).is_absolute()})
 
-    def repro(self, target: str, settings: Mapping[str, Any], log: Path, begun: Callable[[str], None]) -> Ran:
-        """Run `target` and what it needs with `settings` in params.yaml; `begun` hears of each stage that runs.
+    def inputs(self, target: str) -> dict[str, str]:
+        """What `target` and the stages before it read that Git does not have, with its hashes: see graph.inputs."""
+        return graphs.inputs(self.path, target, self.start.known | {PARAMS_FILE.as_posix()})
+
+    def repro(
+        self,
+        target: str,
+        params: str,
+        log: Path,
+        begun: Callable[[str], None],
+        waits: Callable[[str, str], None],
+    ) -> Ran:
+        """Run `target` and what it needs with `params` as params.yaml; `begun` hears of each stage that runs, `waits`
+        of one that waits for the GPU (see lease.Gpu).
 
         The output goes to the file `log`. Any exception, Ctrl-C among them, ends the whole process group.
         """
-        text = (self.root / PARAMS_FILE).read_text(encoding="utf-8")
-        (self.path / PARAMS_FILE).write_text(profiles.edited(text, settings), encoding="utf-8")
-        return self._dvc(["repro", target], target, log, begun)
+        write_text(self.path / PARAMS_FILE, params)
+        settings = load_rebuild(self.path / PARAMS_FILE)
+        if not resources.limits(settings).one_gpu:
+            return self._dvc(["repro", "--", target], target, log, begun)
+        lease_file()  # an error of its folder is reported before anything runs
+        graph = graphs.read(self.path).only([target])
+        needs = resources.needs(graph, settings)
+        gpu = Gpu(self.root, waits)
+        done = Ran(0, 0.0, {})
+        for turn in _turns(graph.stages, lambda name: needs[name].gpu):
+            name, lease = turn[-1], None
+            try:
+                if needs[name].gpu and graphs.would_run(name, self.path):
+                    lease = _taken(gpu, name)
+                ran = self._dvc(["repro", "--single-item", "--", *turn], name, log, begun, lease)
+            finally:
+                gpu.release(name)
+            done = Ran(ran.code, done.seconds + ran.seconds, {**done.stages, **ran.stages}, ran.error)
+            if ran.code:
+                break
+        return done
 
     def save(self, name: str, target: str, message: str, log: Path) -> str:
         """Save what the last run made as the experiment `name` of the project; returns its commit.
@@ -187,7 +185,14 @@ class Workspace:
         git(self.root, "fetch", "--quiet", "--no-tags", str(self.path), f"+{reference}:{reference}")
         return git(self.root, "rev-parse", reference).strip()
 
-    def _dvc(self, arguments: list[str], name: str, log: Path, begun: Callable[[str], None]) -> Ran:
+    def _dvc(
+        self,
+        arguments: list[str],
+        name: str,
+        log: Path,
+        begun: Callable[[str], None],
+        lease: int | None = None,
+    ) -> Ran:
         began = time.monotonic()
         listener = _Listener(begun)
         command = [sys.executable, "-m", "dvc", *arguments]
@@ -197,7 +202,7 @@ class Workspace:
             self.path,
             self.environment,
             name,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if lease is None else lease,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
@@ -246,14 +251,17 @@ def _has_identity(root: Path) -> bool:
     return all(subprocess.run(command, cwd=root, capture_output=True).returncode == 0 for command in asked)
 
 
-def _copy(source: Path, target: Path) -> None:
-    """The file as it is in the project; where it is gone there, gone."""
-    if source.is_symlink() or source.is_file():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)
-        shutil.copy2(source, target, follow_symlinks=False)
-    elif target.is_file():
-        target.unlink()
+def _turns(stages: Iterable[str], on_gpu: Callable[[str], bool]) -> Iterator[list[str]]:
+    """The stages in their order: each on the GPU alone, those between them together."""
+    for alone, names in itertools.groupby(stages, on_gpu):
+        turn = list(names)
+        yield from [[name] for name in turn] if alone else [turn]
+
+
+def _taken(gpu: Gpu, stage: str) -> int | None:
+    while not gpu.take(stage):
+        time.sleep(0.5)
+    return gpu.descriptor(stage)
 
 
 def _link(root: Path, clone: Path, name: Path) -> None:

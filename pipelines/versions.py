@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -103,6 +104,21 @@ class Version:
         else:
             fix = f"get it with: dvc fetch --all-commits {self.artifact}"
         return NightjarError(f"not in the local cache: {first}{more}", self.revision, fix)
+
+    @property
+    def made(self) -> bool:
+        """Whether the path is an output, lies in one, or has one in it."""
+        return any(
+            _within(self.artifact, path) is not None or _within(path, self.artifact) is not None
+            for path in self.outs
+        )
+
+    @property
+    def tracked(self) -> bool:
+        """Whether Git itself keeps the path in this version."""
+        if self.commit is None:
+            return bool(_git(self.root, "--literal-pathspecs", "ls-files", "--", self.artifact))
+        return self.git_has("")
 
     def git_has(self, name: str) -> bool:
         return self._git("cat-file", "-e", name) is not None
@@ -321,8 +337,10 @@ def _git(root: Path, *arguments: str) -> bytes | None:
 
 
 def _commit(root: Path, name: str) -> str | None:
+    """The one commit that a revision means; None for anything else, such as ^HEAD, which means all but that one."""
     told = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    return told.decode().strip() if told else None
+    commit = (told or b"").decode("ascii", "replace").strip()
+    return commit if re.fullmatch(r"[0-9a-f]{40,64}", commit) else None
 
 
 def _resolve(root: Path, revision: str) -> tuple[str, bool]:

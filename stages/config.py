@@ -48,13 +48,17 @@ def read_optional(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> Any:
+    return parse(read_text(path), path)
+
+
+def read_text(path: Path) -> str:
+    """The text of a YAML file. Raises NightjarError if it is missing or not UTF-8."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NightjarError("not found", path, "run from the project's root") from None
     except UnicodeDecodeError as error:
         raise NightjarError(f"not UTF-8 at byte {error.start}", path, "save the file as UTF-8") from None
-    return parse(text, path)
 
 
 def parse(text: str, where: object) -> Any:

@@ -24,7 +24,7 @@ import pytest
 from pipelines import server as servers
 from pipelines import watchdog
 from pipelines.cli import main
-from tests.pipelines import forked
+from tests.pipelines import forked, study_project
 
 NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
 
@@ -131,6 +131,30 @@ def repo(empty_repo: Path, tmp_path: Path) -> Repo:
     """A DVC repository without stages."""
     root = tmp_path / "repo"
     shutil.copytree(empty_repo, root)
+    return Repo(root)
+
+
+@pytest.fixture(scope="session")
+def study_prepared(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose split is built once, as after a first rebuild; to be copied."""
+    root = tmp_path_factory.mktemp("study") / "repo"
+    shutil.copytree(empty_repo, root)
+    study_project.fill(Repo(root))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STUDY_RUNS", str(root / "unused"))
+        Repo(root).dvc("repro", "split", "base_model")
+    return root
+
+
+@pytest.fixture()
+def study_repo(study_prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
+    """A copy of it; no Git identity to be found, as on a build machine."""
+    root = tmp_path / "repo"
+    shutil.copytree(study_prepared, root)
+    monkeypatch.setenv("STUDY_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     return Repo(root)
 
 

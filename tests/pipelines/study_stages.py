@@ -86,6 +86,12 @@ def train(params: dict) -> None:
     source = params["models"]["language_model"]["source"]
     if Path("fail.txt").exists() and Path("fail.txt").read_text() == source:
         raise SystemExit("the training broke")
+    edited = Path(os.environ["STUDY_RUNS"] + ".edit")
+    if edited.exists():  # somebody works in the project meanwhile
+        root = Path(edited.read_text())
+        (root / "notes.txt").write_text("edited meanwhile")
+        text = (root / "params.yaml").read_text()
+        (root / "params.yaml").write_text(text.replace("definition: true", "definition: false"))
     slow = Path(os.environ["STUDY_RUNS"] + ".slow")
     if slow.exists() and int(slow.read_text()) == tasks:
         note(f"pid {os.getpid()}")

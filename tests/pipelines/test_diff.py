@@ -259,6 +259,13 @@ def test_wrong_input_is_one_line(project: Repo, tmp_path: Path) -> None:
     for arguments, told in (
         (("v1", "v9", "data/split"), "v9: no such revision"),
         (("v1", "--all", "data/split"), "--all: no such revision"),
+        (("v1", "^HEAD", "data/split"), r"\^HEAD: no such revision"),
+        (("v1", "v1..v2", "data/split"), r"v1\.\.v2: no such revision"),
+        (("v1", "v2^@", "data/split"), r"v2\^@: no such revision"),
+        (("v1", "v2^!", "data/split"), r"v2\^!: no such revision"),
+        (("v1", "", "data/split"), "no such revision"),
+        (("v1", "v2", "dvc.yaml"), "tracked by Git, .* git diff v1 v2 -- dvc.yaml"),
+        (("v1", "workspace", "dvc.yaml"), "tracked by Git, .* git diff v1 -- dvc.yaml"),
         (
             ("v1", "v2", "data/spit"),
             "not an artifact in v1 or v2; .* there are data/split, models/m, sub/facts.json",

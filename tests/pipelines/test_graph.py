@@ -180,6 +180,27 @@ def test_a_broken_graph_is_one_line(repo: Repo, text: str) -> None:
     assert "\n" not in str(caught.value) and "dvc.yaml" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("stage", "told"),
+    [
+        ('{cmd: "true", deps: ["s3://bucket/x"]}', "dvc-s3"),
+        ('{cmd: "true", outs: ["s3://bucket/x"]}', "dvc-s3"),
+        ('{cmd: "true", deps: [""]}', "perhaps an empty path"),
+        ('{cmd: "true", deps: ["."]}', ""),
+        ('{cmd: "true", deps: ["."], outs: [o]}', "both a dependency and an output"),
+        ('{foreach: {"": 1}, do: {cmd: "echo ${item}"}}', "perhaps an empty path, name or key"),
+        ('{foreach: [""], do: {cmd: "echo ${item}"}}', "perhaps an empty path, name or key"),
+        ('{cmd: "true", deps: ["a\\0b"]}', "null byte"),
+        (f'{{cmd: "true", deps: ["{"x" * 300}"]}}', "File name too long"),
+    ],
+)
+def test_an_odd_path_or_key_is_one_line(repo: Repo, stage: str, told: str) -> None:
+    repo.write(dvc=f"stages: {{a: {stage}}}")
+    with pytest.raises(NightjarError, match=told) as caught:
+        graphs.read(repo.root)
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize("day", ["2026-11-15", "2026-13-45"])
 def test_a_date_among_the_parameters_is_one_line(repo: Repo, day: str) -> None:
     repo.write(dvc="stages: {a: {foreach: [b], do: {cmd: 'echo ${item}'}}}", params=f"day: {day}\n")

