@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,36 +62,53 @@ class Heard:
 
 T = TypeVar("T")
 
+_log = logging.getLogger("nightjar")
+
+
+@dataclass(eq=False)
+class _Listening(Generic[T]):
+    listen: Listener
+    outcome: T
+    failed: bool = False
+
 
 class Listeners(Generic[T]):
     """Those in this process who hear what becomes of a flow's stages; each has a `T` that the flow fills at its end."""
 
     def __init__(self, outcome: Callable[[], T]) -> None:
         self._outcome = outcome
-        self._all: list[tuple[Listener, T]] = []
+        self._all: list[_Listening[T]] = []
 
     @contextlib.contextmanager
     def listening(self, listen: Listener) -> Iterator[T]:
         """While the block lasts, hand `listen` what becomes of every stage.
 
         A stage that runs is told again and again, in state `running`, with the last line it wrote as `why`.
-        Calls come from several threads.
+        Calls come from several threads. If `listen` raises, it is not called again, and the run continues.
         """
-        listener = (listen, self._outcome())
+        listener = _Listening(listen, self._outcome())
         self._all.append(listener)
         try:
-            yield listener[1]
+            yield listener.outcome
         finally:
             self._all.remove(listener)
 
     def tell(self, result: Result) -> None:
-        """Tell everybody who listens."""
-        for listen, _ in self._all:
-            listen(result)
+        """Tell everybody who listens. Raises nothing that they raise, except KeyboardInterrupt."""
+        for listener in self._all:
+            if listener.failed:
+                continue
+            try:
+                listener.listen(result)
+            # SystemExit is what rich makes of a broken pipe.
+            except (Exception, SystemExit) as error:
+                listener.failed = True
+                what = f"{type(error).__name__}: {error}"
+                _log.warning("the progress is no longer shown (%s); the run continues", what)
 
     def outcomes(self) -> list[T]:
         """What is to be filled."""
-        return [outcome for _, outcome in self._all]
+        return [listener.outcome for listener in self._all]
 
 
 _rebuilds = Listeners(Heard)
