@@ -7,7 +7,9 @@ import pytest
 from pipelines.results import Listeners, Result
 
 
-@pytest.mark.parametrize("error", [BrokenPipeError(), SystemExit(1), ValueError("I/O operation on closed file")])
+@pytest.mark.parametrize(
+    "error", [BrokenPipeError(), SystemExit(1), ValueError("I/O operation on closed file")]
+)
 def test_a_listener_that_fails_is_dropped_and_the_others_hear_everything(error: BaseException) -> None:
     listeners: Listeners[list[str]] = Listeners(list)
     calls, heard = [], []
