@@ -208,7 +208,8 @@ def _one(entry: Mapping[str, Any], as_json: bool) -> None:
 def _list(folder: Path, as_json: bool) -> None:
     from pipelines import nightly_text as text
 
-    if waiting := ledgers.entries(Path.cwd() / ledgers.ASIDE, _warn):
+    aside = Path.cwd() / ledgers.ASIDE
+    if aside.resolve() != folder.resolve() and (waiting := ledgers.entries(aside, _warn)):
         _warn(
             f"{len(waiting)} runs are in {ledgers.ASIDE}, not in the ledger: `nightjar ledger --recover` adds them"
         )

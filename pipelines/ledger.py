@@ -13,7 +13,6 @@ import contextlib
 import fcntl
 import logging
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,7 +25,7 @@ from stages.errors import NightjarError
 from stages.files import own_folder, remove
 
 # A ledger of its own, for entries that could not be added to the project's: see `recover`.
-ASIDE = Path(".nightjar/ledger")
+ASIDE = Path(".nightjar/ledger-aside")
 _LOCK = ".lock"
 _PROBE_BYTES = 1 << 20
 
@@ -67,16 +66,15 @@ def _next(known: list[Entry]) -> int:
 def _previous(known: list[Entry]) -> Previous | None:
     """What a new entry says of the last one; None if there is none, or it has no manifest."""
     last = known[-1] if known else None
-    if last is None or last.sequence is None or not (last.path / MANIFEST).is_file():
+    if last is None or last.sequence is None or not last.seal:
         return None
-    digest = ledger_entry.digest(last.path / MANIFEST)
-    return Previous(run=last.path.name, sequence=last.sequence, sha256=digest)
+    return Previous(run=last.path.name, sequence=last.sequence, sha256=last.seal)
 
 
 def prepare(ledger: Path) -> None:
     """Make the folder of a ledger, and make sure that an entry can be added to it now.
 
-    Raises NightjarError if it is no folder, cannot be written to, or the disk is full.
+    Raises NightjarError if it is no folder, cannot be read or written, or the disk is full.
     """
     folder = ledger / f"date={datetime.now(UTC):%Y-%m-%d}"
     try:
@@ -86,6 +84,7 @@ def prepare(ledger: Path) -> None:
                 flush(temporary / "probe")
             with contextlib.suppress(OSError):  # it holds entries
                 folder.rmdir()
+            _load_all(ledger)
     except (OSError, ValueError) as error:
         fix = "mend that, or name another folder as nightly.ledger in params.yaml"
         raise NightjarError(f"the ledger cannot be written ({_one_line(error)})", ledger, fix) from error
@@ -121,18 +120,23 @@ def _one_line(error: Exception) -> str:
 def recover(aside: Path, ledger: Path, warn: Warn = _log) -> list[str]:
     """Add the entries of the ledger `aside` to `ledger`, and remove them from there; returns their runs.
 
-    Those that are damaged are left where they are, with a warning. Raises as `append` does.
+    One that is damaged, or whose namesake in `ledger` is, remains where it is, with a warning. Raises as `append` does.
     """
-    found = []
+    found: list[str] = []
+    if aside.resolve() == ledger.resolve():
+        return found
     for entry in _load_all(aside):
         if (facts := _readable(entry, warn)) is None or not _intact(entry, warn):
             continue
-        path = entry.path
-        rows = [read(facts, name).to_pylist() for name in TABLES]
-        if all(other.path.name != path.name for other in _load_all(ledger)):
+        # A recovery that was killed may have added it already.
+        namesakes = [other for other in _load_all(ledger) if other.path.name == entry.path.name]
+        if not namesakes:
+            rows = [read(facts, name).to_pylist() for name in TABLES]
             append(ledger, {name: facts[name] for name in facts if name != "path"}, *rows)
-        shutil.rmtree(path)
-        found.append(path.name)
+        elif not all(_intact(other, warn) for other in namesakes):
+            continue
+        remove(entry.path)
+        found.append(entry.path.name)
     return found
 
 
@@ -274,17 +278,17 @@ def check(ledger: Path) -> Checked:
 def _chain(known: list[Entry]) -> list[str]:
     """Entries that are not as the entry after them says."""
     found = []
-    folders = {entry.path.name: entry.path for entry in known}
+    named = {entry.path.name: entry for entry in known}
     for entry in known:
         before = entry.manifest.previous if entry.manifest else None
         if before is None:
             continue
-        path = folders.get(before.run, Path()) / MANIFEST
-        if before.run not in folders:
+        there = named.get(before.run)
+        if there is None:
             found.append(f"{before.run}: is missing; {entry.path.name} was added after it")
-        elif not path.is_file():
-            found.append(f"{before.run}: {MANIFEST} is missing")
-        elif ledger_entry.digest(path) != before.sha256:
+        elif not there.seal:
+            found.append(f"{before.run}: {there.unreadable.get(MANIFEST) or f'{MANIFEST} is missing'}")
+        elif there.seal != before.sha256:
             found.append(f"{before.run}: {MANIFEST} was changed; {entry.path.name} has another hash of it")
     return found
 

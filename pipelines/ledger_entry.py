@@ -77,6 +77,14 @@ class Entry:
         return None if self.facts is None else int(self.facts["sequence"])
 
     @property
+    def seal(self) -> str:
+        """The sha256 of its manifest; empty if it cannot be read."""
+        try:
+            return digest(self.path / MANIFEST)
+        except OSError:
+            return ""
+
+    @property
     def covers_run(self) -> bool:
         """False for an intact entry of an earlier version, which has no hash of run.parquet."""
         return not (self.manifest is None and self.facts is not None and self.facts["files"])
@@ -103,10 +111,14 @@ class Entry:
             path = self.path / name
             if name not in hashes:
                 found[name] = f"{name} has no hash in {where}"
-            elif not path.is_file():
+                continue
+            try:
+                if digest(path) != hashes[name]:
+                    found[name] = f"{name} was changed"
+            except FileNotFoundError:
                 found[name] = f"{name} is missing"
-            elif (told := _digest(path)) != hashes[name]:
-                found[name] = f"{name} was changed" if told else f"{name} cannot be read"
+            except OSError as error:
+                found[name] = f"{name}: unreadable ({error.strerror})"
         return found
 
 
@@ -204,13 +216,6 @@ def digest(path: Path) -> str:
         while block := file.read(1 << 20):
             found.update(block)
     return found.hexdigest()
-
-
-def _digest(path: Path) -> str:
-    try:
-        return digest(path)
-    except OSError:
-        return ""
 
 
 def flush(path: Path) -> None:

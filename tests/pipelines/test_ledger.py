@@ -149,6 +149,8 @@ def test_every_damage_is_named_by_entry_and_file(tmp_path: Path) -> None:
         ],
         [],
     )
+    (folder(tmp_path, "d") / "scores.parquet").mkdir()
+    assert "d: scores.parquet: unreadable (Is a directory)" in ledgers.check(tmp_path).damage
     add(tmp_path, "g")
     rewrite(folder(tmp_path, "g") / "manifest.json", "{}")
     assert "g: manifest.json: unreadable (run: Field required)" in ledgers.check(tmp_path).damage
@@ -294,12 +296,12 @@ def test_an_entry_that_cannot_be_added_is_written_aside(tmp_path: Path) -> None:
     ledger.write_text("a file")
     error = ledgers.append_or_aside(tmp_path, ledger, facts("b"), *rows)
     assert str(error) == (
-        f"{ledger}: the entry could not be added (File exists) and is in .nightjar/ledger/date=2026-07-01/b; "
+        f"{ledger}: the entry could not be added (File exists) and is in .nightjar/ledger-aside/date=2026-07-01/b; "
         "the next night adds it, or `nightjar ledger --recover`"
     )
-    (tmp_path / ".nightjar/ledger/date=2026-07-02").write_text("a file")
+    (tmp_path / ".nightjar/ledger-aside/date=2026-07-02").write_text("a file")
     with pytest.raises(
-        NightjarError, match=r"\(File exists\), nor written to .nightjar/ledger \(File exists\)"
+        NightjarError, match=r"\(File exists\), nor written to .nightjar/ledger-aside \(File exists\)"
     ):
         ledgers.append_or_aside(tmp_path, ledger, facts("c", started=STARTED + timedelta(days=1)), *rows)
     ledger.unlink()
@@ -324,6 +326,12 @@ def test_entries_set_aside_are_added_once_and_removed(tmp_path: Path) -> None:
     assert ledgers.read(ledgers.find(ledger, "d"), "instances.parquet").to_pylist() == instances(50)
     assert told == [f"skipped {folder(aside, 'c')}: scores.parquet was changed"]
     assert ledgers.recover(aside, ledger, told.append) == []
+    # One that is in both is removed from neither where that in the ledger is damaged, or both are one folder.
+    add(aside, "a")
+    rewrite(folder(ledger, "a") / "scores.parquet", b"")
+    assert ledgers.recover(aside, ledger, told.append) == [] and folder(aside, "a").is_dir()
+    (tmp_path / "link").symlink_to(ledger)
+    assert ledgers.recover(tmp_path / "link", ledger, told.append) == [] and folder(ledger, "b").is_dir()
 
 
 # Counts what a writer asks of the system and, in a child for each, dies for good before that call.
