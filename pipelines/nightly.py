@@ -134,11 +134,11 @@ def _whole(
 ) -> State[Any]:
     settings = load_nightly(root / PARAMS_FILE)
     graph = selected(graphs.read(root), settings.stages)
-    _ready(root, settings, outcome)
     started = datetime.now(UTC)
     run = f"{started:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}"
     with contextlib.ExitStack() as stack:
         with lock.rebuild_lock(root, wait, stop):  # dvc.lock as it is between rebuilds
+            good = _ready(root, settings, outcome)
             scratch = stack.enter_context(Scratch(root, baseline(root)))
         if not (scratch.path / "dvc.yaml").is_file():
             raise NightjarError("not in Git", root / "dvc.yaml", "commit it: the nightly works in a clone")
@@ -149,7 +149,7 @@ def _whole(
         try:
             take(night, pull)
             conduct(night, jobs)
-            scored = _conclude(root, night, settings, facts, accept, outcome)
+            scored = _conclude(night, settings, facts, good, accept)
         except Stopped:
             return Cancelled(message="stopped; nothing was added to the ledger")
         except Broken as error:
@@ -163,8 +163,18 @@ def _whole(
         return _report(root, outcome, facts)
 
 
-def _ready(root: Path, settings: Nightly, outcome: Outcome) -> None:
-    """Make sure that the ledger can be written, and add entries to it that could not be added before."""
+class Good(NamedTuple):
+    """The run that a night is compared with: its facts, and its rows of LEDGER_INSTANCES."""
+
+    facts: dict[str, Any]
+    instances: Rows
+
+
+def _ready(root: Path, settings: Nightly, outcome: Outcome) -> Good | None:
+    """Make sure that the ledger can be written, add entries that could not be added before, and read the last good one.
+
+    It is read now, for at the end of the night the ledger may be away. Raises NightjarError.
+    """
     ledger = root / settings.ledger
     ledgers.prepare(ledger)
     try:
@@ -172,6 +182,8 @@ def _ready(root: Path, settings: Nightly, outcome: Outcome) -> None:
             get_run_logger().info("added %s to the ledger, from %s", run, ledgers.ASIDE)
     except (NightjarError, OSError) as error:  # what is aside stays there
         outcome.warnings.append(f"{ledgers.ASIDE} was not added to the ledger: {error}")
+    facts = ledgers.last_good(ledger, outcome.warnings.append)
+    return Good(facts, ledgers.read(facts, "instances.parquet").to_pylist()) if facts else None
 
 
 class Scored(NamedTuple):
@@ -183,7 +195,7 @@ class Scored(NamedTuple):
 
 
 def _conclude(
-    root: Path, night: Night, settings: Nightly, facts: dict[str, Any], accept: bool, outcome: Outcome
+    night: Night, settings: Nightly, facts: dict[str, Any], good: Good | None, accept: bool
 ) -> Scored:
     """Complete the facts, and give the verdicts. Raises Broken if there are no scores, or they cannot be read."""
     stages = list(night.graph.stages.values())
@@ -196,14 +208,13 @@ def _conclude(
     if not instances:
         raise Broken("no stage made a table instance_scores")
     facts["versions"] |= nightly_facts.stage_versions(night.work, stages)
-    good = ledgers.last_good(root / settings.ledger, outcome.warnings.append)
     verdicts = _judge(settings, facts, instances, good)
     worse = any(row["verdict"] == "worse" for row in verdicts)
-    message = nightly_text.message(verdicts, good)
+    message = nightly_text.message(verdicts, good and good.facts)
     facts |= {
         "state": "worse" if worse and not accept else "good",
         "message": f"accepted: {message}" if accept else message,
-        "against": good["run"] if good else None,
+        "against": good.facts["run"] if good else None,
     }
     return Scored(means, instances, verdicts)
 
@@ -212,7 +223,7 @@ def _judge(
     settings: Nightly,
     facts: Mapping[str, Any],
     instances: Rows,
-    good: dict[str, Any] | None,
+    good: Good | None,
 ) -> Rows:
     from stages.evaluate import verdict
 
@@ -220,9 +231,11 @@ def _judge(
     if good is None:
         before, other = {}, dict.fromkeys(now, "there is no earlier good run")
     else:
-        before = verdict.cells(ledgers.read(good, "instances.parquet").to_pylist())
+        before = verdict.cells(good.instances)
         told = {
-            cell: nightly_facts.other_parameters(facts["stages"], good["stages"], cell.benchmark, cell.system)
+            cell: nightly_facts.other_parameters(
+                facts["stages"], good.facts["stages"], cell.benchmark, cell.system
+            )
             for cell in now.keys() & before.keys()
         }
         other = {cell: reason for cell, reason in told.items() if reason}

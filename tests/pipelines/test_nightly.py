@@ -358,7 +358,9 @@ def test_started_twice_then_cancelled_then_killed_and_started_again(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_server_that_goes_away_costs_no_night(project: Repo, tables: Path, tmp_path: Path) -> None:
+def test_a_server_and_a_ledger_that_go_away_cost_no_night(
+    project: Repo, tables: Path, tmp_path: Path
+) -> None:
     # The night starts a server of its own, and again when it is killed.
     (project.root / servers.STATE).unlink()
     lend_database(tables, project.root)
@@ -368,10 +370,21 @@ def test_a_server_that_goes_away_costs_no_night(project: Repo, tables: Path, tmp
     wait_for(pid_file.exists, 300, "the stage")
     server = json.loads((project.root / servers.STATE).read_text())
     os.kill(server["pid"], signal.SIGKILL)
+    ledger = project.root / "ledger"
+    shutil.rmtree(ledger)
+    ledger.write_text("a file")
     slow.unlink()
     out, err = started.communicate(timeout=300)
-    assert (started.returncode, "away" in err, "Traceback" in err) == (0, False, False), out + err
-    entry = ledgers.last_good(project.root / "ledger")
+    assert (started.returncode, "server is away" in err, "Traceback" in err) == (2, False, False), out + err
+    (aside,) = (project.root / ledgers.ASIDE).glob("date=*/*")
+    assert (
+        f" and is in {aside.relative_to(project.root)}; the next night adds it, or " in err.splitlines()[-1]
+    )
+    (line,) = (project.root / ".nightjar/notifications.jsonl").read_text().splitlines()
+    assert json.loads(line)["message"].endswith(err.splitlines()[-1].removeprefix("nightjar: "))
+    ledger.unlink()
+    assert project.nightjar("ledger", "--recover").stdout == f"Added {aside.name}.\n"
+    entry = ledgers.last_good(ledger)
     assert entry is not None and json.loads(out)["run"] == entry["run"]
     assert not list((project.root / ".nightjar/unrecorded").iterdir()), "it was not recorded"
 
