@@ -62,53 +62,55 @@ class Heard:
 
 T = TypeVar("T")
 
-_log = logging.getLogger("nightjar")
-
-
-@dataclass(eq=False)
-class _Listening(Generic[T]):
-    listen: Listener
-    outcome: T
-    failed: bool = False
-
 
 class Listeners(Generic[T]):
     """Those in this process who hear what becomes of a flow's stages; each has a `T` that the flow fills at its end."""
 
     def __init__(self, outcome: Callable[[], T]) -> None:
         self._outcome = outcome
-        self._all: list[_Listening[T]] = []
+        self._all: list[tuple[Listener, T]] = []
+        self._failed: list[Listener] = []
 
     @contextlib.contextmanager
     def listening(self, listen: Listener) -> Iterator[T]:
         """While the block lasts, hand `listen` what becomes of every stage.
 
-        A stage that runs is told again and again, in state `running`, with the last line it wrote as `why`.
-        Calls come from several threads. If `listen` raises, it is not called again, and the run continues.
+        A stage that runs is reported again and again, in state `running`, with the last line it wrote as `why`.
+        Calls come from several threads. What `listen` raises is logged.
         """
-        listener = _Listening(listen, self._outcome())
+        listener = (listen, self._outcome())
         self._all.append(listener)
         try:
-            yield listener.outcome
+            yield listener[1]
         finally:
             self._all.remove(listener)
+            if listen in self._failed:
+                self._failed.remove(listen)
 
     def tell(self, result: Result) -> None:
-        """Tell everybody who listens. Raises nothing that they raise, except KeyboardInterrupt."""
-        for listener in self._all:
-            if listener.failed:
-                continue
+        """Tell everybody who listens. One that fails fails no stage: its first failure is logged."""
+        for listen, _ in list(self._all):
             try:
-                listener.listen(result)
-            # SystemExit is what rich makes of a broken pipe.
+                listen(result)
             except (Exception, SystemExit) as error:
-                listener.failed = True
-                what = f"{type(error).__name__}: {error}"
-                _log.warning("the progress is no longer shown (%s); the run continues", what)
+                if listen not in self._failed:
+                    self._failed.append(listen)
+                    _log().warning("the display of results failed", exc_info=error)
 
     def outcomes(self) -> list[T]:
         """What is to be filled."""
-        return [listener.outcome for listener in self._all]
+        return [outcome for _, outcome in self._all]
+
+
+def _log() -> Any:
+    """The log of the run, where there is one: Prefect keeps it, and prints nothing."""
+    from prefect.exceptions import MissingContextError
+    from prefect.logging import get_run_logger
+
+    try:
+        return get_run_logger()
+    except MissingContextError:
+        return logging.getLogger("nightjar")
 
 
 _rebuilds = Listeners(Heard)
