@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import sys
@@ -16,6 +17,7 @@ from pipelines import groups, lock
 from pipelines import ledger as ledgers
 from pipelines import server as servers
 from pipelines.graph import Graph
+from pipelines.notify import notify
 from stages.config import PARAMS_FILE
 from stages.driver_params import load_nightly
 from stages.errors import NightjarError
@@ -50,11 +52,21 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
     with lock.locked(graph.root, lock.NIGHTLY, "a nightly", wait):
         with lock.rebuild_lock(graph.root, wait):
             pass  # a rebuild takes its server away when it ends
+        _prepare(graph.root)
         load = partial(importlib.import_module, "pipelines.nightly")
         with servers.running(graph.root, "nightly", load) as server:
             code = _run(graph, server, pull, jobs, wait, accept, verbose, as_json)
             away = not servers.healthy(server.url)
     servers.leave(code, away)
+
+
+def _prepare(root: Path) -> None:
+    """Raise NightjarError, and leave a line in the notifications, if the ledger cannot be written."""
+    try:
+        ledgers.prepare(root / load_nightly(root / PARAMS_FILE).ledger)
+    except NightjarError as error:
+        notify(root, {"kind": "nightly failed", "run": None, "message": str(error)})
+        raise
 
 
 def _run(
@@ -76,7 +88,8 @@ def _run(
     from pipelines.nightly_run import selected
 
     graph = selected(graph, load_nightly(graph.root / PARAMS_FILE).stages)
-    click.echo(f"Watch it at {server.url}", err=as_json)
+    with contextlib.suppress(OSError):  # nobody reads it: the night is not for the terminal alone
+        click.echo(f"Watch it at {server.url}", err=as_json)
     shown = show.Progress(graph, verbose, stderr=as_json)
     with shown, flows.watching(shown.tell) as outcome:
         try:
@@ -91,6 +104,8 @@ def _run(
             rebuild.flush()
     state = outcome.state or state
     record.tell_left(graph.root, "nightly")
+    for line in outcome.warnings:
+        _warn(line)
     if outcome.error is not None:
         raise outcome.error
     if outcome.facts is None:
@@ -102,7 +117,11 @@ def _run(
         click.echo(json.dumps(facts | told, indent=2, ensure_ascii=False, default=str))
     else:
         _table(outcome.verdicts)
-        click.echo(f"{facts['run']} is in the ledger: {facts['state']}")
+        where = "is in the ledger" if outcome.aside is None else "is not in the ledger"
+        click.echo(f"{facts['run']} {where}: {facts['state']}")
+    if outcome.aside is not None:
+        click.echo(f"nightjar: nightly: {facts['message']}", err=True)
+        raise outcome.aside
     if facts["state"] == "good":
         if not as_json:
             click.echo(facts["message"])
@@ -113,37 +132,62 @@ def _run(
 
 @click.command()
 @click.argument("run", required=False)
-@click.option("--check", is_flag=True, help="Tell what is no longer as it was written.")
+@click.option("--check", is_flag=True, help="Name every file that is no longer as it was written.")
+@click.option("--recover", is_flag=True, help="Add the entries that could not be added before.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def ledger(run: str | None, check: bool, as_json: bool) -> None:
+def ledger(run: str | None, check: bool, recover: bool, as_json: bool) -> None:
     """The nightly runs and their verdicts; with RUN (its name, the end of it, or `last`) that run's scores.
 
-    The ledger lies where `nightly.ledger` of params.yaml says, and is never rewritten.
+    The ledger is the folder `nightly.ledger` of params.yaml, and is never rewritten. Exit status 1 if --check finds
+    damage.
 
     \b
     Example:
       nightjar ledger
       nightjar ledger last
+      nightjar ledger --check
     """
+    if sum((run is not None, check, recover)) > 1:
+        raise click.UsageError("RUN, --check and --recover exclude one another")
     folder = Path.cwd() / load_nightly().ledger
-    if check:
+    if recover:
+        _recover(folder, as_json)
+    elif check:
         _check(folder, as_json)
     elif run is not None:
-        _one(ledgers.find(folder, run), as_json)
+        _one(ledgers.find(folder, run, _warn), as_json)
     else:
         _list(folder, as_json)
 
 
+def _warn(line: str) -> None:
+    click.echo(f"nightjar: ledger: {line}", err=True)
+
+
+def _recover(folder: Path, as_json: bool) -> None:
+    ledgers.prepare(folder)
+    added = ledgers.recover(Path.cwd() / ledgers.ASIDE, folder, _warn)
+    if as_json:
+        click.echo(json.dumps({"added": added}, indent=2))
+    else:
+        click.echo(f"Added {', '.join(added)}." if added else f"No entries in {ledgers.ASIDE}.")
+
+
 def _check(folder: Path, as_json: bool) -> None:
     found = ledgers.check(folder)
-    number = len(ledgers.entries(folder))
     if as_json:
-        click.echo(json.dumps({"runs": number, "problems": found}, indent=2, ensure_ascii=False))
-    elif not found:
-        click.echo(f"{number} runs, all as they were written.")
-    for line in found if not as_json else ():
-        click.echo(f"nightjar: ledger: {line}", err=True)
-    if found:
+        told = {"runs": found.runs, "problems": found.damage, "uncovered": found.uncovered}
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        if not found.damage:
+            click.echo(f"{found.runs} runs, all as they were written.")
+        if old := found.uncovered:
+            some = old[0] if len(old) == 1 else f"{old[0]} to {old[-1]}"
+            what = "run.parquet has no hash and cannot be checked"
+            click.echo(f"Not covered: of {len(old)} runs of an earlier version ({some}), {what}.")
+        for line in found.damage:
+            _warn(line)
+    if found.damage:
         raise SystemExit(1)
 
 
@@ -164,9 +208,18 @@ def _one(entry: Mapping[str, Any], as_json: bool) -> None:
 def _list(folder: Path, as_json: bool) -> None:
     from pipelines import nightly_text as text
 
+    aside = Path.cwd() / ledgers.ASIDE
+    if aside.resolve() != folder.resolve() and (waiting := ledgers.entries(aside, _warn)):
+        _warn(
+            f"{len(waiting)} runs are in {ledgers.ASIDE}, not in the ledger: `nightjar ledger --recover` adds them"
+        )
     rows = []
-    for entry in ledgers.entries(folder):
-        verdicts = ledgers.read(entry, "verdicts.parquet").to_pylist()
+    for entry in ledgers.entries(folder, _warn):
+        try:
+            verdicts = ledgers.read(entry, "verdicts.parquet").to_pylist()
+        except NightjarError as error:
+            _warn(f"{entry['run']}: no verdicts: {error}")
+            verdicts = []
         names = ("run", "started", "ended", "state", "accepted", "against", "commit", "message")
         told = {name: entry[name] for name in names}
         rows.append(told | {"benchmarks": text.benchmarks(verdicts)})

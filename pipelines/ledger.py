@@ -1,89 +1,143 @@
 """The append-only ledger of nightly evaluations: a folder a run, under a folder a date (UTC).
 
-    data/ledger/date=2026-07-01/20260701T020003Z-1a2b3c/run.parquet        facts of the run, one row
-                                                        scores.parquet     every metric with n and interval
-                                                        instances.parquet  every instance's scores
-                                                        verdicts.parquet   against the last good run
+    data/ledger/date=2026-07-01/20260701T020003Z-1a2b3c/    an entry: see ledger_entry.py
 
 An entry is written under a temporary name, flushed to the disk and renamed: after a kill at any moment it is there
-whole or not at all. Nothing here changes or removes an entry; two writers wait for one another.
+whole or not at all. Nothing here changes or removes an entry; two writers wait for one another. An entry that cannot be
+read is skipped with a warning: it prevents neither the reading of the others nor the adding of new ones.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
+import logging
 import os
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from stages import contracts, tables
-from stages.contracts import Table
+from pipelines import ledger_entry
+from pipelines.ledger_entry import MANIFEST, TABLES, Entry, Previous, Rows, flush, load
 from stages.errors import NightjarError
+from stages.files import own_folder, remove
 
-RUN = "run.parquet"
-# The other files of an entry; the run's own row holds their sha256.
-TABLES: Mapping[str, Table] = {
-    "scores.parquet": contracts.LEDGER_SCORES,
-    "instances.parquet": contracts.LEDGER_INSTANCES,
-    "verdicts.parquet": contracts.LEDGER_VERDICTS,
-}
-JSON = ("parameters", "versions", "hardware", "stages", "files")
+# A ledger of its own, for entries that could not be added to the project's: see `recover`.
+ASIDE = Path(".nightjar/ledger-aside")
 _LOCK = ".lock"
+_PROBE_BYTES = 1 << 20
 
-Rows = Sequence[dict[str, Any]]
+Warn = Callable[[str], object]
+_log: Warn = logging.getLogger("nightjar").warning
 
 
 def append(ledger: Path, facts: Mapping[str, Any], scores: Rows, instances: Rows, verdicts: Rows) -> Path:
     """Add one entry and return its folder.
 
     `facts` is a row of contracts.LEDGER_RUN without sequence and files, the columns of JSON as objects; its date is
-    that of `started`. Raises NightjarError if an entry of that name is there, or rows break their contract; then
-    nothing is added.
+    that of `started`. Raises NightjarError if an entry of that name is there, or rows break their contract, and
+    OSError; then nothing is added.
     """
     run = str(facts["run"])
     folder = ledger / f"date={facts['started']:%Y-%m-%d}"
-    target = folder / run
-    _make(folder)
     with _alone(ledger):
-        for leftover in ledger.glob("date=*/.*.tmp"):  # of a writer that died: the lock is ours
-            shutil.rmtree(leftover)
-        known = entries(ledger)
-        if target.exists() or any(entry["run"] == run for entry in known):
-            raise NightjarError("an entry of this name is there", target, "entries are never written again")
-        temporary = folder / f".{run}.tmp"
-        temporary.mkdir()
-        try:
-            _fill(temporary, facts, (scores, instances, verdicts), 1 + _last(known))
-            _flush(temporary)
-            temporary.rename(target)  # fails on a folder that is there, for none is empty
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
-        _flush(folder)
-    return target
+        known = _load_all(ledger)
+        if any(entry.path.name == run for entry in known):
+            raise NightjarError(
+                "an entry of this name is there", folder / run, "entries are never written again"
+            )
+        with _temporary(folder, run) as temporary:
+            ledger_entry.write(
+                temporary, facts, (scores, instances, verdicts), _next(known), _previous(known)
+            )
+            flush(temporary)
+            temporary.rename(folder / run)  # fails on a folder that is there, for none is empty
+        flush(folder)
+    return folder / run
 
 
-def _last(known: Rows) -> int:
-    return max((int(entry["sequence"]) for entry in known), default=0)
+def _next(known: list[Entry]) -> int:
+    """The number of a new entry: no number of one that cannot be read is used again."""
+    return 1 + max([len(known), *(entry.sequence or 0 for entry in known)])
 
 
-def _fill(temporary: Path, facts: Mapping[str, Any], filled: Sequence[Rows], sequence: int) -> None:
-    """Write the files of an entry; that of the run comes last, with the hashes of the others."""
-    hashes = {}
-    for (name, contract), rows in zip(TABLES.items(), filled, strict=True):
-        tables.write_file(temporary / name, contract, rows)
-        hashes[name] = _sha256(temporary / name)
-    row = {**facts, "sequence": sequence, "files": hashes}
-    row |= {name: json.dumps(row[name], sort_keys=True, ensure_ascii=False) for name in JSON}
-    tables.write_file(temporary / RUN, contracts.LEDGER_RUN, [row])
-    for path in temporary.iterdir():
-        path.chmod(0o444)
-        _flush(path)
+def _previous(known: list[Entry]) -> Previous | None:
+    """What a new entry says of the last one; None if there is none, or it has no manifest."""
+    last = known[-1] if known else None
+    if last is None or last.sequence is None or not last.seal:
+        return None
+    return Previous(run=last.path.name, sequence=last.sequence, sha256=last.seal)
+
+
+def prepare(ledger: Path) -> None:
+    """Make the folder of a ledger, and make sure that an entry can be added to it now.
+
+    Raises NightjarError if it is no folder, cannot be read or written, or the disk is full.
+    """
+    folder = ledger / f"date={datetime.now(UTC):%Y-%m-%d}"
+    try:
+        with _alone(ledger):
+            with _temporary(folder, "probe") as temporary:
+                (temporary / "probe").write_bytes(bytes(_PROBE_BYTES))
+                flush(temporary / "probe")
+            with contextlib.suppress(OSError):  # it holds entries
+                folder.rmdir()
+            _load_all(ledger)
+    except (OSError, ValueError) as error:
+        fix = "mend that, or name another folder as nightly.ledger in params.yaml"
+        raise NightjarError(f"the ledger cannot be written ({_one_line(error)})", ledger, fix) from error
+
+
+def append_or_aside(root: Path, ledger: Path, facts: Mapping[str, Any], *rows: Rows) -> NightjarError | None:
+    """As `append`, but where that fails the entry is added to the ledger ASIDE of the project at `root`.
+
+    Returns None, or the error that says why, where the entry is, and how to bring it in. Raises NightjarError if it
+    could be added to neither.
+    """
+    scores, instances, verdicts = rows
+    try:
+        append(ledger, facts, scores, instances, verdicts)
+        return None
+    except Exception as error:  # whatever it is: the scores took hours
+        why = _one_line(error)
+    try:
+        own_folder(root)
+        path = append(root / ASIDE, facts, scores, instances, verdicts)
+    except Exception as error:
+        what = f"the entry could not be added ({why}), nor written to {ASIDE} ({_one_line(error)})"
+        raise NightjarError(what, ledger, "free some space or mend the folder, and run again") from error
+    what = f"the entry could not be added ({why}) and is in {path.relative_to(root)}"
+    return NightjarError(what, ledger, "the next night adds it, or `nightjar ledger --recover`")
+
+
+def _one_line(error: Exception) -> str:
+    told = error.what if isinstance(error, NightjarError) else getattr(error, "strerror", None) or error
+    return " ".join(str(told).split()) or type(error).__name__
+
+
+def recover(aside: Path, ledger: Path, warn: Warn = _log) -> list[str]:
+    """Add the entries of the ledger `aside` to `ledger`, and remove them from there; returns their runs.
+
+    One that is damaged, or whose namesake in `ledger` is, remains where it is, with a warning. Raises as `append` does.
+    """
+    found: list[str] = []
+    if aside.resolve() == ledger.resolve():
+        return found
+    for entry in _load_all(aside):
+        if (facts := _readable(entry, warn)) is None or not _intact(entry, warn):
+            continue
+        # A recovery that was killed may have added it already.
+        namesakes = [other for other in _load_all(ledger) if other.path.name == entry.path.name]
+        if not namesakes:
+            rows = [read(facts, name).to_pylist() for name in TABLES]
+            append(ledger, {name: facts[name] for name in facts if name != "path"}, *rows)
+        elif not all(_intact(other, warn) for other in namesakes):
+            continue
+        remove(entry.path)
+        found.append(entry.path.name)
+    return found
 
 
 def _make(folder: Path) -> None:
@@ -92,64 +146,93 @@ def _make(folder: Path) -> None:
         return
     _make(folder.parent)
     folder.mkdir(exist_ok=True)
-    _flush(folder.parent)
+    flush(folder.parent)
 
 
-def _flush(path: Path) -> None:
-    """Have the system write a file, or the names in a folder, to the disk now."""
-    descriptor = os.open(path, os.O_RDONLY)
+@contextlib.contextmanager
+def _temporary(folder: Path, name: str) -> Iterator[Path]:
+    """An empty folder under a temporary name in `folder`; what is left of it when the block ends is removed."""
+    _make(folder)
+    temporary = folder / f".{name}.tmp"
+    temporary.mkdir()
     try:
-        os.fsync(descriptor)
+        yield temporary
     finally:
-        os.close(descriptor)
+        remove(temporary)
 
 
 @contextlib.contextmanager
 def _alone(ledger: Path) -> Iterator[None]:
-    """Be the only writer; the system lets go of the lock when its holder dies."""
+    """Be the only writer; the system lets go of the lock when its holder dies. Removes what a dead writer left."""
+    _make(ledger)
     descriptor = os.open(ledger / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+        for leftover in ledger.glob("date=*/.*.tmp"):
+            remove(leftover)
         yield
     finally:
         os.close(descriptor)
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        digest = sha256()
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+def _load_all(ledger: Path) -> list[Entry]:
+    """All entries in the order in which they were added; those whose number is not known come first.
+
+    A ledger that is not there has none. What a killed writer left is passed over. Raises NightjarError if `ledger` is
+    no folder, or may not be read.
+    """
+    try:
+        dates = [path for path in ledger.iterdir() if path.name.startswith("date=") and path.is_dir()]
+        folders = [path for date in dates for path in date.iterdir() if path.name[0] != "." and path.is_dir()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        what = f"the ledger cannot be read ({error.strerror})"
+        raise NightjarError(what, ledger, "check nightly.ledger in params.yaml") from error
+    return sorted(map(load, folders), key=lambda entry: (entry.sequence or 0, entry.path.name))
 
 
-def entries(ledger: Path) -> list[dict[str, Any]]:
+def entries(ledger: Path, warn: Warn = _log) -> list[dict[str, Any]]:
     """The facts of every run, in the order in which they were added; `path` is the entry's folder.
 
-    The columns of JSON are objects. A ledger that is not there has no runs. What a killed writer left is passed over.
-    Raises NightjarError for an entry that cannot be read.
+    The columns of JSON are objects. A ledger that is not there has no runs. An entry that cannot be read is skipped,
+    and `warn` gets a line that names it.
     """
-    found = []
-    for path in ledger.glob("date=*/*"):
-        if path.name.startswith(".") or not path.is_dir():
-            continue
-        row = tables.read_file(path / RUN, contracts.LEDGER_RUN).to_pylist()[0]
-        found.append({**row, **{name: json.loads(row[name]) for name in JSON}, "path": path})
-    return sorted(found, key=lambda entry: int(entry["sequence"]))
+    return [facts for entry in _load_all(ledger) if (facts := _readable(entry, warn)) is not None]
 
 
-def last_good(ledger: Path) -> dict[str, Any] | None:
-    """The facts of the last run that was neither worse nor failed."""
-    good = [entry for entry in entries(ledger) if entry["state"] == "good"]
-    return good[-1] if good else None
+def _readable(entry: Entry, warn: Warn) -> dict[str, Any] | None:
+    if entry.facts is None:
+        warn(f"skipped {entry.path}: {'; '.join(entry.unreadable.values())}")
+    return entry.facts
 
 
-def find(ledger: Path, run: str) -> dict[str, Any]:
+def _intact(entry: Entry, warn: Warn) -> bool:
+    """Whether an entry is as it was written, and its tables can be read; if not, `warn` gets a line."""
+    found = entry.damage()
+    try:
+        for name in () if found else TABLES:
+            ledger_entry.read_table(entry.path / name, TABLES[name])
+    except NightjarError as error:
+        found = [f"{Path(error.where).name}: {error.what}"]
+    if found:
+        warn(f"skipped {entry.path}: {'; '.join(found)}")
+    return not found
+
+
+def last_good(ledger: Path, warn: Warn = _log) -> dict[str, Any] | None:
+    """The facts of the last run that was neither worse nor failed, and whose files are all as they were written."""
+    known = [entry for entry in _load_all(ledger) if _readable(entry, warn)]
+    good = (entry for entry in reversed(known) if entry.facts and entry.facts["state"] == "good")
+    return next((entry.facts for entry in good if _intact(entry, warn)), None)
+
+
+def find(ledger: Path, run: str, warn: Warn = _log) -> dict[str, Any]:
     """The facts of the run whose name is, or ends in, `run`; `last` is the last one.
 
     Raises NightjarError unless there is exactly one.
     """
-    known = entries(ledger)
+    known = entries(ledger, warn)
     if run == "last" and known:
         return known[-1]
     named = [entry for entry in known if entry["run"] == run] or [
@@ -162,23 +245,70 @@ def find(ledger: Path, run: str) -> dict[str, Any]:
 
 
 def read(entry: Mapping[str, Any], name: str) -> Any:
-    """One of TABLES of an entry, as an Arrow table."""
-    return tables.read_file(entry["path"] / name, TABLES[name])
+    """One of TABLES of an entry, as an Arrow table. Raises NightjarError if it cannot be read."""
+    return ledger_entry.read_table(entry["path"] / name, TABLES[name])
 
 
-def check(ledger: Path) -> list[str]:
-    """What is not as it was written: files that changed or went, runs that are missing in between."""
+@dataclass(frozen=True)
+class Checked:
+    """What a check of a ledger found: how many entries it has, a line for each damage, and the runs of entries of
+    earlier versions, whose run.parquet has no hash.
+    """
+
+    runs: int
+    damage: list[str]
+    uncovered: list[str]
+
+
+def check(ledger: Path) -> Checked:
+    """Compare every file of every entry with its hash, and every entry with what the next one says of it.
+
+    It cannot know of entries that are missing at the end. Raises NightjarError only if `ledger` is no folder, or may
+    not be read.
+    """
+    known = _load_all(ledger)
+    found = [f"{entry.path.name}: {told}" for entry in known for told in entry.damage()]
+    return Checked(
+        runs=len(known),
+        damage=list(dict.fromkeys([*found, *_chain(known), *_numbers(known)])),
+        uncovered=[entry.path.name for entry in known if not entry.covers_run],
+    )
+
+
+def _chain(known: list[Entry]) -> list[str]:
+    """Entries that are not as the entry after them says."""
     found = []
-    known = entries(ledger)
-    for number, entry in enumerate(known, 1):
-        if entry["sequence"] != number:
-            found.append(f"{entry['run']}: is run {entry['sequence']}, but {number - 1} stand before it")
-            break
+    named = {entry.path.name: entry for entry in known}
     for entry in known:
-        for name, digest in entry["files"].items():
-            path = entry["path"] / name
-            if not path.is_file():
-                found.append(f"{entry['run']}: {name} is missing")
-            elif _sha256(path) != digest:
-                found.append(f"{entry['run']}: {name} was changed")
+        before = entry.manifest.previous if entry.manifest else None
+        if before is None:
+            continue
+        there = named.get(before.run)
+        if there is None:
+            found.append(f"{before.run}: is missing; {entry.path.name} was added after it")
+        elif not there.seal:
+            found.append(f"{before.run}: {there.unreadable.get(MANIFEST) or f'{MANIFEST} is missing'}")
+        elif there.seal != before.sha256:
+            found.append(f"{before.run}: {MANIFEST} was changed; {entry.path.name} has another hash of it")
+    return found
+
+
+def _numbers(known: list[Entry]) -> list[str]:
+    """Numbers that are missing or used twice, other than by entries that `_chain` names."""
+    found = []
+    numbers: dict[int, str] = {}
+    for entry in known:
+        number, name = entry.sequence, entry.path.name
+        if number is None:
+            continue
+        if number in numbers:
+            found.append(f"{name}: is run {number}, as is {numbers[number]}")
+        numbers.setdefault(number, name)
+    told = {entry.manifest.previous.sequence for entry in known if entry.manifest and entry.manifest.previous}
+    missing = set(range(1, max(numbers, default=0))) - numbers.keys() - told
+    unknown = sum(entry.sequence is None for entry in known)
+    if len(missing) > unknown:
+        some = f", {unknown} of which may be unreadable" if unknown else ""
+        what = "run" if len(missing) == 1 else "runs"
+        found.append(f"missing: {what} {', '.join(map(str, sorted(missing)))}{some}")
     return found

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
@@ -23,7 +23,7 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
-from pipelines import artifacts, lock, nightly_facts, nightly_text, record, runs, stamp, watch
+from pipelines import artifacts, ledger_entry, lock, nightly_facts, nightly_text, record, runs, stamp, watch
 from pipelines import graph as graphs
 from pipelines import ledger as ledgers
 from pipelines.baseline import baseline
@@ -33,16 +33,22 @@ from pipelines.results import Listeners
 from pipelines.run_stage import LOGS
 from stages.config import PARAMS_FILE
 from stages.driver_params import Nightly, load_nightly
-from stages.errors import NightjarError, from_os_error
+from stages.errors import NightjarError
+
+Rows = list[dict[str, Any]]
 
 
 @dataclass
 class Outcome:
-    """What came of a night: the ledger's facts and verdicts, or an error in what it was given."""
+    """The outcome of a night: the ledger's facts and verdicts, or an error in what it was given."""
 
     facts: dict[str, Any] | None = None
-    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    verdicts: Rows = field(default_factory=list)
     error: NightjarError | None = None
+    # Why the entry is not in the ledger, and where it is.
+    aside: NightjarError | None = None
+    # What was skipped on the way, such as an old entry that cannot be read.
+    warnings: list[str] = field(default_factory=list)
     # In which the run ended, and its tasks, whether or not Prefect's server could be told.
     state: State[Any] | None = None
     ended: list[record.Ended] = field(default_factory=list)
@@ -104,7 +110,7 @@ def nightly(pull: bool = False, jobs: runs.Jobs = 2, wait: bool = False, accept:
 def _tell(outcome: Outcome) -> None:
     for watched in _nights.outcomes():
         watched.facts, watched.verdicts, watched.error = outcome.facts, outcome.verdicts, outcome.error
-        watched.state = outcome.state
+        watched.state, watched.aside, watched.warnings = outcome.state, outcome.aside, outcome.warnings
 
 
 @contextlib.contextmanager
@@ -131,65 +137,105 @@ def _whole(
     started = datetime.now(UTC)
     run = f"{started:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}"
     with contextlib.ExitStack() as stack:
-        with lock.rebuild_lock(root, wait, stop):  # dvc.lock as it stands between rebuilds
+        with lock.rebuild_lock(root, wait, stop):  # dvc.lock as it is between rebuilds
+            good = _ready(root, settings, outcome)
             scratch = stack.enter_context(Scratch(root, baseline(root)))
         if not (scratch.path / "dvc.yaml").is_file():
             raise NightjarError("not in Git", root / "dvc.yaml", "commit it: the nightly works in a clone")
         night = Night(graph, scratch.path, root / LOGS / str(flow_run.name), stop, _nights.tell)
         facts = nightly_facts.at_start(scratch.path, scratch.start)
         facts |= {"run": run, "started": started, "accepted": accept, "against": None, "stages": {}}
+        scored = Scored([], [], [])
         try:
             take(night, pull)
             conduct(night, jobs)
-            verdicts = _conclude(root, night, settings, facts, accept)
+            scored = _conclude(night, settings, facts, good, accept)
         except Stopped:
             return Cancelled(message="stopped; nothing was added to the ledger")
         except Broken as error:
             facts |= {"state": "failed", "message": str(error), "accepted": False}
-            verdicts = _append(root, settings, facts, [], [], [])
         finally:
             outcome.ended = night.ended()
-        outcome.facts, outcome.verdicts = facts, verdicts
-    return _report(root, settings, facts, verdicts)
+        facts["ended"] = datetime.now(UTC)
+        outcome.aside = ledgers.append_or_aside(root, root / settings.ledger, facts, *scored)
+        outcome.facts, outcome.verdicts = facts, scored.verdicts
+        # Before the clone is removed, which may fail.
+        return _report(root, outcome, facts)
+
+
+class Good(NamedTuple):
+    """The run that a night is compared with: its facts, and its rows of LEDGER_INSTANCES."""
+
+    facts: dict[str, Any]
+    instances: Rows
+
+
+def _ready(root: Path, settings: Nightly, outcome: Outcome) -> Good | None:
+    """Make sure that the ledger can be written, add entries that could not be added before, and read the last good one.
+
+    It is read now, for at the end of the night the ledger may be away. Raises NightjarError.
+    """
+    ledger = root / settings.ledger
+    ledgers.prepare(ledger)
+    try:
+        for run in ledgers.recover(root / ledgers.ASIDE, ledger, outcome.warnings.append):
+            get_run_logger().info("added %s to the ledger, from %s", run, ledgers.ASIDE)
+    except (NightjarError, OSError) as error:  # what is aside stays there
+        outcome.warnings.append(f"{ledgers.ASIDE} was not added to the ledger: {error}")
+    facts = ledgers.last_good(ledger, outcome.warnings.append)
+    return Good(facts, ledgers.read(facts, "instances.parquet").to_pylist()) if facts else None
+
+
+class Scored(NamedTuple):
+    """The rows of a night: of LEDGER_SCORES, LEDGER_INSTANCES and LEDGER_VERDICTS."""
+
+    means: Rows
+    instances: Rows
+    verdicts: Rows
 
 
 def _conclude(
-    root: Path, night: Night, settings: Nightly, facts: dict[str, Any], accept: bool
-) -> list[dict[str, Any]]:
-    """Give the verdicts and append the entry; returns the verdicts. Raises Broken if there are no scores."""
+    night: Night, settings: Nightly, facts: dict[str, Any], good: Good | None, accept: bool
+) -> Scored:
+    """Complete the facts, and give the verdicts. Raises Broken if there are no scores, or they cannot be read."""
     stages = list(night.graph.stages.values())
-    means, instances, benchmarks = nightly_facts.scores(night.work, stages)
+    try:
+        means, instances, benchmarks = nightly_facts.scores(night.work, stages)
+        ledger_entry.check_rows(means, instances)
+        facts["stages"] = nightly_facts.stage_facts(night.work, stages, benchmarks)
+    except NightjarError as error:
+        raise Broken(str(error)) from error
     if not instances:
         raise Broken("no stage made a table instance_scores")
     facts["versions"] |= nightly_facts.stage_versions(night.work, stages)
-    facts["stages"] = nightly_facts.stage_facts(night.work, stages, benchmarks)
-    good = ledgers.last_good(root / settings.ledger)
     verdicts = _judge(settings, facts, instances, good)
     worse = any(row["verdict"] == "worse" for row in verdicts)
-    message = nightly_text.message(verdicts, good)
+    message = nightly_text.message(verdicts, good and good.facts)
     facts |= {
         "state": "worse" if worse and not accept else "good",
         "message": f"accepted: {message}" if accept else message,
-        "against": good["run"] if good else None,
+        "against": good.facts["run"] if good else None,
     }
-    return _append(root, settings, facts, means, instances, verdicts)
+    return Scored(means, instances, verdicts)
 
 
 def _judge(
     settings: Nightly,
     facts: Mapping[str, Any],
-    instances: list[dict[str, Any]],
-    good: dict[str, Any] | None,
-) -> list[dict[str, Any]]:
+    instances: Rows,
+    good: Good | None,
+) -> Rows:
     from stages.evaluate import verdict
 
     now = verdict.cells(instances)
     if good is None:
         before, other = {}, dict.fromkeys(now, "there is no earlier good run")
     else:
-        before = verdict.cells(ledgers.read(good, "instances.parquet").to_pylist())
+        before = verdict.cells(good.instances)
         told = {
-            cell: nightly_facts.other_parameters(facts["stages"], good["stages"], cell.benchmark, cell.system)
+            cell: nightly_facts.other_parameters(
+                facts["stages"], good.facts["stages"], cell.benchmark, cell.system
+            )
             for cell in now.keys() & before.keys()
         }
         other = {cell: reason for cell, reason in told.items() if reason}
@@ -199,45 +245,23 @@ def _judge(
     return verdict.judge(now, before, other, rule)
 
 
-def _append(
-    root: Path,
-    settings: Nightly,
-    facts: dict[str, Any],
-    means: list[dict[str, Any]],
-    instances: list[dict[str, Any]],
-    verdicts: list[dict[str, Any]],
-) -> list[dict[str, Any]]:
-    facts["ended"] = datetime.now(UTC)
-    try:
-        ledgers.append(root / settings.ledger, facts, means, instances, verdicts)
-    except OSError as error:
-        told = from_os_error(error, root / settings.ledger)
-        if told is None:
-            raise
-        raise told from error
-    return verdicts
-
-
-def _report(
-    root: Path, settings: Nightly, facts: dict[str, Any], verdicts: list[dict[str, Any]]
-) -> State[Any]:
+def _report(root: Path, outcome: Outcome, facts: dict[str, Any]) -> State[Any]:
     """Call the hook if something is wrong, write the artifact, and say with the state how it went."""
-    if facts["state"] != "good":
-        event = {
-            "kind": f"nightly {facts['state']}",
-            "run": facts["run"],
-            "ended": facts["ended"].isoformat(),
-        }
-        cells = [row for row in verdicts if row["verdict"] == "worse"]
-        notify(root, event | {"message": facts["message"], "worse": cells})
+    for line in outcome.warnings:
+        get_run_logger().warning("ledger: %s", line)
+    message = "; ".join(filter(None, [facts["message"], str(outcome.aside or "")]))
+    well = facts["state"] == "good" and outcome.aside is None
+    if not well:
+        kind = "failed" if facts["state"] == "good" else facts["state"]
+        event = {"kind": f"nightly {kind}", "run": facts["run"], "ended": facts["ended"].isoformat()}
+        cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
+        notify(root, event | {"message": message, "worse": cells})
     if watch.away():
         get_run_logger().warning("no artifact: the server is away")
     else:
-        _artifact(facts, verdicts)
+        _artifact(facts, outcome.verdicts)
         artifacts.score_history(root)
-    if facts["state"] == "good":
-        return Completed(message=facts["message"])
-    return Failed(message=facts["message"])
+    return Completed(message=message) if well else Failed(message=message)
 
 
 def _artifact(facts: dict[str, Any], verdicts: list[dict[str, Any]]) -> None:

@@ -182,8 +182,8 @@ def other_parameters(now: Mapping[str, Any], before: Mapping[str, Any], benchmar
 def _yardstick(stages: Mapping[str, Any], benchmark: str, system: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, facts in stages.items():
-        if benchmark in facts["benchmarks"] or name.partition("@")[2] == f"{benchmark}-{system}":
-            found |= {key: value for key, value in facts["params"].items() if key not in NEUTRAL}
+        if benchmark in facts.get("benchmarks", ()) or name.partition("@")[2] == f"{benchmark}-{system}":
+            found |= {key: value for key, value in facts.get("params", {}).items() if key not in NEUTRAL}
     return found
 
 

@@ -81,8 +81,9 @@ def markdown(facts: Row, verdicts: list[dict[str, Any]]) -> str:
     if facts["changed"]:
         lines.append(f"- files that differ from the commit: {', '.join(facts['changed'])}")
     hardware = facts["hardware"]
+    gpus = ", ".join(hardware.get("gpus", ())) or "none"
     lines.append(
-        f"- {hardware['cpu']}, {hardware['cores']} cores; GPUs: {', '.join(hardware['gpus']) or 'none'}"
+        f"- {hardware.get('cpu', 'unknown')}, {hardware.get('cores', 'unknown')} cores; GPUs: {gpus}"
     )
     if facts["against"]:
         lines.append(f"- compared with {facts['against']}, the last good run")

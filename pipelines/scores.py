@@ -114,7 +114,10 @@ def _nights(ledger: Path) -> Iterator[Run]:
     from pipelines import ledger as ledgers
 
     for entry in reversed(ledgers.entries(ledger)):
-        rows = _overall(ledgers.read(entry, "scores.parquet").to_pylist())
+        try:
+            rows = _overall(ledgers.read(entry, "scores.parquet").to_pylist())
+        except NightjarError:  # `nightjar ledger --check` names it
+            continue
         if rows:
             changed = any(Path(name).name != "dvc.lock" for name in entry["changed"])
             commit = describe.marked(entry["commit"][:7], changed)

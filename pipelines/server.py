@@ -212,7 +212,7 @@ def running(root: Path, owner: str, load: Callable[[], object]) -> Iterator[Serv
     `load` imports Prefect and what else is needed, while the server starts.
     """
     require()
-    groups.end_orphans(root)
+    groups.end_orphans(root, lock=root / groups.DVC_LOCK)
     if found := find(root):
         use(root, found)
         load()

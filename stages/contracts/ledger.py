@@ -1,7 +1,8 @@
-"""The ledger of nightly evaluations: the files of an entry, see pipelines/ledger.py.
+"""The ledger of nightly evaluations: the tables of an entry, see pipelines/ledger_entry.py.
 
 Local and append-only; a run is a moment, so here clocks and hardware are kept. `parameters`, `versions`, `hardware`,
-`stages` and `files` are JSON.
+`stages` and `files` are JSON objects. `files` has the sha256 of the other tables in entries of earlier versions; it is
+empty in entries with a manifest.
 """
 
 from __future__ import annotations

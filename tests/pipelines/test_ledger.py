@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pipelines import ledger as ledgers
+from stages import contracts
 from stages.errors import NightjarError
 from tests.pipelines.conftest import environment
 
@@ -72,7 +79,7 @@ def test_what_is_added_is_read_back_in_the_order_of_adding(tmp_path: Path) -> No
     assert ledgers.find(ledger, "last")["run"] == "d" and ledgers.find(ledger, "c")["state"] == "worse"
     with pytest.raises(NightjarError, match="no run 'z'"):
         ledgers.find(ledger, "z")
-    assert ledgers.check(ledger) == []
+    assert ledgers.check(ledger).damage == []
 
 
 def test_an_entry_is_never_written_again_and_bad_rows_leave_nothing(tmp_path: Path) -> None:
@@ -92,24 +99,148 @@ def test_an_entry_is_never_written_again_and_bad_rows_leave_nothing(tmp_path: Pa
     assert all(file.stat().st_mode & 0o222 == 0 for file in path.iterdir())
 
 
-def test_what_was_changed_afterwards_is_told(tmp_path: Path) -> None:
-    for name in "abc":
-        add(tmp_path, name)
-    changed = tmp_path / "date=2026-07-01/c/instances.parquet"
-    changed.chmod(0o644)
-    changed.write_bytes(changed.read_bytes() + b" ")
-    (tmp_path / "date=2026-07-01/c/scores.parquet").unlink()
-    for file in (tmp_path / "date=2026-07-01/b").iterdir():
-        file.unlink()
-    (tmp_path / "date=2026-07-01/b").rmdir()
-    assert ledgers.check(tmp_path) == [
-        "c: is run 3, but 1 stand before it",
-        "c: instances.parquet was changed",
-        "c: scores.parquet is missing",
+def folder(ledger: Path, run: str) -> Path:
+    return ledger / "date=2026-07-01" / run
+
+
+def rewrite(path: Path, data: bytes | str) -> None:
+    """Change a file of an entry, as an editor does that minds no permissions."""
+    path.chmod(0o644)
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+
+def change(path: Path, **columns: Any) -> None:
+    """Change columns of a run.parquet; JSON is given as text."""
+    row = pq.read_table(path).to_pylist()[0] | columns
+    path.chmod(0o644)
+    pq.write_table(pa.Table.from_pylist([row], schema=contracts.LEDGER_RUN.schema), path)
+
+
+def as_before_manifests(entry: Path) -> None:
+    """Give an entry the form in which earlier versions wrote it: hashes of the tables in run.parquet, no manifest."""
+    files = {path.name: sha256(path.read_bytes()).hexdigest() for path in entry.glob("*s.parquet")}
+    assert len(files) == 3
+    change(entry / "run.parquet", files=json.dumps(files))
+    (entry / "manifest.json").unlink()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda entry: rewrite(entry / "run.parquet", b"no Parquet"),
+        lambda entry: rewrite(entry / "run.parquet", b""),
+        lambda entry: (entry / "run.parquet").unlink(),
+        lambda entry: change(entry / "run.parquet", files="{no JSON"),
+        lambda entry: change(entry / "run.parquet", stages="[" * 100_000),
+        lambda entry: change(entry / "run.parquet", versions="[]"),
+        lambda entry: change(entry / "run.parquet", state="excellent"),
+        lambda entry: shutil.copy(entry / "scores.parquet", entry / "run.parquet"),
+        lambda entry: [path.unlink() for path in entry.iterdir()],
+    ],
+)
+@pytest.mark.parametrize("earlier", [False, True])
+def test_an_entry_that_cannot_be_read_is_skipped_by_name_and_does_not_prevent_another(
+    tmp_path: Path, broken: Callable[[Path], object], earlier: bool
+) -> None:
+    add(tmp_path, "a")
+    entry = add(tmp_path, "b")
+    if earlier:
+        as_before_manifests(entry)
+    broken(entry)
+    told: list[str] = []
+    assert [facts["run"] for facts in ledgers.entries(tmp_path, told.append)] == ["a"]
+    assert len(told) == 1 and str(entry) in told[0] and "\n" not in told[0]
+    good = ledgers.last_good(tmp_path, told.append)
+    assert good is not None and good["run"] == "a" and len(told) == 2
+    add(tmp_path, "c")
+    assert [facts["sequence"] for facts in ledgers.entries(tmp_path, told.append)] == [1, 3]
+    damage = ledgers.check(tmp_path).damage
+    assert damage and all(line.startswith("b: ") for line in damage)
+    with pytest.raises(NightjarError, match="an entry of this name is there"):
+        add(tmp_path, "b")
+
+
+def test_a_good_run_whose_scores_were_changed_is_compared_with_none(tmp_path: Path) -> None:
+    add(tmp_path, "a")
+    rewrite(add(tmp_path, "b") / "instances.parquet", b"")
+    change(add(tmp_path, "c", state="worse") / "run.parquet", state="good")
+    told: list[str] = []
+    good = ledgers.last_good(tmp_path, told.append)
+    assert good is not None and good["run"] == "a"
+    assert told == [
+        f"skipped {folder(tmp_path, 'c')}: run.parquet was changed",
+        f"skipped {folder(tmp_path, 'b')}: instances.parquet was changed",
     ]
-    (tmp_path / "date=2026-07-01/a/run.parquet").unlink()
-    with pytest.raises(NightjarError, match=r"run\.parquet"):
-        ledgers.entries(tmp_path)
+
+
+def test_a_ledger_that_cannot_be_written_is_found_before_there_is_an_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = tmp_path / "new" / "ledger"
+    ledgers.prepare(ledger)
+    assert ledgers.check(ledger) == ledgers.Checked(0, [], [])
+    assert not list(ledger.glob("date=*"))
+    file = tmp_path / "file"
+    file.write_text("")
+    for path in (file, file / "below", tmp_path / "a\0b"):
+        with pytest.raises(NightjarError, match="the ledger cannot be written"):
+            ledgers.prepare(path)
+    with pytest.raises(NightjarError, match=r"the ledger cannot be read \(Not a directory\)"):
+        ledgers.entries(file)
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(NightjarError, match="No space left on device"):
+        ledgers.prepare(ledger)
+    assert not list(ledger.glob("date=*/*"))
+
+
+def test_an_entry_that_cannot_be_added_is_written_aside(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    rows: list[list[dict[str, Any]]] = [[], instances(50), []]
+    assert ledgers.append_or_aside(tmp_path, ledger, facts("a"), *rows) is None
+    shutil.move(ledger, tmp_path / "away")
+    ledger.write_text("a file")
+    error = ledgers.append_or_aside(tmp_path, ledger, facts("b"), *rows)
+    assert str(error) == (
+        f"{ledger}: the entry could not be added (File exists) and is in .nightjar/ledger-aside/date=2026-07-01/b; "
+        "the next night adds it, or `nightjar ledger --recover`"
+    )
+    (tmp_path / ".nightjar/ledger-aside/date=2026-07-02").write_text("a file")
+    with pytest.raises(
+        NightjarError, match=r"\(File exists\), nor written to .nightjar/ledger-aside \(File exists\)"
+    ):
+        ledgers.append_or_aside(tmp_path, ledger, facts("c", started=STARTED + timedelta(days=1)), *rows)
+    ledger.unlink()
+    shutil.move(tmp_path / "away", ledger)
+    assert ledgers.recover(tmp_path / ledgers.ASIDE, ledger) == ["b"]
+    assert [facts["run"] for facts in ledgers.entries(ledger)] == ["a", "b"]
+    assert ledgers.check(ledger).damage == []
+
+
+def test_entries_set_aside_are_added_once_and_removed(tmp_path: Path) -> None:
+    ledger, aside = tmp_path / "ledger", tmp_path / "aside"
+    assert ledgers.recover(aside, ledger) == []
+    add(ledger, "a")
+    for name in "bcd":
+        add(aside, name)
+    add(ledger, "b")  # a recovery that was killed had added it already
+    rewrite(folder(aside, "c") / "scores.parquet", b"")
+    told: list[str] = []
+    assert ledgers.recover(aside, ledger, told.append) == ["b", "d"]
+    assert [facts["run"] for facts in ledgers.entries(ledger)] == ["a", "b", "d"]
+    assert ledgers.check(ledger).damage == []
+    assert ledgers.read(ledgers.find(ledger, "d"), "instances.parquet").to_pylist() == instances(50)
+    assert told == [f"skipped {folder(aside, 'c')}: scores.parquet was changed"]
+    assert ledgers.recover(aside, ledger, told.append) == []
+    # One that is in both is removed from neither where that in the ledger is damaged, or both are one folder.
+    add(aside, "a")
+    rewrite(folder(ledger, "a") / "scores.parquet", b"")
+    assert ledgers.recover(aside, ledger, told.append) == [] and folder(aside, "a").is_dir()
+    (tmp_path / "link").symlink_to(ledger)
+    assert ledgers.recover(tmp_path / "link", ledger, told.append) == [] and folder(ledger, "b").is_dir()
 
 
 # Counts what a writer asks of the system and, in a child for each, dies for good before that call.
@@ -162,7 +293,7 @@ def test_a_kill_before_any_step_leaves_the_entry_whole_or_absent(tmp_path: Path)
         there = [entry["run"] for entry in ledgers.entries(ledger)]
         states.append("new" in there)
         assert there in (old, [*old, "new"])
-        assert ledgers.check(ledger) == []
+        assert ledgers.check(ledger).damage == []
         if "new" in there:
             with pytest.raises(NightjarError, match="is there"):
                 add(ledger, "new")
@@ -208,13 +339,11 @@ def test_two_writers_killed_from_outside_lose_nothing_that_they_reported(tmp_pat
         assert reported <= set(there) and len(there) <= len(reported) + 2 * (turn + 1)
         assert len(set(there)) == len(there)
     assert len(reported) > 8
-    assert ledgers.check(tmp_path) == []
+    assert ledgers.check(tmp_path).damage == []
     assert [entry["sequence"] for entry in ledgers.entries(tmp_path)] == list(range(1, len(there) + 1))
 
 
 def test_files_are_plain_parquet_that_other_programs_read_by_a_pattern(tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
-
     add(tmp_path, "a")
     add(tmp_path, "b", started=STARTED + timedelta(days=1))
     files = sorted(tmp_path.glob("date=*/*/instances.parquet"))

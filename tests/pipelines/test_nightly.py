@@ -60,11 +60,15 @@ def project(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api
 SHELL = """
 import contextlib, io, json, sys
 from pipelines.cli import main
+class Unread(io.StringIO):
+    def write(self, text):
+        raise BrokenPipeError
 for line in sys.stdin:
-    out, err, code = io.StringIO(), io.StringIO(), 0
+    arguments, read = json.loads(line)
+    out, err, code = io.StringIO(), io.StringIO() if read else Unread(), 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            main(json.loads(line))
+            main(arguments)
         except SystemExit as ended:
             code = ended.code or 0
     print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
@@ -77,6 +81,7 @@ class Nights:
 
     repo: Repo
     told: dict[str, dict[str, Any]] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
     # The project's files before and after a night.
     states: dict[str, tuple[dict[str, str], dict[str, str]]] = field(default_factory=dict)
     stages: list[str] = field(default_factory=list)
@@ -85,7 +90,8 @@ class Nights:
 @pytest.fixture(scope="module")
 def nights(prepared: Path, tmp_path_factory: pytest.TempPathFactory, api: Api) -> Iterator[Nights]:
     """Seven nights: model and data come from a remote, other parameters, a broken model, a worse one, that one
-    accepted, a better one, and nothing to be had.
+    accepted, a better one whose progress nobody reads, and nothing to be had. While one is accepted, the ledger has an
+    entry that cannot be read.
     """
     folder = tmp_path_factory.mktemp("nights")
     repo = Repo(folder / "repo")
@@ -103,13 +109,13 @@ def nights(prepared: Path, tmp_path_factory: pytest.TempPathFactory, api: Api) -
         )
         found = Nights(repo)
 
-        def night(name: str, *options: str, expect: int = 0) -> None:
+        def night(name: str, *options: str, expect: int = 0, read: bool = True) -> None:
             assert shell.stdin is not None and shell.stdout is not None
             before = state(repo.root)
-            print(json.dumps(["nightly", "--json", *options]), file=shell.stdin, flush=True)
+            print(json.dumps([["nightly", "--json", *options], read]), file=shell.stdin, flush=True)
             code, out, err = json.loads(shell.stdout.readline())
             assert (code, "Traceback" in err) == (expect, False), out + err
-            found.told[name] = json.loads(out)
+            found.told[name], found.errors[name] = json.loads(out), err
             found.states[name] = before, state(repo.root)
 
         try:
@@ -126,9 +132,13 @@ def nights(prepared: Path, tmp_path_factory: pytest.TempPathFactory, api: Api) -
             (repo.root / "broken.txt").unlink()
             retrain(repo, 12)
             night("worse", expect=1)
+            unreadable = repo.root / "ledger/date=2026-01-01/old"
+            unreadable.mkdir(parents=True)
+            (unreadable / "run.parquet").write_text("no Parquet")
             night("accepted", "--accept")
+            shutil.rmtree(unreadable.parent)
             retrain(repo, 38)
-            night("better")
+            night("better", read=False)
             shutil.rmtree(repo.root / ".dvc/cache/files")
             night("nothing there", expect=1)
             found.stages = (folder / "runs").read_text().split("\n")[:-1]
@@ -236,6 +246,25 @@ def test_a_failed_night_is_told_and_nothing_to_take_is_one_line(nights: Nights) 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+def test_a_display_that_fails_fails_no_stage(nights: Nights) -> None:
+    assert (nights.told["better"]["state"], nights.told["better"]["message"][:14]) == (
+        "good",
+        "made: better (",
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_an_old_entry_that_cannot_be_read_is_named_and_loses_no_night(nights: Nights) -> None:
+    (line,) = [line for line in nights.errors["accepted"].splitlines() if line.startswith("nightjar: ")]
+    assert line.startswith(
+        f"nightjar: ledger: skipped {nights.repo.root}/ledger/date=2026-01-01/old: run.parquet: "
+    )
+    assert nights.told["accepted"]["against"] == nights.told["other parameters"]["run"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_the_ledger_keeps_every_night(nights: Nights) -> None:
     repo, told = nights.repo, nights.told
     entries = ledgers.entries(repo.root / "ledger")
@@ -258,7 +287,9 @@ def test_the_ledger_keeps_every_night(nights: Nights) -> None:
     assert len(one["scores"]) == 6 and one["against"] == told["other parameters"]["run"]
     assert "made: better" in repo.nightjar("ledger", told["better"]["run"]).stdout
     assert "data/split is not there" in repo.nightjar("ledger", "last").stdout
-    assert repo.nightjar("ledger", "--check").stdout == "7 runs, all as they were written.\n"
+    # The entry that could not be read was the fifth of eight, and was removed.
+    checked = repo.nightjar("ledger", "--check")
+    assert (checked.returncode, checked.stderr) == (1, "nightjar: ledger: missing: run 5\n")
 
 
 def shown(api: Api, told: dict[str, Any]) -> None:
@@ -327,7 +358,9 @@ def test_started_twice_then_cancelled_then_killed_and_started_again(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_server_that_goes_away_costs_no_night(project: Repo, tables: Path, tmp_path: Path) -> None:
+def test_a_server_and_a_ledger_that_go_away_cost_no_night(
+    project: Repo, tables: Path, tmp_path: Path
+) -> None:
     # The night starts a server of its own, and again when it is killed.
     (project.root / servers.STATE).unlink()
     lend_database(tables, project.root)
@@ -337,10 +370,21 @@ def test_a_server_that_goes_away_costs_no_night(project: Repo, tables: Path, tmp
     wait_for(pid_file.exists, 300, "the stage")
     server = json.loads((project.root / servers.STATE).read_text())
     os.kill(server["pid"], signal.SIGKILL)
+    ledger = project.root / "ledger"
+    shutil.rmtree(ledger)
+    ledger.write_text("a file")
     slow.unlink()
     out, err = started.communicate(timeout=300)
-    assert (started.returncode, "away" in err, "Traceback" in err) == (0, False, False), out + err
-    entry = ledgers.last_good(project.root / "ledger")
+    assert (started.returncode, "server is away" in err, "Traceback" in err) == (2, False, False), out + err
+    (aside,) = (project.root / ledgers.ASIDE).glob("date=*/*")
+    assert (
+        f" and is in {aside.relative_to(project.root)}; the next night adds it, or " in err.splitlines()[-1]
+    )
+    (line,) = (project.root / ".nightjar/notifications.jsonl").read_text().splitlines()
+    assert json.loads(line)["message"].endswith(err.splitlines()[-1].removeprefix("nightjar: "))
+    ledger.unlink()
+    assert project.nightjar("ledger", "--recover").stdout == f"Added {aside.name}.\n"
+    entry = ledgers.last_good(ledger)
     assert entry is not None and json.loads(out)["run"] == entry["run"]
     assert not list((project.root / ".nightjar/unrecorded").iterdir()), "it was not recorded"
 

@@ -1,0 +1,227 @@
+"""One entry of the ledger: a folder with the facts of a run, three tables, and a manifest that covers all of them.
+
+    run.parquet        facts of the run, one row
+    scores.parquet     every metric with n and interval
+    instances.parquet  every instance's scores
+    verdicts.parquet   against the last good run
+    manifest.json      sha256 of each of these files, and of the manifest of the entry before
+
+Entries of earlier versions have no manifest. There the row of the run holds the hashes of the other tables, and
+nothing covers run.parquet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+from pydantic import Field, ValidationError
+
+from stages import contracts, tables
+from stages.config import Model
+from stages.contracts import Table
+from stages.errors import NightjarError
+
+RUN = "run.parquet"
+MANIFEST = "manifest.json"
+TABLES: Mapping[str, Table] = {
+    "scores.parquet": contracts.LEDGER_SCORES,
+    "instances.parquet": contracts.LEDGER_INSTANCES,
+    "verdicts.parquet": contracts.LEDGER_VERDICTS,
+}
+JSON = ("parameters", "versions", "hardware", "stages", "files")
+_FIX = "restore it from a copy of the ledger"
+
+Rows = Sequence[dict[str, Any]]
+
+
+class Previous(Model):
+    """The entry before this one: its run, its number, and the sha256 of its manifest."""
+
+    run: str
+    sequence: int
+    sha256: str
+
+
+class Manifest(Model):
+    """What an entry consists of: `files` has the sha256 of every file but the manifest itself."""
+
+    run: str
+    sequence: Annotated[int, Field(ge=1)]
+    files: dict[str, str]
+    previous: Previous | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry as it is on disk. `facts` is the row of its run, with the columns of JSON as objects and `path`, its
+    folder. `unreadable` says of files what is wrong with them: then `facts` or `manifest` is None.
+    """
+
+    path: Path
+    facts: dict[str, Any] | None
+    manifest: Manifest | None
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sequence(self) -> int | None:
+        """The number of the entry in its ledger; None if no file of it says so."""
+        if self.manifest is not None:
+            return self.manifest.sequence
+        return None if self.facts is None else int(self.facts["sequence"])
+
+    @property
+    def seal(self) -> str:
+        """The sha256 of its manifest; empty if it cannot be read."""
+        try:
+            return digest(self.path / MANIFEST)
+        except OSError:
+            return ""
+
+    @property
+    def covers_run(self) -> bool:
+        """False for an intact entry of an earlier version, which has no hash of run.parquet."""
+        return not (self.manifest is None and self.facts is not None and self.facts["files"])
+
+    def damage(self) -> list[str]:
+        """What is not as it was written, a line a file; empty for an intact entry."""
+        found = dict(self.unreadable)
+        if self.manifest is not None:
+            found |= self._changed(MANIFEST, self.manifest.files, {RUN, *TABLES})
+        elif self.facts is not None and self.facts["files"]:
+            found |= self._changed(RUN, self.facts["files"], set(TABLES))
+        elif self.facts is not None and MANIFEST not in found:
+            found[MANIFEST] = f"{MANIFEST} is missing"
+        runs = {self.manifest and self.manifest.run, self.facts and self.facts["run"]}
+        strange = [f"the folder holds the run {run!r}" for run in runs - {None, self.path.name}]
+        return [*sorted(strange), *(found[name] for name in sorted(found))]
+
+    def _changed(self, where: str, hashes: Mapping[str, Any], wanted: set[str]) -> dict[str, str]:
+        """Of files with a hash, what is wrong. A name is looked up among those of an entry, never as a path."""
+        found = {}
+        for name in sorted(hashes.keys() - wanted):
+            found[name] = f"{where} lists {name!r}, which is not a file of an entry"
+        for name in sorted(wanted):
+            path = self.path / name
+            if name not in hashes:
+                found[name] = f"{name} has no hash in {where}"
+                continue
+            try:
+                if digest(path) != hashes[name]:
+                    found[name] = f"{name} was changed"
+            except FileNotFoundError:
+                found[name] = f"{name} is missing"
+            except OSError as error:
+                found[name] = f"{name}: unreadable ({error.strerror})"
+        return found
+
+
+def write(
+    folder: Path, facts: Mapping[str, Any], filled: Sequence[Rows], sequence: int, previous: Previous | None
+) -> None:
+    """Write the files of an entry into an empty folder, and flush them to the disk.
+
+    Raises NightjarError if rows break their contract, and OSError.
+    """
+    for (name, contract), rows in zip(TABLES.items(), filled, strict=True):
+        tables.write_file(folder / name, contract, rows)
+    row = {**facts, "sequence": sequence, "files": {}}
+    row |= {name: json.dumps(row[name], sort_keys=True, ensure_ascii=False) for name in JSON}
+    tables.write_file(folder / RUN, contracts.LEDGER_RUN, [row])
+    hashes = {name: digest(folder / name) for name in (RUN, *TABLES)}
+    manifest = Manifest(run=str(facts["run"]), sequence=sequence, files=hashes, previous=previous)
+    (folder / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    for path in folder.iterdir():
+        path.chmod(0o444)
+        flush(path)
+
+
+def check_rows(scores: Rows, instances: Rows) -> None:
+    """Raise NightjarError if rows break the contract of their table."""
+    for (name, contract), rows in zip(TABLES.items(), (scores, instances), strict=False):
+        tables.check(contract, pa.Table.from_pylist(list(rows), schema=contract.schema), name)
+
+
+def load(path: Path) -> Entry:
+    """The entry in a folder; what cannot be read of it is noted and raises nothing."""
+    unreadable: dict[str, str] = {}
+    facts = manifest = None
+    try:
+        manifest = _manifest(path / MANIFEST)
+    except NightjarError as error:
+        unreadable[MANIFEST] = f"{MANIFEST}: {error.what}"
+    try:
+        facts = {**_facts(path / RUN), "path": path}
+    except NightjarError as error:
+        unreadable[RUN] = f"{RUN}: {error.what}"
+    return Entry(path, facts, manifest, unreadable)
+
+
+def _manifest(path: Path) -> Manifest | None:
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValidationError as error:  # no JSON, or nested too deeply, as well
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise NightjarError(f"unreadable ({where}: {first['msg']})".replace("(: ", "("), path, _FIX) from None
+    except OSError as error:
+        raise NightjarError(f"unreadable ({error.strerror})", path, _FIX) from None
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """The row of a run. Raises NightjarError if there is not exactly one, or it breaks its contract."""
+    table = read_table(path, contracts.LEDGER_RUN)
+    try:
+        rows = table.to_pylist()
+    except (ValueError, OverflowError) as error:  # a time in the year 10,000
+        raise NightjarError(f"unreadable ({error})", path, _FIX) from None
+    if len(rows) != 1:
+        raise NightjarError(f"has {len(rows)} rows, not one", path, _FIX)
+    row: dict[str, Any] = rows[0]
+    for name in JSON:
+        try:
+            row[name] = json.loads(row[name])
+        except (ValueError, RecursionError) as error:
+            raise NightjarError(f"unreadable ({name}: {type(error).__name__})", path, _FIX) from None
+        if not isinstance(row[name], dict):
+            raise NightjarError(f"unreadable ({name} is not an object)", path, _FIX)
+    return row
+
+
+def read_table(path: Path, contract: Table) -> pa.Table:
+    """The table in a file of an entry. Raises NightjarError if it is missing, unreadable or breaks its contract."""
+    try:
+        table = tables.read_file(path, contract)
+        table.validate(full=True)
+        tables.check(contract, table, path)
+    except NightjarError as error:
+        raise NightjarError(error.what, path, _FIX) from None
+    except Exception as error:  # Arrow has many for bytes that are no Parquet
+        raise NightjarError(f"unreadable ({type(error).__name__}: {error})", path, _FIX) from None
+    return table
+
+
+def digest(path: Path) -> str:
+    """The sha256 of a file. Raises OSError."""
+    with path.open("rb") as file:
+        found = sha256()
+        while block := file.read(1 << 20):
+            found.update(block)
+    return found.hexdigest()
+
+
+def flush(path: Path) -> None:
+    """Have the system write a file, or the names in a folder, to the disk now."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,104 @@
+"""The commands of the nightly on ledgers that are damaged or cannot be written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipelines import ledger as ledgers
+from pipelines import server as servers
+from tests.pipelines.conftest import Repo
+from tests.pipelines.test_ledger import add, as_before_manifests, change, folder, rewrite
+
+LEDGER = "data/ledger"
+
+
+def test_the_check_names_all_damage_and_exits_with_1(repo: Repo) -> None:
+    ledger = repo.root / LEDGER
+    for run in "abc":
+        add(ledger, run)
+    assert repo.here("ledger", "--check").stdout == "3 runs, all as they were written.\n"
+    rewrite(folder(ledger, "a") / "run.parquet", b"no Parquet")
+    change(folder(ledger, "b") / "run.parquet", state="worse")
+    rewrite(folder(ledger, "c") / "scores.parquet", b"")
+    told = repo.here("ledger", "--check")
+    assert (told.returncode, told.stdout) == (1, "")
+    assert told.stderr.splitlines() == [
+        "nightjar: ledger: a: run.parquet was changed",
+        "nightjar: ledger: b: run.parquet was changed",
+        "nightjar: ledger: c: scores.parquet was changed",
+    ]
+    told = repo.here("ledger", "--check", "--json")
+    assert told.returncode == 1
+    found = json.loads(told.stdout)
+    assert (found["runs"], len(found["problems"]), found["uncovered"]) == (3, 3, [])
+
+
+def test_what_entries_of_earlier_versions_do_not_cover_is_no_damage(repo: Repo) -> None:
+    for run in "ab":
+        as_before_manifests(add(repo.root / LEDGER, run))
+    told = repo.here("ledger", "--check")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.splitlines()[1] == (
+        "Not covered: of 2 runs of an earlier version (a to b), run.parquet has no hash and cannot be checked."
+    )
+
+
+@pytest.mark.parametrize("files", ["{no JSON", "[" * 1000 + "]" * 1000, '{"../../../params.yaml": "00"}'])
+def test_a_broken_list_of_files_is_named(repo: Repo, files: str) -> None:
+    repo.write(params="seed: 1\n")
+    entry = add(repo.root / LEDGER, "a")
+    as_before_manifests(entry)
+    change(entry / "run.parquet", files=files)
+    told = repo.here("ledger", "--check")
+    assert (told.returncode, "Traceback" in told.stderr) == (1, False)
+    assert all(line.startswith("nightjar: ledger: a: ") for line in told.stderr.splitlines())
+    assert "run.parquet" in told.stderr and "was changed" not in told.stderr
+
+
+def test_runs_that_can_be_read_are_listed_beside_others(repo: Repo) -> None:
+    ledger = repo.root / LEDGER
+    for run in "abc":
+        add(ledger, run)
+    (folder(ledger, "a") / "run.parquet").unlink()
+    rewrite(folder(ledger, "b") / "verdicts.parquet", b"")
+    told = repo.here("ledger", "--json")
+    assert (told.returncode, [row["run"] for row in json.loads(told.stdout)]) == (0, ["b", "c"])
+    first, second = told.stderr.splitlines()
+    assert first.endswith("/a: run.parquet: no such file") and "b: no verdicts: " in second
+    assert repo.here("ledger", "c").returncode == 0
+
+
+def test_a_ledger_that_cannot_be_written_is_told_before_anything_starts(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def running(*_: object) -> None:
+        raise AssertionError("a server was started")
+
+    monkeypatch.setattr(servers, "running", running)
+    repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n", params="nightly: {ledger: file.txt}\n")
+    repo.write(file="no folder")
+    told = repo.here("nightly")
+    assert (told.returncode, told.stdout, told.stderr.count("\n")) == (2, "", 1)
+    assert "file.txt: the ledger cannot be written (File exists); mend that, or " in told.stderr
+    (line,) = (repo.root / ".nightjar/notifications.jsonl").read_text().splitlines()
+    event = json.loads(line)
+    assert event["kind"] == "nightly failed" and f"nightjar: {event['message']}\n" == told.stderr
+
+
+def test_entries_written_aside_are_named_and_brought_in(repo: Repo) -> None:
+    add(repo.root / LEDGER, "a")
+    add(repo.root / ledgers.ASIDE, "b")
+    told = repo.here("ledger")
+    assert told.stdout.count("\n") == 2 and "`nightjar ledger --recover` adds them" in told.stderr
+    assert repo.here("ledger", "--recover").stdout == "Added b.\n"
+    assert json.loads(repo.here("ledger", "--recover", "--json").stdout) == {"added": []}
+    told = repo.here("ledger", "--json")
+    assert ([row["run"] for row in json.loads(told.stdout)], told.stderr) == (["a", "b"], "")
+    shutil.rmtree(repo.root / LEDGER)
+    Path(repo.root / LEDGER).write_text("a file")
+    assert repo.here("ledger", "--recover").returncode == 2
+    assert repo.here("ledger", "--recover", "--check").returncode == 2
