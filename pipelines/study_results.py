@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
