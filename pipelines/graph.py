@@ -201,8 +201,10 @@ def _readable(what: str, where: object) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, RecursionError, AssertionError, ImportError, OSError, Ignored) as error:
-        if isinstance(error, OSError) and from_os_error(error, where):
-            raise  # a full disk, a missing permission: not the value
+        if isinstance(error, FileNotFoundError):
+            raise
+        if isinstance(error, OSError) and (line := from_os_error(error, where)):
+            raise line from None
         told = " ".join(str(error).split())[:300] or "perhaps an empty path, name or key"
         fix = "mend dvc.yaml or params.yaml"
         if isinstance(error, ImportError):  # of the storage of a dependency or an output

@@ -191,7 +191,7 @@ def test_a_broken_graph_is_one_line(repo: Repo, text: str) -> None:
         ('{foreach: {"": 1}, do: {cmd: "echo ${item}"}}', "perhaps an empty path, name or key"),
         ('{foreach: [""], do: {cmd: "echo ${item}"}}', "perhaps an empty path, name or key"),
         ('{cmd: "true", deps: ["a\\0b"]}', "null byte"),
-        (f'{{cmd: "true", deps: ["{"x" * 300}"]}}', "File name too long"),
+        (f'{{cmd: "true", deps: ["{"x" * 300}"]}}', "name too long"),
     ],
 )
 def test_an_odd_path_or_key_is_one_line(repo: Repo, stage: str, told: str) -> None:
