@@ -45,7 +45,7 @@ SHORT_SECONDS = 60.0
 @click.option("--pull", is_flag=True, help="Let a nightly take from the DVC remote what is missing.")
 @click.option(
     "--webhook",
-    envvar="NIGHTJAR_WEBHOOK",
+    envvar=servers.WEBHOOK,
     metavar="URL",
     help="Post runs that fail or crash there, from now on; `none` to stop. It is kept as a block of the server.",
 )

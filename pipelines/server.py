@@ -33,6 +33,8 @@ STATE = Path(".nightjar/server.json")
 LOG = HOME / "server.log"
 HOST = "127.0.0.1"
 PORT = 4200
+# What the drivers read from the environment and no stage needs: the webhook's address and the database's password.
+WEBHOOK, PASSWORD = SECRETS = ("NIGHTJAR_WEBHOOK", "PGPASSWORD")
 STARTING_SECONDS = 90.0
 # A server of our own is asked so often how it is; one that is silent so many times, 5 s each, is started again.
 HEALTH_SECONDS = 2.0
@@ -65,9 +67,15 @@ def require() -> None:
 def environment(root: Path, url: str | None = None) -> dict[str, str]:
     """The environment of a server at `root`, or of a client of the server at `url`.
 
-    Settings of another Prefect (a profile, a key of its cloud) do not leak in, and nothing leaks out.
+    Settings of another Prefect (a profile, a key of its cloud) do not leak in. Of the secrets it has only the password
+    of the database, and a client not even that.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    needless = {WEBHOOK} if url is None else {*SECRETS}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in needless and not name.startswith("PREFECT_")
+    }
     home = (root / HOME).resolve()
     # Here, not above: with nothing to do no parameters are read, and pydantic takes long to load.
     from stages.config import PARAMS_FILE

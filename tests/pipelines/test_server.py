@@ -6,11 +6,13 @@ import http.client
 import json
 import socket
 import urllib.request
+from pathlib import Path
 
 import pytest
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
+from pipelines import server as servers
 from pipelines.same_origin import SameOrigin
 from tests.pipelines.conftest import Api
 
@@ -22,6 +24,17 @@ def test_the_page_asks_its_own_server_whatever_the_port(api: Api) -> None:
         settings = json.load(answer)
     assert api.server.port != 4200
     assert settings["api_url"] == f"{api.server.url}/api"
+
+
+def test_the_server_gets_the_password_of_its_database_and_its_clients_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NIGHTJAR_WEBHOOK", "https://chat.example/hook")
+    monkeypatch.setenv("PGPASSWORD", "made-up")
+    server, client = servers.environment(tmp_path), servers.environment(tmp_path, "http://127.0.0.1:4200")
+    assert server["PGPASSWORD"] == "made-up"
+    assert [name for name in servers.SECRETS if name in client] == []
+    assert [name for name in servers.SECRETS if name in server] == ["PGPASSWORD"]
 
 
 def ask(
