@@ -20,9 +20,10 @@ from pipelines.run_stage import SERVED
 from stages.config import PARAMS_FILE
 from stages.driver_params import Nightly, load_nightly
 from stages.errors import NightjarError
+from stages.files import private_folder
 
 LOCK = Path(".nightjar/serve.lock")
-LOG = Path(".nightjar/logs/serve.log")
+LOG = servers.HOME / "serve.log"
 # Written by pipelines.serve once its deployments stand; that module needs Prefect.
 READY = Path(".nightjar/serve.json")
 WATCH_SECONDS = 1.0
@@ -202,7 +203,8 @@ class _Serving:
 
     def _start_runner(self) -> None:
         (self.root / READY).unlink(missing_ok=True)
-        (self.root / LOG).parent.mkdir(parents=True, exist_ok=True)
+        private_folder((self.root / LOG).parent)
+        (self.root / LOG).touch(mode=0o600)
         with (self.root / LOG).open("ab") as log:
             process, group = groups.start(
                 [sys.executable, "-m", "pipelines.serve"],

@@ -26,7 +26,7 @@ from typing import NoReturn
 
 from pipelines import groups
 from stages.errors import NightjarError
-from stages.files import write_text
+from stages.files import private_folder, write_text
 
 HOME = Path(".nightjar/prefect")
 STATE = Path(".nightjar/server.json")
@@ -151,7 +151,8 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
 
     One that `stays` outlives this process; any other is ended by the next rebuild if this process is killed.
     """
-    (root / HOME).mkdir(parents=True, exist_ok=True)
+    private_folder(root / HOME)  # the secrets of its database, and the key to them
+    (root / LOG).touch(mode=0o600)
     command = [sys.executable, str(Path(__file__).with_name("server_app.py").resolve()), HOST, str(port)]
     with (root / LOG).open("ab") as log:
         process, group = groups.start(
@@ -167,6 +168,7 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            umask=0o077,
         )
     if stays:
         groups.forget(group)

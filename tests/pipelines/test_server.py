@@ -26,6 +26,15 @@ def test_the_page_asks_its_own_server_whatever_the_port(api: Api) -> None:
     assert settings["api_url"] == f"{api.server.url}/api"
 
 
+def test_nobody_else_can_read_what_the_server_keeps(api: Api) -> None:
+    # The database's file was there before the server, and open to all.
+    home = api.root / servers.HOME
+    kept = {path.relative_to(home).as_posix(): path.stat().st_mode & 0o777 for path in home.rglob("*")}
+    assert {"prefect.db", "server.log"} <= kept.keys()
+    assert {name for name, mode in kept.items() if mode & 0o077} == set()
+    assert home.stat().st_mode & 0o777 == 0o700
+
+
 def test_the_server_gets_the_password_of_its_database_and_its_clients_no_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
