@@ -199,7 +199,7 @@ class _Serving:
     def _server_ended(self) -> bool:
         if self._process is not None:
             return self._process.poll() is not None
-        return servers.find(self.root) is None and servers.find(self.root) is None
+        return servers.recorded(self.root) is None
 
     def _start_runner(self) -> None:
         (self.root / READY).unlink(missing_ok=True)

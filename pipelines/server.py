@@ -36,6 +36,8 @@ PORT = 4200
 # What the drivers read from the environment and no stage needs: the webhook's address and the database's password.
 WEBHOOK, PASSWORD = SECRETS = ("NIGHTJAR_WEBHOOK", "PGPASSWORD")
 STARTING_SECONDS = 90.0
+# How long a command waits for a server that runs and does not answer.
+BUSY_SECONDS = 30.0
 # A server of our own is asked so often how it is; one that is silent so many times, 5 s each, is started again.
 HEALTH_SECONDS = 2.0
 SILENT_TIMES = 4
@@ -127,13 +129,32 @@ def healthy(url: str, seconds: float = 2.0) -> bool:
         return False
 
 
-def find(root: Path) -> Server | None:
-    """The server that runs for the project at `root`, if there is one and it answers."""
+def recorded(root: Path) -> Server | None:
+    """The server of the project at `root` whose process runs, whether it answers or not."""
     try:
         server = Server(**json.loads((root / STATE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-    return server if groups.alive(server.pid, server.started) and healthy(server.url) else None
+    return server if groups.alive(server.pid, server.started) else None
+
+
+def find(root: Path) -> Server | None:
+    """The server that runs for the project at `root`; None if none runs.
+
+    One that is busy, or is just starting, is waited for. Raises NightjarError if it does not answer in BUSY_SECONDS:
+    a second one must not use the same database.
+    """
+    deadline = None
+    while (server := recorded(root)) is not None and not healthy(server.url):
+        if deadline is None:
+            deadline = time.monotonic() + BUSY_SECONDS
+            waits = f"does not answer yet; waiting up to {BUSY_SECONDS:.0f} s"
+            print(f"nightjar: the Prefect server (process {server.pid}) {waits}", file=sys.stderr, flush=True)
+        elif time.monotonic() > deadline:
+            what = f"the Prefect server (process {server.pid}) does not answer"
+            raise NightjarError(what, server.url, "end it with `nightjar ui --stop`, then run again")
+        time.sleep(0.1)
+    return server
 
 
 def free_port(wanted: int = 0) -> int:
