@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pipelines import groups, lock
+from pipelines import groups, lock, notify
 from pipelines import server as servers
 from pipelines.run_stage import SERVED
 from stages.config import PARAMS_FILE
@@ -71,6 +71,8 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
     _check(settings, root)
     if webhook is not None and webhook != "none":
         _check_url(webhook)
+    if told := notify.warning(root):
+        click.echo(f"nightjar: serve: {told}", err=True)
     with lock.locked(root, LOCK, "nightjar serve", fix="use that one, or end it first"):
         groups.end_orphans(root, lock=root / groups.DVC_LOCK)
         serving = _Serving(root, port, {"jobs": jobs, "pull": pull, "webhook": webhook})
