@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from pipelines import groups, lock
+from pipelines import groups, lock, notify
 from pipelines import ledger as ledgers
 from pipelines import server as servers
 from pipelines.graph import Graph
@@ -49,6 +49,8 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
     graph = graphs.read()
     load_nightly(graph.root / PARAMS_FILE)
     servers.require()
+    if told := notify.warning(graph.root):
+        click.echo(f"nightjar: nightly: {told}", err=True)
     with lock.locked(graph.root, lock.NIGHTLY, "a nightly", wait):
         with lock.rebuild_lock(graph.root, wait):
             pass  # a rebuild takes its server away when it ends

@@ -161,7 +161,7 @@ def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
       nightjar ui --background --port 4300
     """
     root = Path.cwd()
-    found = servers.find(root)
+    found = servers.recorded(root) if stop else servers.find(root)
     if stop:
         if found is None:
             raise NightjarError("no server is running", root, "start one with nightjar ui")

@@ -14,15 +14,16 @@ from typing import Any
 
 import click
 
-from pipelines import groups, lock
+from pipelines import groups, lock, notify
 from pipelines import server as servers
 from pipelines.run_stage import SERVED
 from stages.config import PARAMS_FILE
 from stages.driver_params import Nightly, load_nightly
 from stages.errors import NightjarError
+from stages.files import private_folder
 
 LOCK = Path(".nightjar/serve.lock")
-LOG = Path(".nightjar/logs/serve.log")
+LOG = servers.HOME / "serve.log"
 # Written by pipelines.serve once its deployments stand; that module needs Prefect.
 READY = Path(".nightjar/serve.json")
 WATCH_SECONDS = 1.0
@@ -45,7 +46,7 @@ SHORT_SECONDS = 60.0
 @click.option("--pull", is_flag=True, help="Let a nightly take from the DVC remote what is missing.")
 @click.option(
     "--webhook",
-    envvar="NIGHTJAR_WEBHOOK",
+    envvar=servers.WEBHOOK,
     metavar="URL",
     help="Post runs that fail or crash there, from now on; `none` to stop. It is kept as a block of the server.",
 )
@@ -70,6 +71,8 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
     _check(settings, root)
     if webhook is not None and webhook != "none":
         _check_url(webhook)
+    if told := notify.warning(root):
+        click.echo(f"nightjar: serve: {told}", err=True)
     with lock.locked(root, LOCK, "nightjar serve", fix="use that one, or end it first"):
         groups.end_orphans(root, lock=root / groups.DVC_LOCK)
         serving = _Serving(root, port, {"jobs": jobs, "pull": pull, "webhook": webhook})
@@ -198,11 +201,12 @@ class _Serving:
     def _server_ended(self) -> bool:
         if self._process is not None:
             return self._process.poll() is not None
-        return servers.find(self.root) is None and servers.find(self.root) is None
+        return servers.recorded(self.root) is None
 
     def _start_runner(self) -> None:
         (self.root / READY).unlink(missing_ok=True)
-        (self.root / LOG).parent.mkdir(parents=True, exist_ok=True)
+        private_folder((self.root / LOG).parent)
+        (self.root / LOG).touch(mode=0o600)
         with (self.root / LOG).open("ab") as log:
             process, group = groups.start(
                 [sys.executable, "-m", "pipelines.serve"],

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,21 +16,43 @@ from stages.errors import NightjarError
 
 def notify(root: Path, event: Mapping[str, Any]) -> None:
     """Append `event` as one line of JSON to the project's notifications, in a single write, so that two writers do not
-    mix. A file that cannot be written changes nothing of what it would have told: a line in the log says so.
+    mix. If the file cannot be written, a line on standard error has the event instead, and nothing else changes.
     """
-    try:
-        settings = load_nightly(root / PARAMS_FILE)
-    except NightjarError:  # that may be what is to be told
-        settings = Nightly()
-    path = root / settings.notifications
+    path = _path(root)
     line = json.dumps(event, ensure_ascii=False, default=str) + "\n"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        descriptor = _open(path)
         try:
             os.write(descriptor, line.encode())
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
     except OSError as error:
-        logging.getLogger("nightjar").warning("%s: not notified of: %s (%s)", path, line.strip(), error)
+        told = f"nightjar: {path}: no notification of {line.strip()} ({error.strerror})"
+        print(told, file=sys.stderr, flush=True)
+
+
+def warning(root: Path) -> str:
+    """One line that says why the project's notifications cannot be written; empty if they can, and the file is there
+    then.
+    """
+    path = _path(root)
+    try:
+        os.close(_open(path))
+    except OSError as error:
+        fix = f"see nightly.notifications in {PARAMS_FILE}"
+        return f"{path}: runs that fail will leave no notification: {error.strerror}; {fix}"
+    return ""
+
+
+def _path(root: Path) -> Path:
+    try:
+        settings = load_nightly(root / PARAMS_FILE)
+    except NightjarError:  # that may be what is to be reported
+        settings = Nightly()
+    return root / settings.notifications
+
+
+def _open(path: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

@@ -26,6 +26,7 @@ import psutil
 
 from pipelines import groups
 from pipelines.ready import Pool
+from pipelines.server import SECRETS
 from stages import history
 
 LOGS = Path(".nightjar/logs")
@@ -99,9 +100,16 @@ class LineReader:
 
 
 def environment() -> dict[str, str]:
-    """The environment of DVC: `python` is this interpreter, output comes at once, nobody is called home."""
+    """The environment of DVC: `python` is this interpreter, output is not buffered, no telemetry is sent.
+
+    The secrets of the driver and its settings of Prefect are left out.
+    """
     folder = str(Path(sys.executable).parent)
-    kept = dict(os.environ)
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in SECRETS and not name.startswith("PREFECT_")
+    }
     if kept.pop(SERVED, None):
         kept.pop("PYTHONSAFEPATH", None)
     return {

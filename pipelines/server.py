@@ -26,14 +26,18 @@ from typing import NoReturn
 
 from pipelines import groups
 from stages.errors import NightjarError
-from stages.files import write_text
+from stages.files import private_folder, write_text
 
 HOME = Path(".nightjar/prefect")
 STATE = Path(".nightjar/server.json")
 LOG = HOME / "server.log"
 HOST = "127.0.0.1"
 PORT = 4200
+# What the drivers read from the environment and no stage needs: the webhook's address and the database's password.
+WEBHOOK, PASSWORD = SECRETS = ("NIGHTJAR_WEBHOOK", "PGPASSWORD")
 STARTING_SECONDS = 90.0
+# How long a command waits for a server that runs and does not answer.
+BUSY_SECONDS = 30.0
 # A server of our own is asked so often how it is; one that is silent so many times, 5 s each, is started again.
 HEALTH_SECONDS = 2.0
 SILENT_TIMES = 4
@@ -65,9 +69,15 @@ def require() -> None:
 def environment(root: Path, url: str | None = None) -> dict[str, str]:
     """The environment of a server at `root`, or of a client of the server at `url`.
 
-    Settings of another Prefect (a profile, a key of its cloud) do not leak in, and nothing leaks out.
+    Settings of another Prefect (a profile, a key of its cloud) do not leak in. Of the secrets it has only the password
+    of the database, and a client not even that.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    needless = {WEBHOOK} if url is None else {*SECRETS}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in needless and not name.startswith("PREFECT_")
+    }
     home = (root / HOME).resolve()
     # Here, not above: with nothing to do no parameters are read, and pydantic takes long to load.
     from stages.config import PARAMS_FILE
@@ -119,13 +129,32 @@ def healthy(url: str, seconds: float = 2.0) -> bool:
         return False
 
 
-def find(root: Path) -> Server | None:
-    """The server that runs for the project at `root`, if there is one and it answers."""
+def recorded(root: Path) -> Server | None:
+    """The server of the project at `root` whose process runs, whether it answers or not."""
     try:
         server = Server(**json.loads((root / STATE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-    return server if groups.alive(server.pid, server.started) and healthy(server.url) else None
+    return server if groups.alive(server.pid, server.started) else None
+
+
+def find(root: Path) -> Server | None:
+    """The server that runs for the project at `root`; None if none runs.
+
+    One that is busy, or is just starting, is waited for. Raises NightjarError if it does not answer in BUSY_SECONDS:
+    a second one must not use the same database.
+    """
+    deadline = None
+    while (server := recorded(root)) is not None and not healthy(server.url):
+        if deadline is None:
+            deadline = time.monotonic() + BUSY_SECONDS
+            waits = f"does not answer yet; waiting up to {BUSY_SECONDS:.0f} s"
+            print(f"nightjar: the Prefect server (process {server.pid}) {waits}", file=sys.stderr, flush=True)
+        elif time.monotonic() > deadline:
+            what = f"the Prefect server (process {server.pid}) does not answer"
+            raise NightjarError(what, server.url, "end it with `nightjar ui --stop`, then run again")
+        time.sleep(0.1)
+    return server
 
 
 def free_port(wanted: int = 0) -> int:
@@ -143,7 +172,8 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
 
     One that `stays` outlives this process; any other is ended by the next rebuild if this process is killed.
     """
-    (root / HOME).mkdir(parents=True, exist_ok=True)
+    private_folder(root / HOME)  # the secrets of its database, and the key to them
+    (root / LOG).touch(mode=0o600)
     command = [sys.executable, str(Path(__file__).with_name("server_app.py").resolve()), HOST, str(port)]
     with (root / LOG).open("ab") as log:
         process, group = groups.start(
@@ -159,6 +189,7 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            umask=0o077,
         )
     if stays:
         groups.forget(group)

@@ -1,4 +1,5 @@
-"""The Prefect server of a project, and under /report/ its report, read-only: data/report and nothing beside it.
+"""The Prefect server of a project, and under /report/ its report, read-only (see report_pages).
+Pages of another origin have no access to either.
 
     python pipelines/server_app.py HOST PORT
 
@@ -8,25 +9,28 @@ A page of the UI may link to the report there; a browser follows no link from it
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from pathlib import Path
-
-REPORT = Path("data/report")
 
 
 def main(host: str, port: int) -> None:
     """Serve the project in the current folder until the process is ended."""
     gc.set_threshold(100_000, 20, 20)  # what is loaded stays: looking for garbage in it takes half a second
+    from pipelines.same_origin import SameOrigin, origins
+
+    # Before Prefect is imported, which reads it then. Left alone it allows every origin.
+    os.environ["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"] = ",".join(origins(port))
     import uvicorn
     from prefect.server.api.server import create_app
     from starlette.routing import Mount
-    from starlette.staticfiles import StaticFiles
+
+    from pipelines.report_pages import ReportPages
 
     app = create_app(final=True)
-    # DVC may have linked the files to its cache. The folder may come later.
-    pages = StaticFiles(directory=REPORT.absolute(), html=True, check_dir=False, follow_symlink=True)
-    app.router.routes.insert(0, Mount("/report", pages))
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+    app.router.routes.insert(0, Mount("/report", ReportPages(Path())))
+    # Around the app, not in it: the server's own services call the app in this process, under another host name.
+    uvicorn.run(SameOrigin(app, port), host=host, port=port, log_level="warning")
 
 
 if __name__ == "__main__":

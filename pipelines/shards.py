@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -92,6 +93,12 @@ def check(graph: Graph) -> Shards:
     return settings
 
 
+def _prefect(settings: Shards) -> dict[str, str]:
+    """The settings of Prefect for the flow of the shares: this process's own, and the server's address."""
+    own = {name: value for name, value in os.environ.items() if name.startswith("PREFECT_")}
+    return own | ({"PREFECT_API_URL": settings.prefect_api} if settings.prefect_api else {})
+
+
 def share(
     graph: Graph,
     stage: Stage,
@@ -115,7 +122,7 @@ def share(
     process, group = groups.start(
         [sys.executable, "-P", "-c", _FLOW, asked],
         graph.root,
-        environment() | ({"PREFECT_API_URL": settings.prefect_api} if settings.prefect_api else {}),
+        environment() | _prefect(settings),
         f"{stage.name} (shards)",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -192,6 +192,25 @@ def own_folder(root: Path) -> Path:
     return folder
 
 
+def private_folder(path: Path) -> None:
+    """Make the folder `path` if it is not there, and take from all but its owner every right to it and to what is in
+    it. Links in it are not followed. Raises OSError, as where the folder belongs to somebody else.
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = path.resolve()
+    _make_private(path)
+    for folder, folders, files in os.walk(path):
+        for name in (*folders, *files):
+            with contextlib.suppress(FileNotFoundError):  # a file of a server that is just ending
+                _make_private(Path(folder, name))
+
+
+def _make_private(path: Path) -> None:
+    mode = path.lstat().st_mode
+    if mode & 0o077 and not stat.S_ISLNK(mode):
+        path.chmod(stat.S_IMODE(mode) & 0o700)
+
+
 def safe_name(name: str) -> str:
     """`name` as part of a file's name: word characters and @.- stay. Where that is not the whole of it, or it is very
     long, part of a hash sets it apart from names that would come out the same.

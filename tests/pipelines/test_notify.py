@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.notify import notify
-from tests.pipelines.conftest import Api
+from pipelines import cli
+from pipelines import server as servers
+from pipelines.notify import notify, warning
+from stages.errors import NightjarError
+from tests.pipelines.conftest import Api, Repo
 
 FILE = ".nightjar/notifications.jsonl"
 
@@ -47,12 +50,47 @@ def test_writers_do_not_mix(tmp_path: Path) -> None:
     assert sorted(event["kind"] for event in lines(tmp_path / FILE)) == list(range(40))
 
 
-def test_a_file_that_cannot_be_written_is_a_line_of_the_log(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_a_file_that_cannot_be_written_is_one_line_of_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / ".nightjar").write_text("a file stands in the way")
+    (tmp_path / ".nightjar").write_text("a file is in the way")
     notify(tmp_path, {"kind": "x"})
-    assert '{"kind": "x"}' in caplog.text and (tmp_path / ".nightjar").is_file()
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and '{"kind": "x"}' in told and (tmp_path / ".nightjar").is_file()
+
+
+def test_whether_the_file_can_be_written_is_known_beforehand(tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_text("nightly: {notifications: logs/told.jsonl}\n")
+    assert warning(tmp_path) == ""
+    notify(tmp_path, {"kind": "x"})
+    assert warning(tmp_path) == "" and lines(tmp_path / "logs/told.jsonl") == [{"kind": "x"}]
+    for place in ("logs", "logs/told.jsonl/deeper"):
+        (tmp_path / "params.yaml").write_text(f"nightly: {{notifications: {place}}}\n")
+        told = warning(tmp_path)
+        assert place in told and "nightly.notifications" in told and "\n" not in told
+    assert lines(tmp_path / "logs/told.jsonl") == [{"kind": "x"}]
+
+
+@pytest.mark.parametrize("command", ["serve", "nightly"])
+def test_serve_and_nightly_warn_once_before_they_begin(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    repo.write(
+        dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n",
+        params="nightly: {notifications: data.txt/no}\n",
+    )
+    repo.write(data="a file is in the way")
+    monkeypatch.chdir(repo.root)
+
+    def begin(*_: object, **__: object) -> None:
+        raise NightjarError("begun", "server", "nothing")
+
+    monkeypatch.setattr(servers, "find", begin)
+    with pytest.raises(SystemExit):
+        cli.main([command])
+    told = capsys.readouterr().err
+    assert told.count("nightly.notifications") == 1
+    assert told.index("data.txt/no") < told.index("begun")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from pipelines import groups
+from pipelines import run_stage as stage_runs
 from pipelines.run_stage import LineReader, Outcome, run_stage
 from stages import history
 from tests.pipelines.conftest import Repo, environment, lives, wait_for, watchdog_of
@@ -53,6 +54,21 @@ def test_colours_and_endless_lines() -> None:
     assert reader.feed(b"\x1b[31mred\x1b[0m\n") == ["red"]
     assert [len(line) for line in reader.feed(b"x" * 200_000)] == [65_536] * 3
     assert reader.feed(b"\xff\n")[0].endswith("\ufffd")
+
+
+def test_dvc_and_stages_get_no_secret_of_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = {
+        "NIGHTJAR_WEBHOOK": "https://chat.example/hook",
+        "PGPASSWORD": "made-up",
+        "PREFECT_API_KEY": "made-up",
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": "postgresql+asyncpg://me:made-up@db.example/prefect",
+    }
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_PROFILE", "the stage's own")
+    for found in (stage_runs.environment(), stage_runs.stage_environment()):
+        assert sorted(name for name in secrets if name in found) == []
+        assert found["AWS_PROFILE"] == "the stage's own"
 
 
 def test_ran_unchanged_restored_failed(repo: Repo) -> None:

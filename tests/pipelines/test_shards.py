@@ -29,7 +29,9 @@ from tests.pipelines.conftest import Api, Repo, lives, wait_for
 
 # A stage of another repository that understands --shard: each unit is a file, left for the ordinary command.
 WORK = """
-import pathlib, signal, subprocess, sys, time
+import os, pathlib, signal, subprocess, sys, time
+with open("secrets.log", "a") as log:
+    log.writelines(f"{name}\\n" for name, value in os.environ.items() if "made-up" in value or "PREFECT_" in name)
 units, parts = 6, pathlib.Path("parts")
 parts.mkdir(exist_ok=True)
 if "--shard" in sys.argv:
@@ -70,10 +72,15 @@ def said(repo: Repo) -> str:
     return "".join(path.read_text() for path in (repo.root / ".nightjar/logs").rglob("work.shards.log"))
 
 
-def test_the_shares_do_the_work_and_the_command_comes_after_them(api: Api, repo: Repo) -> None:
+def test_the_shares_do_the_work_and_the_command_comes_after_them(
+    api: Api, repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NIGHTJAR_WEBHOOK", "PGPASSWORD", "PREFECT_API_KEY"):
+        monkeypatch.setenv(name, "made-up")
     api.serve(made(repo, "time.sleep(0.3)"))
     done = repo.nightjar("rebuild")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert (repo.root / "secrets.log").read_text() == "", "neither a share nor the command has a secret"
     assert units(repo) == list(range(6))
     assert (repo.root / "out.txt").read_text() == "".join(f"unit {n}\n" for n in range(6))
     assert "3 of 3" in said(repo)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.pipelines.conftest import Api, Repo
+from pipelines import server as servers
+from tests.pipelines.conftest import Api, Repo, lend_database
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra `dev` brings playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -54,47 +57,59 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
-def test_a_run_its_rows_its_scores_its_plot_and_its_report_are_seen(
-    repo: Repo, api: Api, browser: Any
-) -> None:
-    # The server of all tests hands out the report of its own folder.
-    report = api.root / "data" / "report"
-    api.serve(repo)
+@dataclass(frozen=True)
+class Shown:
+    """A server of the test's own, the id of the one run in its database, and those of the run's artifacts."""
+
+    server: servers.Server
+    run: str
+    artifacts: dict[str, str]
+
+
+@pytest.fixture()
+def shown(repo: Repo, tables: Path) -> Iterator[Shown]:
+    """A rebuild on its own server: the one of all tests has runs of other tests with the same tags."""
     (repo.root / "made.py").write_text(MADE)
     repo.write(dvc=DVC)
-    done = repo.nightjar("rebuild")
-    assert done.returncode == 0, done.stdout + done.stderr
-    shutil.copytree(repo.root / "data" / "report", report)
-    (run,) = api.ask(
-        "flow_runs/filter", flow_runs={"tags": {"all_": [repo.root.name]}}, sort="START_TIME_DESC", limit=1
-    )
-    made = api.ask("artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"]]}})
-    ids = {artifact["key"]: artifact["id"] for artifact in made}
-    assert {"first", "evaluate-made", "rebuild", "report-page", "scores-history", "scores-plot"} <= set(ids)
+    lend_database(tables, repo.root)
+    server, process = servers.start(repo.root, servers.free_port(), "ui")
     try:
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
-        page.set_default_timeout(30_000)
-        page.goto(f"{api.server.url}/runs/flow-run/{run['id']}")
-        page.get_by_role("tab", name="Task Runs").or_(page.get_by_text("Task Runs", exact=True)).first.click()
-        for name in ("first", "evaluate@made"):
-            page.get_by_text(name, exact=True).first.wait_for()
-
-        page.goto(f"{api.server.url}/artifacts/artifact/{ids['first']}")
-        for rows in ("4711", "4708"):
-            page.get_by_text(rows).first.wait_for()
-
-        page.goto(f"{api.server.url}/artifacts/artifact/{ids['scores-history']}")
-        page.get_by_text("61.5 [56.5, 66.5] n 40").first.wait_for()
-
-        page.goto(f"{api.server.url}/artifacts/artifact/{ids['scores-plot']}")
-        image = page.locator("img[src^='data:image/png']").first
-        image.wait_for()
-        assert image.evaluate("image => image.naturalWidth") > 300
-
-        page.goto(f"{api.server.url}/artifacts/artifact/{ids['report-page']}")
-        with page.context.expect_page() as opened:
-            page.get_by_role("link", name="The report").first.click(modifiers=["Control"])
-        opened.value.get_by_text("made of two systems").wait_for()
-        assert opened.value.title() == "The made report"
+        servers.wait(repo.root, server, process)
+        done = repo.nightjar("rebuild")
+        assert done.returncode == 0, done.stdout + done.stderr
+        api = Api(server, repo.root)
+        (run,) = api.ask("flow_runs/filter")
+        made = api.ask("artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"]]}})
+        yield Shown(server, run["id"], {artifact["key"]: artifact["id"] for artifact in made})
     finally:
-        shutil.rmtree(report)
+        servers.stop(repo.root, server)
+        process.wait()
+
+
+def test_a_run_its_rows_its_scores_its_plot_and_its_report_are_seen(shown: Shown, browser: Any) -> None:
+    url, ids = shown.server.url, shown.artifacts
+    assert {"first", "evaluate-made", "rebuild", "report-page", "scores-history", "scores-plot"} <= set(ids)
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.set_default_timeout(30_000)
+    page.goto(f"{url}/runs/flow-run/{shown.run}")
+    page.get_by_role("tab", name="Task Runs").or_(page.get_by_text("Task Runs", exact=True)).first.click()
+    for name in ("first", "evaluate@made"):
+        page.get_by_text(name, exact=True).first.wait_for()
+
+    page.goto(f"{url}/artifacts/artifact/{ids['first']}")
+    for rows in ("4711", "4708"):
+        page.get_by_text(rows).first.wait_for()
+
+    page.goto(f"{url}/artifacts/artifact/{ids['scores-history']}")
+    page.get_by_text("61.5 [56.5, 66.5] n 40").first.wait_for()
+
+    page.goto(f"{url}/artifacts/artifact/{ids['scores-plot']}")
+    image = page.locator("img[src^='data:image/png']").first
+    image.wait_for()
+    assert image.evaluate("image => image.naturalWidth") > 300
+
+    page.goto(f"{url}/artifacts/artifact/{ids['report-page']}")
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="The report").first.click(modifiers=["Control"])
+    opened.value.get_by_text("made of two systems").wait_for()
+    assert opened.value.title() == "The made report"

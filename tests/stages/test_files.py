@@ -150,3 +150,23 @@ def test_a_place_that_cannot_be_written_is_found_before_the_work(
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
     with pytest.raises(NightjarError, match="cannot be written"):
         files.check_output(tmp_path / "new/out.json")
+
+
+def test_a_private_folder_is_its_owners_alone_with_all_that_was_in_it(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "new" / "private", tmp_path / "outside"
+    files.private_folder(folder)
+    (folder / "sub").mkdir()
+    for path in (folder / "key", folder / "sub" / "data", outside):
+        path.touch()
+        path.chmod(0o664)
+    (folder / "program").touch()
+    (folder / "program").chmod(0o755)
+    folder.chmod(0o755)
+    (folder / "link").symlink_to(outside)
+    (folder / "broken").symlink_to("nowhere")
+    (tmp_path / "way").symlink_to(folder)
+    files.private_folder(tmp_path / "way")
+    modes = {path.name: path.stat().st_mode & 0o777 for path in folder.rglob("*") if not path.is_symlink()}
+    assert modes == {"key": 0o600, "sub": 0o700, "data": 0o600, "program": 0o700}
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert outside.stat().st_mode & 0o777 == 0o664
