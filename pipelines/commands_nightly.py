@@ -13,11 +13,11 @@ from typing import Any
 
 import click
 
-from pipelines import groups, lock, notify
+from pipelines import groups, lock
 from pipelines import ledger as ledgers
 from pipelines import server as servers
 from pipelines.graph import Graph
-from pipelines.notify import notify
+from pipelines.notify import notify, warning
 from stages.config import PARAMS_FILE
 from stages.driver_params import load_nightly
 from stages.errors import NightjarError
@@ -49,7 +49,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
     graph = graphs.read()
     load_nightly(graph.root / PARAMS_FILE)
     servers.require()
-    if told := notify.warning(graph.root):
+    if told := warning(graph.root):
         click.echo(f"nightjar: nightly: {told}", err=True)
     with lock.locked(graph.root, lock.NIGHTLY, "a nightly", wait):
         with lock.rebuild_lock(graph.root, wait):
