@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import locale
 import os
 import re
 import selectors
@@ -92,11 +93,17 @@ class LineReader:
 
 
 def environment() -> dict[str, str]:
-    """The environment of DVC: `python` is this interpreter, output comes at once, nobody is called home."""
+    """The environment of DVC: `python` is this interpreter, output comes at once and has all characters, and there are
+    no analytics.
+    """
     folder = str(Path(sys.executable).parent)
     kept = dict(os.environ)
     if kept.pop(SERVED, None):
         kept.pop("PYTHONSAFEPATH", None)
+    # It is read as UTF-8 here (see LineReader), and DVC fails when it cannot print a stage's command.
+    encoding = kept.get("PYTHONIOENCODING", "").partition(":")[0] or locale.getpreferredencoding(False)
+    if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
+        kept["PYTHONIOENCODING"] = "utf-8:backslashreplace"
     return {
         **kept,
         "PATH": folder + os.pathsep + os.environ.get("PATH", os.defpath),
