@@ -100,7 +100,7 @@ def _submit(
     @task(
         name=name,
         description=about or None,
-        task_run_name=name,
+        task_run_name=lambda: name,  # a text would be formatted
         cache_policy=NO_CACHE,
         persist_result=False,
     )

@@ -178,7 +178,7 @@ def _submit(run: Run, stage: graphs.Stage) -> None:
     @task(
         name=stage.name,
         description=describe.stage(run.graph.root, stage) or None,
-        task_run_name=stage.name,
+        task_run_name=lambda: stage.name,  # a text would be formatted
         cache_policy=NO_CACHE,
         persist_result=False,
     )
