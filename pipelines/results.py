@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,13 +69,14 @@ class Listeners(Generic[T]):
     def __init__(self, outcome: Callable[[], T]) -> None:
         self._outcome = outcome
         self._all: list[tuple[Listener, T]] = []
+        self._failed: list[Listener] = []
 
     @contextlib.contextmanager
     def listening(self, listen: Listener) -> Iterator[T]:
         """While the block lasts, hand `listen` what becomes of every stage.
 
-        A stage that runs is told again and again, in state `running`, with the last line it wrote as `why`.
-        Calls come from several threads.
+        A stage that runs is reported again and again, in state `running`, with the last line it wrote as `why`.
+        Calls come from several threads. What `listen` raises is logged.
         """
         listener = (listen, self._outcome())
         self._all.append(listener)
@@ -82,15 +84,33 @@ class Listeners(Generic[T]):
             yield listener[1]
         finally:
             self._all.remove(listener)
+            if listen in self._failed:
+                self._failed.remove(listen)
 
     def tell(self, result: Result) -> None:
-        """Tell everybody who listens."""
-        for listen, _ in self._all:
-            listen(result)
+        """Tell everybody who listens. One that fails fails no stage: its first failure is logged."""
+        for listen, _ in list(self._all):
+            try:
+                listen(result)
+            except (Exception, SystemExit) as error:
+                if listen not in self._failed:
+                    self._failed.append(listen)
+                    _log().warning("the display of results failed", exc_info=error)
 
     def outcomes(self) -> list[T]:
         """What is to be filled."""
         return [outcome for _, outcome in self._all]
+
+
+def _log() -> Any:
+    """The log of the run, where there is one: Prefect keeps it, and prints nothing."""
+    from prefect.exceptions import MissingContextError
+    from prefect.logging import get_run_logger
+
+    try:
+        return get_run_logger()
+    except MissingContextError:
+        return logging.getLogger("nightjar")
 
 
 _rebuilds = Listeners(Heard)

@@ -33,6 +33,7 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pipelines import guard
 from pipelines.run_stage import environment
 from pipelines.shards import Work
+from stages import display
 from stages.driver_params import Shards
 from stages.errors import NightjarError
 
@@ -246,6 +247,7 @@ def main() -> None:
     """Do the work that the one argument, JSON of `work` and `settings`, names: exit status 0 when all shares are done,
     2 with one line else, 143 if stopped by SIGTERM.
     """
+    display.protect()
     asked = json.loads(sys.argv[1])
     work, settings = Work(**asked["work"]), Shards(**asked["settings"])
     file = Path(work.root) / MARKS / uuid.uuid4().hex
