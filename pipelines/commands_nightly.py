@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,6 +14,7 @@ from pipelines import groups, lock
 from pipelines import ledger as ledgers
 from pipelines import server as servers
 from pipelines.graph import Graph
+from pipelines.printing import say, say_json, say_table, say_text
 from stages.config import PARAMS_FILE
 from stages.driver_params import load_nightly
 from stages.errors import NightjarError
@@ -76,7 +75,7 @@ def _run(
     from pipelines.nightly_run import selected
 
     graph = selected(graph, load_nightly(graph.root / PARAMS_FILE).stages)
-    click.echo(f"Watch it at {server.url}", err=as_json)
+    say(f"Watch it at {server.url}", err=as_json)
     shown = show.Progress(graph, verbose, stderr=as_json)
     with shown, flows.watching(shown.tell) as outcome:
         try:
@@ -94,20 +93,20 @@ def _run(
     if outcome.error is not None:
         raise outcome.error
     if outcome.facts is None:
-        click.echo(f"nightjar: nightly: {state.message}", err=True)
+        say(f"nightjar: nightly: {state.message}", err=True)
         return 130 if state.is_cancelled() else 1
     facts = {name: outcome.facts[name] for name in ("run", "state", "message", "against")}
     if as_json:
         told = {"benchmarks": text.benchmarks(outcome.verdicts), "verdicts": outcome.verdicts}
-        click.echo(json.dumps(facts | told, indent=2, ensure_ascii=False, default=str))
+        say_json(facts | told)
     else:
         _table(outcome.verdicts)
-        click.echo(f"{facts['run']} is in the ledger: {facts['state']}")
+        say(f"{facts['run']} is in the ledger: {facts['state']}")
     if facts["state"] == "good":
         if not as_json:
-            click.echo(facts["message"])
+            say(facts["message"])
         return 0
-    click.echo(f"nightjar: nightly: {facts['message']}", err=True)
+    say(f"nightjar: nightly: {facts['message']}", err=True)
     return 1
 
 
@@ -138,11 +137,11 @@ def _check(folder: Path, as_json: bool) -> None:
     found = ledgers.check(folder)
     number = len(ledgers.entries(folder))
     if as_json:
-        click.echo(json.dumps({"runs": number, "problems": found}, indent=2, ensure_ascii=False))
+        say_json({"runs": number, "problems": found})
     elif not found:
-        click.echo(f"{number} runs, all as they were written.")
+        say(f"{number} runs, all as they were written.")
     for line in found if not as_json else ():
-        click.echo(f"nightjar: ledger: {line}", err=True)
+        say(f"nightjar: ledger: {line}", err=True)
     if found:
         raise SystemExit(1)
 
@@ -155,9 +154,9 @@ def _one(entry: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         facts = {name: value for name, value in entry.items() if name != "path"}
         told = {"benchmarks": text.benchmarks(verdicts), "verdicts": verdicts, "scores": scores}
-        click.echo(json.dumps(facts | told, indent=2, ensure_ascii=False, default=str))
+        say_json(facts | told)
         return
-    click.echo(text.markdown(entry, []).rstrip())
+    say_text(text.markdown(entry, []).rstrip())
     _table(verdicts)
 
 
@@ -171,29 +170,18 @@ def _list(folder: Path, as_json: bool) -> None:
         told = {name: entry[name] for name in names}
         rows.append(told | {"benchmarks": text.benchmarks(verdicts)})
     if as_json:
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False, default=str))
+        say_json(rows)
     elif not rows:
         raise NightjarError("the ledger is empty", folder, "`nightjar nightly` adds a run")
     else:
         short = ("run", "state", "commit", "message")
-        _print([{name: str(row[name])[: 10 if name == "commit" else None] for name in short} for row in rows])
+        say_table(
+            [{name: str(row[name])[: 10 if name == "commit" else None] for name in short} for row in rows],
+            width=200,
+        )
 
 
 def _table(verdicts: Sequence[Mapping[str, Any]]) -> None:
     from pipelines import nightly_text as text
 
-    _print([{"benchmark": row["benchmark"], **text.cell_texts(row)} for row in verdicts])
-
-
-def _print(rows: Sequence[Mapping[str, str]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    if not rows:
-        return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in rows[0]:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*row.values())
-    Console(width=None if sys.stdout.isatty() else 200, highlight=False, markup=False).print(table)
+    say_table([{"benchmark": row["benchmark"], **text.cell_texts(row)} for row in verdicts], width=200)

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from pipelines.printing import say, say_json
 from stages.errors import NightjarError
 
 
@@ -66,15 +67,15 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
                 }
             )
             continue
-        click.echo(f"{unit.name}: {'failed' if bad else 'ok'}, {seconds:.2f} s")
+        say(f"{unit.name}: {'failed' if bad else 'ok'}, {seconds:.2f} s")
         for it in found:
-            click.echo(f"  {'failed' if it.blocks else 'worth a look'}: {it}")
+            say(f"  {'failed' if it.blocks else 'worth a look'}: {it}")
             for row in it.rows:
-                click.echo(f"    {json.dumps(row, ensure_ascii=False)}")
+                say(f"    {json.dumps(row, ensure_ascii=False)}")
     if as_json:
-        click.echo(json.dumps({"passed": not failed, "stages": told}, indent=2, ensure_ascii=False))
+        say_json({"passed": not failed, "stages": told})
     elif failed:
-        click.echo(f"nightjar: check: {failed} failed", err=True)
+        say(f"nightjar: check: {failed} failed", err=True)
     return 1 if failed else 0
 
 

@@ -236,7 +236,7 @@ def test_ingest_prints_its_account(folder: Path, tmp_path: Path) -> None:
 
 
 def redirected(folder: Path, redirection: str, *arguments: str, **variables: str) -> tuple[int, str, str]:
-    """`nightjar` whose streams the shell redirects, 9 being a pipe without a reader: exit status and what comes through."""
+    """`nightjar` whose streams the shell redirects (9: a pipe without a reader): exit status and output."""
     read, write = os.pipe()
     os.close(read)
     try:
@@ -268,6 +268,17 @@ def test_output_that_a_full_disk_lost_is_an_error_of_one_line(folder: Path) -> N
     assert (code, out) == (2, "")
     assert err.startswith("nightjar: standard output: ") and err.count("\n") == 1, err
     assert "No space left on device" in err and "; " in err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_character_that_the_encoding_lacks_is_replaced(folder: Path, encoding: str) -> None:
+    task = {**TASK, "Instances": [{"id": "t-1", "input": "→ é", "output": ["blue"]}]}
+    (folder / "arrow.json").write_text(json.dumps(task))
+    arguments = ["encode", "--task", "arrow.json", "--instance", "0"]
+    code, out, err = redirected(folder, "", *arguments, PYTHONIOENCODING=encoding)
+    (folder / "arrow.json").unlink()
+    assert (code, err) == (0, "")
+    assert "Input: \\u2192" in out
 
 
 def test_what_was_typed_cannot_steer_the_terminal(
