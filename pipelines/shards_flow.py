@@ -32,7 +32,7 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from pipelines import guard
 from pipelines.run_stage import environment
-from pipelines.shards import Work
+from pipelines.shards import Work, share_log
 from stages import display
 from stages.driver_params import Shards
 from stages.errors import NightjarError
@@ -74,7 +74,7 @@ def share(work: dict[str, Any], number: int, of: int, mark: tuple[str, str]) -> 
     if not _is_there(*mark):
         # It may be another folder of that name, or all may be over already.
         raise Stopped(socket.gethostname())
-    log = Path(it.log.format(number))
+    log = share_log(Path(it.log), number)
     begins = log.stat().st_size if log.exists() else 0
     with log.open("ab") as output:
         process = subprocess.Popen(
