@@ -57,7 +57,11 @@ def test_log_lines_are_printable(capsys: pytest.CaptureFixture[str]) -> None:
 
 def run(code: str, redirection: str = "", **variables: str) -> subprocess.CompletedProcess[bytes]:
     """What a protected process does whose streams the shell redirects."""
-    program = f"import os, subprocess, sys\nfrom stages import display\ndisplay.protect()\n{code}"
+    protected = f"import os, subprocess, sys\nfrom stages import display\ndisplay.protect()\n{code}"
+    return run_program(protected, redirection, **variables)
+
+
+def run_program(program: str, redirection: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         ["bash", "-c", f'exec "$@" {redirection}', "bash", sys.executable, "-c", program],
         capture_output=True,
@@ -119,7 +123,7 @@ def test_a_character_that_the_encoding_lacks_is_escaped(encoding: str, shown: by
     assert run("print('→ é', file=sys.stderr)", PYTHONIOENCODING=encoding).stderr == shown + b"\n"
 
 
-def test_a_stage_on_bad_input_ends_with_2_though_nobody_hears_it(tmp_path: Path) -> None:
-    code = "from stages.harness import main\nsys.argv = ['split', 'more']\nmain('split', print)"
-    assert run(code, "2>&-").returncode == 2
-    assert run(code, ">&- 2> /dev/full").returncode == 2
+def test_a_stage_on_bad_input_ends_with_2_though_nobody_hears_it() -> None:
+    code = "import sys\nfrom stages.harness import main\nsys.argv = ['split', 'more']\nmain('split', print)"
+    assert run_program(code, "2> /dev/full").returncode == 2
+    assert run_program(code, ">&- 2>&-").returncode == 2
