@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from stages import garbage
+from stages import display, garbage
 from stages.errors import NightjarError, from_os_error
 
 # Command: (module, what the list of commands says of it).
@@ -35,6 +35,10 @@ COMMANDS = {
     "diff": ("pipelines.commands_diff", "Rows added, removed or changed between two versions."),
     "trace": ("pipelines.commands_data", "Follow a prediction back to the raw line it came from."),
 }
+
+
+# Those whose exit status tells how a run ended, whether or not its output could be written.
+RUNS = frozenset({"rebuild", "nightly", "study", "serve", "ui"})
 
 
 class Commands(click.Group):
@@ -70,34 +74,54 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The console script: run the command line and exit."""
+    """The console script: run the command line and exit.
+
+    A reader that has left, such as `head`, changes no exit status. Output that was lost otherwise is an error of a
+    command that only prints; the status of one that runs stages tells how the run ended.
+    """
+    display.protect()
     garbage.seldom()
+    status = _status(arguments)
+    if (fault := display.lost()) is not None:
+        what = f"part of the output is lost ({fault.strerror})"
+        _print_error(str(NightjarError(what, "standard output", "write it elsewhere, or make room")))
+        words = sys.argv[1:] if arguments is None else arguments
+        if not any(word in RUNS for word in words[:1]):
+            status = status or 2
+    raise SystemExit(status)
+
+
+def _status(arguments: list[str] | None) -> int:
+    """Run the command line, print what went wrong in one line; returns the exit status."""
     try:
         code = cli.main(arguments, prog_name="nightjar", standalone_mode=False)
+    except SystemExit as ended:
+        code = ended.code
     except NightjarError as error:
-        _fail(str(error), 2)
+        return _failed(str(error))
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
-        raise SystemExit(2) from None
+        return 2
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "nightjar"
         where = f"{command.removeprefix('nightjar ')}: " if " " in command else ""
-        _fail(f"{where}{' '.join(error.format_message().split()).rstrip('.')}; see {command} --help", 2)
+        return _failed(f"{where}{' '.join(error.format_message().split()).rstrip('.')}; see {command} --help")
     except click.ClickException as error:
-        _fail(" ".join(error.format_message().split()), 2)
+        return _failed(" ".join(error.format_message().split()))
     except (click.Abort, KeyboardInterrupt):
-        _fail("stopped", 130)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader, such as `head`, has left: nothing more to say
-        raise SystemExit(141) from None
+        return _failed("stopped", 130)
     except OSError as error:
         told = from_os_error(error, "nightjar")
         if told is None:
             raise
-        _fail(str(told), 2)
-    raise SystemExit(code if isinstance(code, int) else 0)
+        return _failed(str(told))
+    return code if isinstance(code, int) else 0
 
 
-def _fail(line: str, code: int) -> None:
-    print(f"nightjar: {line}", file=sys.stderr)
-    raise SystemExit(code)
+def _failed(line: str, status: int = 2) -> int:
+    _print_error(line)
+    return status
+
+
+def _print_error(line: str) -> None:
+    print(f"nightjar: {display.printable(line)}", file=sys.stderr)

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
-
+from pipelines.printing import say, say_table
 from stages.errors import NightjarError
 from stages.files import check_output, write_output
 
@@ -37,27 +36,27 @@ def check(
     if output is not None:
         write_output(output, text + "\n", inputs(source))
     if as_json:
-        click.echo(text)
+        say(text)
     else:
         _print(report.as_dict())
     return 1 if report.count("error") else 0
 
 
 def _print(report: dict[str, Any]) -> None:
-    from pipelines.commands_data import _print_table
     from stages.ingest.findings import names
 
     for task, found in itertools.groupby(report["findings"], key=lambda finding: finding["task_id"]):
-        click.echo(task or "the documents of the folder")
+        say(task or "the documents of the folder")
         for it in found:
             of = f" ({len(it['ids']):,}: {names(it['ids'])})" if it["ids"] else ""
-            click.echo(f"  {it['level']:8} {it['check']:>2} {it['name']}: {it['message']}{of}")
-    click.echo()
+            say(f"  {it['level']:8} {it['check']:>2} {it['name']}: {it['message']}{of}")
+    say()
     kept = ("check", "name", "status", "error", "warning", "allowed")
-    _print_table("tasks by check", [{key: line[key] for key in kept} for line in report["checks"]])
-    click.echo()
+    say_table([{key: line[key] for key in kept} for line in report["checks"]], "tasks by check")
+    say()
     for line in report["checks"]:
         for told in filter(None, (line["note"], line["published"] and f"as published: {line['published']}")):
-            click.echo(f"{line['check']:>2} {line['name']}: {told}")
+            say(f"{line['check']:>2} {line['name']}: {told}")
     counts = f"{report['errors']:,} errors, {report['warnings']:,} warnings, {report['allowed']:,} allowed"
-    click.echo(f"\n{report['files']:,} files, {report['instances']:,} instances: {counts}")
+    say()
+    say(f"{report['files']:,} files, {report['instances']:,} instances: {counts}")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
-from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
+from pipelines.printing import bytes_bar, say, say_json, say_text
 from stages.errors import NightjarError
 
 
@@ -26,45 +24,6 @@ class _Name(click.Path):
 
 FILE = _Name(path_type=Path)
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-def _print_json(value: Any) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
-
-
-def _print_table(title: str, rows: list[dict[str, Any]]) -> None:
-    """A table of rows that have the same keys; numbers to the right."""
-    from rich.console import Console
-    from rich.table import Table
-
-    if not rows:
-        return
-    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
-    for name, value in rows[0].items():
-        table.add_column(name, justify="right" if isinstance(value, int | float) else "left", overflow="fold")
-    for row in rows:
-        cells = (f"{value:.2f}" if isinstance(value, float) else str(value) for value in row.values())
-        table.add_row(*cells)
-    Console(width=None if sys.stdout.isatty() else 160, highlight=False, markup=False).print(table)
-
-
-@contextlib.contextmanager
-def _bytes_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar over bytes on a terminal; None elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
-
-        def tell(done: int, whole: int) -> None:
-            bar.update(task, completed=done, total=whole)
-
-        yield tell
 
 
 @click.command()
@@ -93,13 +52,13 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -
     if not dry_run:
         write_text(PROFILE, f"{profile}\n")
     if as_json:
-        _print_json([{"key": change.key, "old": change.old, "new": change.new} for change in changes])
+        say_json([{"key": change.key, "old": change.old, "new": change.new} for change in changes])
         return
     for change in changes:
         old, new = (json.dumps(value, ensure_ascii=False) for value in (change.old, change.new))
-        click.echo(f"{change.key}: {old} -> {new}")
+        say(f"{change.key}: {old} -> {new}")
     if not changes:
-        click.echo("params.yaml is so already.")
+        say("params.yaml is so already.")
 
 
 @click.command()
@@ -131,7 +90,7 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
     if check:
         from pipelines.commands_check import check as run_checks
 
-        with _bytes_bar(f"checking {dataset}") as progress:
+        with bytes_bar(f"checking {dataset}") as progress:
             return run_checks(dataset, source, output, strict, as_json, progress)
     if strict:
         raise NightjarError("it goes with --check", "--strict", "give both, or neither")
@@ -141,18 +100,18 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
     from stages.ingest.datasets import ingest as run
 
     check_output(dataset, source, output)
-    with _bytes_bar(f"reading {dataset}") as progress:
+    with bytes_bar(f"reading {dataset}") as progress:
         statistics = run(dataset, source, output, progress).as_dict()
     if as_json:
-        _print_json(statistics)
+        say_json(statistics)
         return 0
     collection = statistics.pop("collection")
     for name, value in statistics.items():
         if isinstance(value, dict):
             for reason, count in value.items():
-                click.echo(f"  {reason}: {count:,}")
+                say(f"  {reason}: {count:,}")
         else:
-            click.echo(f"{name}: {value:,}" if isinstance(value, int | float) else f"{name}: {value}")
+            say(f"{name}: {value:,}" if isinstance(value, int | float) else f"{name}: {value}")
     if collection:
         _print_collection(collection)
     return 0
@@ -161,13 +120,13 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
 def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
     """What the tasks are: the figures of the paper's table 2, and the values that most tasks have."""
     distributions = collection.pop("distributions")
-    click.echo()
+    say()
     for name, value in collection.items():
-        click.echo(f"{name}: {value:,}")
+        say(f"{name}: {value:,}")
     for name in ("task_types", "languages", "domains"):
         told = ", ".join(f"{value} {tasks:,}" for value, tasks, _ in distributions[name][:most])
         more = len(distributions[name]) - most
-        click.echo(f"{name}: {told}{f', and {more:,} more' if more > 0 else ''}")
+        say(f"{name}: {told}{f', and {more:,} more' if more > 0 else ''}")
 
 
 @click.command()
@@ -186,9 +145,9 @@ def call(text: str, day: str | None, as_json: bool) -> None:
 
     result = call_text(text, _day(day))
     if as_json:
-        _print_json({"call": text, "result": result})
+        say_json({"call": text, "result": result})
     else:
-        click.echo(result)
+        say_text(result)
 
 
 def _day(text: str | None) -> date:
@@ -216,30 +175,36 @@ def trace(id: str, system: str | None, as_json: bool) -> None:
 
     found = walk(Path(), id, system)
     if as_json:
-        _print_json(found)
+        say_json(found)
         return
     instance, raw = found["instance"], found["raw"]
-    click.echo(f"{found['task_id']}:{found['id']}  ({instance['category']}, {instance['track']})")
+    say(f"{found['task_id']}:{found['id']}  ({instance['category']}, {instance['track']})")
     for row in found["predictions"]:
-        calls = "".join(f"\n    call {it['tool']}({it['input']}) → {it['result']}" for it in row["calls"])
-        click.echo(f"\n{row['system']}: {row['prediction']!r}{calls}")
+        say()
+        say(f"{row['system']}: {row['prediction']!r}")
+        for it in row["calls"]:
+            say(f"    call {it['tool']}({it['input']}) → {it['result']}")
         adapter = f", adapter {row['adapter_sha256'][:12]}" if row["adapter_sha256"] else ""
         seconds = "" if row["seconds"] is None else f", {row['seconds']:.2f} s"
-        click.echo(f"    model {row['model_sha256'][:12]}{adapter}; {row['new_tokens']} tokens{seconds}")
-        click.echo(
+        say(f"    model {row['model_sha256'][:12]}{adapter}; {row['new_tokens']} tokens{seconds}")
+        say(
             f"    {row['artifact']}; prompt {row['prompt_sha256'][:12]}, {row['prompt_tokens']} tokens"
             f"{'' if row['prompt_intact'] else ', which is not the hash of the prompt that is stored'}"
         )
-    click.echo(f"\nreferences: {json.dumps(instance['outputs'], ensure_ascii=False)}")
+    say()
+    say(f"references: {json.dumps(instance['outputs'], ensure_ascii=False)}")
     for row in found["evidence"]:
         seen = ", ".join(row["systems"]) or "nobody"
         where = f"; {row['raw']['path']} sha256 {row['raw']['sha256']}" if row["raw"] else ""
-        click.echo(
+        say(
             f"evidence {row['rank']}: {row['document_id']} {row['title']!r} (score {row['score']:.3f}), "
             f"in the prompt of {seen}{where}"
         )
-    click.echo(f"\nprompt ({found['predictions'][0]['system']}):\n{found['predictions'][0]['prompt']}\n")
+    say()
+    say(f"prompt ({found['predictions'][0]['system']}):")
+    say_text(found["predictions"][0]["prompt"])
+    say()
     line = f":{raw['line']}" if raw["line"] else f" ({raw['note']})"
-    click.echo(f"raw: {raw['path']}{line}  sha256 {raw['sha256']}")
+    say(f"raw: {raw['path']}{line}  sha256 {raw['sha256']}")
     for path, entry in found["artifacts"].items():
-        click.echo(f"dvc.lock: {path}  {entry['hash']}  ({entry['stage']})")
+        say(f"dvc.lock: {path}  {entry['hash']}  ({entry['stage']})")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from pipelines.printing import bytes_bar, say, say_json, say_table
 
 if TYPE_CHECKING:
     from pipelines.diff import ArtifactDiff, TableDiff
@@ -43,28 +42,14 @@ def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width:
     """
     from pipelines.diff import diff as compare
 
-    with _bar() as progress:
+    with bytes_bar("comparing") as progress:
         found = compare(Path(), a, b, artifact, table, examples, progress)
     for one in found.tables:
         one.examples = {kind: [_short(row, width) for row in rows] for kind, rows in one.examples.items()}
     if as_json:
-        click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False, default=str))
+        say_json(found.as_json())
         return
     _print(found)
-
-
-@contextlib.contextmanager
-def _bar() -> Iterator[Callable[[int, int], None] | None]:
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-
-    columns = (TextColumn("comparing"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, whole: bar.update(task, completed=done, total=whole)
 
 
 def _short(row: dict[str, Any], width: int) -> dict[str, Any]:
@@ -106,9 +91,9 @@ def _cut(value: Any, start: int, width: int) -> Any:
 def _print(found: ArtifactDiff) -> None:
     for version in (found.a, found.b):
         if not version.there:
-            click.echo(f"{found.artifact} is not there in {version.revision}.")
+            say(f"{found.artifact} is not there in {version.revision}.")
     if found.same:
-        click.echo(
+        say(
             f"{found.artifact}: no row and no file differs between {found.a.revision} and {found.b.revision}."
         )
         return
@@ -118,55 +103,50 @@ def _print(found: ArtifactDiff) -> None:
         _print_table(table)
     for file in found.files:
         hashes = " → ".join(digest[:12] for digest in (file["a"], file["b"]) if digest)
-        click.echo(f"{SIGNS[file['state']]} {file['path'] or found.artifact}  {hashes}")
+        say(f"{SIGNS[file['state']]} {file['path'] or found.artifact}  {hashes}")
     if found.files:
-        click.echo(f"{len(found.files)} files differ, {found.files_same} do not.")
+        say(f"{len(found.files)} files differ, {found.files_same} do not.")
 
 
 def _print_counts(tables: list[TableDiff]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    shown = Table(box=None, header_style="bold", pad_edge=False)
-    shown.add_column("table", overflow="fold")
-    for name in ("added", "removed", "changed", "parts that differ", "parts that do not"):
-        shown.add_column(name, justify="right")
+    rows = []
     for table in tables:
         differing = sum(table.parts.values()) - table.parts["same"]
-        shown.add_row(
-            table.table, *(f"{count:,}" for count in (*table.rows.values(), differing, table.parts["same"]))
-        )
-    Console(width=None if sys.stdout.isatty() else 160, highlight=False, markup=False).print(shown)
+        counts = {name: f"{table.rows[name]:,}" for name in ("added", "removed", "changed")}
+        parts = {"parts that differ": f"{differing:,}", "parts that do not": f"{table.parts['same']:,}"}
+        rows.append({"table": table.table, **counts, **parts})
+    say_table(rows, right=rows[0].keys() - {"table"})
 
 
 def _print_table(table: TableDiff) -> None:
     if table.same:
         return
     known = ", ".join(table.key) if table.key else "whole rows"
-    click.echo(f"\n{table.table}, by {known}")
+    say()
+    say(f"{table.table}, by {known}")
     for kind, columns in table.schema.items():
         if columns:
-            click.echo(f"  columns {kind}: {', '.join(columns)}")
+            say(f"  columns {kind}: {', '.join(columns)}")
     if table.columns:
         counts = sorted(table.columns.items(), key=lambda item: (-item[1], item[0]))
-        click.echo(f"  changed: {', '.join(f'{name} {count:,}' for name, count in counts)}")
+        say(f"  changed: {', '.join(f'{name} {count:,}' for name, count in counts)}")
     for kind, rows in table.examples.items():
         for row in rows:
             _print_row(table, kind, row)
         if rows and (more := table.rows[kind] - len(rows)):
-            click.echo(f"  … {more:,} more {kind}")
+            say(f"  … {more:,} more {kind}")
 
 
 def _print_row(table: TableDiff, kind: str, row: dict[str, Any]) -> None:
     key = row["key"] if kind == "changed" else {name: row[name] for name in table.key}
-    click.echo(f"  {SIGNS[kind]} {' '.join(_shown(value) for value in key.values())}".rstrip())
+    say(f"  {SIGNS[kind]} {' '.join(_shown(value) for value in key.values())}".rstrip())
     if kind == "changed":
         for name, cell in row["columns"].items():
-            click.echo(f"      {name}: {_shown(cell['a'])} → {_shown(cell['b'])}")
+            say(f"      {name}: {_shown(cell['a'])} → {_shown(cell['b'])}")
         return
     for name, value in row.items():
         if name not in key:
-            click.echo(f"      {name}: {_shown(value)}")
+            say(f"      {name}: {_shown(value)}")
 
 
 def _shown(value: Any) -> str:

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from pipelines.commands_data import FILE
+from pipelines.printing import say, say_exact, say_json
 from stages.errors import NightjarError, from_os_error
 from stages.files import PIPE, check_input
 
@@ -94,7 +95,7 @@ def encode(
         if read.refused:
             _tell_refused(read, task)
         for line in lines:
-            click.echo(line)
+            say_exact(line)
         return
     if instance is None:
         raise NightjarError("no instance chosen", "--instance", "give --instance N, or --tsv for all of them")
@@ -102,11 +103,12 @@ def encode(
     result = encode_instance(read.head, _chosen(read, task, instance), options, _tokenizer(), seed)
     _warn(read, task)
     if as_json:
-        click.echo(json.dumps(result, indent=2, ensure_ascii=False))
+        say_json(result)
         return
-    click.echo(result["source"])
+    say_exact(result["source"])
     if sys.stdout.isatty():
-        click.echo(f"\nreferences: {json.dumps(result['references'], ensure_ascii=False)}", err=True)
+        say(err=True)
+        say(f"references: {json.dumps(result['references'], ensure_ascii=False)}", err=True)
 
 
 def _read(path: Path) -> TaskFile:
@@ -181,7 +183,7 @@ def _warn(read: TaskFile, path: Path) -> None:
 
 
 def _tell(line: str) -> None:
-    click.echo(f"nightjar: {' '.join(line.split())}", err=True)
+    say(f"nightjar: {' '.join(line.split())}", err=True)
 
 
 def _options(

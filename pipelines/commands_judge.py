@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from pipelines.commands_data import FILE, as_json_option
+from pipelines.printing import say, say_json
 
 
 @click.group()
@@ -73,11 +73,11 @@ def export(
     texts = judge_sets.Texts(ingested, references)
     told = judge_page.export(a, b, output, texts, tasks, instances, seed, equal_are_ties)
     if as_json:
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        say_json(told)
         return
     equal = f", {told['equal']} more are ties, their answers being equal" if told["equal"] else ""
-    click.echo(f"{told['page']}: {told['items']} items of {told['tasks']} tasks{equal}")
-    click.echo(f"{told['key']}: the key; keep it from the judges until they are done")
+    say(f"{told['page']}: {told['items']} items of {told['tasks']} tasks{equal}")
+    say(f"{told['key']}: the key; keep it from the judges until they are done")
 
 
 @judge.command()
@@ -96,29 +96,32 @@ def score(key: Path, seed: int, answers: tuple[Path, ...], as_json: bool) -> Non
 
     told = run(key, answers, seed)
     if as_json:
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        say_json(told)
         return
-    click.echo(f"A: {told['a']}\nB: {told['b']}\n")
+    say(f"A: {told['a']}")
+    say(f"B: {told['b']}")
+    say()
     for one in told["judges"]:
         left = f", {one['open']} left open" if one["open"] else ""
-        click.echo(f"{one['judge']}: {one['answered']} answered{left}")
+        say(f"{one['judge']}: {one['answered']} answered{left}")
     credit, counts = told["credit"], told["ratings"]
-    click.echo(
-        f"\nA at least as good as B: {credit['value']:.1f}% [{credit['low']:.1f}, {credit['high']:.1f}]"
+    say()
+    say(
+        f"A at least as good as B: {credit['value']:.1f}% [{credit['low']:.1f}, {credit['high']:.1f}]"
         f" of {credit['n']} items; {counts['wins']} wins, {counts['ties']} ties, {counts['losses']} losses"
     )
     if told["equal"]:
-        click.echo(f"{told['equal']} of the ties are equal answers that were not shown")
+        say(f"{told['equal']} of the ties are equal answers that were not shown")
     if told["left_chosen"] is not None:
-        click.echo(f"left side chosen in {told['left_chosen']:.1f}% of the ratings that are no ties")
+        say(f"left side chosen in {told['left_chosen']:.1f}% of the ratings that are no ties")
     if told["agreement"]:
         alpha = told["agreement"]["alpha"]
         of_chance = f"{alpha:.2f}" if alpha is not None else "undefined (all ratings are the same)"
         raw, n = told["agreement"]["raw"], told["agreement"]["n"]
-        click.echo(f"agreement: {raw:.1f}% of pairs on {n} items, Krippendorff's alpha {of_chance}")
+        say(f"agreement: {raw:.1f}% of pairs on {n} items, Krippendorff's alpha {of_chance}")
     if len(told["by_category"]) > 1:
-        click.echo()
+        say()
     for name, row in told["by_category"].items() if len(told["by_category"]) > 1 else ():
         span = f"[{row['low']:.1f}, {row['high']:.1f}]"
-        click.echo(f"{name:<36} {row['value']:5.1f}% {span:<14} n {row['n']:<4}", nl=False)
-        click.echo(f" {row['wins']} wins, {row['ties']} ties, {row['losses']} losses")
+        of = f"{name:<36} {row['value']:5.1f}% {span:<14} n {row['n']:<4}"
+        say(f"{of} {row['wins']} wins, {row['ties']} ties, {row['losses']} losses")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +15,7 @@ from pipelines import ledger as ledgers
 from pipelines import server as servers
 from pipelines.graph import Graph
 from pipelines.notify import notify, warning
+from pipelines.printing import say, say_json, say_table, say_text
 from stages.config import PARAMS_FILE
 from stages.driver_params import load_nightly
 from stages.errors import NightjarError
@@ -50,7 +48,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
     load_nightly(graph.root / PARAMS_FILE)
     servers.require()
     if told := warning(graph.root):
-        click.echo(f"nightjar: nightly: {told}", err=True)
+        say(f"nightjar: nightly: {told}", err=True)
     with lock.locked(graph.root, lock.NIGHTLY, "a nightly", wait):
         with lock.rebuild_lock(graph.root, wait):
             pass  # a rebuild takes its server away when it ends
@@ -90,8 +88,7 @@ def _run(
     from pipelines.nightly_run import selected
 
     graph = selected(graph, load_nightly(graph.root / PARAMS_FILE).stages)
-    with contextlib.suppress(OSError):  # nobody reads it: the night is not for the terminal alone
-        click.echo(f"Watch it at {server.url}", err=as_json)
+    say(f"Watch it at {server.url}", err=as_json)
     shown = show.Progress(graph, verbose, stderr=as_json)
     with shown, flows.watching(shown.tell) as outcome:
         try:
@@ -111,24 +108,24 @@ def _run(
     if outcome.error is not None:
         raise outcome.error
     if outcome.facts is None:
-        click.echo(f"nightjar: nightly: {state.message}", err=True)
+        say(f"nightjar: nightly: {state.message}", err=True)
         return 130 if state.is_cancelled() else 1
     facts = {name: outcome.facts[name] for name in ("run", "state", "message", "against")}
     if as_json:
         told = {"benchmarks": text.benchmarks(outcome.verdicts), "verdicts": outcome.verdicts}
-        click.echo(json.dumps(facts | told, indent=2, ensure_ascii=False, default=str))
+        say_json(facts | told)
     else:
         _table(outcome.verdicts)
         where = "is in the ledger" if outcome.aside is None else "is not in the ledger"
-        click.echo(f"{facts['run']} {where}: {facts['state']}")
+        say(f"{facts['run']} {where}: {facts['state']}")
     if outcome.aside is not None:
-        click.echo(f"nightjar: nightly: {facts['message']}", err=True)
+        say(f"nightjar: nightly: {facts['message']}", err=True)
         raise outcome.aside
     if facts["state"] == "good":
         if not as_json:
-            click.echo(facts["message"])
+            say(facts["message"])
         return 0
-    click.echo(f"nightjar: nightly: {facts['message']}", err=True)
+    say(f"nightjar: nightly: {facts['message']}", err=True)
     return 1
 
 
@@ -163,30 +160,30 @@ def ledger(run: str | None, check: bool, recover: bool, as_json: bool) -> None:
 
 
 def _warn(line: str) -> None:
-    click.echo(f"nightjar: ledger: {line}", err=True)
+    say(f"nightjar: ledger: {line}", err=True)
 
 
 def _recover(folder: Path, as_json: bool) -> None:
     ledgers.prepare(folder)
     added = ledgers.recover(Path.cwd() / ledgers.ASIDE, folder, _warn)
     if as_json:
-        click.echo(json.dumps({"added": added}, indent=2))
+        say_json({"added": added})
     else:
-        click.echo(f"Added {', '.join(added)}." if added else f"No entries in {ledgers.ASIDE}.")
+        say(f"Added {', '.join(added)}." if added else f"No entries in {ledgers.ASIDE}.")
 
 
 def _check(folder: Path, as_json: bool) -> None:
     found = ledgers.check(folder)
     if as_json:
         told = {"runs": found.runs, "problems": found.damage, "uncovered": found.uncovered}
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        say_json(told)
     else:
         if not found.damage:
-            click.echo(f"{found.runs} runs, all as they were written.")
+            say(f"{found.runs} runs, all as they were written.")
         if old := found.uncovered:
             some = old[0] if len(old) == 1 else f"{old[0]} to {old[-1]}"
             what = "run.parquet has no hash and cannot be checked"
-            click.echo(f"Not covered: of {len(old)} runs of an earlier version ({some}), {what}.")
+            say(f"Not covered: of {len(old)} runs of an earlier version ({some}), {what}.")
         for line in found.damage:
             _warn(line)
     if found.damage:
@@ -201,9 +198,9 @@ def _one(entry: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         facts = {name: value for name, value in entry.items() if name != "path"}
         told = {"benchmarks": text.benchmarks(verdicts), "verdicts": verdicts, "scores": scores}
-        click.echo(json.dumps(facts | told, indent=2, ensure_ascii=False, default=str))
+        say_json(facts | told)
         return
-    click.echo(text.markdown(entry, []).rstrip())
+    say_text(text.markdown(entry, []).rstrip())
     _table(verdicts)
 
 
@@ -226,29 +223,18 @@ def _list(folder: Path, as_json: bool) -> None:
         told = {name: entry[name] for name in names}
         rows.append(told | {"benchmarks": text.benchmarks(verdicts)})
     if as_json:
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False, default=str))
+        say_json(rows)
     elif not rows:
         raise NightjarError("the ledger is empty", folder, "`nightjar nightly` adds a run")
     else:
         short = ("run", "state", "commit", "message")
-        _print([{name: str(row[name])[: 10 if name == "commit" else None] for name in short} for row in rows])
+        say_table(
+            [{name: str(row[name])[: 10 if name == "commit" else None] for name in short} for row in rows],
+            width=200,
+        )
 
 
 def _table(verdicts: Sequence[Mapping[str, Any]]) -> None:
     from pipelines import nightly_text as text
 
-    _print([{"benchmark": row["benchmark"], **text.cell_texts(row)} for row in verdicts])
-
-
-def _print(rows: Sequence[Mapping[str, str]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    if not rows:
-        return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in rows[0]:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*row.values())
-    Console(width=None if sys.stdout.isatty() else 200, highlight=False, markup=False).print(table)
+    say_table([{"benchmark": row["benchmark"], **text.cell_texts(row)} for row in verdicts], width=200)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import dataclass
 
 import click
 
 from pipelines import graph as graphs
+from pipelines.printing import say, say_json, say_table
 from stages import history
 
 COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bold red", "follows": "yellow"}
@@ -98,36 +97,33 @@ def _print_json(graph: graphs.Graph, expected: dict[str, float], estimate: Estim
         "jobs": estimate.jobs if estimate else None,
         "without_estimate": estimate.unknown if estimate else 0,
     }
-    click.echo(json.dumps(whole, indent=2, ensure_ascii=False, default=str))
+    say_json(whole)
 
 
 def _print_table(graph: graphs.Graph, expected: dict[str, float], estimate: Estimate | None) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    changed = graph.changed()
-    if changed:
-        table = Table("stage", "plan", "why", box=None, header_style="bold", pad_edge=False)
-        table.add_column("expected", justify="right")
-        for name, stage in graph.stages.items():
-            shown = COLOURS.get(stage.state)
-            seconds = f"{expected[name]:.1f} s" if name in expected else ""
-            state = f"[{shown}]{stage.state}[/]" if shown else stage.state
-            table.add_row(escape(name), state, escape(stage.why), seconds)
-        Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(table)
+    if graph.changed():
+        rows = [
+            {
+                "stage": name,
+                "plan": stage.state,
+                "why": stage.why,
+                "expected": f"{expected[name]:.1f} s" if name in expected else "",
+            }
+            for name, stage in graph.stages.items()
+        ]
+        say_table(rows, right=("expected",), colours={"plan": COLOURS})
     else:
-        click.echo(f"{len(graph.stages)} stages are up to date.")
-        click.echo("Nothing to do.")
+        say(f"{len(graph.stages)} stages are up to date.")
+        say("Nothing to do.")
         return
     states = [stage.state for stage in graph.stages.values()]
     counts = [f"{states.count(state)} {_WORDS[state]}" for state in _WORDS if state in states]
-    click.echo(f"Of {len(states)} stages {', '.join(counts)}.")
+    say(f"Of {len(states)} stages {', '.join(counts)}.")
     if estimate is not None and not estimate.known:
-        click.echo("Expected: no time is known yet.")
+        say("Expected: no time is known yet.")
     elif estimate is not None:
         unknown = f", beside {estimate.unknown} of which no time is known" if estimate.unknown else ""
-        click.echo(
+        say(
             f"Expected: {estimate.seconds:.0f} s one after the other, "
             f"{estimate.clock:.0f} s with --jobs {estimate.jobs}{unknown}."
         )

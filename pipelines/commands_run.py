@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import click
 from pipelines import graph as graphs
 from pipelines import groups, lock_copy, lock_order, ready, verify
 from pipelines import server as servers
+from pipelines.printing import say, say_json
 from stages.errors import NightjarError
 
 
@@ -65,12 +65,12 @@ def _rebuild(
     from pipelines import show
 
     for file in lock_copy.mend(root):
-        click.echo(f"{file} was torn: its last copy is in its place", err=as_json)
+        say(f"{file} was torn: its last copy is in its place", err=as_json)
     # A process that only waited for a stage ends by itself a moment later.
     if ended := [
         name for name in groups.end_orphans(root, lock=root / groups.DVC_LOCK) if name != ready.NAME
     ]:
-        click.echo(f"Ended what a killed rebuild left running: {', '.join(ended)}", err=as_json)
+        say(f"Ended what a killed rebuild left running: {', '.join(ended)}", err=as_json)
     graph = graphs.read(root).only(stages)
     if not graph.changed() and not verify.failing(root, graph):
         if lock_order.pending(root):
@@ -78,7 +78,7 @@ def _rebuild(
         if as_json:
             show.as_json(root, [{"stage": name, "state": "cached"} for name in graph.stages])
             return 0, False
-        click.echo(f"Nothing to do: {len(graph.stages)} stages are up to date.")
+        say(f"Nothing to do: {len(graph.stages)} stages are up to date.")
         show.headline(root)
         return 0, False
     from pipelines import resources, shards
@@ -117,7 +117,7 @@ def _run_flow(
     from pipelines import rebuild as flows
     from pipelines import record, results, show
 
-    click.echo(f"Watch it at {server.url}", err=as_json)
+    say(f"Watch it at {server.url}", err=as_json)
     shown = show.Progress(graph, verbose, stderr=as_json)
     with shown as progress, results.listening(progress.tell) as heard:
         try:
@@ -141,7 +141,7 @@ def _run_flow(
     record.tell_left(graph.root, "rebuild")
     if state.is_completed():
         return 0
-    click.echo(f"nightjar: rebuild: {state.message}", err=True)
+    say(f"nightjar: rebuild: {state.message}", err=True)
     return 130 if state.is_cancelled() else 1
 
 
@@ -166,26 +166,26 @@ def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
         if found is None:
             raise NightjarError("no server is running", root, "start one with nightjar ui")
         servers.stop(root, found)
-        click.echo("Stopped.")
+        say("Stopped.")
         return
     if found is not None:
         until = " until the rebuild that started it ends" if found.owner == "rebuild" else ""
         told = f"Already running at {found.url}{until}"
-        click.echo(json.dumps({"url": found.url, "owner": found.owner}) if as_json else told)
+        _say_address({"url": found.url, "owner": found.owner}, told, as_json)
         return
     servers.require()
     free = servers.free_port(port)
     if free != port:
-        click.echo(f"Port {port} is taken; using {free}.", err=as_json)
+        say(f"Port {port} is taken; using {free}.", err=as_json)
     with groups.stopped_by_signals():
         server, process = servers.start(root, free, "ui", background)
         try:
             servers.wait(root, server, process)
             told = f"The Prefect UI is at {server.url}"
-            click.echo(json.dumps({"url": server.url, "owner": "ui"}) if as_json else told)
+            _say_address({"url": server.url, "owner": "ui"}, told, as_json)
             if background:
                 return
-            click.echo("Ctrl-C ends it.", err=as_json)
+            say("Ctrl-C ends it.", err=as_json)
             with contextlib.suppress(KeyboardInterrupt):
                 code = process.wait()
                 raise NightjarError(f"the Prefect server ended with {code}", servers.LOG, "read that file")
@@ -196,3 +196,10 @@ def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
             if not background:
                 servers.stop(root, server)
                 process.wait()
+
+
+def _say_address(facts: dict[str, str], line: str, as_json: bool) -> None:
+    if as_json:
+        say_json(facts, indent=None)
+    else:
+        say(line)

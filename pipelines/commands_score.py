@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
-from pipelines.commands_data import FILE, _print_json, _print_table, as_json_option
+from pipelines.commands_data import FILE, as_json_option
+from pipelines.printing import say, say_json, say_table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 METRICS = ("exact_match", "rouge1", "rougeL")
@@ -61,25 +62,26 @@ def score(
 
     result = score_files(benchmark, predictions, references, details, samples)
     if as_json:
-        _print_json(result)
+        say_json(result)
         return
     missing = f", {result['missing']} without a prediction" if result["missing"] else ""
-    click.echo(f"{benchmark}: {result['n']} instances{missing}\n")
+    say(f"{benchmark}: {result['n']} instances{missing}")
+    say()
     ends = result.get("intervals", {})
-    _print_table("all", [_told(result["metrics"], ends.get("metrics", {}))])
+    say_table([_told(result["metrics"], ends.get("metrics", {}))], "all")
     if tracks := result.get("by_track"):
-        click.echo()
+        say()
         rows = [
             {"track": track, "n": alone["n"]}
             | _told(alone["metrics"], alone.get("intervals", {}).get("metrics", {}))
             for track, alone in tracks.items()
         ]
-        _print_table("", rows)
+        say_table(rows)
     for level in ("by_category", "by_task"):
-        click.echo()
+        say()
         told = ends.get(level, {})
         rows = [{level[3:]: name, **_told(row, told.get(name, {}))} for name, row in result[level].items()]
-        _print_table("", rows)
+        say_table(rows)
 
 
 def _told(row: dict[str, Any], ends: dict[str, list[float]]) -> dict[str, Any]:
@@ -118,22 +120,23 @@ def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: 
 
     result = compare_files(benchmark, a, b, references, samples)
     if as_json:
-        _print_json(result)
+        say_json(result)
         return
     lacking = [
         f"{count} without a prediction in {name}" for name, count in result["missing"].items() if count
     ]
-    click.echo(f"{benchmark}: {result['n']} instances{''.join(f', {one}' for one in lacking)}\n")
+    say(f"{benchmark}: {result['n']} instances{''.join(f', {one}' for one in lacking)}")
+    say()
     parts = {"": result, **result.get("by_track", {})}
     for track, part in parts.items():
         rows = [{"metric": metric, **_line(part["metrics"][metric])} for metric in METRICS]
-        _print_table(f"{track} track" if track else "all", rows)
-        click.echo()
+        say_table(rows, f"{track} track" if track else "all")
+        say()
     rows = [
         {"category": name, "metric": cell["metric"], **_line(cell[cell["metric"]])}
         for name, cell in result["by_category"].items()
     ]
-    _print_table("by category, each by the metric that is published for it", rows)
+    say_table(rows, "by category, each by the metric that is published for it")
 
 
 def _line(cell: dict[str, Any]) -> dict[str, Any]:
@@ -166,6 +169,6 @@ def references(output: Path, as_json: bool) -> None:
 
     count = write_references(output)
     if as_json:
-        _print_json({"output": output, "n": count})
+        say_json({"output": output, "n": count})
     else:
-        click.echo(f"{output}: {count:,} instances")
+        say(f"{output}: {count:,} instances")

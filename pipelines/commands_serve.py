@@ -16,6 +16,7 @@ import click
 
 from pipelines import groups, lock, notify
 from pipelines import server as servers
+from pipelines.printing import say, say_json
 from pipelines.run_stage import SERVED
 from stages.config import PARAMS_FILE
 from stages.driver_params import Nightly, load_nightly
@@ -72,16 +73,16 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
     if webhook is not None and webhook != "none":
         _check_url(webhook)
     if told := notify.warning(root):
-        click.echo(f"nightjar: serve: {told}", err=True)
+        say(f"nightjar: serve: {told}", err=True)
     with lock.locked(root, LOCK, "nightjar serve", fix="use that one, or end it first"):
         groups.end_orphans(root, lock=root / groups.DVC_LOCK)
         serving = _Serving(root, port, {"jobs": jobs, "pull": pull, "webhook": webhook})
         try:
-            serving.start(lambda line: click.echo(line, err=as_json))
+            serving.start(lambda line: say(line, err=as_json))
             _tell(serving, settings, as_json)
             while True:
                 time.sleep(WATCH_SECONDS)
-                serving.watch(lambda line: click.echo(line, err=True))
+                serving.watch(lambda line: say(line, err=True))
         finally:
             serving.stop()
 
@@ -124,10 +125,10 @@ def _tell(serving: _Serving, settings: Nightly, as_json: bool) -> None:
     when = f"{settings.cron} ({settings.timezone})"
     if as_json:
         told = {"url": serving.url, "deployments": serving.deployments, "nightly": when}
-        click.echo(json.dumps(told))
+        say_json(told, indent=None)
     else:
-        click.echo(f"Serving {' and '.join(serving.deployments)}; nightly at {when}.")
-        click.echo(f"The Prefect UI is at {serving.url}. Ctrl-C ends it.")
+        say(f"Serving {' and '.join(serving.deployments)}; nightly at {when}.")
+        say(f"The Prefect UI is at {serving.url}. Ctrl-C ends it.")
 
 
 @dataclass

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from pipelines import groups
+from pipelines.printing import say, say_json, say_table
 from stages.errors import NightjarError
 from stages.files import LONGEST_NAME
 
@@ -68,12 +67,12 @@ def study(
         return
     scoring = _scoring(plan.params)
     with groups.stopped_by_signals():
-        failed = studies.run(root, plan, lambda line: click.echo(line, err=True), wait)
+        failed = studies.run(root, plan, lambda line: say(line, err=True), wait)
         commits = saved(root, plan.start.commit, [point.name for point in plan.points])
         result = results.collect(root, plan, commits, failed, scoring)
         written = results.write(root, folder or plan.name, result).relative_to(root)
     if as_json:
-        click.echo(json.dumps(result, indent=2, ensure_ascii=False))
+        say_json(result)
     else:
         _print(result, written)
     raise SystemExit(1 if failed else 0)
@@ -105,11 +104,11 @@ def _print_plan(root: Path, plan: Any, as_json: bool) -> None:
         for point in plan.points
     ]
     if as_json:
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        say_json(rows)
         return
     for row in rows:
-        click.echo(f"{'done' if row['done'] else 'to do':6} {row['experiment']}  ({row['value']})")
-    click.echo(f"{len(rows)} experiments, {len(missing)} to do, each up to {plan.target}.")
+        say(f"{'done' if row['done'] else 'to do':6} {row['experiment']}  ({row['value']})")
+    say(f"{len(rows)} experiments, {len(missing)} to do, each up to {plan.target}.")
 
 
 def _scoring(text: str) -> Any:
@@ -143,28 +142,15 @@ def _print(result: Mapping[str, Any], written: Path) -> None:
     from pipelines import study_results as results
 
     for track in results.tracks(result):
-        click.echo()
+        say()
         if result["study"] == "encodings":
             for metric, title in results.METRICS.items():
-                _print_table(f"{title}, track {track}: evaluated with", results.matrix(result, track, metric))
+                say_table(results.matrix(result, track, metric), f"{title}, track {track}: evaluated with")
         else:
-            _print_table(f"track {track}", results.table(result, track))
+            say_table(results.table(result, track), f"track {track}")
     for point in result["points"]:
         if point["state"] != "done":
-            click.echo(f"nightjar: study: {point['value']} {point['state']}: {point['error']}", err=True)
-    click.echo(f"\n{written}/study.md, study.json, plot.png, plot.svg")
-    click.echo("The experiments: dvc exp show --only-changed")
-
-
-def _print_table(title: str, rows: Sequence[Mapping[str, str]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    if not rows:
-        return
-    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
-    for column in rows[0]:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*row.values())
-    Console(width=None if sys.stdout.isatty() else 160, highlight=False, markup=False).print(table)
+            say(f"nightjar: study: {point['value']} {point['state']}: {point['error']}", err=True)
+    say()
+    say(f"{written}/study.md, study.json, plot.png, plot.svg")
+    say("The experiments: dvc exp show --only-changed")

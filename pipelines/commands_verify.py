@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from pipelines.printing import say, say_json
 from stages.errors import NightjarError
 from stages.files import kind
 
@@ -74,18 +75,18 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
                 }
             )
             continue
-        click.echo(f"{unit.name}: {'failed' if bad else 'ok'}, {seconds:.2f} s")
+        say(f"{unit.name}: {'failed' if bad else 'ok'}, {seconds:.2f} s")
         for it in found:
-            click.echo(f"  {'failed' if it.blocks else 'worth a look'}: {it}")
+            say(f"  {'failed' if it.blocks else 'worth a look'}: {it}")
             for row in it.rows:
-                click.echo(f"    {json.dumps(row, ensure_ascii=False)}")
+                say(f"    {json.dumps(row, ensure_ascii=False)}")
     if as_json:
         whole = {"passed": not failed, "stages": told, "nothing_made": empty}
-        click.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+        say_json(whole)
         return 1 if failed else 0
-    click.echo(_looked_at(units, empty))
+    say(_looked_at(units, empty))
     if failed:
-        click.echo(f"nightjar: check: {failed} failed", err=True)
+        say(f"nightjar: check: {failed} failed", err=True)
     return 1 if failed else 0
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import locale
 import os
 import re
 import selectors
@@ -100,7 +101,8 @@ class LineReader:
 
 
 def environment() -> dict[str, str]:
-    """The environment of DVC: `python` is this interpreter, output is not buffered, no telemetry is sent.
+    """The environment of DVC: `python` is this interpreter, output is not buffered and has all characters, no
+    telemetry is sent.
 
     The secrets of the driver and its settings of Prefect are left out.
     """
@@ -112,6 +114,10 @@ def environment() -> dict[str, str]:
     }
     if kept.pop(SERVED, None):
         kept.pop("PYTHONSAFEPATH", None)
+    # It is read as UTF-8 here (see LineReader), and DVC fails when it cannot print a stage's command.
+    encoding = kept.get("PYTHONIOENCODING", "").partition(":")[0] or locale.getpreferredencoding(False)
+    if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
+        kept["PYTHONIOENCODING"] = "utf-8:backslashreplace"
     return {
         **kept,
         "PATH": folder + os.pathsep + os.environ.get("PATH", os.defpath),

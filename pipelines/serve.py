@@ -42,6 +42,7 @@ from prefect.schedules import Cron
 from pipelines import automations, record
 from pipelines.nightly import nightly
 from pipelines.rebuild import rebuild
+from stages import display
 from stages.config import PARAMS_FILE
 from stages.driver_params import load_nightly
 from stages.files import write_text
@@ -126,6 +127,7 @@ class _Runner(Runner):
 
 
 if __name__ == "__main__":
+    display.protect()
     told = json.load(sys.stdin)
     # A run that was killed holds the only slot of its deployment, and none that could settle it would begin.
     record.settle(Path.cwd())

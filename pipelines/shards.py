@@ -39,8 +39,8 @@ _FLOW = "from pipelines.shards_flow import main; main()"
 
 @dataclass(frozen=True)
 class Work:
-    """What is shared: the stage, its command, the project's root, the folder in it where the command runs, and the file
-    for the output of each share, with {} for its number.
+    """What is shared: the stage, its command, the project's root, the folder in it where the command runs, and the
+    stage's log (see share_log).
     """
 
     stage: str
@@ -50,10 +50,9 @@ class Work:
     log: str
 
 
-def log_of(work: Work, number: int) -> Path:
-    """The file for the output of a share."""
-    path = Path(work.log)
-    return path.with_name(path.name.replace("{}", str(number)))  # folders may have braces in their names
+def share_log(log: Path, number: int) -> Path:
+    """The log of one share, beside that of its stage."""
+    return log.with_name(f"{log.stem}.shard-{number}.log")
 
 
 class Fault(NamedTuple):
@@ -112,10 +111,9 @@ def share(
     What becomes of the shares, and what each writes, goes to files beside `log`, the stage's own. When `stop` is set
     all of them are ended. Raises NightjarError for a command that cannot be shared, and OSError.
     """
-    name = f"{log.stem}.shard-{{}}.log"
     told_in = log.with_name(f"{log.stem}.shards.log")
     root = graph.root.resolve()
-    work = Work(stage.name, simple(stage), str(root), stage.folder, str(log.resolve().with_name(name)))
+    work = Work(stage.name, simple(stage), str(root), stage.folder, str(log.resolve()))
     log.parent.mkdir(parents=True, exist_ok=True)
     asked = json.dumps({"work": asdict(work), "settings": settings.model_dump()})
     # -P: a folder `pipelines` of the repository is not taken for this one.
@@ -155,7 +153,7 @@ def share(
     error = last.removeprefix("nightjar: ") or f"the shards ended with exit status {process.returncode}"
     # A share that failed is named first (see shards_flow), and has a log of its own.
     number = _NUMBER.match(error)
-    own = log.with_name(log_of(work, int(number[1])).name) if number else told_in
+    own = share_log(log, int(number[1])) if number else told_in
     return Fault(error, own if own.exists() else told_in)
 
 

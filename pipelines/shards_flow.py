@@ -32,7 +32,8 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from pipelines import guard
 from pipelines.run_stage import environment
-from pipelines.shards import Work, log_of
+from pipelines.shards import Work, share_log
+from stages import display
 from stages.driver_params import Shards
 from stages.errors import NightjarError
 
@@ -73,7 +74,7 @@ def share(work: dict[str, Any], number: int, of: int, mark: tuple[str, str]) -> 
     if not _is_there(*mark):
         # It may be another folder of that name, or all may be over already.
         raise Stopped(socket.gethostname())
-    log = log_of(it, number)
+    log = share_log(Path(it.log), number)
     begins = log.stat().st_size if log.exists() else 0
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -246,6 +247,7 @@ def main() -> None:
     """Do the work that the one argument, JSON of `work` and `settings`, names: exit status 0 when all shares are done,
     2 with one line else, 143 if stopped by SIGTERM.
     """
+    display.protect()
     asked = json.loads(sys.argv[1])
     work, settings = Work(**asked["work"]), Shards(**asked["settings"])
     file = Path(work.root) / MARKS / uuid.uuid4().hex

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import click
-from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
-from rich.table import Table
+from rich.text import Text
 
 from pipelines.graph import Graph
+from pipelines.printing import console, say, say_json, say_table, say_text
+from stages.display import printable
 
 if TYPE_CHECKING:
     from pipelines.results import Result
@@ -33,16 +31,15 @@ class Progress:
         self.results: list[Result] = []
         self._verbose = verbose
         self._lock = threading.Lock()
-        shown = sys.stderr if stderr else sys.stdout
-        self._console = Console(highlight=False, stderr=stderr, width=None if shown.isatty() else 200)
+        self._console = console(stderr, width=200)
         self._bars: Bars | None = None
         if self._console.is_terminal:
             self._bars = Bars(
-                TextColumn("{task.fields[stage]}"),
+                TextColumn("{task.fields[stage]}", markup=False),
                 BarColumn(bar_width=20),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
-                TextColumn("{task.fields[line]}"),
+                TextColumn("{task.fields[line]}", markup=False),
                 console=self._console,
                 transient=True,
             )
@@ -61,10 +58,10 @@ class Progress:
             self._bars.stop()
 
     def tell(self, result: Result) -> None:
-        """Take note of what became of a stage; called from several threads."""
+        """Record and show the result of a stage; called from several threads."""
         with self._lock:
             if result.state == "waiting":
-                self._console.print(escape(f"{result.stage}: {result.why}"), soft_wrap=True)
+                self._say(f"{result.stage}: {result.why}")
             elif result.state == "running":
                 self._running(result)
             else:
@@ -73,15 +70,15 @@ class Progress:
     def _running(self, result: Result) -> None:
         first = result.stage not in self._tasks
         if self._bars is not None:
-            line = escape(result.why[:80])
+            line, stage = printable(result.why[:80]), printable(result.stage)
             if first:
-                self._tasks[result.stage] = self._bars.add_task("", total=None, stage=result.stage, line=line)
+                self._tasks[result.stage] = self._bars.add_task("", total=None, stage=stage, line=line)
             self._bars.update(self._tasks[result.stage], line=line)  # type: ignore[arg-type]
         else:
             self._tasks[result.stage] = 0
         if self._verbose or (first and self._bars is None):
             word = "starts: " if first else ""
-            self._console.print(f"{escape(result.stage)}: {word}{escape(result.why)}", soft_wrap=True)
+            self._say(f"{result.stage}: {word}{result.why}")
 
     def _ended(self, result: Result) -> None:
         self.results.append(result)
@@ -89,9 +86,13 @@ class Progress:
             if result.stage in self._tasks:
                 self._bars.remove_task(self._tasks[result.stage])  # type: ignore[arg-type]
             self._bars.advance(self._whole)
-        colour = COLOURS[result.state]
-        text = escape(_text(result))
-        line = f"{escape(result.stage)}: [{colour}]{result.state}[/] {result.seconds:.1f} s  {text}"
+        state = (result.state, COLOURS[result.state])
+        self._say(f"{result.stage}: ", state, f" {result.seconds:.1f} s  {_text(result)}")
+
+    def _say(self, *parts: str | tuple[str, str]) -> None:
+        """Print one line of texts, and of texts with their styles."""
+        told = [(part, "") if isinstance(part, str) else part for part in parts]
+        line = Text.assemble(*((printable(text), style) for text, style in told))
         self._console.print(line, soft_wrap=True)
 
 
@@ -105,24 +106,18 @@ def _text(result: Result) -> str:
 
 def summary(results: list[Result]) -> None:
     """Print the table of stages, in the order in which they ended."""
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("stage")
-    table.add_column("state")
-    table.add_column("seconds", justify="right")
-    for result in results:
-        state = f"[{COLOURS[result.state]}]{result.state}[/]"
-        table.add_row(escape(result.stage), state, f"{result.seconds:.1f}")
-    console.print()
-    console.print(table)
+    say()
+    rows = [{"stage": it.stage, "state": it.state, "seconds": f"{it.seconds:.1f}"} for it in results]
+    say_table(rows, right=("seconds",), colours={"state": COLOURS})
 
 
 def headline(root: Path) -> None:
     """Print the report's headline table and where the report lies, if there is one."""
     if (root / REPORT).is_file():
-        click.echo(f"\nThe report: {REPORT}")
+        say()
+        say(f"The report: {REPORT}")
     if (root / HEADLINE).is_file():
-        click.echo((root / HEADLINE).read_text(encoding="utf-8", errors="replace").rstrip())
+        say_text((root / HEADLINE).read_text(encoding="utf-8", errors="replace").rstrip())
 
 
 def as_json(root: Path, stages: list[dict[str, Any]]) -> None:
@@ -131,4 +126,4 @@ def as_json(root: Path, stages: list[dict[str, Any]]) -> None:
     scores = root / HEADLINE.with_suffix(".json")
     rows = json.loads(scores.read_text(encoding="utf-8")) if scores.is_file() else None
     whole = {"stages": stages, "report": report, "headline": rows}
-    click.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+    say_json(whole)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 
+from stages.display import printable
+
 
 class NightjarError(Exception):
-    """Bad input of any kind, told in one line: what is wrong, where, and what to do about it.
+    """Bad input of any kind, reported in one line: what is wrong, where, and what to do about it.
 
     The command line and the stages turn it into that line on standard error and exit status 2.
     """
@@ -17,7 +19,7 @@ class NightjarError(Exception):
 
     def __str__(self) -> str:
         line = f"{self.where}: {self.what}; {self.fix}"
-        return " ".join(line.split())
+        return printable(" ".join(line.split()))
 
 
 def from_os_error(error: OSError, where: object) -> NightjarError | None:

@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from stages import checks, garbage, history
+from stages import checks, display, garbage, history
 from stages import params as params_module
 from stages.errors import NightjarError, from_os_error
 from stages.files import metrics_file, write_text
@@ -114,8 +114,9 @@ def main(
     the order of floating-point sums depends on it, and so do the bytes of a trained model. With `shards`, `--shard I/N`
     may follow: the run does that share of the work and writes neither artifact nor facts.
     """
+    display.protect()
     garbage.seldom()
-    logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr, force=True)
+    display.log_to_stderr()
     logging.getLogger("httpx").setLevel(logging.WARNING)
     started = time.monotonic()
     name, shard = folder, None

@@ -6,7 +6,6 @@ python -m stages.train.launch RECIPE FACTS    (what every process runs; FACTS is
 from __future__ import annotations
 
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from stages import display
 from stages import params as params_module
 from stages.errors import NightjarError
 from stages.params import Params
@@ -50,7 +50,8 @@ def worker(name: str, facts: Path) -> int:
     """One process of a launch; the first one writes the facts. Returns the exit status."""
     from stages.train.fit import fit
 
-    logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr, force=True)
+    display.protect()
+    display.log_to_stderr()
     try:
         told = fit(name, params_module.load())
     except NightjarError as error:

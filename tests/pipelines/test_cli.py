@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -254,3 +255,64 @@ def test_ingest_prints_its_account(folder: Path, tmp_path: Path) -> None:
     assert told["rows_in"] == told["rows_out"] + told["rows_rejected"] == 1
     again = nightjar(folder, *arguments)  # an artifact of ours is replaced
     assert again.returncode == 0 and "rows_in: 1" in again.stdout
+
+
+def redirected(folder: Path, redirection: str, *arguments: str, **variables: str) -> tuple[int, str, str]:
+    """`nightjar` whose streams the shell redirects (9: a pipe without a reader): exit status and output."""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        result = subprocess.run(
+            ["bash", "-c", f'exec 9>&{write}; exec "$@" {redirection}', "bash", *NIGHTJAR, *arguments],
+            cwd=folder,
+            env=environment() | variables,
+            capture_output=True,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            pass_fds=[write],
+        )
+    finally:
+        os.close(write)
+    return result.returncode, result.stdout.decode(errors="replace"), result.stderr.decode(errors="replace")
+
+
+def test_output_that_nobody_reads_changes_no_exit_status(folder: Path) -> None:
+    good, bad = ("call", "Calculator(400 / 1400)"), ("call", "Calculator(1/0)")
+    assert redirected(folder, ">&9", *good) == (0, "", "")
+    assert redirected(folder, "2>&9", *bad) == (2, "", "")
+    assert redirected(folder, ">&-", *good) == (0, "", "")
+    assert redirected(folder, "<&- >&- 2>&-", *bad) == (2, "", "")
+    assert redirected(folder, "2>&-", *good) == (0, "0.29\n", "")
+
+
+def test_output_that_a_full_disk_lost_is_an_error_of_one_line(folder: Path) -> None:
+    code, out, err = redirected(folder, "> /dev/full", "call", "Calculator(400 / 1400)")
+    assert (code, out) == (2, "")
+    assert err.startswith("nightjar: standard output: ") and err.count("\n") == 1, err
+    assert "No space left on device" in err and "; " in err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_character_that_the_encoding_lacks_is_replaced(folder: Path, encoding: str) -> None:
+    task = {**TASK, "Instances": [{"id": "t-1", "input": "→ é", "output": ["blue"]}]}
+    (folder / "arrow.json").write_text(json.dumps(task))
+    arguments = ["encode", "--task", "arrow.json", "--instance", "0"]
+    code, out, err = redirected(folder, "", *arguments, PYTHONIOENCODING=encoding)
+    (folder / "arrow.json").unlink()
+    assert (code, err) == (0, "")
+    assert "Input: \\u2192" in out
+
+
+def test_what_was_typed_cannot_steer_the_terminal(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    name = "no\x1b[2J\x9b\u202ewhere\nnightjar: all is well\x07"
+    ingest = ["ingest", "--dataset", "corpus", "--output", "out", "--input", name]
+    for arguments in ([name], ["plan", f"--{name}"], ["use", name], ingest):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1
+        assert not set("\x1b\x07\x9b\u202e") & set(err) and "\\x1b" in err

@@ -115,6 +115,17 @@ def test_python_is_this_one_and_lines_come_while_it_runs(repo: Repo, monkeypatch
     assert heard[-1][1] == "2" and heard[-1][0] - heard[0][0] > 1
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1:strict"])
+def test_a_command_may_have_characters_that_the_encoding_lacks(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    repo.write(dvc="stages:\n  arrow:\n    cmd: echo é→ | tee a.out\n    outs: [a.out]\n")
+    outcome, lines = run(repo, "arrow")
+    assert (outcome.state, lines) == ("ran", ["é→"])
+    assert (repo.root / "a.out").read_text(encoding="utf-8") == "é→\n"
+
+
 def test_siblings_side_by_side_lose_no_entry_of_dvc_lock(repo: Repo) -> None:
     names = [f"b@{number}" for number in range(6)]
     repo.write(

@@ -211,7 +211,7 @@ def test_an_address_where_nobody_answers_is_told_before_any_share_starts(
         pytest.importorskip("prefect_ray")
     from pipelines import shards_flow
 
-    work = Work("work", ["touch", str(tmp_path / "begun")], str(tmp_path), "", str(tmp_path / "{}.log"))
+    work = Work("work", ["touch", str(tmp_path / "begun")], str(tmp_path), "", str(tmp_path / "a.log"))
     asked = {"work": asdict(work), "settings": Shards(count=3, **settings).model_dump()}
     monkeypatch.setattr(sys, "argv", ["", json.dumps(asked)])
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
@@ -221,6 +221,17 @@ def test_an_address_where_nobody_answers_is_told_before_any_share_starts(
     assert (ended.value.code, error.count("\n")) == (2, 1) and told in error
     assert not (tmp_path / "begun").exists()
     assert not list((tmp_path / shards_flow.MARKS).iterdir())
+
+
+def test_the_path_of_a_project_is_no_format(tmp_path: Path) -> None:
+    from pipelines import shards_flow
+
+    root = tmp_path / "{0} %s {x}"
+    root.mkdir()
+    (root / "mark").write_text("here")
+    work = Work("work", ["echo"], str(root), ".", str(root / "work.log"))
+    shards_flow.share.fn(asdict(work), 1, 2, (str(root / "mark"), "here"))
+    assert (root / "work.shard-1.log").read_text() == "--shard 1/2\n"
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,18 @@
-"""The outcome of a rebuild as JSON: the only thing on standard output."""
+"""A rebuild on a terminal and in a file, and its outcome as JSON: the only thing on standard output."""
 
 from __future__ import annotations
 
+import io
 import json
+import re
+import sys
+from pathlib import Path
 
 import pytest
 
+from pipelines import show
+from pipelines.graph import Graph
+from pipelines.results import Result
 from tests.pipelines.conftest import Api, Repo
 
 
@@ -23,3 +30,32 @@ def test_a_rebuild_tells_its_outcome_as_json(repo: Repo, api: Api) -> None:
     assert told["bad"]["state"] == "failed"
     assert "3" in told["bad"]["error"]
     assert "nightjar: rebuild:" in result.stderr
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+@pytest.mark.parametrize("name", ["sub/dvc.yaml:train:", "b@[red]", "b@{0}", "b@%s", "-rf"])
+def test_stages_are_shown_by_their_names(
+    name: str, stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = stream()
+    monkeypatch.setattr(sys, "stdout", shown)
+    for variable, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "200"}.items():
+        monkeypatch.setenv(variable, value)
+    line = "[bold]{1} %d :train: \x1b]0;title\x07\x9b2J\rover\u202e"
+    escaped = "[bold]{1} %d :train: \\x1b]0;title\\x07\\x9b2J\\rover\\u202e"
+    with show.Progress(Graph(Path(), {}), verbose=True) as progress:
+        for state in ("waiting", "running", "running"):
+            progress.tell(Result(name, state, why=line))
+        progress.tell(Result(name, "failed", 1.0, error=line, log="x.log"))
+    show.summary(progress.results)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())  # without rich's own styles and moves
+    assert f"{name}: {escaped}\n" in text
+    assert f"{name}: starts: {escaped}\n" in text
+    assert f"{name}: failed 1.0 s  {escaped} (log: x.log)\n" in text
+    assert text.splitlines()[-1].split() == [name, "failed", "1.0"]
+    assert not set("\x1b\x07\x9b\u202e") & set(text)
