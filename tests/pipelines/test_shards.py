@@ -20,7 +20,7 @@ import pytest
 from pipelines import graph as graphs
 from pipelines.commands_plan import plan
 from pipelines.commands_run import rebuild
-from pipelines.shards import Work, log_of, simple, wanted
+from pipelines.shards import Work, simple, wanted
 from stages import history
 from stages.driver_params import Shards
 from stages.errors import NightjarError
@@ -183,11 +183,6 @@ def test_what_cannot_be_is_told_in_one_line(api: Api, repo: Repo) -> None:
     assert done.returncode == 1 and "shards.gpus: 1: only Ray deals out GPUs" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     assert units(repo) == []
-
-
-def test_the_log_of_a_share_in_a_folder_with_braces() -> None:
-    work = Work("work", ["true"], "/{0}/{}", "", "/{0}/{}/work.shard-{}.log")
-    assert log_of(work, 3) == Path("/{0}/{}/work.shard-3.log")
 
 
 @pytest.mark.parametrize(
