@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from stages.errors import NightjarError
+from stages.files import own_folder
 
 LOCK = Path(".nightjar/rebuild.lock")
 NIGHTLY = Path(".nightjar/nightly.lock")
@@ -61,6 +62,7 @@ def locked(
     if _held.get(path) == threading.get_ident():
         yield
         return
+    own_folder(root)
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
