@@ -253,8 +253,8 @@ def test_what_can_be_known_before_is_told_before_anything_starts(
     monkeypatch.chdir(repo.root)
     with pytest.raises(NightjarError, match=re.escape(told)):
         command.main([], standalone_mode=False)
-    made = {path.name for path in (repo.root / ".nightjar").rglob("*")}
-    assert made <= {".gitignore", "rebuild.lock"}
+    there = {path.name for path in (repo.root / ".nightjar").rglob("*")}
+    assert there <= {".gitignore", "rebuild.lock"}
 
 
 @pytest.fixture(scope="module")
