@@ -1,11 +1,12 @@
 """How far the predictions of one model depend on the processor: the same stage under older instruction sets.
 
-    python -m benchmarks.processors [--system untuned] [--precisions bfloat16,float32] [--sets native,avx2]
+    python -m benchmarks.processors [--system untuned] [--train] [--precisions bfloat16,float32] [--sets native,avx2]
 
 `avx2` limits PyTorch, oneDNN and MKL to the instructions of a processor without AVX-512. Every run is the stage
-predict@supernatinst-SYSTEM in a folder of its own, with the parameters of the project but for the precision. Printed:
-seconds by the clock and of the processor, ROUGE-L and exact match over the English track, and for each precision how
-many predictions are the same text under both sets. Needs a rebuilt project.
+predict@supernatinst-SYSTEM in a folder of its own, with the parameters of the project but for the precision; with
+--train, the stage train@SYSTEM comes before it, in the same precision. Printed: seconds by the clock and of the
+processor, ROUGE-L and exact match over the English track, and for each precision how many predictions are the same text
+under both sets. Needs a rebuilt project.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import argparse
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,28 +29,34 @@ SETS = {
     "native": {},
     "avx2": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "AVX2"},
 }
-READ = ("models", "data/ingest", "data/split", "data/retrieve")
+READ = ("models/base", "data/ingest", "data/split", "data/retrieve", "data/encode", "profiles")
 
 
-def predict(system: str, precision: str, instructions: str) -> tuple[dict[str, str], float, float]:
+def predict(
+    system: str, train: bool, precision: str, instructions: str
+) -> tuple[dict[str, str], float, float]:
     """The answers by instance id, and the seconds by the clock and of the processor."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "data/predict").mkdir(parents=True)
-        for path in READ:
+        (folder / "models").mkdir()
+        for path in READ if train else (*READ, "models/train"):
             (folder / path).symlink_to(ROOT / path)
         text = (ROOT / "params.yaml").read_text(encoding="utf-8")
-        setting = {"predict.supernatinst.precision": precision}
-        (folder / "params.yaml").write_text(edited(text, setting), encoding="utf-8")
+        settings = {"predict.supernatinst.precision": precision}
+        if train:
+            settings[f"train.{system}.precision"] = precision
+        (folder / "params.yaml").write_text(edited(text, settings), encoding="utf-8")
         environment = {**os.environ, **SETS[instructions], "PYTHONPATH": str(ROOT), "NIGHTJAR_TIMED": "1"}
-        command = [sys.executable, "-m", "stages.predict", f"supernatinst-{system}"]
+        stages = [("stages.train", system)] if train else []
         began, used = time.monotonic(), processor()
-        subprocess.run(command, cwd=folder, env=environment, check=True, stderr=subprocess.DEVNULL)
+        for stage, item in [*stages, ("stages.predict", f"supernatinst-{system}")]:
+            command = [sys.executable, "-m", stage, item]
+            subprocess.run(command, cwd=folder, env=environment, check=True, stderr=subprocess.DEVNULL)
         seconds = time.monotonic() - began, processor() - used
         output = folder / "data/predict" / f"supernatinst-{system}"
         rows = tables.read_rows(output, contracts.PREDICTIONS)
         answers = {row["id"]: row["prediction"] for row in rows}
-        shutil.rmtree(output)
     return answers, *seconds
 
 
@@ -62,6 +68,7 @@ def processor() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description="How far predictions depend on the processor.")
     parser.add_argument("--system", default="untuned")
+    parser.add_argument("--train", action="store_true")
     parser.add_argument("--precisions", default="bfloat16,float32")
     parser.add_argument("--sets", default="native,avx2")
     asked = parser.parse_args()
@@ -72,7 +79,7 @@ def main() -> None:
     for precision in asked.precisions.split(","):
         answers: dict[str, list[str]] = {}
         for name in asked.sets.split(","):
-            found, clock, used = predict(asked.system, precision, name)
+            found, clock, used = predict(asked.system, asked.train, precision, name)
             answers[name] = [found[row["id"]] for row in instances]
             scored = score(answers[name], references)
             means = {metric: 100 * float(values.mean()) for metric, values in vars(scored).items()}
