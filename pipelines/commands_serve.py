@@ -20,6 +20,7 @@ from pipelines.run_stage import SERVED
 from stages.config import PARAMS_FILE
 from stages.driver_params import Nightly, load_nightly
 from stages.errors import NightjarError
+from stages.json_text import recorded
 
 LOCK = Path(".nightjar/serve.lock")
 LOG = Path(".nightjar/logs/serve.log")
@@ -231,10 +232,7 @@ class _Serving:
         self.deployments = ready
 
     def _ready(self) -> list[str]:
-        try:
-            return list(json.loads((self.root / READY).read_text(encoding="utf-8"))["deployments"])
-        except (OSError, ValueError):
-            return []
+        return list(recorded(self.root / READY).get("deployments", ()))
 
     def _ended(self, code: int) -> NightjarError:
         lines = (self.root / LOG).read_text(encoding="utf-8", errors="replace").split("\n")

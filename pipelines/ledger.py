@@ -24,6 +24,7 @@ from typing import Any
 from stages import contracts, tables
 from stages.contracts import Table
 from stages.errors import NightjarError
+from stages.json_text import NotJson, exact
 
 RUN = "run.parquet"
 # The other files of an entry; the run's own row holds their sha256.
@@ -34,6 +35,7 @@ TABLES: Mapping[str, Table] = {
 }
 JSON = ("parameters", "versions", "hardware", "stages", "files")
 _LOCK = ".lock"
+DAMAGED = "the entry is damaged: restore it from a copy, or move its folder away"
 
 Rows = Sequence[dict[str, Any]]
 
@@ -133,9 +135,22 @@ def entries(ledger: Path) -> list[dict[str, Any]]:
     for path in ledger.glob("date=*/*"):
         if path.name.startswith(".") or not path.is_dir():
             continue
-        row = tables.read_file(path / RUN, contracts.LEDGER_RUN).to_pylist()[0]
-        found.append({**row, **{name: json.loads(row[name]) for name in JSON}, "path": path})
+        rows = tables.read_file(path / RUN, contracts.LEDGER_RUN).to_pylist()
+        if len(rows) != 1:
+            raise NightjarError(f"{len(rows)} rows instead of one", path / RUN, DAMAGED)
+        found.append({**rows[0], **{name: _object(rows[0], name, path) for name in JSON}, "path": path})
     return sorted(found, key=lambda entry: int(entry["sequence"]))
+
+
+def _object(row: Mapping[str, Any], name: str, path: Path) -> dict[str, Any]:
+    """A column of JSON as an object; it may hold what the run's own parameters hold, such as an infinity."""
+    try:
+        value = exact(row[name].encode())
+    except NotJson as error:
+        raise NightjarError(f"column {name}: {error}", path / RUN, DAMAGED) from None
+    if not isinstance(value, dict):
+        raise NightjarError(f"column {name} is not a JSON object", path / RUN, DAMAGED)
+    return value
 
 
 def last_good(ledger: Path) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from stages.errors import NightjarError
+from stages.json_text import parse
 
 LOCK = Path(".nightjar/rebuild.lock")
 NIGHTLY = Path(".nightjar/nightly.lock")
@@ -92,7 +93,7 @@ def _try(descriptor: int) -> bool:
 
 def _holder(descriptor: int, what: str) -> str:
     try:
-        facts = json.loads(os.pread(descriptor, 1000, 0))
+        facts = parse(os.pread(descriptor, 1000, 0))
         return f"{what} is running (process {facts['pid']}, since {facts['since']})"
     except (ValueError, KeyError, TypeError):
         return f"{what} is running"

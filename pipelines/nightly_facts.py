@@ -20,6 +20,7 @@ from pipelines.graph import Stage
 from pipelines.study_workspace import Baseline
 from stages import contracts, tables
 from stages.config import PARAMS_FILE, read_optional, read_yaml
+from stages.json_text import recorded
 
 LOCK_FILE = Path("dvc.lock")
 METRICS = tuple(
@@ -96,10 +97,7 @@ def stage_versions(work: Path, stages: Iterable[Stage]) -> dict[str, str]:
     """The versions of packages that the stages wrote among their facts."""
     found: dict[str, str] = {}
     for path in (work / metric for stage in stages for metric in stage.metrics):
-        try:
-            told = json.loads(path.read_text(encoding="utf-8")).get("versions")
-        except (OSError, ValueError, AttributeError):
-            continue
+        told = recorded(path).get("versions")
         if isinstance(told, Mapping):
             found |= {str(name): str(version) for name, version in told.items()}
     return found

@@ -30,6 +30,7 @@ from prefect.states import Running, State
 from pipelines import groups, watch
 from pipelines.notify import notify
 from stages.files import write_text
+from stages.json_text import parse
 
 FOLDER = Path(".nightjar/unrecorded")
 KILLED = {"type": "CRASHED", "name": "Crashed", "message": "its process was killed"}
@@ -121,7 +122,7 @@ def settle(root: Path, seconds: float = SECONDS) -> int:
     with get_client(sync_client=True) as client:
         for path in paths:
             try:
-                facts = json.loads(path.read_text(encoding="utf-8"))
+                facts = parse(path.read_bytes())
                 owner = (int(facts["owner"]), str(facts["owner_started"]))
                 over = not groups.alive(*owner) or (facts["state"] and owner[0] == os.getpid())
                 if over and _settle(client, facts, seconds) and facts.get("told"):

@@ -27,6 +27,7 @@ from typing import NoReturn
 from pipelines import groups
 from stages.errors import NightjarError
 from stages.files import write_text
+from stages.json_text import parse, recorded
 
 HOME = Path(".nightjar/prefect")
 STATE = Path(".nightjar/server.json")
@@ -122,7 +123,7 @@ def healthy(url: str, seconds: float = 2.0) -> bool:
 def find(root: Path) -> Server | None:
     """The server that runs for the project at `root`, if there is one and it answers."""
     try:
-        server = Server(**json.loads((root / STATE).read_text(encoding="utf-8")))
+        server = Server(**parse((root / STATE).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
     return server if groups.alive(server.pid, server.started) and healthy(server.url) else None
@@ -199,9 +200,8 @@ def _last_line(path: Path) -> str:
 def stop(root: Path, server: Server) -> None:
     """End a server that `start` began."""
     groups.end(groups.find(root, server.pid))
-    with contextlib.suppress(OSError, ValueError):
-        if json.loads((root / STATE).read_text(encoding="utf-8")).get("pid") == server.pid:
-            (root / STATE).unlink()
+    if recorded(root / STATE).get("pid") == server.pid:
+        (root / STATE).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

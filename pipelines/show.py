@@ -17,6 +17,7 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 
 from pipelines.graph import Graph
+from stages.json_text import read
 
 if TYPE_CHECKING:
     from pipelines.results import Result
@@ -129,6 +130,8 @@ def as_json(root: Path, stages: list[dict[str, Any]]) -> None:
     """Print what became of the stages, where the report lies and its headline, as one JSON object."""
     report = REPORT.as_posix() if (root / REPORT).is_file() else None
     scores = root / HEADLINE.with_suffix(".json")
-    rows = json.loads(scores.read_text(encoding="utf-8")) if scores.is_file() else None
+    rows = (
+        read(scores, "delete it and run the stage report again", constants=True) if scores.is_file() else None
+    )
     whole = {"stages": stages, "report": report, "headline": rows}
     click.echo(json.dumps(whole, indent=2, ensure_ascii=False))

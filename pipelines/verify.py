@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.graph import Graph, Stage
 from stages.files import safe_name, write_text
+from stages.json_text import recorded
 
 if TYPE_CHECKING:
     from stages.checks import Finding
@@ -95,11 +96,8 @@ def failing(root: Path, graph: Graph) -> list[str]:
 def read_facts(files: Iterable[Path]) -> dict[str, Any] | None:
     """The facts of a stage in the first of its metrics files that has any."""
     for file in files:
-        try:
-            values = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        if isinstance(values, dict) and {"rows_in", "rows_out", "rows_rejected"} <= values.keys():
+        values = recorded(file)
+        if {"rows_in", "rows_out", "rows_rejected"} <= values.keys():
             return values
     return None
 
@@ -129,11 +127,8 @@ def _file(root: Path, stage: str) -> Path:
 
 
 def _before(root: Path, stage: str) -> dict[str, Any]:
-    try:
-        values = json.loads(_file(root, stage).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return values if isinstance(values, dict) and values.get("stage") == stage else {}
+    values = recorded(_file(root, stage))
+    return values if values.get("stage") == stage else {}
 
 
 def _fingerprint(root: Path, names: Iterable[str], shared_inputs: int) -> str:

@@ -8,7 +8,6 @@ in another place, and the cache of DVC 2.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stages.errors import NightjarError
+from stages.json_text import parse
 
 WORKSPACE = "workspace"
 Tree = Mapping[str, Any]
@@ -187,13 +187,20 @@ def _add_out(version: Version, cache: Path, out: Tree, prefix: str, below: str) 
 
 def _listing(version: Version, place: Path, path: str) -> list[Tree]:
     try:
-        entries: list[Tree] = json.loads(place.read_bytes())
+        entries: list[Tree] = parse(place.read_bytes())
     except FileNotFoundError:
         raise version.missing([""]) from None
     except ValueError:
-        raise NightjarError(
-            f"the listing of {path} is broken", place, "remove it and run dvc fetch"
-        ) from None
+        entries = []
+    names = ("relpath", "md5")
+    if (
+        not isinstance(entries, list)
+        or not entries
+        or not all(
+            isinstance(it, dict) and all(isinstance(it.get(name), str) for name in names) for it in entries
+        )
+    ):
+        raise NightjarError(f"the listing of {path} is broken", place, "remove it and run dvc fetch")
     return entries
 
 

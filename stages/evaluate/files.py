@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from stages.contracts import TRACKS
 from stages.errors import NightjarError, from_os_error
 from stages.evaluate.baselines import NAMES, copy_demo, copy_input
 from stages.files import write_text
+from stages.json_text import parse_at
 from stages.tables import read_rows
 
 SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")
@@ -157,8 +157,8 @@ def _split_references(path: Path) -> list[dict[str, Any]]:
 def json_lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """For each line that is not blank, where it stands and its object, whose id is a text not seen before.
 
-    `wanted` tells what a line should be. A byte order mark is passed over. Raises NightjarError for a line that is
-    not such an object, and for a key that stands twice in it: parsers silently keep the last.
+    `wanted` says what a line should be. A byte order mark is passed over. Raises NightjarError for a line that is
+    not such an object in strict JSON (`stages.json_text.parse`).
     """
     seen: dict[str, int] = {}
     try:
@@ -168,17 +168,12 @@ def json_lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 if not text.strip():
                     continue
                 where = f"{path}:{number}"
-                try:
-                    row = orjson.loads(text)
-                except orjson.JSONDecodeError as error:
-                    raise NightjarError(f"not JSON ({error.msg})", where, wanted) from None
+                row = parse_at(text, where, wanted)
                 if not isinstance(row, dict) or "id" not in row:
                     raise NightjarError("not an object with an id", where, wanted)
                 if not isinstance(row["id"], str):
                     what = f"the id {row['id']!r} is not a text"
                     raise NightjarError(what, where, "put it in quotation marks")
-                if (key := _doubled(text)) is not None:
-                    raise NightjarError(f"the key {key!r} stands twice", where, "keep the one that is meant")
                 if row["id"] in seen:
                     what = f"the id {row['id']!r} stands in line {seen[row['id']]} already"
                     raise NightjarError(what, where, "give every id once")
@@ -186,14 +181,3 @@ def json_lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield where, row
     except OSError as error:
         raise from_os_error(error, path) or error from None
-
-
-def _doubled(line: bytes) -> str | None:
-    """The first key that stands twice in one of the line's objects."""
-    found: list[str] = []
-
-    def look(pairs: list[tuple[str, Any]]) -> None:
-        found.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-
-    json.loads(line, object_pairs_hook=look)
-    return found[0] if found else None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import codecs
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from stages.errors import NightjarError, from_os_error
+from stages.errors import NightjarError
+from stages.json_text import read_object
 
 Side = Literal["left", "right", "tie"]
 ANSWERS_FORMAT = "nightjar-judge-answers/1"
@@ -106,17 +106,7 @@ def read_answers(path: Path, key: Key) -> AnswersFile:
 
 def _read(path: Path, model: type[_F], wanted: str) -> _F:
     try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise from_os_error(error, path) or error from None
-    try:
-        value = orjson.loads(raw.removeprefix(codecs.BOM_UTF8))
-    except orjson.JSONDecodeError as error:
-        raise NightjarError(f"not JSON ({error.msg})", path, f"give {wanted}") from None
-    if not isinstance(value, dict):
-        raise NightjarError("not a JSON object", path, f"give {wanted}")
-    try:
-        return model.model_validate(value)
+        return model.model_validate(read_object(path, f"give {wanted}"))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -175,14 +175,21 @@ def test_wrong_files_get_one_line(
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
-    [("{", "not JSON"), ("[]", "not a JSON object"), ("", "not JSON"), (b"\xff", "not JSON")],
+    [
+        ("{", "1: not JSON"),
+        ("[]", " not a JSON object"),
+        ("", "1: not JSON"),
+        (b"\xff", "1: not UTF-8"),
+        ('{"format": 1,\n"format": 2}', "2: the key 'format' occurs twice"),
+        ('{"answers":' + "[" * 1000 + "]" * 1000 + "}", "1: not JSON: nested too deeply"),
+    ],
 )
 def test_files_that_are_no_answers(tmp_path: Path, text: str | bytes, wanted: str) -> None:
     path = tmp_path / "broken.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(NightjarError, match=f"broken.json: {wanted}"):
+    with pytest.raises(NightjarError, match=f"broken.json:{wanted}"):
         score(key(tmp_path, "ab"), [path])
-    with pytest.raises(NightjarError, match=f"broken.json: {wanted}"):
+    with pytest.raises(NightjarError, match=f"broken.json:{wanted}"):
         score(path, [answers(tmp_path, "ann", GOOD)])
     with pytest.raises(NightjarError, match="no such file"):
         score(key(tmp_path, "ab"), [tmp_path / "none.json"])

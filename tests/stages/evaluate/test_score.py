@@ -102,6 +102,8 @@ def test_both_tracks(tmp_path: Path) -> None:
     [
         ("{", r"p\.jsonl:2: not JSON"),
         ('{"id": "a2", "prediction": NaN}', r"p\.jsonl:2: not JSON"),
+        ('{"id": "a2", "prediction": ' + "[" * 1000 + "]" * 1000 + "}", r"p\.jsonl:2: not JSON: nested too"),
+        ('{"id": "a2", "prediction": "\\ud800"}', r"p\.jsonl:2: .* is not valid Unicode"),
         ([], r"p\.jsonl:2: not an object"),
         ({"prediction": "x"}, r"p\.jsonl:2: not an object with an id"),
         ({"id": 7, "prediction": "x"}, r"p\.jsonl:2: the id 7 is not a text"),
@@ -141,7 +143,7 @@ def test_bad_files(files: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="no such table"):
         score_files("supernatinst", tmp_path, files[1])
     files[0].write_bytes(b'{"id": "a1", "prediction": "\xff"}\n')
-    with pytest.raises(NightjarError, match=r"p\.jsonl:1: not JSON"):
+    with pytest.raises(NightjarError, match=r"p\.jsonl:1: not UTF-8"):
         score_files("supernatinst", *files)
     files[1].write_text("\n")
     with pytest.raises(NightjarError, match="no references"):
@@ -167,7 +169,7 @@ def test_a_byte_order_mark_is_passed_over_and_a_doubled_key_or_odd_track_refused
     predictions.write_text('\ufeff{"id": "a", "prediction": "x"}\n', encoding="utf-8")
     assert score_files("supernatinst", predictions, references)["metrics"]["rougeL"] == 100.0
     predictions.write_text('{"id": "a", "prediction": "x", "prediction": "y"}\n')
-    with pytest.raises(NightjarError, match="'prediction' stands twice"):
+    with pytest.raises(NightjarError, match="'prediction' occurs twice"):
         score_files("supernatinst", predictions, references)
     references.write_text(row % ', "track": ["default"]')
     with pytest.raises(NightjarError, match="the track is"):

@@ -76,8 +76,17 @@ def test_facts_of_a_removed_stage_and_of_the_report_are_left_out(project: Path) 
     assert "old" not in leading and len(leading) == 20
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"stage": "x"}', '{"stage": "x", "rows_in": null}'])
-def test_bad_facts(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        ('{"stage": "x"}', "not the facts of a stage"),
+        ('{"stage": "x", "rows_in": null}', "not the facts of a stage"),
+        ('{"stage": ' + "[" * 1000 + "]" * 1000 + "}", "nested too deeply"),
+    ],
+)
+def test_bad_facts(tmp_path: Path, text: str, wanted: str) -> None:
     (tmp_path / "x.json").write_text(text)
-    with pytest.raises(NightjarError, match="not the facts of a stage"):
+    with pytest.raises(NightjarError, match=rf"x\.json.*: {wanted}"):
         facts.read(tmp_path)
