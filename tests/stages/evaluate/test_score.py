@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from stages.errors import NightjarError
@@ -148,6 +150,28 @@ def test_bad_files(files: tuple[Path, Path], tmp_path: Path) -> None:
     files[1].write_text("\n")
     with pytest.raises(NightjarError, match="no references"):
         score_files("supernatinst", *files)
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"prediction": None}, "no column prediction"),
+        ({"prediction": pa.array([7])}, "column prediction is int64, not string"),
+        ({"prediction": pa.array([None], pa.string())}, "column prediction has nulls"),
+    ],
+)
+def test_predictions_in_parquet_need_their_columns(
+    files: tuple[Path, Path], tmp_path: Path, changes: dict[str, Any], what: str
+) -> None:
+    columns = {"task_id": pa.array(["task_a"]), "id": pa.array(["a1"]), "prediction": pa.array(["Yes"])}
+    folder = tmp_path / "set/predictions"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table(columns), folder / "part.parquet")
+    assert score_files("supernatinst", folder.parent, files[1])["missing"] == 2
+    kept = {name: values for name, values in (columns | changes).items() if values is not None}
+    pq.write_table(pa.table(kept), folder / "part.parquet")
+    with pytest.raises(NightjarError, match=f"set/predictions.*: {what}"):
+        score_files("supernatinst", folder.parent, files[1])
 
 
 def test_details_never_replace_a_folder_or_an_input(files: tuple[Path, Path], tmp_path: Path) -> None:
