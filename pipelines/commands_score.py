@@ -11,6 +11,8 @@ import click
 from pipelines.commands_data import FILE, _print_json, _print_table, as_json_option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+# As for the stage (stages.config.Samples): more would take the memory of the machine.
+MOST_SAMPLES = 1_000_000
 METRICS = ("exact_match", "rouge1", "rougeL")
 benchmark_option = click.option("--benchmark", required=True, help="supernatinst.")
 references_option = click.option(
@@ -21,7 +23,7 @@ references_option = click.option(
 def samples_option(least: int) -> Callable[[Command], Command]:
     return click.option(
         "--samples",
-        type=click.IntRange(min=least),
+        type=click.IntRange(least, MOST_SAMPLES),
         default=1000,
         show_default=True,
         help="Bootstrap resamples.",

@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
-from pipelines.cli import COMMANDS, main
+from pipelines.cli import COMMANDS, cli, main
 from tests.pipelines.conftest import NIGHTJAR, environment
 
 ROOT = Path(__file__).parents[2]
@@ -232,3 +234,37 @@ def test_ingest_prints_its_account(folder: Path, tmp_path: Path) -> None:
     assert told["rows_in"] == told["rows_out"] + told["rows_rejected"] == 1
     again = nightjar(folder, *arguments)  # an artifact of ours is replaced
     assert again.returncode == 0 and "rows_in: 1" in again.stdout
+
+
+def options(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Option]]:
+    """Every option of a command and of those below it."""
+    for option in command.params:
+        if isinstance(option, click.Option):
+            yield f"{path} {option.opts[0]}", option
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            below = command.get_command(click.Context(command), name)
+            assert below is not None
+            yield from options(below, f"{path} {name}")
+
+
+def test_every_number_has_a_largest_value(capsys: pytest.CaptureFixture[str]) -> None:
+    found = [
+        (name, it)
+        for name, it in options(cli)
+        if isinstance(it.type, click.types.IntParamType | click.types.FloatParamType)
+    ]
+    assert len(found) > 15
+    for name, option in found:
+        assert isinstance(option.type, click.IntRange | click.FloatRange), f"{name} has no range"
+        assert option.type.min is not None and option.type.max is not None, f"{name} has no largest value"
+    for line in (
+        "score --benchmark supernatinst --predictions p.jsonl --samples 1000000000",
+        "judge export --a p.jsonl --b references --output page.html --seed 18446744073709551616",
+        "encode --task task.json --instance 0 --positive-examples 10000000000",
+        "encode --task task.json --instance 10000000000",
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main(line.split())
+        told = capsys.readouterr().err
+        assert caught.value.code == 2 and told.count("\n") == 1 and "is not in the range" in told
