@@ -64,12 +64,12 @@ def whole(text: str) -> bool:
     """Whether this is all of a dvc.lock as DVC writes it: a mapping with a schema, whose last line has an end."""
     if not text.endswith("\n"):
         return False
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
+    from stages.config import parse
+    from stages.errors import NightjarError
 
     try:
-        values = YAML(typ="safe").load(text)
-    except YAMLError:
+        values = parse(text, FOLDER, aliases=True, pure=False, longest=len(text))
+    except NightjarError:
         return False
     entries = values.get("stages", {}) if isinstance(values, dict) and "schema" in values else None
     return isinstance(entries, dict) and all(

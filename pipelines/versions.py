@@ -282,14 +282,9 @@ def _folders(content: Tree) -> dict[str, str]:
 
 
 def _yaml(text: str, where: object) -> dict[str, Any]:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
+    from stages.config import parse as parse_yaml
 
-    try:
-        value = YAML(typ="safe").load(text)
-    except YAMLError as error:
-        problem = getattr(error, "problem", None) or "broken"
-        raise NightjarError(f"not valid YAML ({problem})", where, "mend that file") from None
+    value = parse_yaml(text, where, aliases=True, pure=False, longest=len(text))
     return value if isinstance(value, dict) else {}
 
 

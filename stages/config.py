@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -9,12 +10,19 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import AliasEvent
 
 from stages.errors import NightjarError
 
 PARAMS_FILE = Path("params.yaml")
 # Of a value that is refused, in characters.
 MOST_SHOWN = 200
+# Of a file, in characters: some seconds of parsing. The longest of this project has 8,000.
+LONGEST_FILE = 500_000
+# Values in a file once every alias is written out: nested aliases double with each line.
+MOST_VALUES = 100_000
+# Where an anchor or an alias may be; comments and texts match as well.
+_ALIAS = re.compile(r"(?:^|[\s\[{,:?-])[&*][^\s*&]", re.MULTILINE)
 
 # Every number has two ends: what is larger than anyone needs would end in a traceback far away, or never.
 LARGEST = 1_000_000_000
@@ -37,39 +45,85 @@ M = TypeVar("M", bound=Model)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file. Raises NightjarError for a missing file, broken YAML or a doubled key."""
-    return _mapping(_read(path), path)
+    """The mapping in a YAML file of Nightjar's own. Raises NightjarError as `parse`, and for anchors and aliases."""
+    return _mapping(_read(path, aliases=False), path)
 
 
 def read_optional(path: Path) -> dict[str, Any]:
-    """As `read_yaml`, but empty where there is no such file or nothing in it."""
-    value = _read(path) if path.is_file() else None
+    """As `read_yaml`, but empty where there is no such file or nothing in it; another repository may use aliases."""
+    value = _read(path, aliases=True) if path.is_file() else None
     return {} if value is None else _mapping(value, path)
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path, aliases: bool) -> Any:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NightjarError("not found", path, "run from the project's root") from None
     except UnicodeDecodeError as error:
         raise NightjarError(f"not UTF-8 at byte {error.start}", path, "save the file as UTF-8") from None
-    return parse(text, path)
+    return parse(text, path, aliases)
 
 
-def parse(text: str, where: object) -> Any:
-    """The value of a text in YAML. Raises NightjarError for one that is broken or has a doubled key."""
+def parse(
+    text: str, where: object, aliases: bool = False, pure: bool = True, longest: int = LONGEST_FILE
+) -> Any:
+    """The value of a text in YAML. Raises NightjarError for one that is broken, has a doubled key, or is too long.
+
+    Anchors and aliases are refused unless `aliases`; then what they stand for may have MOST_VALUES values in all.
+    `pure` gives better messages, its opposite more speed.
+    """
+    if len(text) > longest:
+        what = f"too long: {len(text):,} characters, at most {longest:,} are allowed"
+        raise NightjarError(what, where, "shorten it")
     try:
-        return YAML(typ="safe", pure=True).load(text)
+        marked = _ALIAS.search(text)
+        if marked and not aliases:
+            for event in YAML(typ="safe", pure=True).parse(text):
+                if isinstance(event, AliasEvent) or getattr(event, "anchor", None):
+                    line = event.start_mark.line + 1
+                    raise NightjarError(
+                        "an anchor (&) or an alias (*)",
+                        f"{where}:{line}",
+                        "write the value itself, or quote it",
+                    )
+        value = YAML(typ="safe", pure=pure).load(text)
+        if _values(value, {}) > MOST_VALUES and marked:
+            raise NightjarError(
+                f"its aliases stand for more than {MOST_VALUES:,} values", where, "write them out"
+            )
+        return value
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f"{where}:{mark.line + 1}" if mark else where
         problem = _shown(getattr(error, "problem", error))
         raise NightjarError(f"not valid YAML ({problem})", line, "mend that line") from None
-    except (ValueError, LookupError) as error:  # a month 13, `!!bool x`
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+    ) as error:  # a month 13, `!!bool x`
         raise NightjarError(f"not valid YAML ({_shown(error)})", where, "mend that value") from None
     except RecursionError:
         raise NightjarError("not valid YAML (nested too deeply)", where, "mend that file") from None
+
+
+def _values(value: Any, known: dict[int, float]) -> float:
+    """How many values there are with every alias written out; infinite for one that holds itself.
+
+    Raises ValueError for an integer that Python does not print.
+    """
+    if isinstance(value, int) and value.bit_length() > 10_000:
+        raise ValueError("a number of thousands of digits")
+    if not isinstance(value, dict | list):
+        return 1
+    if id(value) not in known:
+        known[id(value)] = math.inf  # for one that holds itself
+        parts = [*value, *value.values()] if isinstance(value, dict) else value
+        known[id(value)] = 1 + sum(_values(part, known) for part in parts)
+    return known[id(value)]
 
 
 def _mapping(value: Any, path: Path) -> dict[str, Any]:
