@@ -72,7 +72,7 @@ def rebuild(
         click.echo(f"Nothing to do: {len(graph.stages)} stages are up to date.")
         show.headline(graph.root)
         return
-    from pipelines import resources, shards
+    from pipelines import preflight, resources, shards
     from pipelines.run_stage import stage_environment
     from stages.config import PARAMS_FILE
     from stages.driver_params import load_rebuild
@@ -80,6 +80,7 @@ def rebuild(
     settings = load_rebuild(graph.root / PARAMS_FILE)
     resources.needs(graph, settings)
     shards.check(graph)
+    preflight.check(graph)
     servers.require()
     with rebuild_lock(graph.root, wait), contextlib.ExitStack() as block:
 

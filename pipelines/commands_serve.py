@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -68,7 +67,6 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
     servers.require()
     root = graphs.read().root
     settings = load_nightly(root / PARAMS_FILE)
-    _check(settings, root)
     if webhook is not None and webhook != "none":
         _check_url(webhook)
     with lock.locked(root, LOCK, "nightjar serve", fix="use that one, or end it first"):
@@ -82,28 +80,6 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
                 serving.watch(lambda line: click.echo(line, err=True))
         finally:
             serving.stop()
-
-
-def _check(settings: Nightly, root: Path) -> None:
-    from prefect.server.schemas.schedules import CronSchedule
-
-    told = f"nightly.cron = {settings.cron!r}"
-    fix = 'write minute, hour, day of month, month and day of week, such as "0 2 * * *"'
-    wrong = NightjarError(f"{told} is not a cron line", root / PARAMS_FILE, fix)
-    fields = settings.cron.split()
-    # A sixth field would be seconds; elsewhere they come first, and such a line would mean another time.
-    if len(fields) != 5 and not (len(fields) == 1 and fields[0].startswith("@")):
-        raise wrong
-    try:
-        schedule = CronSchedule(cron=settings.cron, timezone=settings.timezone)
-    except ValueError:
-        raise wrong from None
-    try:
-        dates = asyncio.run(schedule.get_dates(1))
-    except ValueError:
-        dates = []
-    if not dates:
-        raise NightjarError(f"{told} never comes", root / PARAMS_FILE, "name a day that the month has")
 
 
 def _check_url(webhook: str) -> None:

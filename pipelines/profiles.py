@@ -12,6 +12,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from pipelines.preflight import check_project
 from stages.config import PARAMS_FILE, parse, read_yaml
 from stages.errors import NightjarError
 from stages.files import write_text
@@ -62,7 +63,7 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     text = _dump(yaml, values)
     target = root / PARAMS_FILE
     new = parse(text, target)
-    validate(new, f"profile {profile}")
+    check_project(validate(new, f"profile {profile}"), root, f"profile {profile}")
     old = _old(target)
     if write:
         write_text(target, text)

@@ -137,10 +137,22 @@ def test_settings_are_yaml_and_told_as_differences(project: Path) -> None:
 
 @pytest.mark.parametrize(
     "setting",
-    ["seed=true", "seed=1.5", "seed=null", "seed=2026-13-45", "threads=0", "train.combined.method=magic"],
+    [
+        "predict.supernatinst.encoding=nope",
+        "nightly.cron=0 2 * *",
+        "nightly.timezone=Mars",
+        "nightly.stages=[predict, fly]",
+        "seed=true",
+        "seed=1.5",
+        "seed=null",
+        "seed=2026-13-45",
+        "threads=0",
+        "train.combined.method=magic",
+    ],
 )
 def test_nothing_is_written_when_a_value_is_wrong(project: Path, setting: str) -> None:
     apply(project, "sample")
+    (project / "dvc.yaml").write_text("stages: {predict: {cmd: x}}")
     before = (project / "params.yaml").read_bytes()
     with pytest.raises(NightjarError, match=setting.split("=")[0]):
         apply(project, "sample", [setting])
@@ -219,3 +231,10 @@ def test_an_odd_profile_is_one_line(project: Path, data: bytes, told: str) -> No
     shutil.copy(project / "profiles/mine.yaml", project / "params.yaml")
     with pytest.raises(NightjarError, match=re.escape(told.replace("mine", "params"))):
         load(project / "params.yaml")
+
+
+def test_a_launcher_needs_its_configuration(project: Path) -> None:
+    (project / "profiles/accelerate/one_cpu.yaml").unlink()
+    with pytest.raises(NightjarError, match=r"one_cpu\.yaml: train\.launcher = one_cpu has no configuration"):
+        apply(project, "sample", ["train.launcher=one_cpu"])
+    assert apply(project, "sample", ["train.launcher=one_gpu"])
