@@ -143,7 +143,7 @@ def checked(model: type[M], values: Any, where: object, *group: str) -> M:
     except ValidationError as error:
         problems = error.errors(include_url=False)
         first = problems[0]
-        key = ".".join([*group, *(str(part) for part in first["loc"])])
+        key = _shown(".".join([*group, *(str(part) for part in first["loc"])]))
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         if first["type"] == "extra_forbidden":
             what, fix = f"unknown key {key}{more}", "remove it, or mend its spelling"

@@ -9,7 +9,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stages.errors import NightjarError
-from stages.json_text import read_object
+from stages.json_text import read_object, shown
 
 Side = Literal["left", "right", "tie"]
 ANSWERS_FORMAT = "nightjar-judge-answers/1"
@@ -71,11 +71,17 @@ _F = TypeVar("_F", Key, AnswersFile)
 
 
 def read_key(path: Path) -> Key:
-    """The key at `path`. Raises NightjarError if it is not one, or names an item twice."""
+    """The key at `path`. Raises NightjarError if it is not one, or names an item or an instance twice."""
     key = _read(path, Key, "the key that `nightjar judge export` wrote beside the page")
     names = [item.item for item in key.items]
     if len(set(names)) < len(names):
-        raise NightjarError("an item stands twice", path, "export the page again")
+        raise NightjarError("an item occurs twice", path, "export the page again")
+    seen: set[tuple[str, str]] = set()
+    for place in (*key.items, *key.equal):
+        if (place.task_id, place.id) in seen:
+            name = shown(f"{place.task_id}:{place.id}", quoted=False)
+            raise NightjarError(f"the instance {name} occurs twice", path, "export the page again")
+        seen.add((place.task_id, place.id))
     return key
 
 
@@ -93,7 +99,7 @@ def read_answers(path: Path, key: Key) -> AnswersFile:
     for number, answer in enumerate(file.answers, start=1):
         if answer.item not in known:
             raise NightjarError(
-                f"answer {number} is to the item {answer.item!r}, which the page does not have",
+                f"answer {number} is to the item {shown(answer.item)}, which the page does not have",
                 path,
                 "ask the judge to save the answers again",
             )
@@ -109,5 +115,5 @@ def _read(path: Path, model: type[_F], wanted: str) -> _F:
         return model.model_validate(read_object(path, f"give {wanted}"))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
+        place = shown(".".join(str(part) for part in first["loc"]), quoted=False)
         raise NightjarError(f"{place}: {first['msg']}", path, f"give {wanted}") from None

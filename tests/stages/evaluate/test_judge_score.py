@@ -195,6 +195,35 @@ def test_files_that_are_no_answers(tmp_path: Path, text: str | bytes, wanted: st
         score(key(tmp_path, "ab"), [tmp_path / "none.json"])
 
 
+def test_an_instance_counts_once(tmp_path: Path) -> None:
+    """The key's own file may be edited too: an instance twice would weigh double, as an item or as an equal pair."""
+    place = {"task_id": "t", "id": "1", "category": "c"}
+    item = {**place, "item": "i9", "left": "a"}
+    path = key(tmp_path, "ab")
+    whole = json.loads(path.read_text())
+    for changes in (
+        {"items": [*whole["items"], item]},
+        {"equal": [place]},
+        {"equal": [{**place, "id": "e"}] * 2},
+    ):
+        path.write_text(json.dumps(whole | changes))
+        with pytest.raises(NightjarError, match=r"page\.key\.json: the instance t:(1|e) occurs twice"):
+            score(path, [answers(tmp_path, "ann", GOOD)])
+
+
+def test_an_answer_or_a_key_given_twice_is_refused(tmp_path: Path) -> None:
+    path = answers(tmp_path, "ann", GOOD)
+    for old, new, told in (
+        ('"answer": "', '"answer": "tie", "answer": "', "the key 'answer' occurs twice"),
+        ('"judge": "ann"', '"judge": "bo", "judge": "ann"', "the key 'judge' occurs twice"),
+    ):
+        text = path.read_text()
+        path.write_text(text.replace(old, new, 1))
+        with pytest.raises(NightjarError, match=rf"answers-ann\.json:1: {told}"):
+            score(key(tmp_path, "ab"), [path])
+        path.write_text(text)
+
+
 def test_two_files_of_one_judge_are_refused(tmp_path: Path) -> None:
     first = answers(tmp_path, "ann", GOOD)
     (tmp_path / "second.json").write_bytes(first.read_bytes())
