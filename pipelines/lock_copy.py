@@ -28,7 +28,7 @@ def keep(root: Path, stage: str) -> None:
 
 
 def mend(root: Path) -> list[str]:
-    """Put the copies in the place of lock files that are torn; returns those. Tidies DVC's run cache as well.
+    """Put whole copies in the place of lock files that are torn; returns those. Tidies DVC's run cache as well.
 
     Raises OSError if there is still no room for them; then they are as they were.
     """
@@ -37,8 +37,11 @@ def mend(root: Path) -> list[str]:
     for copy in sorted((root / FOLDER).glob("*.lock")):
         path = root / copy.name.replace("%2F", "/")
         if path.is_file() and not whole(path.read_text(encoding="utf-8", errors="replace")):
+            text = copy.read_text(encoding="utf-8", errors="replace")
+            if not whole(text):
+                continue  # the copy is damaged too: DVC says what is wrong with the file itself
             with groups.held(root / groups.DVC_LOCK):
-                write_text(path, copy.read_text(encoding="utf-8"))
+                write_text(path, text)
             mended.append(path.relative_to(root).as_posix())
     return mended
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines.graph import Graph, Stage
+from stages import facts
 from stages.files import safe_name, write_text
 from stages.json_text import recorded
 
@@ -57,15 +58,15 @@ def verify(root: Path, stage: Stage) -> Verdict:
     Raises NightjarError for a bad group `checks` in params.yaml.
     """
     here = Path(os.path.relpath(root))
-    facts = read_facts(here / name for name in stage.metrics)
-    if not any(_counted(facts, name) or (here / name).is_dir() for name in stage.outs):
+    told = read_facts(here / name for name in stage.metrics)
+    if not any(_counted(told, name) or (here / name).is_dir() for name in stage.outs):
         return Verdict()
     # Here, not above: a stage without tables needs no Arrow, which takes long to load.
     from stages import checks
     from stages.config import PARAMS_FILE
     from stages.driver_params import load_checks
 
-    made = [name for name in stage.outs if checks.is_artifact(here / name) or _counted(facts, name)]
+    made = [name for name in stage.outs if checks.is_artifact(here / name) or _counted(told, name)]
     if not made:
         return Verdict()
     shared = load_checks(here / PARAMS_FILE).shared_inputs
@@ -75,7 +76,7 @@ def verify(root: Path, stage: Stage) -> Verdict:
     if before.get("passed") and before.get("fingerprint") == mark:
         return Verdict(artifacts=len(made), known=True)
     began = time.monotonic()
-    found = tuple(checks.check_stage(made, near, facts, shared, here))
+    found = tuple(checks.check_stage(made, near, told, shared, here))
     seconds = time.monotonic() - began
     passed = not any(it.blocks for it in found)
     kept = {
@@ -94,10 +95,14 @@ def failing(root: Path, graph: Graph) -> list[str]:
 
 
 def read_facts(files: Iterable[Path]) -> dict[str, Any] | None:
-    """The facts of a stage in the first of its metrics files that has any."""
+    """The facts of a stage in the first of its metrics files that has any.
+
+    Raises NightjarError for facts of another form; a file that counts no rows holds other metrics.
+    """
     for file in files:
         values = recorded(file)
-        if {"rows_in", "rows_out", "rows_rejected"} <= values.keys():
+        if values.keys() >= set(facts.ROWS):
+            facts.check(values, file)
             return values
     return None
 
@@ -118,8 +123,8 @@ def table(stage: str, verdict: Verdict) -> list[dict[str, Any]]:
     return lines
 
 
-def _counted(facts: Mapping[str, Any] | None, name: str) -> bool:
-    return name in ((facts or {}).get("tables") or {})
+def _counted(told: Mapping[str, Any] | None, name: str) -> bool:
+    return name in ((told or {}).get("tables") or {})
 
 
 def _file(root: Path, stage: str) -> Path:

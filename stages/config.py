@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
 from ruamel.yaml.events import AliasEvent
 
 from stages.errors import NightjarError
 
 PARAMS_FILE = Path("params.yaml")
+warnings.simplefilter("ignore", ReusedAnchorWarning)  # allowed in YAML 1.2
 # Of a value that is refused, in characters.
 MOST_SHOWN = 200
 # Of a file, in characters: some seconds of parsing. The longest of this project has 8,000.
@@ -152,7 +154,7 @@ def checked(model: type[M], values: Any, where: object, *group: str) -> M:
         else:
             told, fix = _told(first["type"], first["msg"])
             shown = _shown(_repr(first["input"]))
-            what = f"{key} = {shown} is not allowed{told}{more}"
+            what = f"{key} = {shown} is not allowed{_shown(told)}{more}"
         raise NightjarError(what, where, fix) from None
 
 

@@ -15,7 +15,7 @@ from stages.contracts import TRACKS
 from stages.errors import NightjarError, from_os_error
 from stages.evaluate.baselines import NAMES, copy_demo, copy_input
 from stages.files import write_text
-from stages.json_text import parse_at
+from stages.json_text import parse_at, shown
 from stages.tables import read_rows
 
 SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")
@@ -40,7 +40,7 @@ def read_references(path: Path | None) -> list[dict[str, Any]]:
         track = row.get("track", "default")
         if not isinstance(track, str) or track not in TRACKS:
             fix = f"allowed are {', '.join(sorted(TRACKS))}"
-            raise NightjarError(f"the track is {track!r}", where, fix)
+            raise NightjarError(f"the track is {shown(str(track))}", where, fix)
         rows.append(
             {
                 "id": row["id"],
@@ -80,10 +80,10 @@ def read_predictions(path: Path, references: Sequence[Mapping[str, Any]]) -> dic
         for row in _copied(str(path)) if heuristic else read_rows(path, contracts.PREDICTIONS, columns):
             id = next((one for one in (row["id"], _qualified(row)) if one in wanted), None)
             if id is None:
-                what = f"no reference has the id {row['id']!r} of {row['task_id']}"
+                what = f"no reference has the id {shown(row['id'])} of {row['task_id']}"
                 raise NightjarError(what, path, "check that predictions and references belong together")
             if id in given:
-                what = f"the id {id!r} stands in two tasks, but once in the references"
+                what = f"the id {shown(id)} stands in two tasks, but once in the references"
                 raise NightjarError(what, path, "write TASK:ID in the references")
             given[id] = row["prediction"]
         return given
@@ -91,7 +91,7 @@ def read_predictions(path: Path, references: Sequence[Mapping[str, Any]]) -> dic
         if not isinstance(row.get("prediction"), str):
             raise NightjarError("prediction is missing or not a text", where, PREDICTION)
         if row["id"] not in wanted:
-            what = f"no reference has the id {row['id']!r}"
+            what = f"no reference has the id {shown(row['id'])}"
             raise NightjarError(what, where, "check that the two files belong together")
         given[row["id"]] = row["prediction"]
     return given
@@ -172,10 +172,10 @@ def json_lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 if not isinstance(row, dict) or "id" not in row:
                     raise NightjarError("not an object with an id", where, wanted)
                 if not isinstance(row["id"], str):
-                    what = f"the id {row['id']!r} is not a text"
+                    what = f"the id {shown(str(row['id']), quoted=False)} is not a text"
                     raise NightjarError(what, where, "put it in quotation marks")
                 if row["id"] in seen:
-                    what = f"the id {row['id']!r} stands in line {seen[row['id']]} already"
+                    what = f"the id {shown(row['id'])} stands in line {seen[row['id']]} already"
                     raise NightjarError(what, where, "give every id once")
                 seen[row["id"]] = number
                 yield where, row

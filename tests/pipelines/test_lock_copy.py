@@ -53,6 +53,12 @@ def test_a_torn_lock_file_comes_back_and_no_other_changes(tmp_path: Path) -> Non
         lock_copy.keep(tmp_path, "a")  # a torn one replaces no copy
         assert lock_copy.mend(tmp_path) == [name]
         assert (tmp_path / name).read_text() == TEXT
+    for damaged in (TEXT[:200].encode(), TEXT.encode() + b"\xff"):
+        copy = tmp_path / lock_copy.FOLDER / "dvc.lock"
+        copy.write_bytes(damaged)
+        (tmp_path / "dvc.lock").write_text(TEXT[:100])
+        assert lock_copy.mend(tmp_path) == [], "a damaged copy is not put in its place"
+        assert (tmp_path / "dvc.lock").read_text() == TEXT[:100]
     (tmp_path / "dvc.lock").unlink()  # taken away is not torn
     (tmp_path / "sub/dvc.lock").write_text("schema: '2.0'\nstages: {}\n")
     assert lock_copy.mend(tmp_path) == []
