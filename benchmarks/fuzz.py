@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from io import BytesIO
 from pathlib import Path
@@ -33,7 +33,7 @@ from stages import checks, contracts, history, json_text, params, tables
 from stages.config import read_optional
 from stages.driver_params import load_nightly
 from stages.errors import NightjarError
-from stages.evaluate import files, judge_files
+from stages.evaluate import files, judge_files, judge_sets
 from stages.ingest.accounts import UnreadableFile
 from stages.ingest.checks import check_task
 from stages.ingest.corpus import ingest_corpus
@@ -140,6 +140,15 @@ def _predictions(path: Path) -> None:
 def _references(path: Path) -> None:
     for row in files.read_references(path):
         json.dumps(row, ensure_ascii=False).encode()
+
+
+def _sets(path: Path) -> None:
+    """What a page for judges is made of: answers, references with inputs and definitions."""
+    texts = judge_sets.Texts(path.with_suffix(""), path)  # nothing is ingested
+    judge_sets.match((judge_sets.read_set(str(path)), judge_sets.read_set("references")), texts)
+    found = texts.instances(texts.keys())
+    for part in (*found, *texts.tasks(found).values()):
+        json.dumps(asdict(part), ensure_ascii=False).encode()
 
 
 def _key(path: Path) -> None:
@@ -251,6 +260,7 @@ def readers() -> list[Reader]:
         Reader("predictions, Parquet", (given.getvalue(),), mutate.mutate_parquet, "set/predictions/part.parquet",
                lambda path: _predictions(path.parents[1])),
         Reader("references", (valid.lines(*valid.REFERENCES),), lines, "r.jsonl", _references),
+        Reader("judge's sets", (valid.lines(*valid.JUDGED),), lines, "set.jsonl", _sets),
         Reader("judge's key", (json.dumps(valid.KEY).encode(),), jsons, "page.key.json", _key),
         Reader("judge's answers", (json.dumps(valid.ANSWERS, indent=1).encode(),), jsons, "answers.json", _answers),
         Reader("params.yaml", (sample,), mutate.mutate_yaml, "params.yaml", params.load, 0.3),

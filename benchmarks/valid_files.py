@@ -47,6 +47,10 @@ REFERENCES = [
     {"id": f"i{n}", "references": ["one", "two"], "task_id": "t", "task_category": "c", "track": "default"}
     for n in range(4)
 ]
+JUDGED = [
+    {**row, "prediction": "an answer", "input": "text", "definition": ["Do it.", "Well."]}
+    for row in REFERENCES
+]
 PREDICTIONS = [{"id": f"i{n}", "prediction": f"answer {n}"} for n in range(4)]
 DOCUMENTS = [
     {"id": f"d{n}", "title": "t", "text": f"text {n}", "url": "http://x/2023/01/30/"} for n in range(4)

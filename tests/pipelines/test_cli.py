@@ -71,7 +71,7 @@ WRONG = [
     ("use sample --set seed", "'seed' is not KEY=VALUE"),
     ("use sample --set seed=-1", "seed = -1 is not allowed"),
     ("use sample --set seed=x", "seed = 'x' is not allowed"),
-    ("use sample --set seed=[", "'[' is not a YAML value"),
+    ("use sample --set seed=[", "'[' is not a value: not valid YAML"),
     ("use sample --set split=1", "split is a group of keys"),
     ("use sample --set retrieve.retriever=best", "retrieve.retriever = 'best' is not allowed"),
     ("ingest --dataset x --input empty --output out", "unknown dataset 'x'"),
@@ -100,7 +100,7 @@ WRONG = [
     ("encode --task nowhere.json --instance 0", "nowhere.json: no such file"),
     ("encode --task cut.json --instance 0", "cut.json: not JSON: "),
     ("encode --task task.json --instance 7", "there is no instance 7 among 1"),
-    ("encode --task task.json --instance -1", "there is no instance -1 among 1"),
+    ("encode --task task.json --instance -1", "-1 is not in the range"),
     ("encode --task task.json --instance x", "'x' is not a valid integer"),
     (
         "encode --task task.json --instance 0 --positive-examples -1",
