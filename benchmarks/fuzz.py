@@ -30,7 +30,6 @@ from benchmarks import mutate
 from benchmarks import valid_files as valid
 from pipelines import ledger, lock_copy, nightly_facts, profiles, scores, stamp, verify
 from stages import checks, contracts, history, json_text, params, tables
-from stages.config import read_optional
 from stages.driver_params import load_nightly
 from stages.errors import NightjarError
 from stages.evaluate import files, judge_files, judge_sets
@@ -167,7 +166,7 @@ def _profile(path: Path) -> None:
 
 
 def _groups(path: Path) -> None:
-    json.dumps(read_optional(path), default=str)
+    nightly_facts.parameters(path).encode("utf-8", "surrogatepass")
     load_nightly(path)
 
 

@@ -76,7 +76,7 @@ def mutate_lines(data: bytes, rng: random.Random) -> bytes:
         elif lines[place].startswith(b"{"):
             try:
                 lines[place] = mutate_json(lines[place], rng)
-            except ValueError:  # changed already
+            except (ValueError, RecursionError):  # changed already
                 lines[place] = mutate_bytes(lines[place], rng)
     return b"\n".join(lines) + b"\n" * rng.randrange(2)
 

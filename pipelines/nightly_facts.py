@@ -34,9 +34,8 @@ Rows = list[dict[str, Any]]
 
 def at_start(work: Path, start: Baseline) -> dict[str, Any]:
     """The facts that are known before anything runs, from the workspace at `work`: columns of LEDGER_RUN."""
-    params = read_optional(work / PARAMS_FILE)
-    text = json.dumps(params, sort_keys=True, ensure_ascii=False, default=str)
-    seed = params.get("seed")
+    text = parameters(work / PARAMS_FILE)
+    seed = json.loads(text).get("seed")
     lock = work / LOCK_FILE
     return {
         "commit": start.commit,
@@ -48,6 +47,13 @@ def at_start(work: Path, start: Baseline) -> dict[str, Any]:
         "versions": versions(),
         "hardware": hardware(),
     }
+
+
+def parameters(file: Path) -> str:
+    """The parameters of a project as JSON, the same text for the same values. Raises NightjarError as read_optional."""
+    # Twice: numbers and texts cannot be sorted together as keys, and the first pass makes texts of them all.
+    plain = json.loads(json.dumps(read_optional(file), default=str))
+    return json.dumps(plain, sort_keys=True, ensure_ascii=False)
 
 
 def versions() -> dict[str, str]:

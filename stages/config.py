@@ -115,7 +115,7 @@ def parse(
 def _values(value: Any, known: dict[int, float]) -> float:
     """How many values there are with every alias written out; infinite for one that holds itself.
 
-    Raises ValueError for an integer that Python does not print.
+    Raises ValueError for an integer that Python does not print, and for a key that JSON cannot have.
     """
     if isinstance(value, int) and value.bit_length() > 10_000:
         raise ValueError("a number of thousands of digits")
@@ -123,6 +123,8 @@ def _values(value: Any, known: dict[int, float]) -> float:
         return 1
     if id(value) not in known:
         known[id(value)] = math.inf  # for one that holds itself
+        if isinstance(value, dict) and not all(isinstance(key, str | float | int | None) for key in value):
+            raise ValueError("a key that is neither a text nor a number")
         parts = [*value, *value.values()] if isinstance(value, dict) else value
         known[id(value)] = 1 + sum(_values(part, known) for part in parts)
     return known[id(value)]
