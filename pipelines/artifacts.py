@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -29,6 +28,7 @@ from pipelines.keys import CHECK, PROGRESS
 from pipelines.progress import Progress, shown
 from pipelines.show import HEADLINE, REPORT
 from stages import history
+from stages.json_text import recorded
 
 if TYPE_CHECKING:
     from pipelines.results import Result
@@ -41,14 +41,8 @@ def facts(root: Path, stage: Stage) -> dict[str, Any]:
     """What a stage's metrics files say of its rows; what they do not say is missing."""
     found: dict[str, Any] = {}
     for path in stage.metrics:
-        try:
-            values = json.loads((root / path).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        if isinstance(values, dict):
-            found.update(
-                {key: values[key] for key in ("rows_in", "rows_out", "rows_rejected") if key in values}
-            )
+        values = recorded(root / path)
+        found.update({key: values[key] for key in ("rows_in", "rows_out", "rows_rejected") if key in values})
     return found
 
 

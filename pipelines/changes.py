@@ -310,10 +310,10 @@ def _show(value: Any, quoted: bool = False) -> str:
 
 def _reads_otherwise(text: str) -> bool:
     """Whether YAML takes the text for a number, a date, a truth value or nothing."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
+    from stages.config import parse
+    from stages.errors import NightjarError
 
     try:
-        return not isinstance(YAML(typ="safe", pure=True).load(text), str | dict | list)
-    except (YAMLError, ValueError):
-        return False  # a command, say
+        return not isinstance(parse(text, ""), str | dict | list)
+    except NightjarError:
+        return False  # a command, for example

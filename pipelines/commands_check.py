@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipelines.printing import say, say_table
+from pipelines.printing import say, say_json, say_table
 from stages.errors import NightjarError
 from stages.files import check_output, write_output
 
@@ -32,11 +32,11 @@ def check(
     if output is not None:
         check_output(output, inputs(source))
     report = check_folder(source, strict, progress)
-    text = json.dumps(report.as_dict(), indent=2, ensure_ascii=False)
     if output is not None:
+        text = json.dumps(report.as_dict(), indent=2, ensure_ascii=False)
         write_output(output, text + "\n", inputs(source))
     if as_json:
-        say(text)
+        say_json(report.as_dict())
     else:
         _print(report.as_dict())
     return 1 if report.count("error") else 0

@@ -25,7 +25,11 @@ SIGNS = {"added": "+", "removed": "-", "changed": "~"}
     "--examples", type=click.IntRange(0, 1000), default=3, show_default=True, help="Rows of a kind."
 )
 @click.option(
-    "--width", type=click.IntRange(0), default=80, show_default=True, help="Of a text; 0 for all of it."
+    "--width",
+    type=click.IntRange(0, 1_000_000),
+    default=80,
+    show_default=True,
+    help="Of a text; 0 for all of it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width: int, as_json: bool) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stages.ingest.task_file import TaskFile
     from stages.params import Encoding
 
+MOST = 1_000_000_000
 FORMAT = "give a Super-NaturalInstructions task file"
 FLAGS = ("positive_examples", "negative_examples", "explanation", "task_name", "no_definition")
 
@@ -31,21 +32,21 @@ FLAGS = ("positive_examples", "negative_examples", "explanation", "task_name", "
     type=FILE,
     help="A task file in the Super-NaturalInstructions format.",
 )
-@click.option("--instance", type=int, help="Which of its instances, counted from 0.")
+@click.option("--instance", type=click.IntRange(0, MOST), help="Which of its instances, counted from 0.")
 @click.option("--encoding", metavar="NAME", help="A named encoding, such as def_pos2_neg2; takes no flags.")
-@click.option("--positive-examples", type=click.IntRange(min=0), default=2, show_default=True)
-@click.option("--negative-examples", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--positive-examples", type=click.IntRange(0, MOST), default=2, show_default=True)
+@click.option("--negative-examples", type=click.IntRange(0, MOST), default=0, show_default=True)
 @click.option("--explanation", is_flag=True, help="With the explanations of the examples.")
 @click.option("--task-name", is_flag=True, help="With the name of the task.")
 @click.option("--no-definition", is_flag=True, help="Without the definition.")
 @click.option("--trim-input", is_flag=True, help="Cut a long instance input instead of losing the end.")
 @click.option(
-    "--max-source-length", type=click.IntRange(min=1), default=1024, show_default=True, help="In tokens."
+    "--max-source-length", type=click.IntRange(1, MOST), default=1024, show_default=True, help="In tokens."
 )
 @click.option("--tsv", is_flag=True, help="All instances: input, tab, one reference; on one line each.")
 @click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, 2**63 - 1),
     default=42,
     show_default=True,
     help="For what is drawn: the reference of --tsv, the encoding of --encoding tk_instruct.",

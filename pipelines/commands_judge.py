@@ -9,6 +9,10 @@ import click
 from pipelines.commands_data import FILE, as_json_option
 from pipelines.printing import say, say_json
 
+MOST = 1_000_000
+# What a 64-bit integer of the key file holds.
+LARGEST_SEED = 2**63 - 1
+
 
 @click.group()
 def judge() -> None:
@@ -25,12 +29,16 @@ def judge() -> None:
 @click.option("--a", "a", required=True, metavar="SET", help="The set whose credit is asked.")
 @click.option("--b", "b", required=True, metavar="SET", help="What it is compared with.")
 @click.option("--output", required=True, type=FILE, help="The page to write, such as page.html.")
-@click.option("--tasks", type=click.IntRange(min=1), help="How many tasks; 10, or all, if not given.")
+@click.option("--tasks", type=click.IntRange(1, MOST), help="How many tasks; 10, or all, if not given.")
 @click.option(
-    "--instances", type=click.IntRange(min=1), default=5, show_default=True, help="How many of each task."
+    "--instances", type=click.IntRange(1, MOST), default=5, show_default=True, help="How many of each task."
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Draws items and sides."
+    "--seed",
+    type=click.IntRange(0, LARGEST_SEED),
+    default=0,
+    show_default=True,
+    help="Draws items and sides.",
 )
 @click.option(
     "--references",
@@ -82,7 +90,9 @@ def export(
 
 @judge.command()
 @click.option("--key", required=True, type=FILE, help="The key that export wrote beside the page.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option(
+    "--seed", type=click.IntRange(0, LARGEST_SEED), default=0, show_default=True, help="Of the bootstrap."
+)
 @click.argument("answers", nargs=-1, required=True, type=FILE)
 @as_json_option
 def score(key: Path, seed: int, answers: tuple[Path, ...], as_json: bool) -> None:

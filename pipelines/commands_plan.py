@@ -61,7 +61,7 @@ def _estimate(graph: graphs.Graph, expected: dict[str, float], jobs: int | None)
     if not graph.changed():
         return None
     # Here, not above: with nothing to do the settings are not needed, and take long to load.
-    from pipelines import resources, shards
+    from pipelines import preflight, resources, shards
     from pipelines.schedule import simulate
     from stages.config import PARAMS_FILE
     from stages.driver_params import load_rebuild
@@ -69,6 +69,7 @@ def _estimate(graph: graphs.Graph, expected: dict[str, float], jobs: int | None)
     settings = load_rebuild(graph.root / PARAMS_FILE)
     needs = resources.needs(graph, settings)
     shards.check(graph)
+    preflight.check(graph)
     ahead = [name for name, stage in graph.stages.items() if stage.state in ("would run", "follows")]
     if not ahead:
         return None

@@ -81,7 +81,7 @@ def _rebuild(
         say(f"Nothing to do: {len(graph.stages)} stages are up to date.")
         show.headline(root)
         return 0, False
-    from pipelines import resources, shards
+    from pipelines import preflight, resources, shards
     from pipelines.run_stage import stage_environment
     from stages.config import PARAMS_FILE
     from stages.driver_params import load_rebuild
@@ -89,6 +89,7 @@ def _rebuild(
     settings = load_rebuild(root / PARAMS_FILE)
     resources.needs(graph, settings)
     shards.check(graph)
+    preflight.check(graph)
     servers.require()
     with contextlib.ExitStack() as block:
 

@@ -12,6 +12,8 @@ from pipelines.commands_data import FILE, as_json_option
 from pipelines.printing import say, say_json, say_table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+# As for the stage (stages.config.Samples): more would take the memory of the machine.
+MOST_SAMPLES = 1_000_000
 METRICS = ("exact_match", "rouge1", "rougeL")
 benchmark_option = click.option("--benchmark", required=True, help="supernatinst.")
 references_option = click.option(
@@ -22,7 +24,7 @@ references_option = click.option(
 def samples_option(least: int) -> Callable[[Command], Command]:
     return click.option(
         "--samples",
-        type=click.IntRange(min=least),
+        type=click.IntRange(least, MOST_SAMPLES),
         default=1000,
         show_default=True,
         help="Bootstrap resamples.",

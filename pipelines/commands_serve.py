@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from stages.config import PARAMS_FILE
 from stages.driver_params import Nightly, load_nightly
 from stages.errors import NightjarError
 from stages.files import private_folder
+from stages.json_text import recorded
 
 LOCK = Path(".nightjar/serve.lock")
 LOG = servers.HOME / "serve.log"
@@ -69,7 +69,6 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
     servers.require()
     root = graphs.read().root
     settings = load_nightly(root / PARAMS_FILE)
-    _check(settings, root)
     if webhook is not None and webhook != "none":
         _check_url(webhook)
     if told := notify.warning(root):
@@ -85,28 +84,6 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
                 serving.watch(lambda line: say(line, err=True))
         finally:
             serving.stop()
-
-
-def _check(settings: Nightly, root: Path) -> None:
-    from prefect.server.schemas.schedules import CronSchedule
-
-    told = f"nightly.cron = {settings.cron!r}"
-    fix = 'write minute, hour, day of month, month and day of week, such as "0 2 * * *"'
-    wrong = NightjarError(f"{told} is not a cron line", root / PARAMS_FILE, fix)
-    fields = settings.cron.split()
-    # A sixth field would be seconds; elsewhere they come first, and such a line would mean another time.
-    if len(fields) != 5 and not (len(fields) == 1 and fields[0].startswith("@")):
-        raise wrong
-    try:
-        schedule = CronSchedule(cron=settings.cron, timezone=settings.timezone)
-    except ValueError:
-        raise wrong from None
-    try:
-        dates = asyncio.run(schedule.get_dates(1))
-    except ValueError:
-        dates = []
-    if not dates:
-        raise NightjarError(f"{told} never comes", root / PARAMS_FILE, "name a day that the month has")
 
 
 def _check_url(webhook: str) -> None:
@@ -236,10 +213,7 @@ class _Serving:
         self.deployments = ready
 
     def _ready(self) -> list[str]:
-        try:
-            return list(json.loads((self.root / READY).read_text(encoding="utf-8"))["deployments"])
-        except (OSError, ValueError):
-            return []
+        return list(recorded(self.root / READY).get("deployments", ()))
 
     def _ended(self, code: int) -> NightjarError:
         lines = (self.root / LOG).read_text(encoding="utf-8", errors="replace").split("\n")

@@ -23,6 +23,7 @@ import psutil
 
 from pipelines import watchdog
 from stages.files import own_folder, write_text
+from stages.json_text import parse
 
 RUNNING = watchdog.RUNNING
 # Seconds from TERM to KILL, and how long TERM waits for DVC's lock: together well under the ten that are promised.
@@ -117,7 +118,7 @@ def start(
 
 def rename(group: Group, name: str) -> None:
     """Have a group that runs stand under another name in the list. Raises OSError."""
-    facts = json.loads(group.record.read_text(encoding="utf-8"))
+    facts = parse(group.record.read_bytes())
     write_text(group.record, json.dumps(facts | {"name": name}))
 
 
@@ -125,7 +126,7 @@ def find(root: Path, number: int) -> Group:
     """The group with this number as it is written down at `root`; it may not be."""
     for record in (root / RUNNING).glob("*.json"):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            if (facts := json.loads(record.read_text(encoding="utf-8")))["group"] == number:
+            if (facts := parse(record.read_bytes()))["group"] == number:
                 return Group(number, str(facts["marker"]), record)
     return Group(number, "", root / RUNNING / f"{number}.json")
 
@@ -186,7 +187,7 @@ def _let_go(path: Path, pid: int) -> None:
     DVC does so by itself where the process is gone, but not while it is a zombie that nobody has waited for.
     """
     try:
-        reserved = json.loads(path.read_text(encoding="utf-8"))
+        reserved = parse(path.read_bytes())
         kept = {
             "read": {
                 file: others
@@ -246,7 +247,7 @@ def end_orphans(root: Path, grace: float = GRACE, lock: Path | None = None) -> l
     found: list[Group] = []
     for record in sorted((root / RUNNING).glob("*.json")):
         try:
-            facts = json.loads(record.read_text(encoding="utf-8"))
+            facts = parse(record.read_bytes())
             name, marker, number = str(facts["name"]), str(facts["marker"]), facts["group"]
             started, owner = str(facts["started"]), (int(facts["owner"]), str(facts["owner_started"]))
         except FileNotFoundError:

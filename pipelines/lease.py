@@ -19,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 
 from stages.errors import NightjarError
+from stages.json_text import parse
 
 
 def lease_file() -> Path:
@@ -92,7 +93,7 @@ class Gpu:
 
 def _holder(descriptor: int) -> str:
     try:
-        facts = json.loads(os.pread(descriptor, 10_000, 0))
+        facts = parse(os.pread(descriptor, 10_000, 0))
         return (
             f"held by {facts['stage']} of {facts['project']}, process {facts['pid']}, since {facts['since']}"
         )

@@ -27,6 +27,7 @@ from stages import contracts, tables
 from stages.config import Model
 from stages.contracts import Table
 from stages.errors import NightjarError
+from stages.json_text import NotJson, exact
 
 RUN = "run.parquet"
 MANIFEST = "manifest.json"
@@ -188,9 +189,11 @@ def _facts(path: Path) -> dict[str, Any]:
     row: dict[str, Any] = rows[0]
     for name in JSON:
         try:
-            row[name] = json.loads(row[name])
-        except (ValueError, RecursionError) as error:
-            raise NightjarError(f"unreadable ({name}: {type(error).__name__})", path, _FIX) from None
+            row[name] = exact(
+                row[name].encode()
+            )  # as the parameters of the run: an infinity may be among them
+        except NotJson as error:
+            raise NightjarError(f"unreadable ({name}: {error})", path, _FIX) from None
         if not isinstance(row[name], dict):
             raise NightjarError(f"unreadable ({name} is not an object)", path, _FIX)
     return row

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from stages.errors import NightjarError
 from stages.files import own_folder
+from stages.json_text import parse
 
 LOCK = Path(".nightjar/rebuild.lock")
 NIGHTLY = Path(".nightjar/nightly.lock")
@@ -95,7 +96,7 @@ def _try(descriptor: int) -> bool:
 
 def _holder(descriptor: int, what: str) -> str:
     try:
-        facts = json.loads(os.pread(descriptor, 1000, 0))
+        facts = parse(os.pread(descriptor, 1000, 0))
         return f"{what} is running (process {facts['pid']}, since {facts['since']})"
     except (ValueError, KeyError, TypeError):
         return f"{what} is running"

@@ -34,13 +34,14 @@ def keep(root: Path, *stages: str, seconds: float = groups.LOCK_SECONDS) -> None
             with groups.held(root / groups.DVC_LOCK, seconds) as had:
                 text = (root / file).read_text(encoding="utf-8") if had else ""
             copy = root / FOLDER / file.replace("/", "%2F")
-            if whole(text) and (not copy.exists() or copy.read_text(encoding="utf-8") != text):
+            if whole(text) and (not copy.exists() or copy.read_bytes() != text.encode()):
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 write_text(copy, text)
 
 
 def mend(root: Path, seconds: float = MEND_SECONDS) -> list[str]:
-    """Replace lock files that are torn by their copies; returns those. Tidies DVC's run cache as well.
+    """Replace lock files that are torn by their copies, if these are whole; returns those. Tidies DVC's run cache as
+    well.
 
     Call it under the rebuild lock. Raises NightjarError if a file looks torn and DVC's lock is not to be had within
     `seconds`, OSError if there is still no room; the files are then as they were.
@@ -49,8 +50,13 @@ def mend(root: Path, seconds: float = MEND_SECONDS) -> list[str]:
     mended = []
     for copy in sorted((root / FOLDER).glob("*.lock")):
         path = root / copy.name.replace("%2F", "/")
-        kept = copy.read_text(encoding="utf-8")
+        try:
+            kept = copy.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
         if not _torn(path, kept):  # a look without the lock, which a DVC process may hold for long
+            continue
+        if not whole(kept):  # the copy is damaged too: DVC says what is wrong with the file itself
             continue
         with groups.held(root / groups.DVC_LOCK, seconds) as had:
             if not had:
@@ -95,13 +101,13 @@ def _tidy(root: Path) -> None:
 def whole(text: str) -> bool:
     """Whether DVC can read this as a dvc.lock, and it is not empty."""
     from dvc.schema import COMPILED_LOCKFILE_SCHEMA
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
     from voluptuous import Invalid
 
+    from stages.config import parse
+
     try:
-        values = YAML(typ="safe").load(text)
+        values = parse(text, FOLDER, aliases=True, pure=False, longest=len(text))
         COMPILED_LOCKFILE_SCHEMA(values)
-    except (YAMLError, Invalid, ValueError, RecursionError):
+    except (NightjarError, Invalid, ValueError, RecursionError):
         return False
     return bool(values)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.graph import Graph
 from stages.errors import NightjarError
 from stages.files import write_text
+from stages.json_text import recorded
 
 if TYPE_CHECKING:
     from dvc.repo import Repo
@@ -75,11 +76,8 @@ def _files(graph: Graph) -> set[str]:
 
 
 def _found(root: Path) -> Orders:
-    try:
-        values = json.loads((root / FOUND).read_text(encoding="utf-8"))
-        return {str(file): [str(name) for name in order] for file, order in values.items()}
-    except (OSError, ValueError, AttributeError, TypeError):
-        return {}
+    values = recorded(root / FOUND)
+    return {file: [str(name) for name in order] for file, order in values.items() if isinstance(order, list)}
 
 
 def _order(path: Path) -> list[str]:

@@ -20,6 +20,7 @@ from pipelines.baseline import Baseline
 from pipelines.graph import Stage
 from stages import contracts, tables
 from stages.config import PARAMS_FILE, read_optional, read_yaml
+from stages.json_text import recorded
 
 LOCK_FILE = Path("dvc.lock")
 METRICS = tuple(
@@ -33,9 +34,8 @@ Rows = list[dict[str, Any]]
 
 def at_start(work: Path, start: Baseline) -> dict[str, Any]:
     """The facts that are known before anything runs, from the workspace at `work`: columns of LEDGER_RUN."""
-    params = read_optional(work / PARAMS_FILE)
-    text = json.dumps(params, sort_keys=True, ensure_ascii=False, default=str)
-    seed = params.get("seed")
+    text = parameters(work / PARAMS_FILE)
+    seed = json.loads(text).get("seed")
     lock = work / LOCK_FILE
     return {
         "commit": start.commit,
@@ -47,6 +47,13 @@ def at_start(work: Path, start: Baseline) -> dict[str, Any]:
         "versions": versions(),
         "hardware": hardware(),
     }
+
+
+def parameters(file: Path) -> str:
+    """The parameters of a project as JSON, the same text for the same values. Raises NightjarError as read_optional."""
+    # Twice: numbers and texts cannot be sorted together as keys, and the first pass makes texts of them all.
+    plain = json.loads(json.dumps(read_optional(file), default=str))
+    return json.dumps(plain, sort_keys=True, ensure_ascii=False)
 
 
 def versions() -> dict[str, str]:
@@ -96,10 +103,7 @@ def stage_versions(work: Path, stages: Iterable[Stage]) -> dict[str, str]:
     """The versions of packages that the stages wrote among their facts."""
     found: dict[str, str] = {}
     for path in (work / metric for stage in stages for metric in stage.metrics):
-        try:
-            told = json.loads(path.read_text(encoding="utf-8")).get("versions")
-        except (OSError, ValueError, AttributeError):
-            continue
+        told = recorded(path).get("versions")
         if isinstance(told, Mapping):
             found |= {str(name): str(version) for name, version in told.items()}
     return found

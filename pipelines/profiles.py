@@ -12,14 +12,18 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from pipelines.preflight import check_project
 from stages.config import PARAMS_FILE, parse, read_yaml
 from stages.errors import NightjarError
 from stages.files import write_text
+from stages.json_text import shown
 from stages.params import validate
 
 PROFILES = Path("profiles")
 BASE = "sample"
 EXTENDS = "extends"
+# Of a value of --set, in characters.
+LONGEST_VALUE = 10_000
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     text = _dump(yaml, values)
     target = root / PARAMS_FILE
     new = parse(text, target)
-    validate(new, f"profile {profile}")
+    check_project(validate(new, f"profile {profile}"), root, f"profile {profile}")
     old = _old(target)
     if write:
         write_text(target, text)
@@ -71,6 +75,7 @@ def edited(text: str, settings: Mapping[str, Any]) -> str:
 
     Raises NightjarError for an unknown key or a value that is not allowed.
     """
+    parse(text, PARAMS_FILE)  # for its one-line errors
     yaml = _round_trip()
     values = yaml.load(text)
     for key, value in settings.items():
@@ -136,13 +141,17 @@ def _overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> 
 def _setting(setting: str) -> tuple[str, Any]:
     key, sign, text = setting.partition("=")
     if not sign or not key:
-        raise NightjarError(f"{setting!r} is not KEY=VALUE", "--set", "such as --set seed=7")
+        raise NightjarError(f"{shown(setting)} is not KEY=VALUE", "--set", "such as --set seed=7")
+    key = key.strip()
+    where = f"--set {key}"
+    if len(text) > LONGEST_VALUE:
+        what = f"the value has {len(text):,} characters, at most {LONGEST_VALUE:,} are allowed"
+        raise NightjarError(what, where, "write long values into a profile")
     try:
-        return key.strip(), parse(text, "--set") if text.strip() else ""
-    except NightjarError:
-        raise NightjarError(
-            f"{text!r} is not a YAML value", f"--set {key}", "put it in quotation marks"
-        ) from None
+        return key, parse(text, where) if text.strip() else ""
+    except NightjarError as error:
+        what = f"{shown(text)} is not a value: {error.what}"
+        raise NightjarError(what, where, "put it in quotation marks") from None
 
 
 def _set(values: Any, key: str, value: Any) -> None:
@@ -150,7 +159,9 @@ def _set(values: Any, key: str, value: Any) -> None:
     for group in groups:
         values = values.get(group) if isinstance(values, Mapping) else None
     if not isinstance(values, Mapping) or last not in values:
-        raise NightjarError(f"unknown key {key}", "--set", "profiles/sample.yaml has every key")
+        raise NightjarError(
+            f"unknown key {shown(key, quoted=False)}", "--set", "profiles/sample.yaml has every key"
+        )
     if isinstance(values[last], Mapping) and not isinstance(value, Mapping):
         raise NightjarError(
             f"{key} is a group of keys", "--set", f"give one of them, such as {key}.KEY=VALUE"

@@ -30,6 +30,7 @@ from prefect.states import Running, State
 from pipelines import groups, watch
 from pipelines.notify import notify
 from stages.files import write_text
+from stages.json_text import parse
 
 FOLDER = Path(".nightjar/unrecorded")
 KILLED = {"type": "CRASHED", "name": "Crashed", "message": "its process was killed"}
@@ -150,12 +151,12 @@ class _Damaged(Exception):
 def _read(path: Path) -> dict[str, Any]:
     """The facts of a run. Raises _Damaged, and OSError if the file cannot be read."""
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
+        facts = parse(path.read_bytes())
         owner = (int(facts["owner"]), str(facts["owner_started"]))
         tasks = {UUID(task["id"]): {**task, "state": _checked(task["state"])} for task in facts["tasks"]}
         state = facts["state"] and _checked(facts["state"])
         told = {"run": UUID(facts["run"]), "name": str(facts["name"]), "told": bool(facts.get("told"))}
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise _Damaged(f"{path}: not the record of a run ({type(error).__name__})") from None
     return {**told, "owner": owner, "state": state, "tasks": tasks}
 

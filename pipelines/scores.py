@@ -19,6 +19,7 @@ from pipelines.graph import Stage
 from stages.config import PARAMS_FILE
 from stages.driver_params import load_nightly
 from stages.errors import NightjarError
+from stages.json_text import parse
 
 KEPT = Path(".nightjar/scores.jsonl")
 # Runs that a table and a plot show.
@@ -89,7 +90,7 @@ def _kept(root: Path) -> list[Run]:
         return []
     for line in lines:
         try:
-            told = json.loads(line)
+            told = parse(line, constants=True)
             rows = [{name: row[name] for name in COLUMNS} for row in told["rows"]]
             found.append(Run(float(told["ended"]), str(told["kind"]), str(told["commit"]), rows))
         except (ValueError, KeyError, TypeError):

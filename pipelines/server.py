@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from pipelines import groups
+from stages import json_text
 from stages.errors import NightjarError
 from stages.files import private_folder, write_text
 
@@ -132,7 +133,7 @@ def healthy(url: str, seconds: float = 2.0) -> bool:
 def recorded(root: Path) -> Server | None:
     """The server of the project at `root` whose process runs, whether it answers or not."""
     try:
-        server = Server(**json.loads((root / STATE).read_text(encoding="utf-8")))
+        server = Server(**json_text.parse((root / STATE).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
     return server if groups.alive(server.pid, server.started) else None
@@ -230,8 +231,8 @@ def _last_line(path: Path) -> str:
 def stop(root: Path, server: Server) -> None:
     """End a server that `start` began."""
     groups.end(groups.find(root, server.pid))
-    with contextlib.suppress(OSError, ValueError):
-        if json.loads((root / STATE).read_text(encoding="utf-8")).get("pid") == server.pid:
+    with contextlib.suppress(OSError):
+        if json_text.recorded(root / STATE).get("pid") == server.pid:
             (root / STATE).unlink()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +14,7 @@ from rich.text import Text
 from pipelines.graph import Graph
 from pipelines.printing import console, say, say_json, say_table, say_text
 from stages.display import printable
+from stages.json_text import read
 
 if TYPE_CHECKING:
     from pipelines.results import Result
@@ -124,6 +124,8 @@ def as_json(root: Path, stages: list[dict[str, Any]]) -> None:
     """Print what became of the stages, where the report lies and its headline, as one JSON object."""
     report = REPORT.as_posix() if (root / REPORT).is_file() else None
     scores = root / HEADLINE.with_suffix(".json")
-    rows = json.loads(scores.read_text(encoding="utf-8")) if scores.is_file() else None
+    rows = (
+        read(scores, "delete it and run the stage report again", constants=True) if scores.is_file() else None
+    )
     whole = {"stages": stages, "report": report, "headline": rows}
     say_json(whole)

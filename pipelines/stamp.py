@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stages.files import write_text
+from stages.json_text import parse
 
 STAMP = Path(".nightjar/nightly.json")
 
@@ -29,7 +30,7 @@ class Attempt:
 def last(root: Path) -> Attempt | None:
     """The last attempt; None if there was none, or its file cannot be read."""
     try:
-        told = json.loads((root / STAMP).read_text(encoding="utf-8"))
+        told = parse((root / STAMP).read_bytes())
         began, ended = datetime.fromisoformat(told["began"]), told["ended"]
         return Attempt(
             str(told["run"]), began.astimezone(UTC), ended and datetime.fromisoformat(ended).astimezone(UTC)

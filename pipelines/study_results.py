@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from stages import contracts, tables
 from stages.errors import NightjarError
 from stages.files import check_output, write_text
+from stages.json_text import parse_at
 
 if TYPE_CHECKING:
     from pipelines.study import Point, Study
@@ -106,7 +107,7 @@ def _parameters(files: Any) -> int | None:
     for name in names:
         with files.open(name, "rb") as stream:
             (length,) = struct.unpack("<Q", stream.read(8))
-            header = json.loads(stream.read(length))
+            header = parse_at(stream.read(length), name, "make the model again")
         count += sum(math.prod(it["shape"]) for key, it in header.items() if key != "__metadata__")
     return count or None
 

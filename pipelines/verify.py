@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines.graph import Graph, Stage
+from stages.facts import ROWS, fault
 from stages.files import FILE, METRICS, kind, metrics_file, safe_name, write_text
+from stages.json_text import exact, parse, recorded, shown
 
 if TYPE_CHECKING:
     from stages.checks import Finding
 
 FOLDER = Path(".nightjar/checks")
-COUNTS = ("rows_in", "rows_out", "rows_rejected")
 
 
 @dataclass(frozen=True)
@@ -133,35 +134,18 @@ def _facts(file: Path, name: str) -> dict[str, Any] | None:
     own = Path(name).parent == METRICS
     if file.suffix != ".json" and not own:
         return None
-    try:
-        values = json.loads(file.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"not UTF-8 at byte {error.start}") from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"not JSON ({error})") from None
+    data = file.read_bytes()
+    values = exact(data)
     if not isinstance(values, dict):
         raise ValueError("not a JSON object")
-    if not own and not values.keys() >= set(COUNTS):
+    if not own and not values.keys() >= set(ROWS):
         return None
-    for count in COUNTS:
-        if count not in values:
-            raise ValueError(f"{count} is missing")
-        if not _is_count(values[count]):
-            raise ValueError(f"{count} is not a count of rows")
-    if own and metrics_file(str(values.get("stage"))).name != file.name:
-        raise ValueError(f"these are the facts of {values.get('stage')}")
-    tables = values.get("tables", {})
-    if not isinstance(tables, dict) or not all(isinstance(counted, dict) for counted in tables.values()):
-        raise ValueError("tables is not an object of objects")
-    for counted in tables.values():
-        for table, it in counted.items():
-            if not isinstance(it, dict) or not _is_count(it.get("rows")):
-                raise ValueError(f"the rows of {table} are not counted")
-    return values
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    facts: dict[str, Any] = parse(data, constants=True)
+    if wrong := fault(facts, (*ROWS, "stage") if own else ROWS):
+        raise ValueError(wrong)
+    if own and metrics_file(facts["stage"]).name != file.name:
+        raise ValueError(f"these are the facts of {shown(facts['stage'], quoted=False)}")
+    return facts
 
 
 def table(stage: str, verdict: Verdict) -> list[dict[str, Any]]:
@@ -189,11 +173,8 @@ def _file(root: Path, stage: str) -> Path:
 
 
 def _before(root: Path, stage: str) -> dict[str, Any]:
-    try:
-        values = json.loads(_file(root, stage).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return values if isinstance(values, dict) and values.get("stage") == stage else {}
+    values = recorded(_file(root, stage))
+    return values if values.get("stage") == stage else {}
 
 
 def _fingerprint(root: Path, names: Iterable[str], shared_inputs: int) -> str:

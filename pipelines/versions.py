@@ -8,7 +8,6 @@ in another place, and the cache of DVC 2.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import subprocess
@@ -20,6 +19,7 @@ from typing import Any
 
 from stages.errors import NightjarError
 from stages.files import FOLDER, check_input
+from stages.json_text import parse
 
 WORKSPACE = "workspace"
 Tree = Mapping[str, Any]
@@ -204,13 +204,20 @@ def _add_out(version: Version, cache: Path, out: Tree, prefix: str, below: str) 
 
 def _listing(version: Version, place: Path, path: str) -> list[Tree]:
     try:
-        entries: list[Tree] = json.loads(place.read_bytes())
+        entries: list[Tree] = parse(place.read_bytes())
     except FileNotFoundError:
         raise version.missing([""]) from None
     except ValueError:
-        raise NightjarError(
-            f"the listing of {path} is broken", place, "remove it and run dvc fetch"
-        ) from None
+        entries = []
+    names = ("relpath", "md5")
+    if (
+        not isinstance(entries, list)
+        or not entries
+        or not all(
+            isinstance(it, dict) and all(isinstance(it.get(name), str) for name in names) for it in entries
+        )
+    ):
+        raise NightjarError(f"the listing of {path} is broken", place, "remove it and run dvc fetch")
     return entries
 
 
@@ -297,14 +304,9 @@ def _folders(content: Tree) -> dict[str, str]:
 
 
 def _yaml(text: str, where: object) -> dict[str, Any]:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
+    from stages.config import parse as parse_yaml
 
-    try:
-        value = YAML(typ="safe").load(text)
-    except YAMLError as error:
-        problem = getattr(error, "problem", None) or "broken"
-        raise NightjarError(f"not valid YAML ({problem})", where, "mend that file") from None
+    value = parse_yaml(text, where, aliases=True, pure=False, longest=len(text))
     return value if isinstance(value, dict) else {}
 
 

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from stages.files import own_folder
+from stages.json_text import parse
 
 HISTORY = Path(".nightjar/history.jsonl")
 # In the environment of a stage whose driver writes the line.
@@ -55,7 +56,7 @@ def expected(root: Path) -> dict[str, float]:
         return {}
     for line in lines:
         try:
-            entry = json.loads(line)
+            entry = parse(line)
             seconds = float(entry["seconds"])
             if entry["status"] == "done" and math.isfinite(seconds):
                 runs.setdefault(str(entry["stage"]), []).append(max(seconds, 0.0))

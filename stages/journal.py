@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Any
 
 from stages.errors import NightjarError
+from stages.json_text import exact
 
 FOLDER = Path(".nightjar/journal")
 WHOLE = "whole"
@@ -125,7 +126,7 @@ class Journal:
                 unit = None
                 if line.endswith(b"\n"):
                     with contextlib.suppress(ValueError, KeyError, TypeError):
-                        unit = json.loads(line)["unit"]
+                        unit = exact(line)["unit"]
                 if not isinstance(unit, int):
                     break
                 self._places.setdefault(unit, (part, good, len(line)))
@@ -145,7 +146,7 @@ class Journal:
         part, start, length = self._places[unit]
         with part.open("rb") as stream:
             stream.seek(start)
-            return json.loads(stream.read(length))["value"]
+            return exact(stream.read(length))["value"]
 
     def todo(self, units: int) -> list[int]:
         """Of the units 0 to `units` - 1 those that this process has to do, in order."""

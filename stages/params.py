@@ -14,6 +14,7 @@ from pydantic import Field
 
 from stages.config import PARAMS_FILE, Count, Fraction, Limit, Model, Positive, Samples, checked, read_yaml
 from stages.driver_params import Checks, Nightly, Rebuild, ServerSettings, Shards
+from stages.errors import NightjarError
 
 
 class ModelSource(Model):
@@ -127,6 +128,10 @@ class Recipe(Model):
     checkpoint_every: Limit
 
 
+# Launchers that spread a model over processes.
+SHARDED = ("fsdp", "deepspeed_zero3")
+
+
 class Train(Model):
     launcher: Literal["none", "one_cpu", "one_gpu", "fsdp", "deepspeed_zero3"]
     combined: Recipe
@@ -134,11 +139,28 @@ class Train(Model):
     supervised: Recipe
 
 
+# The keys of stages.prompts.encodings.NAMED.
+EncodingName = Literal[
+    "input_only",
+    "task_name",
+    "def",
+    "pos1",
+    "pos2",
+    "pos4",
+    "def_pos1",
+    "def_pos2",
+    "def_pos4",
+    "def_pos2_neg2",
+    "def_pos2_neg2_expl",
+    "tk_instruct",
+]
+
+
 class PredictBenchmark(Model):
     """`batch_tokens` bounds the rows of a batch times their longest prompt and answer; `encoding` names another
     encoding than the training's (null: the same)."""
 
-    encoding: str | None
+    encoding: EncodingName | None
     max_new_tokens: Positive
     batch_size: Positive
     batch_tokens: Positive
@@ -195,6 +217,17 @@ class Params(Model):
 def validate(values: dict[str, Any], where: object = PARAMS_FILE) -> Params:
     """Params from a plain mapping. Raises NightjarError naming the first bad key and how many more there are."""
     return checked(Params, values, where)
+
+
+def check_training(params: Params, name: str, where: object = PARAMS_FILE) -> None:
+    """Raise NightjarError for settings of the recipe `name` that cannot work together."""
+    recipe: Recipe = getattr(params.train, name)
+    if params.train.launcher in SHARDED and recipe.checkpoint_every is not None:
+        what = (
+            f"{params.train.launcher} spreads the optimizer over processes, and such a run cannot be resumed"
+        )
+        fix = "set it to null, or train with another train.launcher"
+        raise NightjarError(what, f"{where}: train.{name}.checkpoint_every", fix)
 
 
 def load(path: Path = PARAMS_FILE) -> Params:

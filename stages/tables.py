@@ -84,10 +84,10 @@ def read_file(path: Path, contract: Table, where: pc.Expression | None = None) -
     """The table in a file of `write_file`. Raises NightjarError if it is missing or unreadable."""
     if not path.is_file():
         raise NightjarError("no such file", path, "run the stage that makes it: nightjar rebuild")
-    try:
-        return pq.read_table(path, schema=contract.schema, filters=where, use_threads=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError) as error:
-        raise NightjarError(f"unreadable ({error})", path, "rebuild it") from None
+    with _reading([path]):
+        _check_columns(path, contract)
+        table = pq.read_table(path, schema=contract.schema, filters=where, use_threads=False)
+    return _whole(table, contract, path)
 
 
 @dataclass
@@ -203,9 +203,7 @@ class ArtifactWriter:
 
 def check(contract: Table, table: pa.Table, where: object) -> None:
     """Raise NightjarError if `table` breaks the contract's rules on nulls, allowed values or ranges."""
-    for column in contract.schema:
-        if not column.nullable and table[column.name].null_count:
-            raise NightjarError(f"column {column.name} has nulls", where, "fill or reject those rows")
+    _whole(table, contract, where)
     for name, values in (contract.allowed or {}).items():
         if strange := set(pc.unique(table[name]).to_pylist()) - values:
             raise NightjarError(f"{name} has {sorted(strange)}", where, f"allowed are {sorted(values)}")
@@ -214,6 +212,24 @@ def check(contract: Table, table: pa.Table, where: object) -> None:
         inside = span["min"] is None or (low <= span["min"] and span["max"] <= high)
         if not inside or pc.any(pc.is_nan(table[name])).as_py():
             raise NightjarError(f"{name} spans {span}", where, f"allowed is {low} to {high}")
+
+
+def _whole(table: pa.Table, contract: Table, where: object) -> pa.Table:
+    """`table` itself. Raises NightjarError if a value is missing that the contract wants, also one within a list."""
+    for name in table.column_names:
+        if _lacks(table[name], contract.schema.field(name)):
+            raise NightjarError(f"column {name} has nulls", where, "fill or reject those rows")
+    return table
+
+
+def _lacks(values: pa.ChunkedArray, wanted: pa.Field) -> bool:
+    if values.null_count and not wanted.nullable:
+        return True
+    if pa.types.is_list(wanted.type):
+        return _lacks(pc.list_flatten(values), wanted.type.value_field)
+    if pa.types.is_struct(wanted.type):
+        return any(_lacks(pc.struct_field(values, place), part) for place, part in enumerate(wanted.type))
+    return False
 
 
 def _write_part(table: pa.Table, path: Path) -> None:
@@ -245,28 +261,73 @@ def _parts(path: Path, contract: Table) -> list[Path]:
 
 @contextlib.contextmanager
 def _reading(parts: Sequence[Path]) -> Iterator[None]:
-    """Name the part that cannot be read: Arrow's own message may not."""
+    """Name in one line the part that cannot be read: Arrow's own message may not."""
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
-        where = next(filter(_is_damaged, parts), parts[0].parent)
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        where = parts[0] if len(parts) == 1 else next(filter(_is_damaged, parts), parts[0].parent)
         told = from_os_error(error, where) if isinstance(error, OSError) else None
-        raise told or NightjarError(f"unreadable ({error})", where, "rebuild it") from None
+        what = " ".join(str(error).split())[:300]
+        raise told or NightjarError(f"unreadable ({what})", where, "rebuild it") from None
 
 
 def _is_damaged(part: Path) -> bool:
     try:
         for _ in pq.ParquetFile(part).iter_batches():
             pass
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, UnicodeDecodeError, OSError):
         return True
     return False
 
 
-def _dataset(parts: Sequence[Path], contract: Table) -> Any:
+def _check_columns(file: Path, contract: Table, columns: Sequence[str] | None = None) -> None:
+    """Raise NightjarError if a column that is to be read is not in the file once, or holds another kind of value.
+
+    Arrow gives nulls for a column that is not there, and turns numbers into texts.
+    """
+    found = pq.read_schema(file)
+    for name in contract.schema.names if columns is None else columns:
+        wanted = contract.schema.field(name).type
+        places = found.get_all_field_indices(name)
+        if len(places) != 1:
+            what = f"{len(places) or 'no'} column{'s' * (len(places) > 1)} {name}"
+            raise NightjarError(what, file, f"write it with one column {name} of {wanted}")
+        given = found.field(places[0]).type
+        if not _same_kind(given, wanted):
+            raise NightjarError(f"column {name} is {given}, not {wanted}", file, f"write it as {wanted}")
+
+
+_KINDS = (
+    lambda it: pa.types.is_string(it) or pa.types.is_large_string(it) or pa.types.is_string_view(it),
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_timestamp,
+)
+
+
+def _same_kind(given: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether two types hold the same values, if in another form: another width, or texts as a dictionary."""
+    if pa.types.is_dictionary(given):
+        given = given.value_type
+    if pa.types.is_list(wanted):
+        lists = pa.types.is_list(given) or pa.types.is_large_list(given)
+        return lists and _same_kind(given.value_type, wanted.value_type)
+    if pa.types.is_struct(wanted):
+        names = pa.types.is_struct(given) and [part.name for part in given] == [part.name for part in wanted]
+        return names and all(_same_kind(own.type, it.type) for own, it in zip(given, wanted, strict=True))
+    return bool(given == wanted or any(holds(given) and holds(wanted) for holds in _KINDS))
+
+
+def _dataset(parts: Sequence[Path], contract: Table, columns: Sequence[str] | None) -> Any:
+    """The parts of a table as one. Raises NightjarError if one cannot be read, lacks a column, or holds another kind
+    of value in it.
+    """
     # Here, not above: it looks for pandas at once (see stages/arrow.py), before that can be hidden.
     import pyarrow.dataset as ds
 
+    for part in parts:
+        with _reading([part]):
+            _check_columns(part, contract, columns)
     return ds.dataset(list(map(str, parts)), schema=contract.schema, format="parquet")
 
 
@@ -275,11 +336,13 @@ def read(
 ) -> pa.Table:
     """The table `contract.name` of the artifact at `path`, its parts in the order of their names.
 
-    Raises NightjarError if the table is missing, damaged, or was written with another schema.
+    Raises NightjarError if the table is missing or damaged, lacks a column or a value, or has columns of another kind.
     """
     parts = _parts(path, contract)
+    dataset = _dataset(parts, contract, columns)
     with _reading(parts):
-        return _dataset(parts, contract).to_table(columns=columns, filter=where, use_threads=False)
+        table = dataset.to_table(columns=columns, filter=where, use_threads=False)
+    return _whole(table, contract, path / contract.name)
 
 
 def read_rows(path: Path, contract: Table, columns: list[str] | None = None) -> list[dict[str, Any]]:
@@ -291,14 +354,17 @@ def read_rows(path: Path, contract: Table, columns: list[str] | None = None) -> 
 def batches(path: Path, contract: Table, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
     """The table's record batches one after another, for tables too large to hold. Raises NightjarError as `read`."""
     parts = _parts(path, contract)
+    dataset = _dataset(parts, contract, columns)
     with _reading(parts):
-        yield from _dataset(parts, contract).to_batches(columns=columns, use_threads=False)
+        for batch in dataset.to_batches(columns=columns, use_threads=False):
+            _whole(pa.Table.from_batches([batch]), contract, path / contract.name)
+            yield batch
 
 
 def part_rows(path: Path, contract: Table) -> dict[str, int]:
     """The number of rows of every part of the table, by the part's name; reads the footers only.
 
-    Raises NightjarError as `read`.
+    Raises NightjarError if the table is missing or damaged.
     """
     parts = _parts(path, contract)
     with _reading(parts):
@@ -311,11 +377,13 @@ def read_part(path: Path, contract: Table, part: str, columns: list[str] | None 
     if not file.is_file():
         raise NightjarError("no such part", file, "rebuild the artifact")
     with _reading([file]):
-        return pq.read_table(file, schema=contract.schema, columns=columns, use_threads=False)
+        _check_columns(file, contract, columns)
+        table = pq.read_table(file, schema=contract.schema, columns=columns, use_threads=False)
+    return _whole(table, contract, file)
 
 
 def read_rejected(path: Path) -> pa.Table:
-    """The refused rows of the artifact at `path`. Raises NightjarError if they are damaged."""
+    """The refused rows of the artifact at `path`. Raises NightjarError if they are missing or damaged."""
     return read_file(path / REJECTED_FILE, REJECTED)
 
 

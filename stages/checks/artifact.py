@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from stages import contracts
 from stages.checks.finding import MOST_ROWS, Collector, Finding
 from stages.contracts import REJECTED, TOKENS, TOKENS_FILE, Table
+from stages.facts import ROWS
 from stages.files import FILE, kind
 from stages.tables import REJECTED_FILE
 
@@ -277,10 +278,10 @@ def check_facts(facts: Mapping[str, Any], outputs: Mapping[str, Path]) -> list[F
     the contract's version, that the stage counted when it wrote them.
 
     `outputs` are the artifacts to check, by the name that the facts have for them. Facts of an older release name
-    no tables; then the first rule alone can be held.
+    no tables; then the first rule alone can be held. The form of the facts is that of `stages.facts.fault`.
     """
     stage = str(facts.get("stage", "facts"))
-    rows_in, out, rejected = (int(facts.get(f"rows_{name}", 0)) for name in ("in", "out", "rejected"))
+    rows_in, out, rejected = (facts.get(name, 0) for name in ROWS)
     found = []
     if rows_in != out + rejected:
         what = f"{rows_in:,} rows in, but {out:,} out and {rejected:,} rejected"

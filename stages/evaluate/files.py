@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import itertools
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from stages.contracts import TRACKS
 from stages.errors import NightjarError, from_os_error
 from stages.evaluate.baselines import NAMES, copy_demo, copy_input
 from stages.files import PIPE, check_input, check_output, kind, write_output
+from stages.json_text import parse_at, shown
 from stages.tables import read_rows
 
 SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")
@@ -41,7 +41,7 @@ def read_references(path: Path | None) -> list[dict[str, Any]]:
         track = row.get("track", "default")
         if not isinstance(track, str) or track not in TRACKS:
             fix = f"allowed are {', '.join(sorted(TRACKS))}"
-            raise NightjarError(f"the track is {track!r}", where, fix)
+            raise NightjarError(f"the track is {shown(str(track))}", where, fix)
         rows.append(
             {
                 "id": row["id"],
@@ -89,10 +89,10 @@ def read_predictions(path: Path, references: Sequence[Mapping[str, Any]]) -> dic
         for row in _copied(str(path)) if heuristic else read_rows(path, contracts.PREDICTIONS, columns):
             id = next((one for one in (row["id"], _qualified(row)) if one in wanted), None)
             if id is None:
-                what = f"no reference has the id {row['id']!r} of {row['task_id']}"
+                what = f"no reference has the id {shown(row['id'])} of {row['task_id']}"
                 raise NightjarError(what, path, "check that predictions and references belong together")
             if id in given:
-                what = f"the id {id!r} stands in two tasks, but once in the references"
+                what = f"the id {shown(id)} stands in two tasks, but once in the references"
                 raise NightjarError(what, path, "write TASK:ID in the references")
             given[id] = row["prediction"]
         return given
@@ -100,7 +100,7 @@ def read_predictions(path: Path, references: Sequence[Mapping[str, Any]]) -> dic
         if not isinstance(row.get("prediction"), str):
             raise NightjarError("prediction is missing or not a text", where, PREDICTION)
         if row["id"] not in wanted:
-            what = f"no reference has the id {row['id']!r}"
+            what = f"no reference has the id {shown(row['id'])}"
             raise NightjarError(what, where, "check that the two files belong together")
         given[row["id"]] = row["prediction"]
     return given
@@ -164,9 +164,9 @@ def _split_references(path: Path) -> list[dict[str, Any]]:
 def json_lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """For each line that is not blank, where it stands and its object, whose id is a text not seen before.
 
-    `wanted` tells what a line should be. A byte order mark is passed over. A pipe is read like a file. Raises
-    NightjarError for a line that is not such an object, for a key that is twice in it (parsers silently keep the last),
-    and for a device or a folder.
+    `wanted` says what a line should be. A byte order mark is passed over. A pipe is read like a file. Raises
+    NightjarError for a line that is not such an object in strict JSON (`stages.json_text.parse`), and for a device or
+    a folder.
     """
     seen: dict[str, int] = {}
     check_input(path, PIPE)
@@ -177,32 +177,16 @@ def json_lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 if not text.strip():
                     continue
                 where = f"{path}:{number}"
-                try:
-                    row = orjson.loads(text)
-                except orjson.JSONDecodeError as error:
-                    raise NightjarError(f"not JSON ({error.msg})", where, wanted) from None
+                row = parse_at(text, where, wanted)
                 if not isinstance(row, dict) or "id" not in row:
                     raise NightjarError("not an object with an id", where, wanted)
                 if not isinstance(row["id"], str):
-                    what = f"the id {row['id']!r} is not a text"
+                    what = f"the id {shown(str(row['id']), quoted=False)} is not a text"
                     raise NightjarError(what, where, "put it in quotation marks")
-                if (key := _doubled(text)) is not None:
-                    raise NightjarError(f"the key {key!r} stands twice", where, "keep the one that is meant")
                 if row["id"] in seen:
-                    what = f"the id {row['id']!r} stands in line {seen[row['id']]} already"
+                    what = f"the id {shown(row['id'])} stands in line {seen[row['id']]} already"
                     raise NightjarError(what, where, "give every id once")
                 seen[row["id"]] = number
                 yield where, row
     except OSError as error:
         raise from_os_error(error, path) or error from None
-
-
-def _doubled(line: bytes) -> str | None:
-    """The first key that stands twice in one of the line's objects."""
-    found: list[str] = []
-
-    def look(pairs: list[tuple[str, Any]]) -> None:
-        found.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-
-    json.loads(line, object_pairs_hook=look)
-    return found[0] if found else None

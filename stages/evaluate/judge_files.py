@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import codecs
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from stages.errors import NightjarError, from_os_error
+from stages.errors import NightjarError
 from stages.files import PIPE, check_input
+from stages.json_text import read_object, shown
 
 Side = Literal["left", "right", "tie"]
 ANSWERS_FORMAT = "nightjar-judge-answers/1"
@@ -72,11 +72,17 @@ _F = TypeVar("_F", Key, AnswersFile)
 
 
 def read_key(path: Path) -> Key:
-    """The key at `path`. Raises NightjarError if it is not one, or names an item twice."""
+    """The key at `path`. Raises NightjarError if it is not one, or names an item or an instance twice."""
     key = _read(path, Key, "the key that `nightjar judge export` wrote beside the page")
     names = [item.item for item in key.items]
     if len(set(names)) < len(names):
-        raise NightjarError("an item stands twice", path, "export the page again")
+        raise NightjarError("an item occurs twice", path, "export the page again")
+    seen: set[tuple[str, str]] = set()
+    for place in (*key.items, *key.equal):
+        if (place.task_id, place.id) in seen:
+            name = shown(f"{place.task_id}:{place.id}", quoted=False)
+            raise NightjarError(f"the instance {name} occurs twice", path, "export the page again")
+        seen.add((place.task_id, place.id))
     return key
 
 
@@ -94,7 +100,7 @@ def read_answers(path: Path, key: Key) -> AnswersFile:
     for number, answer in enumerate(file.answers, start=1):
         if answer.item not in known:
             raise NightjarError(
-                f"answer {number} is to the item {answer.item!r}, which the page does not have",
+                f"answer {number} is to the item {shown(answer.item)}, which the page does not have",
                 path,
                 "ask the judge to save the answers again",
             )
@@ -108,18 +114,8 @@ def read_answers(path: Path, key: Key) -> AnswersFile:
 def _read(path: Path, model: type[_F], wanted: str) -> _F:
     check_input(path, PIPE)
     try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise from_os_error(error, path) or error from None
-    try:
-        value = orjson.loads(raw.removeprefix(codecs.BOM_UTF8))
-    except orjson.JSONDecodeError as error:
-        raise NightjarError(f"not JSON ({error.msg})", path, f"give {wanted}") from None
-    if not isinstance(value, dict):
-        raise NightjarError("not a JSON object", path, f"give {wanted}")
-    try:
-        return model.model_validate(value)
+        return model.model_validate(read_object(path, f"give {wanted}"))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
+        place = shown(".".join(str(part) for part in first["loc"]), quoted=False)
         raise NightjarError(f"{place}: {first['msg']}", path, f"give {wanted}") from None

@@ -7,8 +7,8 @@ from typing import Any
 
 from stages.ingest.documents import Hierarchy
 from stages.ingest.findings import Found
-from stages.ingest.json_text import is_text
 from stages.ingest.languages import language_names
+from stages.json_text import is_text
 
 LISTS = ("Definition", "Source", "URL", "Contributors", "Categories", "Reasoning", "Domains")
 LANGUAGES = ("Input_language", "Output_language", "Instruction_language")

@@ -12,7 +12,7 @@ import pyarrow as pa
 from stages.contracts import STRINGS
 from stages.ingest.check_head import printable
 from stages.ingest.findings import Found
-from stages.ingest.json_text import is_text
+from stages.json_text import is_text
 
 REPEATED_ID = "an id that an earlier instance has"
 # Older forms, which ingest takes all the same.

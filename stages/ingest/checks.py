@@ -20,8 +20,8 @@ from stages.ingest.check_head import check_head, is_whole, printable
 from stages.ingest.check_instances import REPEATED_ID, Rows, check_instances, name_of, named, refuse
 from stages.ingest.documents import Hierarchy
 from stages.ingest.findings import Found
-from stages.ingest.json_text import Doubled, doubled_key, exact, has_constant
 from stages.ingest.task_file import blank_texts, ordinary
+from stages.json_text import Doubled, NotJson, doubled_key, exact, has_constant
 
 FEWEST_INSTANCES, MOST_INSTANCES = 25, 6500
 FEW_OUTPUTS, LEAST_ENTROPY = 15, 0.8
@@ -72,13 +72,13 @@ def check_task(data: bytes, task_id: str, hierarchy: Hierarchy | None) -> tuple[
 
 def _parse(data: bytes, found: Found) -> dict[str, Any]:
     """The file's object; doubled keys, NaN and a byte order mark are told. Raises UnreadableFile if it is none."""
-    value = exact(data)
+    try:
+        value = exact(data)
+    except NotJson as error:
+        raise UnreadableFile(error.reason, error.detail) from None
     if not isinstance(value, dict):
         raise UnreadableFile("not a JSON object")
-    try:
-        laxities = list(_laxities(value, b"NaN" in data or b"Infinity" in data))
-    except RecursionError:
-        raise UnreadableFile("not JSON", "nested too deeply") from None
+    laxities = list(_laxities(value, b"NaN" in data or b"Infinity" in data))
     if data.startswith(codecs.BOM_UTF8):
         found.error(
             13, "a byte order mark comes first, at which Python's parser stops (ingest takes the file)"

@@ -18,8 +18,8 @@ from typing import Any
 from stages.contracts import DOCUMENTS
 from stages.errors import NightjarError
 from stages.ingest.accounts import Ledger, Progress, Refused, Statistics, UnreadableFile, open_file
-from stages.ingest.json_text import doubled_key, exact, is_text, not_text, raw_text
 from stages.ingest.read_ahead import file_size
+from stages.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text
 from stages.tables import ArtifactWriter
 
 DATASET = "corpus"
@@ -117,14 +117,11 @@ def _lines(file: Path, name: str) -> Iterator[tuple[int, dict[str, Any] | Refuse
 def _line(line: bytes, name: str, default_id: str) -> dict[str, Any] | Refused:
     try:
         value = exact(line)
-    except UnreadableFile as error:
+    except NotJson as error:
         return Refused(
             error.reason, line.decode("utf-8", "backslashreplace").rstrip("\n"), detail=error.detail
         )
-    try:
-        return _check(value, name, default_id)
-    except RecursionError:
-        return Refused("not JSON", line.decode("utf-8", "backslashreplace"), detail="nested too deeply")
+    return _check(value, name, default_id)
 
 
 def _check(value: Any, file: str, default_id: str) -> dict[str, Any] | Refused:

@@ -13,7 +13,7 @@ import json
 from typing import Any
 
 from stages.ingest.accounts import Refused
-from stages.ingest.json_text import doubled_key, is_text, not_text, raw_text
+from stages.json_text import doubled_key, is_text, not_text, raw_text
 
 # id, input, outputs
 Instance = tuple[str, str, list[str]]

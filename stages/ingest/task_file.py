@@ -24,7 +24,7 @@ import pyarrow.json
 from stages.contracts import INSTANCES, STRINGS
 from stages.ingest.accounts import Refused, UnreadableFile
 from stages.ingest.instances import check, make_id
-from stages.ingest.json_text import doubled_key, exact, is_text, not_text, raw_text
+from stages.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text
 
 # Column, the key in the file, and whether a file without it is refused: the split and the prompts need those.
 _LISTS = (
@@ -169,12 +169,9 @@ def read_any(data: bytes, dataset: str, file: str, task_id: str, *, complete: bo
     Where only prompts are wanted, `complete=False` takes a file without the lists that only the split reads.
     """
     try:
-        return _read_any(exact(data), dataset, file, task_id, complete)
-    except RecursionError:
-        raise UnreadableFile("not JSON", "nested too deeply") from None
-
-
-def _read_any(value: Any, dataset: str, file: str, task_id: str, complete: bool) -> TaskFile:
+        value = exact(data)
+    except NotJson as error:
+        raise UnreadableFile(error.reason, error.detail) from None
     if not isinstance(value, dict):
         raise UnreadableFile("not a JSON object")
     instances = value.get("Instances")

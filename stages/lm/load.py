@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from transformers.utils import logging as transformers_logging
 
 from stages import garbage
 from stages.errors import NightjarError
+from stages.json_text import read_object
 from stages.lm.weights import verify
 
 ADAPTER_CONFIG = "adapter_config.json"
@@ -163,8 +163,7 @@ def load(path: Path, precision: str = "float32", adapter: Path | None = None) ->
 
 def read_recipe(adapter: Path) -> dict[str, Any]:
     """How a trained model was trained: the parameters that predict must repeat (calls, evidence)."""
-    try:
-        recipe: dict[str, Any] = json.loads((adapter / "recipe.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise NightjarError("no recipe.json", adapter, "run: nightjar rebuild train") from None
-    return recipe
+    file = adapter / "recipe.json"
+    if not file.is_file():
+        raise NightjarError("no recipe.json", adapter, "run: nightjar rebuild train")
+    return read_object(file, "make the model again: nightjar rebuild train", constants=True)

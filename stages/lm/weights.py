@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from stages.errors import NightjarError
+from stages.json_text import recorded
 
 CHECKSUMS = "checksums.json"
 
@@ -56,10 +57,9 @@ def verify(folder: Path) -> str:
     value = digest(folder)
     record = folder / CHECKSUMS
     if record.exists():
-        try:
-            expected = json.loads(record.read_text(encoding="utf-8"))["sha256"]
-        except (ValueError, KeyError, TypeError):
-            raise NightjarError("unreadable checksum file", record, "make the model again") from None
+        expected = recorded(record).get("sha256")
+        if not isinstance(expected, str):
+            raise NightjarError("unreadable checksum file", record, "make the model again")
         if value != expected:
             what = f"the weights' sha256 is {value[:12]}…, recorded was {expected[:12]}…"
             raise NightjarError(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from stages.errors import NightjarError
+from stages import facts as stage_facts
 
 
 @dataclass(frozen=True)
@@ -44,22 +43,10 @@ def read(folder: Path) -> list[Node]:
     for file in sorted(folder.glob("*.json")):
         if file.name == "report.json":
             continue
-        try:
-            facts = json.loads(file.read_text(encoding="utf-8"))
-            nodes.append(
-                Node(
-                    str(facts["stage"]),
-                    tuple(facts["inputs"]),
-                    tuple(facts["outputs"]),
-                    int(facts["rows_in"]),
-                    int(facts["rows_out"]),
-                    int(facts["rows_rejected"]),
-                    facts,
-                )
-            )
-        except (ValueError, KeyError, TypeError) as error:
-            what = f"not the facts of a stage ({type(error).__name__}: {error})"
-            raise NightjarError(what, file, "delete it and run its stage again") from None
+        facts = stage_facts.read(file)
+        inputs, outputs = tuple(facts["inputs"]), tuple(facts["outputs"])
+        rows_in, rows_out, rejected = (facts[name] for name in stage_facts.ROWS)
+        nodes.append(Node(facts["stage"], inputs, outputs, rows_in, rows_out, rejected, facts))
     return sorted(nodes, key=lambda node: node.name)
 
 

@@ -6,7 +6,6 @@ sheet 4.2: another model with another pooling.)
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from stages.errors import NightjarError
+from stages.json_text import parse
 from stages.lm.weights import verify
 
 # Texts tokenised at a time, which bounds the memory that ids take.
@@ -87,7 +87,7 @@ def _max_length(path: Path, *limits: int) -> int:
     settings = path / "sentence_bert_config.json"
     if settings.exists():
         try:
-            limits = (*limits, int(json.loads(settings.read_text(encoding="utf-8"))["max_seq_length"]))
+            limits = (*limits, int(parse(settings.read_bytes())["max_seq_length"]))
         except (ValueError, KeyError, TypeError):
             raise NightjarError(
                 "no whole number max_seq_length", settings, "mend or remove the file"

@@ -6,11 +6,12 @@ RECIPES = ("combined", "tk_instruct", "supervised")
 
 
 def run(stage: Stage) -> None:
-    from stages.train.fit import ENCODED, MODEL, TRAINED, check, fit
+    from stages.params import check_training
+    from stages.train.fit import ENCODED, MODEL, TRAINED, fit
     from stages.train.launch import launch
 
     launcher = stage.params.train.launcher
-    check(getattr(stage.params.train, stage.item), stage.item, launcher)
+    check_training(stage.params, stage.item)
     facts = (fit if launcher == "none" else launch)(stage.item, stage.params)
     instances = facts.pop("instances")
     stage.reads(ENCODED / stage.item, MODEL)

@@ -24,6 +24,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from stages.errors import NightjarError
+from stages.json_text import parse
 
 FOLDER = Path(".nightjar/checkpoints")
 _STATE, _WEIGHTS, _MOMENTS = "state.json", "weights.safetensors", "moments.safetensors"
@@ -75,10 +76,10 @@ class Checkpoints:
         if not found:
             return None
         try:
-            state = json.loads((found[-1] / _STATE).read_text(encoding="utf-8"))
+            state = parse((found[-1] / _STATE).read_bytes(), constants=True)
             weights, moments = (load_file(found[-1] / name) for name in (_WEIGHTS, _MOMENTS))
             return Checkpoint(state["step"], state["history"], weights, moments)
-        except (OSError, ValueError, KeyError, SafetensorError) as error:
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             what = f"damaged checkpoint ({error})"
             raise NightjarError(what, found[-1], f"delete {self.folder} and start again") from None
 

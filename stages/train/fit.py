@@ -17,7 +17,7 @@ from stages.files import replace, temporary_sibling
 from stages.harness import log
 from stages.lm.load import LanguageModel, load, prepare
 from stages.lm.weights import sha256_of
-from stages.params import Params, Recipe
+from stages.params import SHARDED, Params, Recipe, check_training
 from stages.train import checkpoint, logs
 from stages.train.checkpoint import Checkpoints
 from stages.train.examples import Examples
@@ -25,17 +25,8 @@ from stages.train.loop import Dev, Step, Trained, Trainer
 from stages.train.model import save
 
 MODEL, ENCODED, TRAINED = Path("models/base/language_model"), Path("data/encode"), Path("models/train")
-SHARDED = ("fsdp", "deepspeed_zero3")
 # What may change the last bits of a trained model: a checkpoint of other versions is not gone on from.
 PACKAGES = ("torch", "transformers", "accelerate", "peft", "numpy")
-
-
-def check(recipe: Recipe, name: str, launcher: str) -> None:
-    """Raise NightjarError for settings that cannot work together, before any work."""
-    if launcher in SHARDED and recipe.checkpoint_every is not None:
-        what = f"{launcher} spreads the optimizer over processes, and such a run cannot be resumed"
-        where = f"params.yaml: train.{name}.checkpoint_every"
-        raise NightjarError(what, where, "set it to null, or train with another train.launcher")
 
 
 def fit(name: str, params: Params) -> dict[str, Any]:
@@ -47,7 +38,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     """
     recipe: Recipe = getattr(params.train, name)
     sharded = params.train.launcher in SHARDED
-    check(recipe, name, params.train.launcher)
+    check_training(params, name)
     prepare(params.seed, params.threads)
     examples = Examples(ENCODED / name)
     whole = recipe.method == "full" or sharded

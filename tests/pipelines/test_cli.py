@@ -9,11 +9,13 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
-from pipelines.cli import COMMANDS, main
+from pipelines.cli import COMMANDS, cli, main
 from tests.pipelines.conftest import NIGHTJAR, environment
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +72,7 @@ WRONG = [
     ("use sample --set seed", "'seed' is not KEY=VALUE"),
     ("use sample --set seed=-1", "seed = -1 is not allowed"),
     ("use sample --set seed=x", "seed = 'x' is not allowed"),
-    ("use sample --set seed=[", "'[' is not a YAML value"),
+    ("use sample --set seed=[", "'[' is not a value: not valid YAML"),
     ("use sample --set split=1", "split is a group of keys"),
     ("use sample --set retrieve.retriever=best", "retrieve.retriever = 'best' is not allowed"),
     ("ingest --dataset x --input empty --output out", "unknown dataset 'x'"),
@@ -102,7 +104,7 @@ WRONG = [
     ("encode --task nowhere.json --instance 0", "nowhere.json: no such file"),
     ("encode --task cut.json --instance 0", "cut.json: not JSON: "),
     ("encode --task task.json --instance 7", "there is no instance 7 among 1"),
-    ("encode --task task.json --instance -1", "there is no instance -1 among 1"),
+    ("encode --task task.json --instance -1", "-1 is not in the range"),
     ("encode --task task.json --instance x", "'x' is not a valid integer"),
     (
         "encode --task task.json --instance 0 --positive-examples -1",
@@ -316,3 +318,37 @@ def test_what_was_typed_cannot_steer_the_terminal(
         out, err = capsys.readouterr()
         assert out == "" and err.count("\n") == 1
         assert not set("\x1b\x07\x9b\u202e") & set(err) and "\\x1b" in err
+
+
+def options(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Option]]:
+    """Every option of a command and of those below it."""
+    for option in command.params:
+        if isinstance(option, click.Option):
+            yield f"{path} {option.opts[0]}", option
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            below = command.get_command(click.Context(command), name)
+            assert below is not None
+            yield from options(below, f"{path} {name}")
+
+
+def test_every_number_has_a_largest_value(capsys: pytest.CaptureFixture[str]) -> None:
+    found = [
+        (name, it)
+        for name, it in options(cli)
+        if isinstance(it.type, click.types.IntParamType | click.types.FloatParamType)
+    ]
+    assert len(found) > 15
+    for name, option in found:
+        assert isinstance(option.type, click.IntRange | click.FloatRange), f"{name} has no range"
+        assert option.type.min is not None and option.type.max is not None, f"{name} has no largest value"
+    for line in (
+        "score --benchmark supernatinst --predictions p.jsonl --samples 1000000000",
+        "judge export --a p.jsonl --b references --output page.html --seed 18446744073709551616",
+        "encode --task task.json --instance 0 --positive-examples 10000000000",
+        "encode --task task.json --instance 10000000000",
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main(line.split())
+        told = capsys.readouterr().err
+        assert caught.value.code == 2 and told.count("\n") == 1 and "is not in the range" in told

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines import groups, lock_copy
+from stages import config
 from stages.errors import NightjarError
 from tests.pipelines.conftest import Repo
 
@@ -52,6 +53,19 @@ def test_a_cut_is_seen_wherever_it_is_but_at_the_end_of_a_line_of_an_entry(tmp_p
     assert not any(lock_copy.whole(text) for text in ("", "\n", "stages:\n", "- a\n", "a: {b: }}\n"))
 
 
+def test_a_large_lock_file_is_whole_and_aliases_that_multiply_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(config, "MOST_VALUES", 10)
+    assert lock_copy.whole(TEXT.replace("cp a.out", "cp *.out"))
+    bomb = "".join(
+        f"{name}: &{name} [{f'*{before}, ' * 9}1]\n" for before, name in zip("abcd", "bcde", strict=True)
+    )
+    assert not lock_copy.whole(f"schema: '2.0'\na: &a 1\n{bomb}")
+    with pytest.raises(NightjarError, match="its aliases stand for more than 10 values"):
+        config.parse(f"a: &a 1\n{bomb}", "x", aliases=True)
+
+
 def test_a_torn_lock_file_comes_back_and_no_other_changes(tmp_path: Path) -> None:
     (tmp_path / ".dvc/tmp").mkdir(parents=True)
     (tmp_path / "sub").mkdir()
@@ -64,6 +78,15 @@ def test_a_torn_lock_file_comes_back_and_no_other_changes(tmp_path: Path) -> Non
         lock_copy.keep(tmp_path, "a", "sub/dvc.yaml:a")  # a torn one replaces no copy
         assert lock_copy.mend(tmp_path) == [name]
         assert (tmp_path / name).read_text() == TEXT
+    for damaged in (TEXT[:200].encode(), TEXT.encode() + b"\xff"):
+        copy = tmp_path / lock_copy.FOLDER / "dvc.lock"
+        copy.write_bytes(damaged)
+        (tmp_path / "dvc.lock").write_text(TEXT[:100])
+        assert lock_copy.mend(tmp_path) == [], "a damaged copy is not put in its place"
+        assert (tmp_path / "dvc.lock").read_text() == TEXT[:100]
+        (tmp_path / "dvc.lock").write_text(TEXT)
+        lock_copy.keep(tmp_path, "a")
+        assert copy.read_text() == TEXT, "a damaged copy is replaced"
     (tmp_path / "dvc.lock").unlink()  # taken away is not torn
     (tmp_path / "sub/dvc.lock").write_text("schema: '2.0'\nstages: {}\n")
     assert lock_copy.mend(tmp_path) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from pipelines import graph as graphs
 from pipelines import nightly_facts
 from pipelines.nightly_run import selected
+from stages.errors import NightjarError
 from stages.evaluate import verdict
 from tests.pipelines import nightly_stages as made
 from tests.pipelines.conftest import Repo
@@ -44,3 +46,13 @@ def test_parameters_of_the_stages_behind_a_score_are_compared_and_no_others() ->
     told = nightly_facts.other_parameters(stages(2, 5, 4), stages(1, 5, 3), "b", "s")
     assert told == "other parameters: predict.top 3 → 4, seed 1 → 2"
     assert nightly_facts.other_parameters(stages(2, 5, 4), {}, "b", "s").startswith("other parameters: ")
+
+
+def test_parameters_of_another_project_have_one_text(tmp_path: Path) -> None:
+    file = tmp_path / "params.yaml"
+    file.write_text("b: 1\n2: x\nday: 2026-07-01\n")
+    assert nightly_facts.parameters(file) == '{"2": "x", "b": 1, "day": "2026-07-01"}'
+    for odd in ("? [a]\n: b\n", "2026-07-01: x\n"):
+        file.write_text(odd)
+        with pytest.raises(NightjarError, match=r"params\.yaml: .*a key that is neither a text nor a number"):
+            nightly_facts.parameters(file)

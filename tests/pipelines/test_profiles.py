@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -136,10 +137,22 @@ def test_settings_are_yaml_and_told_as_differences(project: Path) -> None:
 
 @pytest.mark.parametrize(
     "setting",
-    ["seed=true", "seed=1.5", "seed=null", "seed=2026-13-45", "threads=0", "train.combined.method=magic"],
+    [
+        "predict.supernatinst.encoding=nope",
+        "nightly.cron=0 2 * *",
+        "nightly.timezone=Mars",
+        "nightly.stages=[predict, fly]",
+        "seed=true",
+        "seed=1.5",
+        "seed=null",
+        "seed=2026-13-45",
+        "threads=0",
+        "train.combined.method=magic",
+    ],
 )
 def test_nothing_is_written_when_a_value_is_wrong(project: Path, setting: str) -> None:
     apply(project, "sample")
+    (project / "dvc.yaml").write_text("stages: {predict: {cmd: x}}")
     before = (project / "params.yaml").read_bytes()
     with pytest.raises(NightjarError, match=setting.split("=")[0]):
         apply(project, "sample", [setting])
@@ -157,3 +170,71 @@ def test_a_broken_params_file_can_be_replaced(project: Path) -> None:
     (project / "params.yaml").write_text("seed: [")
     assert profiles.apply(project, "sample")
     validate(YAML(typ="safe").load((project / "params.yaml").read_text()))
+
+
+BOMB = (
+    "[&a [x,x,x,x,x,x,x,x,x]"
+    + "".join(f",&{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]" for n in range(9))
+    + "]"
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (BOMB, "an anchor (&) or an alias (*)"),
+        ("&a 7", "an anchor (&) or an alias (*)"),
+        ("[x, *y]", "an anchor (&) or an alias (*)"),
+        ("x" * 10_001, "the value has 10,001 characters, at most 10,000 are allowed"),
+        ("[" * 3000 + "]" * 3000, "nested too deeply"),
+        ("{a: 1, a: 2}", "found duplicate key"),
+        ("!!python/object:os.system x", "could not determine a constructor"),
+        ("\x00", "not valid YAML"),
+        ("0x" + "f" * 5000, "a number of thousands of digits"),
+    ],
+)
+def test_a_value_of_set_is_a_small_plain_value(project: Path, value: str, told: str) -> None:
+    with pytest.raises(NightjarError) as caught:
+        apply(project, "sample", [f"predict.supernatinst.stop={value}"])
+    line = str(caught.value)
+    assert told in line and "predict.supernatinst.stop" in line and "\n" not in line and len(line) < 500
+    assert not (project / "params.yaml").exists()
+
+
+def test_a_star_or_an_ampersand_in_a_text_is_no_alias(project: Path) -> None:
+    apply(
+        project, "sample", ["nightly.cron='*/5 * * * 1'", "predict.supernatinst.stop=['&a', 'R & D', '**x']"]
+    )
+    params = load(project / "params.yaml")
+    assert params.nightly.cron == "*/5 * * * 1"
+    assert params.predict.supernatinst.stop == ["&a", "R & D", "**x"]
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"", "not a mapping of keys to values"),
+        (b"- a\n- b\n", "not a mapping of keys to values"),
+        (b"seed: 1\nseed: 2\n", "mine.yaml:2: not valid YAML (found duplicate key"),
+        (b"seed:\n\t1\n", "mine.yaml:2: not valid YAML (found character"),
+        (b"seed: \xff\n", "mine.yaml: not UTF-8 at byte 6"),
+        (b"a: " + b"x" * 10_000_000, "mine.yaml: too long: 10,000,003 characters"),
+        (b"a: &x 1\nseed: *x\n", "mine.yaml:1: an anchor (&) or an alias (*)"),
+        (b"seed: " + b"[" * 3000, "mine.yaml: not valid YAML (nested too deeply)"),
+    ],
+)
+def test_an_odd_profile_is_one_line(project: Path, data: bytes, told: str) -> None:
+    (project / "profiles/mine.yaml").write_bytes(data)
+    with pytest.raises(NightjarError) as caught:
+        apply(project, "mine")
+    assert told in str(caught.value) and "\n" not in str(caught.value)
+    shutil.copy(project / "profiles/mine.yaml", project / "params.yaml")
+    with pytest.raises(NightjarError, match=re.escape(told.replace("mine", "params"))):
+        load(project / "params.yaml")
+
+
+def test_a_launcher_needs_its_configuration(project: Path) -> None:
+    (project / "profiles/accelerate/one_cpu.yaml").unlink()
+    with pytest.raises(NightjarError, match=r"one_cpu\.yaml: train\.launcher = one_cpu has no configuration"):
+        apply(project, "sample", ["train.launcher=one_cpu"])
+    assert apply(project, "sample", ["train.launcher=one_gpu"])

@@ -309,9 +309,13 @@ def _pid(repo: Repo) -> int | None:
 @pytest.mark.parametrize(
     ("params", "webhook", "told"),
     [
-        ("nightly:\n  cron: daily\n", "none", "nightly.cron = 'daily' is not a cron line"),
-        ("nightly:\n  cron: 0 0 2 * * *\n", "none", "nightly.cron = '0 0 2 * * *' is not a cron line"),
-        ("nightly:\n  cron: 0 0 31 2 *\n", "none", "nightly.cron = '0 0 31 2 *' never comes"),
+        ("nightly:\n  cron: daily\n", "none", "nightly.cron = 'daily' is not allowed: not a cron line"),
+        (
+            "nightly:\n  cron: 0 0 2 * * *\n",
+            "none",
+            "nightly.cron = '0 0 2 * * *' is not allowed: not a cron line",
+        ),
+        ("nightly:\n  cron: 0 0 31 2 *\n", "none", "nightly.cron = '0 0 31 2 *' is not allowed: never comes"),
         ("nightly:\n  timezone: Mars/Olympus\n", "none", "nightly.timezone = 'Mars/Olympus' is not allowed"),
         ("seed: 1\n", "ftp://a", "--webhook: not an http or https address"),
         ("seed: 1\n", "http://", "--webhook: not an http or https address"),

@@ -296,7 +296,7 @@ def test_the_place_of_the_results_is_checked_before_the_experiments(project: Rep
     (project.root / "data/studies/linked/study.md").symlink_to("../notes")
     for name, told in (
         ("notes", "data/studies/notes: not a folder"),
-        ("x" * 256, "name too long"),
+        ("x" * 256, "too long for a folder's name"),
         ("linked", "study.md: a symbolic link to ../notes"),
     ):
         done = project.here(*words, name)

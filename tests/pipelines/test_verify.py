@@ -155,15 +155,16 @@ def damage() -> dict[str, Callable[[Path], object]]:
 
     return {
         "is missing": lambda file: file.unlink(),
-        "not JSON (Expecting value": lambda file: file.write_text(""),
+        "not JSON: Expecting value at line 1": lambda file: file.write_text(""),
         "not JSON": lambda file: file.write_text("rows_in: 28"),
         "not UTF-8": lambda file: file.write_bytes(b"\xff"),
         "not a JSON object": lambda file: file.write_text("[1]"),
         "rows_in is missing": lambda file: file.write_text("{}"),
         "rows_out is not a count of rows": edit(rows_out="28"),
         "rows_rejected is not a count of rows": edit(rows_rejected=-1),
+        "the key 'rows_in' occurs twice": lambda file: file.write_text('{"rows_in": 1, "rows_in": 1}'),
         "tables is not an object": edit(tables=[1]),
-        "the rows of train are not counted": edit(tables={"data/split": {"train": {"rows": None}}}),
+        "'data/split': 'train' has no count of rows": edit(tables={"data/split": {"train": {"rows": None}}}),
         "these are the facts of ingest@corpus": edit(stage="ingest@corpus"),
         "is a folder": lambda file: (file.unlink(), file.mkdir()),
         "is a named pipe": lambda file: (file.unlink(), os.mkfifo(file)),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stages.driver_params import load_checks, load_nightly, load_rebuild, load_server, load_shards
+from stages.driver_params import Nightly, load_checks, load_nightly, load_rebuild, load_server, load_shards
 from stages.errors import NightjarError
 
 LOADERS = {
@@ -67,6 +67,20 @@ def test_a_group_that_is_no_mapping(tmp_path: Path, group: str, value: str) -> N
             "nightly.timezone = 'Berlin' is not allowed: no such time zone; write UTC, or one such as Europe/Berlin",
         ),
         (
+            "nightly: {cron: daily}",
+            "nightly.cron = 'daily' is not allowed: not a cron line; write minute, hour, day of month, month and "
+            'day of week, such as "0 2 * * *"',
+        ),
+        (
+            "nightly: {cron: 0 24 * * *}",
+            "nightly.cron = '0 24 * * *' is not allowed: hour '24' is not allowed; write numbers from 0 to 23, "
+            "such as 0",
+        ),
+        (
+            "nightly: {cron: 0 0 30 2 *}",
+            "nightly.cron = '0 0 30 2 *' is not allowed: never comes; name a day that the month has",
+        ),
+        (
             "server: {database: x}",
             "server.database = 'x' is not allowed; write postgresql+asyncpg://USER@HOST:PORT/NAME",
         ),
@@ -83,3 +97,39 @@ def test_what_to_write_instead(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(NightjarError) as caught:
         LOADERS[text.partition(":")[0]](file)
     assert str(caught.value) == f"{file}: {told}"
+
+
+def test_cron_lines_are_those_that_the_server_takes() -> None:
+    """Against the parser that Prefect reads them with, over every form of a field in every place."""
+    parser = pytest.importorskip("prefect._vendor.croniter").croniter
+    parts = [
+        "*",
+        "0",
+        "5",
+        "12",
+        "31",
+        "60",
+        "7",
+        "mon",
+        "feb",
+        "x",
+        "1-5",
+        "5-1",
+        "*/2",
+        "*/0",
+        "1-9/3",
+        "1,3",
+        "1,",
+        "-1",
+    ]
+    for place in range(5):
+        for part in parts:
+            fields = ["0", "2", "*", "*", "*"]
+            fields[place] = part
+            line = " ".join(fields)
+            try:
+                taken = bool(Nightly(cron=line))
+            except ValueError:
+                taken = False
+            assert taken == parser.is_valid(line), line
+    assert Nightly(cron="@daily") and Nightly(cron="30 1 29 FEB mon-fri,sun")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -247,3 +249,59 @@ def test_every_reader_names_the_part_that_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "a/rejected.parquet").write_bytes(b"no Parquet")
     with pytest.raises(NightjarError, match=r"rejected\.parquet: unreadable"):
         tables.read_rejected(tmp_path / "a")
+
+
+def foreign(path: Path, **changes: Any) -> Path:
+    """A table of instances as another program would write it, with some columns changed or (None) left out."""
+    columns = {name: pa.array([value]) for name, value in instance().items()} | changes
+    (path / "instances").mkdir(parents=True)
+    table = pa.table({name: values for name, values in columns.items() if values is not None})
+    pq.write_table(table, path / "instances/part-0.parquet")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"input": None}, "no column input"),
+        ({"input": pa.array([7])}, "column input is int64, not string"),
+        ({"input": pa.array([["i"]])}, "column input is list<element: string>, not string"),
+        ({"input": pa.array([b"i"])}, "column input is binary, not string"),
+        ({"input": pa.array([None], pa.string())}, "column input has nulls"),
+        ({"outputs": pa.array([[1]])}, "column outputs is list<element: int64>"),
+        ({"outputs": pa.array([["o", None]])}, "column outputs has nulls"),
+        ({"index": pa.array([1.0])}, "column index is double, not int32"),
+        ({"index": pa.array([2**40])}, "unreadable"),
+    ],
+)
+def test_columns_of_another_kind_are_refused(tmp_path: Path, changes: dict[str, Any], what: str) -> None:
+    path = foreign(tmp_path / "a", **changes)
+    readers = (
+        lambda: tables.read(path, INSTANCES),
+        lambda: list(tables.batches(path, INSTANCES)),
+        lambda: tables.read_part(path, INSTANCES, "part-0"),
+        lambda: tables.read_file(path / "instances/part-0.parquet", INSTANCES),
+    )
+    for reader in readers:
+        with pytest.raises(NightjarError, match=rf"instances.*: {re.escape(what)}") as caught:
+            reader()
+        assert "\n" not in str(caught.value)
+    rest = [name for name in INSTANCES.schema.names if name not in changes]
+    assert len(tables.read(path, INSTANCES, rest)) == 1, "the other columns can be read"
+
+
+def test_other_forms_of_the_same_kind_are_read(tmp_path: Path) -> None:
+    forms = {
+        "input": pa.array(["i"], pa.large_string()),
+        "id": pa.array(["a"]).dictionary_encode(),
+        "index": pa.array([0], pa.int64()),
+    }
+    assert tables.read_rows(foreign(tmp_path / "a", **forms), INSTANCES) == [instance()]
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    path = foreign(tmp_path / "a")
+    table = pq.read_table(path / "instances/part-0.parquet")
+    pq.write_table(table.append_column("id", pa.array(["b"])), path / "instances/part-0.parquet")
+    with pytest.raises(NightjarError, match="2 columns id"):
+        tables.read(path, INSTANCES, ["id"])

@@ -175,17 +175,53 @@ def test_wrong_files_get_one_line(
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
-    [("{", "not JSON"), ("[]", "not a JSON object"), ("", "not JSON"), (b"\xff", "not JSON")],
+    [
+        ("{", "1: not JSON"),
+        ("[]", " not a JSON object"),
+        ("", "1: not JSON"),
+        (b"\xff", "1: not UTF-8"),
+        ('{"format": 1,\n"format": 2}', "2: the key 'format' occurs twice"),
+        ('{"answers":' + "[" * 1000 + "]" * 1000 + "}", "1: not JSON: nested too deeply"),
+    ],
 )
 def test_files_that_are_no_answers(tmp_path: Path, text: str | bytes, wanted: str) -> None:
     path = tmp_path / "broken.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(NightjarError, match=f"broken.json: {wanted}"):
+    with pytest.raises(NightjarError, match=f"broken.json:{wanted}"):
         score(key(tmp_path, "ab"), [path])
-    with pytest.raises(NightjarError, match=f"broken.json: {wanted}"):
+    with pytest.raises(NightjarError, match=f"broken.json:{wanted}"):
         score(path, [answers(tmp_path, "ann", GOOD)])
     with pytest.raises(NightjarError, match="no such file"):
         score(key(tmp_path, "ab"), [tmp_path / "none.json"])
+
+
+def test_an_instance_counts_once(tmp_path: Path) -> None:
+    """The key's own file may be edited too: an instance twice would weigh double, as an item or as an equal pair."""
+    place = {"task_id": "t", "id": "1", "category": "c"}
+    item = {**place, "item": "i9", "left": "a"}
+    path = key(tmp_path, "ab")
+    whole = json.loads(path.read_text())
+    for changes in (
+        {"items": [*whole["items"], item]},
+        {"equal": [place]},
+        {"equal": [{**place, "id": "e"}] * 2},
+    ):
+        path.write_text(json.dumps(whole | changes))
+        with pytest.raises(NightjarError, match=r"page\.key\.json: the instance t:(1|e) occurs twice"):
+            score(path, [answers(tmp_path, "ann", GOOD)])
+
+
+def test_an_answer_or_a_key_given_twice_is_refused(tmp_path: Path) -> None:
+    path = answers(tmp_path, "ann", GOOD)
+    for old, new, told in (
+        ('"answer": "', '"answer": "tie", "answer": "', "the key 'answer' occurs twice"),
+        ('"judge": "ann"', '"judge": "bo", "judge": "ann"', "the key 'judge' occurs twice"),
+    ):
+        text = path.read_text()
+        path.write_text(text.replace(old, new, 1))
+        with pytest.raises(NightjarError, match=rf"answers-ann\.json:1: {told}"):
+            score(key(tmp_path, "ab"), [path])
+        path.write_text(text)
 
 
 def test_two_files_of_one_judge_are_refused(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from stages.errors import NightjarError
@@ -104,6 +106,8 @@ def test_both_tracks(tmp_path: Path) -> None:
     [
         ("{", r"p\.jsonl:2: not JSON"),
         ('{"id": "a2", "prediction": NaN}', r"p\.jsonl:2: not JSON"),
+        ('{"id": "a2", "prediction": ' + "[" * 1000 + "]" * 1000 + "}", r"p\.jsonl:2: not JSON: nested too"),
+        ('{"id": "a2", "prediction": "\\ud800"}', r"p\.jsonl:2: .* is not valid Unicode"),
         ([], r"p\.jsonl:2: not an object"),
         ({"prediction": "x"}, r"p\.jsonl:2: not an object with an id"),
         ({"id": 7, "prediction": "x"}, r"p\.jsonl:2: the id 7 is not a text"),
@@ -143,11 +147,33 @@ def test_bad_files(files: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="no such table"):
         score_files("supernatinst", tmp_path, files[1])
     files[0].write_bytes(b'{"id": "a1", "prediction": "\xff"}\n')
-    with pytest.raises(NightjarError, match=r"p\.jsonl:1: not JSON"):
+    with pytest.raises(NightjarError, match=r"p\.jsonl:1: not UTF-8"):
         score_files("supernatinst", *files)
     files[1].write_text("\n")
     with pytest.raises(NightjarError, match="no references"):
         score_files("supernatinst", *files)
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"prediction": None}, "no column prediction"),
+        ({"prediction": pa.array([7])}, "column prediction is int64, not string"),
+        ({"prediction": pa.array([None], pa.string())}, "column prediction has nulls"),
+    ],
+)
+def test_predictions_in_parquet_need_their_columns(
+    files: tuple[Path, Path], tmp_path: Path, changes: dict[str, Any], what: str
+) -> None:
+    columns = {"task_id": pa.array(["task_a"]), "id": pa.array(["a1"]), "prediction": pa.array(["Yes"])}
+    folder = tmp_path / "set/predictions"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table(columns), folder / "part.parquet")
+    assert score_files("supernatinst", folder.parent, files[1])["missing"] == 2
+    kept = {name: values for name, values in (columns | changes).items() if values is not None}
+    pq.write_table(pa.table(kept), folder / "part.parquet")
+    with pytest.raises(NightjarError, match=f"set/predictions.*: {what}"):
+        score_files("supernatinst", folder.parent, files[1])
 
 
 def test_details_never_replace_a_folder_or_an_input(files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -174,7 +200,7 @@ def test_a_byte_order_mark_is_passed_over_and_a_doubled_key_or_odd_track_refused
     predictions.write_text('\ufeff{"id": "a", "prediction": "x"}\n', encoding="utf-8")
     assert score_files("supernatinst", predictions, references)["metrics"]["rougeL"] == 100.0
     predictions.write_text('{"id": "a", "prediction": "x", "prediction": "y"}\n')
-    with pytest.raises(NightjarError, match="'prediction' stands twice"):
+    with pytest.raises(NightjarError, match="'prediction' occurs twice"):
         score_files("supernatinst", predictions, references)
     references.write_text(row % ', "track": ["default"]')
     with pytest.raises(NightjarError, match="the track is"):

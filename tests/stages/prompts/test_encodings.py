@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 import pytest
 
 from stages.errors import NightjarError
-from stages.params import Encoding
+from stages.params import Encoding, EncodingName
 from stages.prompts.encoding import encode
 from stages.prompts.encodings import MIXED, NAMED, named, variants
 from stages.prompts.gpt2_bpe import Gpt2Bpe
@@ -96,3 +97,7 @@ def test_mixed_draws_from_five_that_override_every_flag() -> None:
 
 def test_not_mixed_is_one_variant() -> None:
     assert variants(options()) == [options()]
+
+
+def test_params_know_every_encoding() -> None:
+    assert set(get_args(EncodingName)) == set(NAMED)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipelines import verify
 from stages.errors import NightjarError
 from stages.report import facts
 from stages.report.facts import Node
@@ -76,8 +79,40 @@ def test_facts_of_a_removed_stage_and_of_the_report_are_left_out(project: Path) 
     assert "old" not in leading and len(leading) == 20
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"stage": "x"}', '{"stage": "x", "rows_in": null}'])
-def test_bad_facts(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        ('{"stage": "x"}', "not the facts of a stage: rows_in is missing"),
+        ('{"stage": ' + "[" * 1000 + "]" * 1000 + "}", "nested too deeply"),
+    ],
+)
+def test_bad_facts(tmp_path: Path, text: str, wanted: str) -> None:
     (tmp_path / "x.json").write_text(text)
-    with pytest.raises(NightjarError, match="not the facts of a stage"):
+    with pytest.raises(NightjarError, match=rf"x\.json.*: {wanted}"):
         facts.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({"rows_in": None}, "rows_in is not a count of rows"),
+        ({"rows_in": math.inf}, "rows_in is not a count of rows"),
+        ({"rows_out": True}, "rows_out is not a count of rows"),
+        ({"stage": 1}, "stage is not a text"),
+        ({"inputs": [["a"]]}, "inputs is not a list of paths"),
+        ({"outputs": "data"}, "outputs is not a list of paths"),
+        ({"tables": {"data/x": {"train": {"rows": "4"}}}}, "tables: 'data/x': 'train' has no count of rows"),
+    ],
+)
+def test_facts_of_another_form(tmp_path: Path, changes: dict[str, Any], wanted: str) -> None:
+    good: dict[str, Any] = {"stage": "x", "inputs": [], "outputs": ["a"], "loss": math.nan}
+    good |= {"rows_in": 1, "rows_out": 1, "rows_rejected": 0}
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps(good))
+    assert facts.read(tmp_path)[0].outputs == ("a",)
+    file.write_text(json.dumps(good | changes))
+    with pytest.raises(NightjarError, match=rf"x\.json: not the facts of a stage: {wanted}"):
+        facts.read(tmp_path)
+    assert verify.read_facts(tmp_path, ["x.json"]) == (None, {"x.json": wanted})

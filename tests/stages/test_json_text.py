@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.ingest.accounts import UnreadableFile
-from stages.ingest.json_text import Doubled, doubled_key, exact, is_text, not_text, raw_text
+from stages.errors import NightjarError
+from stages.json_text import (
+    MAX_DEPTH,
+    Doubled,
+    NotJson,
+    doubled_key,
+    exact,
+    is_text,
+    not_text,
+    parse,
+    raw_text,
+    read_object,
+    recorded,
+)
 
 KEYS = st.sampled_from(["a", "b", 'c"', "d\\", "e:", "é", ""])
 SCALARS = st.one_of(
@@ -97,7 +112,7 @@ def test_a_doubled_key_keeps_both_values() -> None:
     ],
 )
 def test_unreadable(data: bytes, reason: str, detail: str) -> None:
-    with pytest.raises(UnreadableFile) as caught:
+    with pytest.raises(NotJson) as caught:
         exact(data)
     assert caught.value.reason == reason
     assert detail in caught.value.detail
@@ -118,3 +133,87 @@ def test_is_text() -> None:
         "not a string",
     ]
     assert raw_text(exact(b'["\\ud800"]')) == '["\\ud800"]', "half a character stays as its escape"
+
+
+def nested(depth: int) -> bytes:
+    return b'{"a": ' * depth + b"1" + b"}" * depth
+
+
+@pytest.mark.parametrize("read", [exact, parse])
+def test_the_depth_has_a_limit_that_no_stack_decides(read: Callable[[bytes], Any]) -> None:
+    assert read(nested(MAX_DEPTH)) and read(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
+    for depth in (MAX_DEPTH + 1, 500, 1000, 100_000):
+        for data in (nested(depth), b"[" * depth + b"]" * depth):
+            with pytest.raises(NotJson, match="nested too deeply"):
+                read(data)
+    assert read(json.dumps(["[{" * 500]).encode()), "brackets in a text are none"
+    with pytest.raises(NotJson, match="nested too deeply"):
+        exact(b'{"a": ' + nested(500) + b', "a": 1}')
+
+
+@pytest.mark.parametrize(
+    ("data", "told", "line"),
+    [
+        (b'{"a": 1,\n "b": {"c": 1,\n "c": 2}}', "the key 'c' occurs twice", 3),
+        (b'{"a": 1, "\\u0061": 2}', "the key 'a' occurs twice", 1),
+        (b"[1,\n\nNaN]", "not JSON: NaN is not a JSON number", 3),
+        (b'{"a":\n-Infinity}', "not JSON: -Infinity is not a JSON number", 2),
+        (b"[1,\n1e400]", "the number 1e400 is too large", 2),
+        (b"[18446744073709551616]", "the number 18446744073709551616 is too large", 1),
+        (b"[\n" + b"9" * 10_000 + b"]", "the number 999", 2),
+        (b'["x",\n"\\ud800"]', "is not valid Unicode", 2),
+        (b'{"\\udc00x": 1}', "is not valid Unicode", 1),
+        (b'{"a":\n' * 1000 + b"1" + b"}" * 1000, "not JSON: nested too deeply", 101),
+        (b'{"a": 1,\n', "not JSON: Expecting property name", 2),
+        (b'{\n\n"a": "\xff"}', "not UTF-8: at byte 9", 3),
+        (b"", "not JSON", 1),
+    ],
+)
+def test_the_strict_reader_names_the_fault_and_its_line(data: bytes, told: str, line: int) -> None:
+    with pytest.raises(NotJson) as caught:
+        parse(data)
+    assert told in str(caught.value) and caught.value.line == line
+    assert len(str(caught.value)) < 200
+
+
+def test_the_strict_reader_takes_what_is_json() -> None:
+    text = r'{"a": ["\ud83d\ude00", "\\ud800", "NaN", 18446744073709551615, -9223372036854775808, 1e308], "[[": {}}'
+    assert parse(text) == parse(b"\xef\xbb\xbf" + text.encode()) == json.loads(text)
+
+
+@given(TREES, st.booleans())
+def test_the_strict_reader_refuses_just_what_holds_a_key_twice(tree: Any, escape: bool) -> None:
+    text = write(tree, "\n", escape)
+    if any(abs(number) >= 2**63 for number in integers(tree)):
+        return
+    if has_double(tree):
+        with pytest.raises(NotJson, match="occurs twice") as caught:
+            parse(text)
+        assert caught.value.line is not None
+    else:
+        assert parse(text) == json.loads(text)
+
+
+def integers(tree: Any) -> list[int]:
+    if isinstance(tree, list):
+        return [number for item in tree for number in integers(item[1] if isinstance(item, tuple) else item)]
+    return [tree] if isinstance(tree, int) else []
+
+
+def test_files(tmp_path: Path) -> None:
+    file = tmp_path / "facts.json"
+    with pytest.raises(NightjarError, match=r"facts\.json: no such file"):
+        read_object(file, "make it again")
+    assert recorded(file) == {}
+    file.write_text('{"a":\n1}')
+    assert read_object(file, "make it again") == recorded(file) == {"a": 1}
+    file.write_text('{"loss": [NaN, -Infinity], "half": "\\ud83d\\ude00"}')
+    assert recorded(file)["loss"][1] == read_object(file, "", constants=True)["loss"][1] == -math.inf
+    for data, told in (
+        (b"[1]", "json: not a JSON object; make it"),
+        (b'{\n"a": 1e999}', "json:2: the number 1e999"),
+    ):
+        file.write_bytes(data)
+        with pytest.raises(NightjarError, match=told):
+            read_object(file, "make it again")
+        assert recorded(file) == {}
