@@ -73,7 +73,7 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -
     \b
     Example:
       nightjar use sample
-      nightjar use real --set ingest.natural_instructions.path=/data/tasks --set split.train_tasks=24
+      nightjar use real --set ingest.natural_instructions.path=/data/natural-instructions --set split.train_tasks=24
     """
     from pipelines.describe import PROFILE
     from pipelines.profiles import apply
