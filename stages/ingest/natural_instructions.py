@@ -30,8 +30,8 @@ def ingest_natural_instructions(path: Path, output: Path, progress: Progress | N
     `output`.
 
     Published lists in `path`/splits are copied, so that the split depends on the artifact alone, and a log line
-    says which there are. A task none of whose instances can be taken is left out; its instances are among the rejected. Raises NightjarError if
-    there is no task file, none can be used, or a published list is not plain text.
+    says which there are. A task none of whose instances can be taken is left out; its instances are among the
+    rejected. Raises NightjarError if there is no task file, none can be used, or a published list is not plain text.
     """
     files = task_files(path)
     total = sum(file_size(file) for file in files)
@@ -153,7 +153,8 @@ def _tell_lists(path: Path, tasks: Path, lists: dict[str, dict[str, int]]) -> No
         log.info("published lists in %s: %s", folder, "; ".join(found))
     elif beside != folder and beside.is_dir():
         log.warning(
-            "warning: no published lists in %s: the rule alone decides the split; to use those in %s, give the folder %s",
+            "warning: no published lists in %s: the rule alone decides the split; to use those in %s, "
+            "give the folder %s",
             folder,
             beside,
             beside.parent,
