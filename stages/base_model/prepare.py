@@ -29,7 +29,12 @@ def find(source: ModelSource) -> Path:
         return _find_in_package(name)
     if kind == "hub":
         return _find_in_hub(name)
-    return Path(source.source)
+    folder = Path(source.source)
+    if not folder.is_dir():
+        what = "not a directory" if folder.exists() else "no such model directory"
+        fix = "set models.*.source to a directory of safetensors or GGUF, package:NAME or hub:NAME@REVISION"
+        raise NightjarError(what, folder, fix)
+    return folder
 
 
 def _find_in_package(name: str) -> Path:

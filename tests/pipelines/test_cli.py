@@ -254,7 +254,7 @@ def test_ingest_prints_its_account(folder: Path, tmp_path: Path) -> None:
     told = json.loads(nightjar(folder, *arguments, "--json").stdout)
     assert told["rows_in"] == told["rows_out"] + told["rows_rejected"] == 1
     again = nightjar(folder, *arguments)  # an artifact of ours is replaced
-    assert again.returncode == 0 and "rows_in: 1" in again.stdout
+    assert again.returncode == 0 and "instances: 1" in again.stdout
 
 
 def redirected(folder: Path, redirection: str, *arguments: str, **variables: str) -> tuple[int, str, str]:

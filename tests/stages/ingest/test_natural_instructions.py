@@ -153,13 +153,18 @@ def test_the_same_bytes_twice_and_whatever_the_threads(
     assert len(digests(tmp_path / "a")) == 31
 
 
-def test_the_published_lists_come_along(folder: Folder, make_task: MakeTask, tmp_path: Path) -> None:
+def test_the_published_lists_come_along(
+    folder: Folder, make_task: MakeTask, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
     source = folder({"task001_x.json": make_task()})
     lists = source / "splits" / "default"
     lists.mkdir(parents=True)
     (lists / "train_tasks.txt").write_text("task001_x\n")
     (lists / "notes.txt").write_text("no list")
-    ingest_natural_instructions(source, tmp_path / "out")
+    statistics = ingest_natural_instructions(source, tmp_path / "out")
+    assert statistics.facts()["lists"] == {"default": {"train": 1}}
+    assert caplog.messages == [f"published lists in {source}/splits: default train 1 names"]
     copied = sorted(
         p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out" / "splits").rglob("*.txt")
     )
@@ -168,6 +173,20 @@ def test_the_published_lists_come_along(folder: Folder, make_task: MakeTask, tmp
     with pytest.raises(NightjarError, match="not UTF-8"):
         ingest_natural_instructions(source, tmp_path / "out2")
     assert not (tmp_path / "out2").exists()
+
+
+def test_published_lists_that_are_not_read(
+    folder: Folder, make_task: MakeTask, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    source = folder({"task001_x.json": make_task()})
+    assert ingest_natural_instructions(source, tmp_path / "out").lists == {}
+    (source / "splits").mkdir()
+    assert ingest_natural_instructions(source / "tasks", tmp_path / "out").lists == {}
+    none, beside = caplog.records
+    assert none.getMessage() == f"no published lists in {source}/splits: the rule alone decides the split"
+    assert beside.levelname == "WARNING"
+    assert f"to use those in {source}/splits, give the folder {source}" in beside.getMessage()
 
 
 KILLED = """
