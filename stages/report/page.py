@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from stages.report import contamination, data, drawings, facts, gains, headline, layout, results, svg
+from stages.report import bounds, contamination, data, drawings, facts, gains, headline, layout, results, svg
 from stages.report.calls import STATUSES, Tool
 
 # Reasons of one stage that get a line of their own.
@@ -42,10 +42,12 @@ def build(
         "headline": _headline(scores),
         "bound": results.BOUND,
         **gains.context(*related),
+        **bounds.context(scores, related[0].comparisons),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "systems": scores.systems,
         "categories": [
             {
+                "track": track,
                 "title": results.TRACK_NAMES.get(track, track).capitalize(),
                 "plot": _drawn(plots[track]),
                 "file": f"scores-{track}.svg",
@@ -89,7 +91,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["cell"] = _cell
-    environment.filters["signed"] = lambda value: f"{value:+.1f}".replace("-", "−")
+    environment.filters["signed"] = results.signed
     return environment
 
 
@@ -129,6 +131,7 @@ def _headline(scores: results.Results) -> list[dict[str, Any]]:
         rows = [scores.row(track, "overall", "overall", metric) for metric in headline.METRICS]
         blocks.append(
             {
+                "track": track,
                 "title": results.TRACK_NAMES.get(track, track).capitalize(),
                 "n": rows[0].n,
                 "rows": [

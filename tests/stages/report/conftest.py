@@ -16,7 +16,7 @@ from stages import contracts, files, tables
 from stages.evaluate import agreement
 from stages.evaluate.aggregate import Bootstrap, aggregate, compare
 from stages.evaluate.baselines import NAMES
-from stages.evaluate.supernatinst import COMPARISONS
+from stages.evaluate.supernatinst import BOUND_COMPARISONS, COMPARISONS
 from stages.split.rule import EVALUATION_CATEGORIES
 
 ROOT = Path(__file__).parents[3]
@@ -176,7 +176,7 @@ def build_project(root: Path) -> None:
         inputs = ["data/split", EVIDENCE, LM if system == "untuned" else f"models/train/{system}"]
         facts(f"predict@supernatinst-{system}", inputs, [f"data/predict/supernatinst-{system}"], count, count)
     bootstrap = Bootstrap(42, 300, 0.95)
-    compared = compare(rows, COMPARISONS, bootstrap, ("overall", "category"))
+    compared = compare(rows, (*COMPARISONS, *BOUND_COMPARISONS), bootstrap, ("overall", "category"))
     facts(
         "evaluate@supernatinst",
         ["data/split", NI, *(f"data/predict/supernatinst-{system}" for system in list(SYSTEMS)[2:])],
