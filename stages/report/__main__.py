@@ -33,7 +33,7 @@ def run(stage: harness.Stage) -> None:
         tools.append(calls.summarise(tool, threshold, rows, calls.read_texts(CORPUS, SPLIT, rows)))
     entries = headline.of(scores)
     files = {
-        **page.build(scores, nodes, tools, gains.read(SCORED), contamination.read(OVERLAPS)),
+        **page.build(scores, nodes, tools, gains.read(SCORED), contamination.read(OVERLAPS), stage.params),
         "headline.json": json.dumps(entries, indent=2) + "\n",
     }
 

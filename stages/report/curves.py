@@ -16,7 +16,7 @@ def gains(panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]]) -> str
     Tasks with the largest mean gain come first. Bars are percentage points of ROUGE-L over the better heuristic, on one
     scale for all; thin lines are intervals. A bar shows its task and values when pointed at.
     """
-    left, gap, top, lane = 250.0, 18.0, 44.0, 15.0
+    left, gap, top, lane = 250.0, 26.0, 44.0, 15.0
     by_task: dict[str, list[float]] = {}
     for _, _, rows in panels:
         for row in rows:

@@ -147,7 +147,7 @@ def thresholds(tools: Sequence[tuple[str, Sequence[float], float]]) -> str:
             return floor - (floor - top) * count / most
 
         body.append(svg.text(offset, 16, name, 13, bold=True))
-        for tick in axis.ticks(0, most, 4, whole=True):
+        for tick in axis.ticks(0, most, 5, whole=True):
             body.append(svg.line(offset, y(tick), offset + inside, y(tick)))
             body.append(svg.text(offset - 8, y(tick) + 4, axis.label(tick), 11, "end", "muted"))
         body += [

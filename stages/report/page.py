@@ -11,7 +11,20 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from stages.report import bounds, contamination, data, drawings, facts, gains, headline, layout, results, svg
+from stages.params import Params
+from stages.report import (
+    bounds,
+    contamination,
+    data,
+    drawings,
+    facts,
+    gains,
+    headline,
+    layout,
+    provenance,
+    results,
+    svg,
+)
 from stages.report.calls import STATUSES, Tool
 
 # Reasons of one stage that get a line of their own.
@@ -24,6 +37,7 @@ def build(
     tools: Sequence[Tool],
     relations: gains.Relations | None = None,
     overlaps: Mapping[str, Any] | None = None,
+    params: Params | None = None,
 ) -> dict[str, str]:
     """The whole report as files by name: index.html, report.md with its drawings, headline.txt."""
     sources = facts.reduced(facts.edges(nodes))
@@ -67,6 +81,7 @@ def build(
         "rejected": list(_rejected(nodes)),
         **data.context(nodes),
         **contamination.context(overlaps, nodes),
+        **(provenance.context(params, nodes, scores.systems) if params else {"provenance": None}),
         "footer": _footer(nodes),
     }
     return {
@@ -91,6 +106,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["cell"] = _cell
+    environment.filters["count_or_dash"] = lambda count: "–" if count is None else f"{count:,}"
     environment.filters["signed"] = results.signed
     return environment
 

