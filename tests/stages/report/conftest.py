@@ -167,7 +167,13 @@ def build_project(root: Path) -> None:
         more: dict[str, Any] = {}
         if stage == "base_model":
             for at, (name, source) in enumerate(MODELS.items()):
-                more[name] = {"source": source, "sha256": f"{at}a" * 32, "source_sha256": f"{at}b" * 32}
+                more[name] = {
+                    "source": source,
+                    "files": [f"{at}.gguf"],
+                    "architecture": f"Made{at}LM",
+                    "sha256": f"{at}a" * 32,
+                    "source_sha256": f"{at}b" * 32,
+                }
         if stage == "ingest@natural_instructions":
             more["reasons"] = {"output is a text, not a list": 6, "id occurs twice": 3}
         if stage == "augment@calculator":

@@ -38,6 +38,7 @@ def test_the_models_the_code_and_the_data_are_named(project: Path) -> None:
         for model in ("language_model", "sentence_encoder"):
             assert made[model]["sha256"] in told and made[model]["source_sha256"] in told
             assert made[model]["source"] in told
+            assert f"{made[model]['files'][0]}, {made[model]['architecture']}" in told
         assert code_tree.identifier(ROOT / "stages") in told
         assert "data/sample/natural_instructions" in told and "written for this project" in told
         assert "Some CPU" in told and "31 GiB" in told and "Some GPU" in told
