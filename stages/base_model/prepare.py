@@ -64,8 +64,8 @@ def _find_in_hub(name: str) -> Path:
 def make_ready(source: ModelSource, output: Path) -> dict[str, Any]:
     """Put the model of `source` into the directory `output`, as safetensors with checksums; whole or not at all.
 
-    Returns where it came from, the names of its files, its architecture and both digests. Raises NightjarError if the weights are missing, pickled, or not
-    those that the pinned sha256 names.
+    Returns where it came from, the names of its files, its architecture and both digests. Raises NightjarError if the
+    weights are missing, pickled, or not those that the pinned sha256 names.
     """
     folder = find(source)
     found = digest(folder)

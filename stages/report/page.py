@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 from stages.params import Params
 from stages.report import (
+    answers,
     bounds,
     contamination,
     data,
@@ -38,6 +39,7 @@ def build(
     relations: gains.Relations | None = None,
     overlaps: Mapping[str, Any] | None = None,
     params: Params | None = None,
+    given: answers.Answers | None = None,
 ) -> dict[str, str]:
     """The whole report as files by name: index.html, report.md with its drawings, headline.txt."""
     sources = facts.reduced(facts.edges(nodes))
@@ -81,7 +83,11 @@ def build(
         "rejected": list(_rejected(nodes)),
         **data.context(nodes),
         **contamination.context(overlaps, nodes),
-        **(provenance.context(params, nodes, scores.systems) if params else {"provenance": None}),
+        "provenance": None,
+        "answers": None,
+        "test_calls": None,
+        **(provenance.context(params, nodes, scores.systems) if params else {}),
+        **(answers.context(given, params, scores.systems) if params else {}),
         "footer": _footer(nodes),
     }
     return {

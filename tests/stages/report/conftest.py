@@ -108,6 +108,48 @@ def instance_scores() -> list[dict[str, Any]]:
     return rows
 
 
+def answer(row: dict[str, Any]) -> str:
+    """The prediction behind a row of instance scores."""
+    return "right" if row["exact_match"] else f"{row['system']} is wrong about {row['id']}"
+
+
+CALLS_MADE = [{"tool": "Calculator", "input": "14 * 30", "result": "420"},
+              {"tool": "Calendar", "input": "2023, <b>", "result": None}]  # fmt: skip
+
+
+def predictions(rows: list[dict[str, Any]], system: str) -> list[dict[str, Any]]:
+    chosen = [row for row in rows if row["system"] == system]
+    return [
+        {
+            **{name: row[name] for name in ("benchmark", "system", "track", "category", "task_id", "id")},
+            "prediction": answer(row),
+            "text": answer(row),
+            "calls": [CALLS_MADE[number % 2]] if row["calls"] else [],
+            "prompt": "?",
+            "prompt_sha256": "0" * 64,
+            "prompt_tokens": 1,
+            "new_tokens": 1,
+            "model_sha256": "0" * 64,
+            "adapter_sha256": None,
+        }
+        for number, row in enumerate(chosen)
+    ]
+
+
+def tested_instances(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            **{name: row[name] for name in ("track", "category", "task_id", "id")},
+            "dataset": "natural_instructions",
+            "file": f"{row['task_id']}.json",
+            "index": number,
+            "input": f"Input | of <{row['id']}> " + "word " * 200,
+            "outputs": ["right", "also right"],
+        }
+        for number, row in enumerate(row for row in rows if row["system"] == "untuned")
+    ]
+
+
 DOCUMENTS = {
     "doc-1": "A field of 30 by 14 metres has an area of 420 square metres. The fence costs 88 coins.",
     "doc-2": "Mia had 45 shells and gave 18 to her brother, so 27 were left for <the> jar.",
@@ -167,13 +209,8 @@ def build_project(root: Path) -> None:
         more: dict[str, Any] = {}
         if stage == "base_model":
             for at, (name, source) in enumerate(MODELS.items()):
-                more[name] = {
-                    "source": source,
-                    "files": [f"{at}.gguf"],
-                    "architecture": f"Made{at}LM",
-                    "sha256": f"{at}a" * 32,
-                    "source_sha256": f"{at}b" * 32,
-                }
+                more[name] = {"source": source, "files": [f"{at}.gguf"], "architecture": f"Made{at}LM",
+                              "sha256": f"{at}a" * 32, "source_sha256": f"{at}b" * 32}  # fmt: skip
         if stage == "ingest@natural_instructions":
             more["reasons"] = {"output is a text, not a list": 6, "id occurs twice": 3}
         if stage == "augment@calculator":
@@ -190,7 +227,12 @@ def build_project(root: Path) -> None:
     count = len(rows) // len(SYSTEMS)
     for system in ("untuned", "combined", "tk_instruct", "supervised"):
         inputs = ["data/split", EVIDENCE, LM if system == "untuned" else f"models/train/{system}"]
-        facts(f"predict@supernatinst-{system}", inputs, [f"data/predict/supernatinst-{system}"], count, count)
+        made = predictions(rows, system)
+        folder = f"data/predict/supernatinst-{system}"
+        facts(f"predict@supernatinst-{system}", inputs, [folder], count, count)
+        with tables.ArtifactWriter(Path(folder)) as writer:
+            writer.write(contracts.PREDICTIONS, made[2:] if system == "untuned" else made)
+    tested = tested_instances(rows)
     bootstrap = Bootstrap(42, 300, 0.95)
     compared = compare(rows, (*COMPARISONS, *BOUND_COMPARISONS), bootstrap, ("overall", "category"))
     facts(
@@ -221,6 +263,7 @@ def build_project(root: Path) -> None:
         writer.write(contracts.DOCUMENTS, rows)
     with tables.ArtifactWriter(Path("data/split")) as writer:
         writer.write(contracts.TRAIN, [])
+        writer.write(contracts.TEST, tested)
 
 
 @pytest.fixture(scope="session")
