@@ -69,8 +69,8 @@ def _models(params: Params, by_name: Mapping[str, Node]) -> list[dict[str, str]]
             {
                 "name": name,
                 "source": facts.get("source", source.source),
-                "files": ", ".join(facts.get("files") or ()) or _NOT_RECORDED,
-                "architecture": facts.get("architecture") or _NOT_RECORDED,
+                "files": ", ".join([*(facts.get("files") or ()), facts.get("architecture") or ""]).strip(", ")
+                or _NOT_RECORDED,
                 "source_sha256": facts.get("source_sha256") or _NOT_RECORDED,
                 "sha256": facts.get("sha256") or _NOT_RECORDED,
                 "pinned": "yes" if source.sha256 else "no",
