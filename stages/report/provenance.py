@@ -28,6 +28,9 @@ GROUPS = tuple(
 _MODELS = {"language_model": "language model", "sentence_encoder": "sentence encoder"}
 _DATA = {"natural_instructions": "tasks with instances", "corpus": "corpus of documents"}
 _NOT_RECORDED = "not recorded"
+_SAMPLE = "the sample written for this project: invented, not a benchmark"
+# Stages that run a model, and so record their machine.
+_RUN_MODELS = ("augment", "index", "retrieve", "encode", "train", "predict")
 
 
 def context(
@@ -37,8 +40,10 @@ def context(
     values = {group: params.model_dump()[group] for group in GROUPS}
     profile, changes, unreadable = profiles.nearest(root, values)
     by_name = {node.name: node for node in nodes}
+    models, data = _models(params, by_name), _data(by_name)
     return {
         "provenance": {
+            "summary": _summary(models[0], profile, len(changes), data),
             "code": code_tree.identifier(Path(stages.__file__).parent),
             "profile": profile,
             "changes": [
@@ -46,15 +51,18 @@ def context(
             ],
             "unreadable": unreadable,
             "parameters": [{"key": key, "value": _shown(value)} for key, value in _flat(values)],
-            "models": _models(params, by_name),
+            "models": models,
             "prompt": _prompt(params),
             "systems": [
                 {"name": system, "sentence": _sentence(system, params, by_name)} for system in systems
             ],
             "recipes": _recipes(params, by_name),
-            "data": _data(by_name),
+            "data": data,
             "rows": (split.details.get("rows") or {}) if (split := by_name.get("split")) else {},
             "machines": _machines(nodes),
+            "without_machine": ", ".join(
+                node.name for node in nodes if node.stage in _RUN_MODELS and not node.details.get("machine")
+            ),
             "libraries": _libraries(nodes),
         }
     }
@@ -77,6 +85,20 @@ def _models(params: Params, by_name: Mapping[str, Node]) -> list[dict[str, str]]
             }
         )
     return lines
+
+
+def _summary(
+    model: Mapping[str, str], profile: str | None, changed: int, data: Sequence[Mapping[str, Any]]
+) -> str:
+    """What a reader has to know first: the model, the profile and the data."""
+    parts = [f"Language model: {model['source']} ({model['files']})."]
+    if profile:
+        values = f", with {_count(changed, 'value')} changed" if changed else ""
+        parts.append(f"Nearest profile: {profile}{values}.")
+    if data:
+        tasks = data[0]
+        parts.append(f"Tasks: {tasks['kind'] if tasks['kind'] == _SAMPLE else tasks['folder']}.")
+    return " ".join(parts)
 
 
 def _prompt(params: Params) -> str:
@@ -151,7 +173,7 @@ def _data(by_name: Mapping[str, Node]) -> list[dict[str, Any]]:
             {
                 "name": name,
                 "folder": ", ".join(node.inputs),
-                "sample": all(SAMPLE in (Path(path), *Path(path).parents) for path in node.inputs),
+                "kind": _SAMPLE if _is_sample(node) else "not the project's sample",
                 "files": node.details.get("files"),
                 "tasks": node.details.get("tasks") or None,
                 "rows_in": node.rows_in,
@@ -160,6 +182,10 @@ def _data(by_name: Mapping[str, Node]) -> list[dict[str, Any]]:
             }
         )
     return lines
+
+
+def _is_sample(node: Node) -> bool:
+    return all(SAMPLE in (Path(path), *Path(path).parents) for path in node.inputs)
 
 
 def _machines(nodes: Iterable[Node]) -> list[dict[str, str]]:

