@@ -69,11 +69,12 @@ def read(predicted: Path, scored: Path, split: Path, seed: int, benchmark: str =
     for row in rows:
         if row["system"] in scores and _key(row) in shown:
             scores[row["system"]][_key(row)] = row
-    ids = sorted({id for _, id in wanted})
-    tests = tables.read(
-        split, contracts.TEST, ["task_id", "id", "input", "outputs"], pc.field("id").isin(ids)
-    )
-    return Answers(chosen, scores, given, {_key(row): row for row in tests.to_pylist()}, called, counts)
+    tests: dict[Key, Mapping[str, Any]] = {}
+    if ids := sorted({id for _, id in wanted}):
+        columns = ["task_id", "id", "input", "outputs"]
+        rows = tables.read(split, contracts.TEST, columns, pc.field("id").isin(ids)).to_pylist()
+        tests = {_key(row): row for row in rows}
+    return Answers(chosen, scores, given, tests, called, counts)
 
 
 def choose(rows: Rows, systems: Sequence[str], seed: int) -> dict[tuple[str, str], list[Key]]:
@@ -104,7 +105,7 @@ def choose(rows: Rows, systems: Sequence[str], seed: int) -> dict[tuple[str, str
 
 def context(found: Answers | None, params: Params, systems: Sequence[str]) -> dict[str, Any]:
     """What the templates show: `answers`, a block a track and category, and `test_calls`; None without answers."""
-    if found is None:
+    if found is None or not found.given:
         return {"answers": None, "test_calls": None}
     names = [system for system in systems if system in found.given]
     return {

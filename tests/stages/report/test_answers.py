@@ -120,6 +120,13 @@ def test_that_no_system_called_a_tool_is_said(project: Path) -> None:
         assert "No system called a tool" in text(file)
 
 
+def test_without_predictions_nothing_is_said_of_calls(project: Path) -> None:
+    Path("data/predict").rename("elsewhere")
+    assert run().returncode == 0
+    for file in ("index.html", "report.md"):
+        assert "Examples of answers" not in text(file) and "No system called a tool" not in text(file)
+
+
 def test_long_texts_are_cut_between_words() -> None:
     assert answers.cut("a  b\nc") == "a b c"
     assert answers.cut("word " * 100, 12) == "word word …"
