@@ -23,6 +23,8 @@ def test_a_directory_is_copied_without_code_and_loads(tiny_model: Path, tmp_path
     (source / "modeling_evil.py").write_text("raise SystemExit('ran')")
     made = make_ready(ModelSource(source=str(source), sha256=digest(source)), tmp_path / "out")
     assert made["sha256"] == digest(tmp_path / "out") == made["source_sha256"]
+    assert made["files"] == ["model.safetensors"]
+    assert made["architecture"] == json.loads((source / "config.json").read_text())["architectures"][0]
     assert not list((tmp_path / "out").glob("*.py"))
     assert load(tmp_path / "out").sha256 == made["sha256"]
 
