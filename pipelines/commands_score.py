@@ -1,4 +1,4 @@
-"""The commands that score: score, compare, references. They hand over to the stage's own functions."""
+"""The commands around scores: score, compare, references, prompts. They hand over to the stage's own functions."""
 
 from __future__ import annotations
 
@@ -164,7 +164,36 @@ def references(output: Path, as_json: bool) -> None:
     """
     from stages.evaluate.files import write_references
 
-    count = write_references(output)
+    _print_written(output, write_references(output), as_json)
+
+
+@click.command()
+@benchmark_option
+@click.option("--output", required=True, type=FILE, help="The file to write.")
+@click.option(
+    "--encoding", metavar="NAME", help="A named encoding, such as def_pos1; by the parameters if not given."
+)
+@as_json_option
+def prompts(benchmark: str, output: Path, encoding: str | None, as_json: bool) -> None:
+    """Write the prompts of the test instances, for a model of your own to answer (docs/own-model.md).
+
+    One JSON line an instance, in the order of `nightjar references`: id, task_id, prompt, stop, max_tokens. The prompt
+    is the exact text that the untuned model is shown under params.yaml, without special tokens or a chat template.
+    Score the answers, JSON Lines of {id, prediction}, with `nightjar score`.
+
+    \b
+    Example:
+      nightjar prompts --benchmark supernatinst --output prompts.jsonl
+      nightjar prompts --benchmark supernatinst --output prompts.jsonl --encoding def_pos2_neg2 --json
+    """
+    from stages.params import load
+    from stages.predict.prompts import write_prompts
+
+    count = write_prompts(load(), benchmark, output, encoding)
+    _print_written(output, count, as_json)
+
+
+def _print_written(output: Path, count: int, as_json: bool) -> None:
     if as_json:
         _print_json({"output": output, "n": count})
     else:

@@ -16,7 +16,8 @@ from stages import contracts
 from stages.contracts import TRACKS
 from stages.errors import NightjarError, from_os_error
 from stages.evaluate.baselines import NAMES, copy_demo, copy_input
-from stages.files import PIPE, check_input, check_output, kind, write_output
+from stages.files import PIPE, check_input, check_output, kind, write_lines
+from stages.ids import qualified, unique_ids
 from stages.tables import read_rows
 
 SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")
@@ -87,7 +88,7 @@ def read_predictions(path: Path, references: Sequence[Mapping[str, Any]]) -> dic
     if heuristic or path.is_dir():
         columns = ["task_id", "id", "prediction"]
         for row in _copied(str(path)) if heuristic else read_rows(path, contracts.PREDICTIONS, columns):
-            id = next((one for one in (row["id"], _qualified(row)) if one in wanted), None)
+            id = next((one for one in (row["id"], qualified(row)) if one in wanted), None)
             if id is None:
                 what = f"no reference has the id {row['id']!r} of {row['task_id']}"
                 raise NightjarError(what, path, "check that predictions and references belong together")
@@ -135,29 +136,19 @@ def write_references(path: Path) -> int:
     return len(rows)
 
 
-def write_lines(path: Path, rows: Sequence[Mapping[str, Any]], inputs: Sequence[Path | None]) -> None:
-    """JSON Lines to a file that the user named; `inputs` and errors as `stages.files.write_output` has them."""
-    write_output(path, "".join(orjson.dumps(row).decode() + "\n" for row in rows), inputs)
-
-
-def _qualified(row: Mapping[str, Any]) -> str:
-    return f"{row['task_id']}:{row['id']}"
-
-
 def _split_references(path: Path) -> list[dict[str, Any]]:
     rows = read_rows(path, contracts.TEST, ["track", "category", "task_id", "id", "outputs"])
     if not rows:
         raise NightjarError("no test instances", path, "the split left no test task")
-    counts = Counter(row["id"] for row in rows)
     return [
         {
-            "id": row["id"] if counts[row["id"]] == 1 else _qualified(row),
+            "id": id,
             "references": row["outputs"],
             "task_id": row["task_id"],
             "category": row["category"],
             "track": row["track"],
         }
-        for row in rows
+        for id, row in zip(unique_ids(rows), rows, strict=True)
     ]
 
 

@@ -12,7 +12,7 @@ from stages.contracts import category_metric
 from stages.errors import NightjarError
 from stages.evaluate import files, metrics
 from stages.evaluate.aggregate import Bootstrap, category_name, difference, group, percent, percentage
-from stages.files import check_output
+from stages.files import check_output, write_lines
 
 BENCHMARKS = ("supernatinst",)
 SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
@@ -188,4 +188,4 @@ def _write_details(path: Path, rows: Rows, given: Mapping[str, str], inputs: Seq
         }
         for row in rows
     ]
-    files.write_lines(path, lines, inputs)
+    write_lines(path, lines, inputs)
