@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,13 +11,16 @@ from typing import Any, TypeVar
 import click
 
 from pipelines.commands_data import FILE, _print_json, _print_table, as_json_option
+from stages.errors import NightjarError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 METRICS = ("exact_match", "rouge1", "rougeL")
+BOTH = "both tracks together (not a published number)"
 benchmark_option = click.option("--benchmark", required=True, help="supernatinst.")
 references_option = click.option(
     "--references", type=FILE, help="JSON Lines {id, references, task_id, ...}; data/split if not given."
 )
+as_csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print one flat table as CSV.")
 
 
 def samples_option(least: int) -> Callable[[Command], Command]:
@@ -40,6 +45,7 @@ def samples_option(least: int) -> Callable[[Command], Command]:
 @click.option("--details", type=FILE, help="Write one JSON line an instance to this file.")
 @samples_option(0)
 @as_json_option
+@as_csv_option
 def score(
     benchmark: str,
     predictions: Path,
@@ -47,39 +53,78 @@ def score(
     details: Path | None,
     samples: int,
     as_json: bool,
+    as_csv: bool,
 ) -> None:
     """Score anybody's predictions; nothing of the pipeline is needed.
 
-    Means are over instances, in percent, with 95% bootstrap intervals (none with --samples 0). What has no
-    prediction scores as empty and is counted.
+    A prediction is a line {"id": "...", "prediction": "..."}; other keys are ignored. Means are over instances, in
+    percent, with 95% bootstrap intervals (none with --samples 0). What has no prediction scores as empty and is
+    counted. Each track has its own numbers, as published; means over both come last, and are not in the CSV, which has
+    the columns track, level, name, metric, n, value, low, high.
 
     \b
     Example:
       nightjar score --benchmark supernatinst --predictions mine.jsonl --references references.jsonl --json
     """
-    from stages.evaluate.score import score_files
+    from stages.evaluate.score import parts, score_files, score_rows
 
+    _check_form(as_json, as_csv)
     result = score_files(benchmark, predictions, references, details, samples)
     if as_json:
         _print_json(result)
         return
+    if as_csv:
+        _print_csv(score_rows(result))
+        return
     missing = f", {result['missing']} without a prediction" if result["missing"] else ""
-    click.echo(f"{benchmark}: {result['n']} instances{missing}\n")
-    ends = result.get("intervals", {})
-    _print_table("all", [_told(result["metrics"], ends.get("metrics", {}))])
-    if tracks := result.get("by_track"):
+    _print_head(result, missing)
+    by_track = parts(result)
+    _print_table("", [_track(track, result) | _means(part) for track, part in by_track.items()])
+    for level in ("category", "task"):
         click.echo()
         rows = [
-            {"track": track, "n": alone["n"]}
-            | _told(alone["metrics"], alone.get("intervals", {}).get("metrics", {}))
-            for track, alone in tracks.items()
+            _track(track, result) | {level: name} | _told(row, _ends(part, f"by_{level}").get(name, {}))
+            for track, part in by_track.items()
+            for name, row in part[f"by_{level}"].items()
         ]
         _print_table("", rows)
-    for level in ("by_category", "by_task"):
-        click.echo()
-        told = ends.get(level, {})
-        rows = [{level[3:]: name, **_told(row, told.get(name, {}))} for name, row in result[level].items()]
-        _print_table("", rows)
+    if len(by_track) > 1:
+        click.echo(f"\n{BOTH}")
+        _print_table("", [_means(result)])
+
+
+def _print_head(result: dict[str, Any], missing: str) -> None:
+    """The first line: what was scored. Of several tracks each is named further down."""
+    only = f", {result['tracks'][0]} track" if len(result["tracks"]) == 1 else ""
+    click.echo(f"{result['benchmark']}{only}: {result['n']} instances{missing}\n")
+
+
+def _track(track: str, result: dict[str, Any]) -> dict[str, Any]:
+    """The column of the track, where there are several."""
+    return {"track": track} if len(result["tracks"]) > 1 else {}
+
+
+def _means(part: dict[str, Any]) -> dict[str, Any]:
+    return {"n": part["n"]} | _told(part["metrics"], _ends(part, "metrics"))
+
+
+def _ends(part: dict[str, Any], level: str) -> dict[str, Any]:
+    ends: dict[str, Any] = part.get("intervals", {}).get(level, {})
+    return ends
+
+
+def _print_csv(rows: list[dict[str, Any]]) -> None:
+    """Rows that have the same keys; None is an empty cell."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    click.echo(text.getvalue(), nl=False)
+
+
+def _check_form(as_json: bool, as_csv: bool) -> None:
+    if as_json and as_csv:
+        raise NightjarError("it is given with --json", "--csv", "give one of them")
 
 
 def _told(row: dict[str, Any], ends: dict[str, list[float]]) -> dict[str, Any]:
@@ -103,37 +148,59 @@ def _told(row: dict[str, Any], ends: dict[str, list[float]]) -> dict[str, Any]:
 @references_option
 @samples_option(1)
 @as_json_option
-def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: int, as_json: bool) -> None:
+@as_csv_option
+def compare(
+    benchmark: str,
+    a: Path,
+    b: Path,
+    references: Path | None,
+    samples: int,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
     """Compare two prediction sets on the same instances: a minus b.
 
     Differences are in percent, with 95% bootstrap intervals over pairs and the two-sided p of a test that flips
-    signs. Better, worse and equal count instances. The p of categories are not corrected for their number.
+    signs. Better, worse and equal count instances. The p of categories are not corrected for their number. Each track
+    is compared alone, both together last. The CSV has each track alone, with the columns track, level, name, metric, n,
+    a, b, difference, low, high, p, better, worse, equal.
 
     \b
     Example:
       nightjar compare --benchmark supernatinst --a mine.jsonl --b yours.jsonl --references references.jsonl
       nightjar compare --benchmark supernatinst --a data/predict/supernatinst-combined --b mine.jsonl --json
     """
-    from stages.evaluate.score import compare_files
+    from stages.evaluate.score import compare_files, difference_rows, parts
 
+    _check_form(as_json, as_csv)
     result = compare_files(benchmark, a, b, references, samples)
     if as_json:
         _print_json(result)
         return
+    if as_csv:
+        _print_csv(difference_rows(result))
+        return
     lacking = [
         f"{count} without a prediction in {name}" for name, count in result["missing"].items() if count
     ]
-    click.echo(f"{benchmark}: {result['n']} instances{''.join(f', {one}' for one in lacking)}\n")
-    parts = {"": result, **result.get("by_track", {})}
-    for track, part in parts.items():
-        rows = [{"metric": metric, **_line(part["metrics"][metric])} for metric in METRICS]
-        _print_table(f"{track} track" if track else "all", rows)
+    _print_head(result, "".join(f", {one}" for one in lacking))
+    by_track = parts(result)
+    for track, part in by_track.items():
+        _print_table(f"{track} track" if len(by_track) > 1 else "", _lines(part))
         click.echo()
     rows = [
-        {"category": name, "metric": cell["metric"], **_line(cell[cell["metric"]])}
-        for name, cell in result["by_category"].items()
+        _track(track, result) | {"category": name, "metric": cell["metric"], **_line(cell[cell["metric"]])}
+        for track, part in by_track.items()
+        for name, cell in part["by_category"].items()
     ]
     _print_table("by category, each by the metric that is published for it", rows)
+    if len(by_track) > 1:
+        click.echo(f"\n{BOTH}")
+        _print_table("", _lines(result))
+
+
+def _lines(part: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"metric": metric, **_line(part["metrics"][metric])} for metric in METRICS]
 
 
 def _line(cell: dict[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from pipelines.cli import main
@@ -51,3 +54,118 @@ def test_prompts_are_answered_elsewhere_and_the_answers_scored(
         result = json.loads(nightjar(capsys, "score", *same, *given))
         assert (result["n"], result["missing"]) == (9, 0)
         assert result["metrics"] == {"exact_match": 33.3333, "rouge1": 33.3333, "rougeL": 33.3333}
+
+
+@pytest.fixture()
+def both(workdir: Path) -> tuple[str, ...]:
+    """Options for references of both tracks: of four instances each, a is right on three and one, b on two and two."""
+    rows = [
+        {
+            "id": f"{track[0]}{number}",
+            "references": ["yes"],
+            "task_id": f"task, {track}",
+            "task_category": "Word Analogy",
+            "track": track,
+        }
+        for track in ("xlingual", "default")
+        for number in range(4)
+    ]
+    for name, right in (("a", ("d0", "d1", "d2", "x0")), ("b", ("d0", "d1", "x0", "x1"))):
+        answers = [{"id": row["id"], "prediction": "yes" if row["id"] in right else "no"} for row in rows]
+        write(workdir / f"{name}.jsonl", answers)
+    write(workdir / "default.jsonl", rows[4:])
+    write(workdir / "d.jsonl", lines(workdir / "a.jsonl")[4:])
+    return ("--benchmark", "supernatinst", "--references", write(workdir / "references.jsonl", rows))
+
+
+SCORE, COMPARE = ("score", "--predictions", "a.jsonl"), ("compare", "--a", "a.jsonl", "--b", "b.jsonl")
+
+
+def test_score_leads_with_each_track_and_ends_with_the_mean_over_both(
+    both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [line.split() for line in nightjar(capsys, *SCORE, *both, "--samples", "0").splitlines()]
+    assert rows[2] == ["track", "n", "exact_match", "rouge1", "rougeL"]
+    assert rows[3:5] == [["default", "4", *["75.00"] * 3], ["xlingual", "4", *["25.00"] * 3]]
+    assert ["default", "word_analogy", "4", "exact_match", *["75.00"] * 3] in rows
+    assert ["default", "task,", "default", "4", *["75.00"] * 3] in rows
+    assert rows[-3][:5] == ["both", "tracks", "together", "(not", "a"]
+    assert rows[-1] == ["8", *["50.00"] * 3] and sum("50.00" in row for row in rows) == 1
+
+
+def test_compare_leads_with_each_track_and_ends_with_both(
+    both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = nightjar(capsys, *COMPARE, *both)
+    places = [
+        text.index(title) for title in ("default track", "xlingual track", "by category", "both tracks")
+    ]
+    assert places == sorted(places) and text.splitlines()[2].strip() == "default track"
+    last = [line.split()[:4] for line in text[places[-1] :].splitlines()[1:]]
+    assert ["exact_match", "50.00", "50.00", "+0.00"] in last
+    categories = [line.split()[:6] for line in text[places[2] : places[3]].splitlines()]
+    assert ["default", "word_analogy", "exact_match", "75.00", "50.00", "+25.00"] in categories
+    assert ["xlingual", "word_analogy", "exact_match", "25.00", "50.00", "-25.00"] in categories
+
+
+def test_one_track_is_named_and_has_no_column(
+    both: tuple[str, ...], workdir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ("--benchmark", "supernatinst", "--references", "default.jsonl")
+    text = nightjar(capsys, "score", "--predictions", "d.jsonl", *given)
+    assert text.startswith("supernatinst, default track: 4 instances\n") and "both tracks" not in text
+    assert not any(line.startswith("track") for line in text.splitlines())
+    text = nightjar(capsys, "compare", "--a", "d.jsonl", "--b", "d.jsonl", *given)
+    assert text.startswith("supernatinst, default track: 4 instances\n") and "both tracks" not in text
+
+
+def test_the_csv_of_a_score_is_one_flat_table(
+    both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = json.loads(nightjar(capsys, *SCORE, *both, "--json"))
+    table = pd.read_csv(io.StringIO(nightjar(capsys, *SCORE, *both, "--csv")))
+    assert list(table) == ["track", "level", "name", "metric", "n", "value", "low", "high"]
+    assert len(table) == 2 * 3 * 3 and table["n"].unique().tolist() == [4]
+    assert table["track"].unique().tolist() == told["tracks"] == ["default", "xlingual"]
+    for track, part in told["by_track"].items():
+        ends = part["intervals"]
+        cells = {("overall", "overall"): (part["metrics"], ends["metrics"])}
+        for level in ("category", "task"):
+            for name, row in part[f"by_{level}"].items():
+                cells[level, name] = row, ends[f"by_{level}"][name]
+        assert ("task", f"task, {track}") in cells
+        for row in table[table["track"] == track].to_dict("records"):
+            values, interval = cells[row["level"], row["name"]]
+            assert row["value"] == values[row["metric"]]
+            assert [row["low"], row["high"]] == interval[row["metric"]]
+    rows = list(csv.DictReader(io.StringIO(nightjar(capsys, *SCORE, *both, "--csv", "--samples", "0"))))
+    assert {(row["low"], row["high"]) for row in rows} == {("", "")}
+
+
+def test_the_csv_of_a_comparison_is_one_flat_table(
+    both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = json.loads(nightjar(capsys, *COMPARE, *both, "--json"))
+    table = pd.read_csv(io.StringIO(nightjar(capsys, *COMPARE, *both, "--csv")))
+    assert list(table) == [
+        "track", "level", "name", "metric", "n", "a", "b", "difference", "low", "high", "p", "better", "worse", "equal"
+    ]  # fmt: skip
+    assert len(table) == 2 * 2 * 3
+    for row in table.to_dict("records"):
+        part = told["by_track"][row["track"]]
+        cells = part["metrics"] if row["level"] == "overall" else part["by_category"][row["name"]]
+        cell = cells[row["metric"]]
+        assert row["difference"] == cell["value"] and row["difference"] in (25, -25)
+        for key in ("n", "a", "b", "low", "high", "p", "better", "worse", "equal"):
+            assert row[key] == cell[key]
+
+
+@pytest.mark.parametrize("command", [SCORE, COMPARE])
+def test_csv_and_json_are_not_both_printed(
+    command: tuple[str, ...], both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command, *both, "--csv", "--json"])
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out) == (2, "") and err.count("\n") == 1
+    assert "--csv: it is given with --json; give one of them" in err

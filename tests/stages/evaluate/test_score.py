@@ -37,7 +37,8 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 def test_means_by_hand(files: tuple[Path, Path], tmp_path: Path) -> None:
     details = tmp_path / "details.jsonl"
     result = score_files("supernatinst", *files, details)
-    assert list(result) == ["benchmark", "n", "missing", "metrics", "by_category", "by_task", "intervals"]
+    keys = ["benchmark", "tracks", "n", "missing", "metrics", "by_category", "by_task", "intervals"]
+    assert list(result) == keys and result["tracks"] == ["default"]
     assert (result["n"], result["missing"]) == (3, 1)
     # b1: fox and foxes share their stem; 2 of 2 and 2 of 3 words match: F = 0.8.
     assert result["metrics"] == {"exact_match": 33.3333, "rouge1": 60.0, "rougeL": 60.0}
