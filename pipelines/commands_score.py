@@ -223,7 +223,8 @@ def _line(cell: dict[str, Any]) -> dict[str, Any]:
 def references(output: Path, as_json: bool) -> None:
     """Write the split's test instances as references that other systems' predictions are scored against.
 
-    One JSON line an instance: id, references, task_id, task_category, track.
+    One JSON line an instance: id, references, task_id, task_category, track; and input and definition, which `nightjar
+    judge export` shows.
 
     \b
     Example:
