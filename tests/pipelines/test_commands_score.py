@@ -5,14 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from pipelines.cli import main
-from tests.stages.predict.test_stage import project
+from tests.conftest import ROOT
+from tests.stages.predict.test_stage import finish, project
 
 
 def nightjar(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -54,6 +60,45 @@ def test_prompts_are_answered_elsewhere_and_the_answers_scored(
         result = json.loads(nightjar(capsys, "score", *same, *given))
         assert (result["n"], result["missing"]) == (9, 0)
         assert result["metrics"] == {"exact_match": 33.3333, "rouge1": 33.3333, "rougeL": 33.3333}
+
+
+class Completions(BaseHTTPRequestHandler):
+    """A stub of a server with the OpenAI interface: it answers yes where the prompt has the instance number 1."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        assert asked["stop"] == ["\n\n"] and asked["max_tokens"] == 2
+        text = "yes" if "Input: number 1 " in asked["prompt"] else "no"
+        body = json.dumps({"choices": [{"text": f" {text}"}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""
+
+
+def test_the_documented_way_from_prompts_to_a_comparison(
+    tiny_model: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The commands and the program of docs/own-model.md; the server is a stub."""
+    finish(project(workdir, tiny_model, 2, max_new_tokens=2), monkeypatch)
+    text = (ROOT / "docs" / "own-model.md").read_text(encoding="utf-8")
+    first, *others = re.findall("^nightjar (.*)$", text, re.MULTILINE)
+    program = re.findall("^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[0]
+    assert nightjar(capsys, *first.split()) == "prompts.jsonl: 6 instances\n"
+    with HTTPServer(("127.0.0.1", 0), Completions) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        assert "localhost:8000" in program
+        program = program.replace("localhost:8000", f"127.0.0.1:{server.server_port}")
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+        server.shutdown()
+    assert [command.split()[0] for command in others] == ["score", "score", "compare"]
+    score, table, compare = (nightjar(capsys, *command.split()) for command in others)
+    assert score.startswith("supernatinst, default track: 6 instances\n") and "50.00 [" in score
+    assert table.splitlines()[1].startswith("default,overall,overall,exact_match,6,50.0,")
+    assert " 50.00 " in compare
 
 
 @pytest.fixture()
