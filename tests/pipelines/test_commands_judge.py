@@ -14,6 +14,7 @@ from pipelines.cli import main
 from stages.contracts import PREDICTIONS, TEST
 from stages.tables import ArtifactWriter
 
+TWICE = ("n-0", "task1_colours:n-0")
 INGESTED = "data/ingest/natural_instructions"
 HEAD = {
     "Categories": ["Word Analogy"],
@@ -218,6 +219,11 @@ def test_nightjars_own_references_are_enough_without_the_ingested_tasks(
         "judge", "export", "--a", "mine.jsonl", "--b", "references", *options, "--ingested", f"../{INGESTED}"
     )
     assert "grass" in Path("page.html").read_text()
+    Path("r.jsonl").write_text(
+        "".join(json.dumps(line | {"id": id}) + "\n" for line in lines[:1] for id in TWICE)
+    )
+    told = wrong(capsys, "judge", "export", "--a", "mine.jsonl", "--b", "references", *options)
+    assert "r.jsonl:2: task1_colours:n-0 is there twice; give every id once" in told
     # A file without the texts, as others may write it, says what it lacks.
     for lacking in ("input", "definition"):
         rows = [{key: value for key, value in line.items() if key != lacking} for line in lines]
