@@ -165,7 +165,7 @@ class Texts:
         needed = names.difference(optional)
         if needed:
             self._check_ingested("definition")
-        elif not names or not self.ingested.is_dir():
+        elif not names or not (self.ingested / TASKS.name).is_dir():
             return {}
         columns = ["task_id", "definition", "categories", "positive_examples", "negative_examples"]
         chosen = pc.field("task_id").isin(sorted(names))
@@ -203,8 +203,8 @@ def _reference(row: Mapping[str, Any], where: str) -> Key:
 def match(sets: tuple[Answers, Answers], texts: Texts) -> list[dict[Key, str] | None]:
     """For each set its answers by (task_id, id), None for the gold answers.
 
-    Raises NightjarError if a set is empty, an answer belongs to no instance or to several, or the two sets do not
-    answer the same instances.
+    Raises NightjarError if a set is empty, an answer belongs to no instance or to several, an instance has two answers,
+    or the two sets do not answer the same instances.
     """
     matched = [None if one.gold else _match(one, texts) for one in sets]
     first, second = matched
@@ -238,5 +238,7 @@ def _match(one: Answers, texts: Texts) -> dict[Key, str]:
                 else "check that sets and instances belong together"
             )
             raise NightjarError(what, one.name, fix)
+        if keys[0] in found:
+            raise NightjarError(f"{':'.join(keys[0])} has two answers", one.name, "give every id once")
         found[keys[0]] = answer
     return found

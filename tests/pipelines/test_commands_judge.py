@@ -224,6 +224,11 @@ def test_nightjars_own_references_are_enough_without_the_ingested_tasks(
     )
     told = wrong(capsys, "judge", "export", "--a", "mine.jsonl", "--b", "references", *options)
     assert "r.jsonl:2: task1_colours:n-0 is there twice; give every id once" in told
+    rows = [{"id": id, "prediction": "x"} for id in TWICE]
+    Path("twice.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("r.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines[:1]))
+    told = wrong(capsys, "judge", "export", "--a", "twice.jsonl", "--b", "references", *options)
+    assert "twice.jsonl: task1_colours:n-0 has two answers; give every id once" in told
     # A file without the texts, as others may write it, says what it lacks.
     for lacking in ("input", "definition"):
         rows = [{key: value for key, value in line.items() if key != lacking} for line in lines]
