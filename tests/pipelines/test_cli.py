@@ -92,6 +92,8 @@ WRONG = [
     ("compare --benchmark supernatinst --a empty --b p.jsonl --references r.jsonl", "no such table"),
     ("references --output r.jsonl", "test: no such table"),
     ("references --output empty", "a folder"),
+    ("prompts --benchmark supernatinst --output out", "params.yaml: not found"),
+    ("prompts --benchmark supernatinst", "Missing option '--output'"),
     ("call 1+1", "not a tool call"),
     ("call Calculator(1/0)", "Calculator"),
     ("call Calculator(9**9**9**9)", "Calculator"),
