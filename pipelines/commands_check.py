@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipelines.printing import say, say_table
+from pipelines.printing import say, say_json, say_table
 from stages.errors import NightjarError
 from stages.files import check_output, write_output
 
@@ -36,7 +36,7 @@ def check(
     if output is not None:
         write_output(output, text + "\n", inputs(source))
     if as_json:
-        say(text)
+        say_json(report.as_dict())
     else:
         _print(report.as_dict())
     return 1 if report.count("error") else 0
