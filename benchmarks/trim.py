@@ -1,7 +1,8 @@
 """What encoding.trim_input changes: how many prompts are cut at all, and the untuned model's scores on those.
 
-    python -m benchmarks.trim --input FOLDER [--lengths 1024,512,384] [--scored 512] [--adapter FOLDER]
+    python -m benchmarks.trim --input FOLDER [--lengths 1024,512,384] [--scored 1024,512] [--adapter FOLDER]
 
+Without --scored the prompts are counted and no model answers.
 FOLDER has tasks/*.json and splits/default/*_tasks.txt. Prompts are definition and two positive examples; of a test
 task the first 100 instances count, of a training task the first 64. The scores are those of the test instances whose
 prompt is cut, the same ones published (the end is lost) and trimmed, with a 95% bootstrap interval of the paired
@@ -126,23 +127,36 @@ def compare(lm: LanguageModel, rows: list[Row], length: int) -> None:
         )
 
 
-def main() -> None:
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
+def parse(words: list[str] | None = None) -> argparse.Namespace:
+    """The arguments: of the command line, or `words`."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--input", type=Path, required=True, help="a folder with tasks/ and splits/default/")
-    parser.add_argument("--lengths", default="1024,512,384", help="maximum source lengths to count at")
-    parser.add_argument("--scored", default="512", help="maximum source lengths to answer at")
+    parser.add_argument(
+        "--lengths", type=_numbers, default=[1024, 512, 384], help="maximum source lengths to count at"
+    )
+    parser.add_argument(
+        "--scored", type=_numbers, default=[], help="maximum source lengths to answer at; none if not given"
+    )
     parser.add_argument(
         "--adapter", type=Path, help="a fine-tuned model's folder; the untuned model if not given"
     )
-    given = parser.parse_args()
+    return parser.parse_args(words)
+
+
+def main() -> None:
+    given = parse()
     prepare(42, 1)
     lm = load(Path("models/base/language_model"), adapter=given.adapter)
     tokenizer = remembering(lm.tokenizer, lm.tokenizer.backend.backend_tokenizer)
     sides = {side: read(given.input, side) for side in INSTANCES}
-    for length in map(int, given.lengths.split(",")):
+    for length in given.lengths:
         for side, rows in sides.items():
             count(side, rows, length, tokenizer)
-    for length in map(int, given.scored.split(",")):
+    for length in given.scored:
         affected = cut(sides["test"], length, tokenizer)
         if affected:
             compare(lm, affected, length)

@@ -28,6 +28,7 @@ COMMANDS = {
     "score": ("pipelines.commands_score", "Score anybody's predictions."),
     "compare": ("pipelines.commands_score", "Compare two prediction sets: difference, interval, p."),
     "references": ("pipelines.commands_score", "Write the references that others score against."),
+    "prompts": ("pipelines.commands_score", "Write the test prompts for a model of your own to answer."),
     "judge": ("pipelines.commands_judge", "Let people compare two sets of answers blindly, and score it."),
     "call": ("pipelines.commands_data", "Run one tool call and print its result."),
     "encode": ("pipelines.commands_encode", "Print the exact model input of an instance."),

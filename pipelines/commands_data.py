@@ -42,7 +42,7 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -
     \b
     Example:
       nightjar use sample
-      nightjar use real --set ingest.natural_instructions.path=/data/tasks --set split.train_tasks=24
+      nightjar use real --set ingest.natural_instructions.path=/data/natural-instructions --set split.train_tasks=24
     """
     from pipelines.describe import PROFILE
     from pipelines.profiles import apply
@@ -105,16 +105,45 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
     if as_json:
         say_json(statistics)
         return 0
-    collection = statistics.pop("collection")
-    for name, value in statistics.items():
-        if isinstance(value, dict):
-            for reason, count in value.items():
-                say(f"  {reason}: {count:,}")
-        else:
-            say(f"{name}: {value:,}" if isinstance(value, int | float) else f"{name}: {value}")
-    if collection:
-        _print_collection(collection)
+    _print_statistics(statistics)
+    if statistics["collection"]:
+        _print_collection(statistics["collection"])
     return 0
+
+
+def _print_statistics(statistics: dict[str, Any]) -> None:
+    """What was read of tasks or of a corpus, and how long it took."""
+    documents = statistics["source"] is not None
+    if documents:
+        say(f"source: {statistics['source']}")
+    say(f"files: {statistics['files']:,}, {statistics['files_rejected']:,} of them rejected")
+    if not documents:
+        say(f"tasks: {statistics['tasks']:,}")
+    say(f"{'documents' if documents else 'instances'}: {statistics['rows_out']:,}")
+    say(f"rejected: {statistics['rows_rejected']:,}")
+    for reason, count in statistics["reasons"].items():
+        say(f"  {reason}: {count:,}")
+    if statistics["left_out"]:
+        say(f"entries left out of tasks: {statistics['left_out']:,}")
+    if statistics["lists"] is not None:
+        lists = [
+            f"{track} {role} {count:,}"
+            for track, roles in statistics["lists"].items()
+            for role, count in roles.items()
+        ]
+        say(f"published lists: {', '.join(lists) or 'none'}")
+    say(f"size: {statistics['bytes']:,} bytes")
+    say(f"time: {duration(statistics['seconds'])}")
+
+
+def duration(seconds: float) -> str:
+    """Seconds to read: 0.02 s, 12.3 s, 3 min 20 s."""
+    if seconds < 9.995:
+        return f"{seconds:.2f} s"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
 
 
 def _print_collection(collection: dict[str, Any], most: int = 8) -> None:

@@ -1,7 +1,9 @@
-"""The commands that score: score, compare, references. They hand over to the stage's own functions."""
+"""The commands around scores: score, compare, references, prompts. They hand over to the stage's own functions."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,16 +11,19 @@ from typing import Any, TypeVar
 import click
 
 from pipelines.commands_data import FILE, as_json_option
-from pipelines.printing import say, say_json, say_table
+from pipelines.printing import say, say_exact, say_json, say_table
+from stages.errors import NightjarError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 # As for the stage (stages.config.Samples): more would take the memory of the machine.
 MOST_SAMPLES = 1_000_000
 METRICS = ("exact_match", "rouge1", "rougeL")
+BOTH = "both tracks together (not a published number)"
 benchmark_option = click.option("--benchmark", required=True, help="supernatinst.")
 references_option = click.option(
     "--references", type=FILE, help="JSON Lines {id, references, task_id, ...}; data/split if not given."
 )
+as_csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print one flat table as CSV.")
 
 
 def samples_option(least: int) -> Callable[[Command], Command]:
@@ -43,6 +48,7 @@ def samples_option(least: int) -> Callable[[Command], Command]:
 @click.option("--details", type=FILE, help="Write one JSON line an instance to this file.")
 @samples_option(0)
 @as_json_option
+@as_csv_option
 def score(
     benchmark: str,
     predictions: Path,
@@ -50,40 +56,80 @@ def score(
     details: Path | None,
     samples: int,
     as_json: bool,
+    as_csv: bool,
 ) -> None:
     """Score anybody's predictions; nothing of the pipeline is needed.
 
-    Means are over instances, in percent, with 95% bootstrap intervals (none with --samples 0). What has no
-    prediction scores as empty and is counted.
+    A prediction is a line {"id": "...", "prediction": "..."}; other keys are ignored. Means are over instances, in
+    percent, with 95% bootstrap intervals (none with --samples 0). What has no prediction scores as empty and is
+    counted. Each track has its own numbers, as published; means over both come last, and are not in the CSV, which has
+    the columns track, level, name, metric, n, value, low, high.
 
     \b
     Example:
       nightjar score --benchmark supernatinst --predictions mine.jsonl --references references.jsonl --json
     """
-    from stages.evaluate.score import score_files
+    from stages.evaluate.score import parts, score_files, score_rows
 
+    _check_form(as_json, as_csv)
     result = score_files(benchmark, predictions, references, details, samples)
     if as_json:
         say_json(result)
         return
+    if as_csv:
+        _print_csv(score_rows(result))
+        return
     missing = f", {result['missing']} without a prediction" if result["missing"] else ""
-    say(f"{benchmark}: {result['n']} instances{missing}")
-    say()
-    ends = result.get("intervals", {})
-    say_table([_told(result["metrics"], ends.get("metrics", {}))], "all")
-    if tracks := result.get("by_track"):
+    _print_head(result, missing)
+    by_track = parts(result)
+    say_table([_track(track, result) | _means(part) for track, part in by_track.items()])
+    for level in ("category", "task"):
         say()
         rows = [
-            {"track": track, "n": alone["n"]}
-            | _told(alone["metrics"], alone.get("intervals", {}).get("metrics", {}))
-            for track, alone in tracks.items()
+            _track(track, result) | {level: name} | _told(row, _ends(part, f"by_{level}").get(name, {}))
+            for track, part in by_track.items()
+            for name, row in part[f"by_{level}"].items()
         ]
         say_table(rows)
-    for level in ("by_category", "by_task"):
+    if len(by_track) > 1:
         say()
-        told = ends.get(level, {})
-        rows = [{level[3:]: name, **_told(row, told.get(name, {}))} for name, row in result[level].items()]
-        say_table(rows)
+        say(BOTH)
+        say_table([_means(result)])
+
+
+def _print_head(result: dict[str, Any], missing: str) -> None:
+    """The first line: what was scored. Of several tracks each is named further down."""
+    only = f", {result['tracks'][0]} track" if len(result["tracks"]) == 1 else ""
+    say(f"{result['benchmark']}{only}: {result['n']} instances{missing}")
+    say()
+
+
+def _track(track: str, result: dict[str, Any]) -> dict[str, Any]:
+    """The column of the track, where there are several."""
+    return {"track": track} if len(result["tracks"]) > 1 else {}
+
+
+def _means(part: dict[str, Any]) -> dict[str, Any]:
+    return {"n": part["n"]} | _told(part["metrics"], _ends(part, "metrics"))
+
+
+def _ends(part: dict[str, Any], level: str) -> dict[str, Any]:
+    ends: dict[str, Any] = part.get("intervals", {}).get(level, {})
+    return ends
+
+
+def _print_csv(rows: list[dict[str, Any]]) -> None:
+    """Rows that have the same keys; None is an empty cell."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    say_exact(text.getvalue())
+
+
+def _check_form(as_json: bool, as_csv: bool) -> None:
+    if as_json and as_csv:
+        raise NightjarError("it is given with --json", "--csv", "give one of them")
 
 
 def _told(row: dict[str, Any], ends: dict[str, list[float]]) -> dict[str, Any]:
@@ -107,38 +153,60 @@ def _told(row: dict[str, Any], ends: dict[str, list[float]]) -> dict[str, Any]:
 @references_option
 @samples_option(1)
 @as_json_option
-def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: int, as_json: bool) -> None:
+@as_csv_option
+def compare(
+    benchmark: str,
+    a: Path,
+    b: Path,
+    references: Path | None,
+    samples: int,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
     """Compare two prediction sets on the same instances: a minus b.
 
     Differences are in percent, with 95% bootstrap intervals over pairs and the two-sided p of a test that flips
-    signs. Better, worse and equal count instances. The p of categories are not corrected for their number.
+    signs. Better, worse and equal count instances. The p of categories are not corrected for their number. Each track
+    is compared alone, both together last. The CSV has each track alone, with the columns track, level, name, metric, n,
+    a, b, difference, low, high, p, better, worse, equal.
 
     \b
     Example:
       nightjar compare --benchmark supernatinst --a mine.jsonl --b yours.jsonl --references references.jsonl
       nightjar compare --benchmark supernatinst --a data/predict/supernatinst-combined --b mine.jsonl --json
     """
-    from stages.evaluate.score import compare_files
+    from stages.evaluate.score import compare_files, difference_rows, parts
 
+    _check_form(as_json, as_csv)
     result = compare_files(benchmark, a, b, references, samples)
     if as_json:
         say_json(result)
         return
+    if as_csv:
+        _print_csv(difference_rows(result))
+        return
     lacking = [
         f"{count} without a prediction in {name}" for name, count in result["missing"].items() if count
     ]
-    say(f"{benchmark}: {result['n']} instances{''.join(f', {one}' for one in lacking)}")
-    say()
-    parts = {"": result, **result.get("by_track", {})}
-    for track, part in parts.items():
-        rows = [{"metric": metric, **_line(part["metrics"][metric])} for metric in METRICS]
-        say_table(rows, f"{track} track" if track else "all")
+    _print_head(result, "".join(f", {one}" for one in lacking))
+    by_track = parts(result)
+    for track, part in by_track.items():
+        say_table(_lines(part), f"{track} track" if len(by_track) > 1 else "")
         say()
     rows = [
-        {"category": name, "metric": cell["metric"], **_line(cell[cell["metric"]])}
-        for name, cell in result["by_category"].items()
+        _track(track, result) | {"category": name, "metric": cell["metric"], **_line(cell[cell["metric"]])}
+        for track, part in by_track.items()
+        for name, cell in part["by_category"].items()
     ]
     say_table(rows, "by category, each by the metric that is published for it")
+    if len(by_track) > 1:
+        say()
+        say(BOTH)
+        say_table(_lines(result))
+
+
+def _lines(part: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"metric": metric, **_line(part["metrics"][metric])} for metric in METRICS]
 
 
 def _line(cell: dict[str, Any]) -> dict[str, Any]:
@@ -161,7 +229,8 @@ def _line(cell: dict[str, Any]) -> dict[str, Any]:
 def references(output: Path, as_json: bool) -> None:
     """Write the split's test instances as references that other systems' predictions are scored against.
 
-    One JSON line an instance: id, references, task_id, task_category, track.
+    One JSON line an instance: id, references, task_id, task_category, track; and input and definition, which `nightjar
+    judge export` shows.
 
     \b
     Example:
@@ -169,7 +238,36 @@ def references(output: Path, as_json: bool) -> None:
     """
     from stages.evaluate.files import write_references
 
-    count = write_references(output)
+    _print_written(output, write_references(output), as_json)
+
+
+@click.command()
+@benchmark_option
+@click.option("--output", required=True, type=FILE, help="The file to write.")
+@click.option(
+    "--encoding", metavar="NAME", help="A named encoding, such as def_pos1; by the parameters if not given."
+)
+@as_json_option
+def prompts(benchmark: str, output: Path, encoding: str | None, as_json: bool) -> None:
+    """Write the prompts of the test instances, for a model of your own to answer (docs/own-model.md).
+
+    One JSON line an instance, in the order of `nightjar references`: id, task_id, prompt, stop, max_tokens. The prompt
+    is the exact text that the untuned model is shown under params.yaml, without special tokens or a chat template.
+    Score the answers, JSON Lines of {id, prediction}, with `nightjar score`.
+
+    \b
+    Example:
+      nightjar prompts --benchmark supernatinst --output prompts.jsonl
+      nightjar prompts --benchmark supernatinst --output prompts.jsonl --encoding def_pos2_neg2 --json
+    """
+    from stages.params import load
+    from stages.predict.prompts import write_prompts
+
+    count = write_prompts(load(), benchmark, output, encoding)
+    _print_written(output, count, as_json)
+
+
+def _print_written(output: Path, count: int, as_json: bool) -> None:
     if as_json:
         say_json({"output": output, "n": count})
     else:

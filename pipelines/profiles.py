@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +17,10 @@ from stages.errors import NightjarError
 from stages.files import write_text
 from stages.json_text import shown
 from stages.params import validate
+from stages.profiles import BASE, PROFILES, Change, chain, changes, names, overlay
 
-PROFILES = Path("profiles")
-BASE = "sample"
-EXTENDS = "extends"
 # Of a value of --set, in characters.
 LONGEST_VALUE = 10_000
-
-
-@dataclass(frozen=True)
-class Change:
-    """One key of params.yaml whose value a profile changes; None where there was no such key."""
-
-    key: str
-    old: Any
-    new: Any
-
-
-def names(root: Path) -> list[str]:
-    """The profiles of the project at `root`."""
-    return sorted(path.stem for path in (root / PROFILES).glob("*.yaml"))
 
 
 def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = True) -> list[Change]:
@@ -54,8 +37,8 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     read_yaml(base_path)  # for its one-line errors
     yaml = _round_trip()
     values = yaml.load(base_path.read_text(encoding="utf-8"))
-    for over, path in _chain(root, profile):
-        _overlay(values, over, "", path)
+    for over, path in chain(root, profile):
+        overlay(values, over, "", path)
     for setting in settings:
         key, value = _setting(setting)
         _set(values, key, value)
@@ -67,7 +50,7 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     old = _old(target)
     if write:
         write_text(target, text)
-    return list(_changes(old, new, ""))
+    return list(changes(old, new))
 
 
 def edited(text: str, settings: Mapping[str, Any]) -> str:
@@ -83,24 +66,6 @@ def edited(text: str, settings: Mapping[str, Any]) -> str:
     new = _dump(yaml, values)
     validate(parse(new, PARAMS_FILE))
     return new
-
-
-def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], Path]]:
-    """The overlays to lay over the sample profile, in that order: those a profile extends, then its own."""
-    found: list[tuple[dict[str, Any], Path]] = []
-    seen: list[str] = []
-    name = profile
-    while name != BASE:
-        path = root / PROFILES / f"{name}.yaml"
-        if name in seen:
-            raise NightjarError("extends itself", path, f"the circle is {' -> '.join([*seen, name])}")
-        seen.append(name)
-        over = read_yaml(path)
-        name = over.pop(EXTENDS, BASE)
-        if name != BASE and name not in names(root):
-            raise NightjarError(f"extends {name!r}", path, f"there are: {', '.join(names(root))}")
-        found.append((over, path))
-    return found[::-1]
 
 
 def _round_trip() -> YAML:
@@ -125,17 +90,6 @@ def _old(target: Path) -> dict[str, Any]:
         return read_yaml(target)
     except NightjarError:
         return {}
-
-
-def _overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> None:
-    for key, value in over.items():
-        path = f"{prefix}{key}"
-        if key not in values:
-            raise NightjarError(f"unknown key {path}", where, "remove it, or mend its spelling")
-        if isinstance(value, Mapping) and isinstance(values[key], Mapping):
-            _overlay(values[key], value, f"{path}.", where)
-        else:
-            values[key] = value
 
 
 def _setting(setting: str) -> tuple[str, Any]:
@@ -167,13 +121,3 @@ def _set(values: Any, key: str, value: Any) -> None:
             f"{key} is a group of keys", "--set", f"give one of them, such as {key}.KEY=VALUE"
         )
     values[last] = value  # type: ignore[index]
-
-
-def _changes(old: Any, new: Any, prefix: str) -> Iterable[Change]:
-    keys = [*new, *(key for key in old if key not in new)]
-    for key in keys:
-        before, after, path = old.get(key), new.get(key), f"{prefix}{key}"
-        if isinstance(before, Mapping | None) and isinstance(after, Mapping):
-            yield from _changes(before or {}, after, f"{path}.")
-        elif before != after or type(before) is not type(after):
-            yield Change(path, before, after)

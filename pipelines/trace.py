@@ -94,18 +94,20 @@ def _evidence_sources(
     root: Path, evidence: list[dict[str, Any]], predictions: list[dict[str, Any]]
 ) -> list[Path]:
     """Writes into the passages who saw them and where their documents came from; returns the corpus' folder."""
-    files: dict[str, str] = {}
+    files: dict[str, Path] = {}
     if (root / INGEST / CORPUS).is_dir():
         where = pc.field("id").isin([row["document_id"] for row in evidence])
-        documents = tables.read(root / INGEST / CORPUS, contracts.DOCUMENTS, ["id", "file"], where)
-        files = {row["id"]: row["file"] for row in documents.to_pylist()}
+        documents = tables.read(root / INGEST / CORPUS, contracts.DOCUMENTS, ["dataset", "id", "file"], where)
+        # A document may be an instance of the tasks, whose files lie elsewhere than the corpus.
+        folders = {name: _folder(root, name) for name in documents["dataset"].unique().to_pylist()}
+        for document in documents.to_pylist():
+            if (source := folders[document["dataset"]]) is not None:
+                files[document["id"]] = source / document["file"]
     folder = _folder(root, CORPUS)
     for row in evidence:
         row["systems"] = [it["system"] for it in predictions if row["text"].strip() in it["prompt"]]
-        row["raw"] = None
-        if folder is not None and row["document_id"] in files:
-            path = folder / files[row["document_id"]]
-            row["raw"] = {"path": path.as_posix(), "sha256": _sha256(root / path)}
+        path = files.get(row["document_id"])
+        row["raw"] = path and {"path": path.as_posix(), "sha256": _sha256(root / path)}
     return [folder] if folder is not None else []
 
 

@@ -14,8 +14,11 @@ import shutil
 import stat
 import sys
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from stages.errors import NightjarError, from_os_error
 
@@ -116,6 +119,11 @@ def write_output(path: Path, text: str, inputs: Iterable[Path | None] = ()) -> N
             file.write(text)
     except OSError as error:
         raise from_os_error(error, path) or error from None
+
+
+def write_lines(path: Path, rows: Iterable[Mapping[str, Any]], inputs: Iterable[Path | None] = ()) -> None:
+    """Write one JSON object a line to a file that the user named; `inputs` and errors as in `write_output`."""
+    write_output(path, "".join(orjson.dumps(row).decode() + "\n" for row in rows), inputs)
 
 
 def _stream(path: Path) -> Path | int | None:

@@ -2,7 +2,9 @@
 
 The facts of a run (rows in, out and rejected, what it read and wrote, versions, seed) are a DVC metric in
 data/metrics. Seconds are not among them: with a clock inside, two equal runs would differ. They go to the local
-history, which `nightjar plan` reads its estimates from, unless a driver times the whole run.
+history, which `nightjar plan` reads its estimates from, unless a driver times the whole run. The machine is among the
+facts of stages that run a model: what a model computes depends on it, and it remains with the result where DVC restores
+that on another machine.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from stages import checks, display, garbage, history
+from stages import checks, display, garbage, history, machine
 from stages import params as params_module
 from stages.errors import NightjarError, from_os_error
 from stages.files import metrics_file, write_text
@@ -75,7 +77,8 @@ class Progress:
             log.info("%d of %d %s", self.done, self.total, self.things)
 
 
-def _facts(stage: Stage, packages: tuple[str, ...]) -> Mapping[str, Any]:
+def _facts(stage: Stage, packages: tuple[str, ...], model: bool) -> Mapping[str, Any]:
+    """The facts of a run; with `model`, a model ran, and the machine is among them."""
     return {
         "stage": stage.name,
         "inputs": stage.inputs,
@@ -89,6 +92,8 @@ def _facts(stage: Stage, packages: tuple[str, ...]) -> Mapping[str, Any]:
         "rows_rejected": stage.rows_rejected,
         "seed": stage.params.seed,
         "versions": {name: version(name) for name in ("nightjar", *packages)},
+        # Only the report reads the facts of these stages, so no other stage runs again on another machine.
+        **({"machine": machine.describe()} if model else {}),
         **stage.details,
     }
 
@@ -144,7 +149,9 @@ def main(
         if shard:
             log.info("%s: shard %s done, %.1f s", name, shard, time.monotonic() - started)
             return
-        write_text(metrics_file(name), json.dumps(_facts(stage, packages), indent=2, sort_keys=True) + "\n")
+        write_text(
+            metrics_file(name), json.dumps(_facts(stage, packages, threads), indent=2, sort_keys=True) + "\n"
+        )
     except NightjarError as error:
         _fail(name, started, error, shard)
     except OSError as error:

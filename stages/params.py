@@ -33,9 +33,15 @@ class DatasetPath(Model):
     path: Annotated[str, Field(min_length=1)]
 
 
+class CorpusSource(DatasetPath):
+    """A folder of documents, or the artifact of the split: at most `max_inputs` of its training inputs then."""
+
+    max_inputs: Limit
+
+
 class Ingest(Model):
     natural_instructions: DatasetPath
-    corpus: DatasetPath
+    corpus: CorpusSource
 
 
 class Split(Model):

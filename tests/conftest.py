@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
+GOLDEN = Path(__file__).parent / "golden"
 
 # What the tests' modules load stays to the end: none of it is garbage, and each search through it takes half a second.
 gc.disable()
@@ -61,6 +64,25 @@ def real_data() -> Path:
 def sample() -> Path:
     """The sample data in the repository."""
     return ROOT / "data" / "sample"
+
+
+@pytest.fixture(scope="session", params=["sample", "real"])
+def task_files(request: pytest.FixtureRequest, sample: Path) -> list[Path]:
+    """Super-NaturalInstructions task files: the sample's in every clone, and the real ones where they are at hand."""
+    folder = sample if request.param == "sample" else _folder("NIGHTJAR_REAL_DATA")
+    name = "natural_instructions" if request.param == "sample" else "natural-instructions"
+    files = sorted((folder / name / "tasks").glob("*.json"))
+    assert files
+    return files
+
+
+@pytest.fixture(scope="session")
+def published() -> list[dict[str, Any]]:
+    """Predictions of the sample with the scores that the published evaluator gives them (tests/golden)."""
+    cases: list[dict[str, Any]] = json.loads((GOLDEN / "supernatinst_sample.json").read_text("utf-8"))[
+        "cases"
+    ]
+    return cases
 
 
 @pytest.fixture()

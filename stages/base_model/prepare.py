@@ -29,7 +29,12 @@ def find(source: ModelSource) -> Path:
         return _find_in_package(name)
     if kind == "hub":
         return _find_in_hub(name)
-    return Path(source.source)
+    folder = Path(source.source)
+    if not folder.is_dir():
+        what = "not a directory" if folder.exists() else "no such model directory"
+        fix = "set models.*.source to a directory of safetensors or GGUF, package:NAME or hub:NAME@REVISION"
+        raise NightjarError(what, folder, fix)
+    return folder
 
 
 def _find_in_package(name: str) -> Path:
@@ -64,8 +69,8 @@ def _find_in_hub(name: str) -> Path:
 def make_ready(source: ModelSource, output: Path) -> dict[str, Any]:
     """Put the model of `source` into the directory `output`, as safetensors with checksums; whole or not at all.
 
-    Returns where it came from and both digests. Raises NightjarError if the weights are missing, pickled, or not
-    those that the pinned sha256 names.
+    Returns where it came from, the names of its files, its architecture and both digests. Raises NightjarError if the
+    weights are missing, pickled, or not those that the pinned sha256 names.
     """
     folder = find(source)
     found = digest(folder)
@@ -89,7 +94,22 @@ def make_ready(source: ModelSource, output: Path) -> dict[str, Any]:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return {"source": source.source, "source_sha256": found, "sha256": ready}
+    return {
+        "source": source.source,
+        "files": [file.name for file in weight_files(folder)],
+        "architecture": _architecture(output),
+        "source_sha256": found,
+        "sha256": ready,
+    }
+
+
+def _architecture(folder: Path) -> str | None:
+    """The class that the configuration of a model directory names; None if it names none."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        return str(config["architectures"][0])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def _convert_gguf(weights: Path, output: Path) -> None:

@@ -108,9 +108,13 @@ class Build:
             if count
         ]
         if not any(unit.side == "train" for unit in self.units):
-            keys = {"train": "split.train_tasks", "supervised": "split.supervised_instances_per_task"}
+            fixes = {
+                "train": "see split.train_tasks in params.yaml",
+                "supervised": "set split.supervised_instances_per_task above 0, and split.test_instances_per_task "
+                "lower than the instances of a test task",
+            }
             where = sources.split / TABLES[recipe.data].name
-            raise NightjarError("no instances to train on", where, f"see {keys[recipe.data]} in params.yaml")
+            raise NightjarError("no instances to train on", where, fixes[recipe.data])
 
     def encode(self, number: int) -> dict[str, Any]:
         """The unit of that number: its task_id, targets_with_calls, and rows of id, prompts and targets.

@@ -38,7 +38,12 @@ def run(stage: harness.Stage) -> None:
 
     bootstrap = aggregate.Bootstrap(stage.params.seed, settings.bootstrap_samples, settings.confidence)
     scores = aggregate.aggregate(rows, bootstrap)
-    compared = aggregate.compare(rows, supernatinst.COMPARISONS, bootstrap, ("overall", "category"))
+    compared = aggregate.compare(
+        rows,
+        (*supernatinst.COMPARISONS, *supernatinst.BOUND_COMPARISONS),
+        bootstrap,
+        ("overall", "category"),
+    )
     stage.details["comparisons"] = [row for row in compared if row["level"] == "overall"]
     stage.details["correlation"] = agreement.correlation(rows, bootstrap)
     stage.details["confidence"] = settings.confidence

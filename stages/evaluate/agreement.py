@@ -13,6 +13,9 @@ from stages.evaluate.aggregate import Bootstrap, category_name, percent, percent
 
 # Fewer points lie on a line by chance.
 LEAST_POINTS = 3
+# Resampled instances move few points along one line: the interval is narrow because the points are few, not because
+# r is certain.
+LEAST_POINTS_FOR_AN_INTERVAL = 10
 DECIMALS = 4
 
 Rows = Sequence[Mapping[str, Any]]
@@ -24,10 +27,12 @@ def correlation(rows: Rows, bootstrap: Bootstrap) -> list[dict[str, Any]]:
     The paper gives 0.970 and tells neither its points nor an interval. Here a point is one system on one category
     whose published metric is exact match: its mean ROUGE-L against its share of right answers. So r asks whether
     ROUGE-L would rank systems and categories as accuracy does. The interval resamples the instances of each
-    category, the same for all systems, and both metrics together.
+    category, the same for all systems, and both metrics together; systems and categories remain as they are, so it
+    says nothing about others.
 
     Each entry: track, points, r, low, high, and the points themselves (`of`: system, category, rougeL and
-    exact_match in percent). With under three points, or when a metric has one value everywhere, r is None.
+    exact_match in percent). r is None with fewer than LEAST_POINTS or when a metric has one value everywhere; low and
+    high are None with fewer than LEAST_POINTS_FOR_AN_INTERVAL.
     """
     table = []
     for track in sorted({row["track"] for row in rows}):
@@ -46,7 +51,8 @@ def correlation(rows: Rows, bootstrap: Bootstrap) -> list[dict[str, Any]]:
         means = np.array([both.mean(axis=1) for systems in cells.values() for both in systems.values()])
         if len(points) >= LEAST_POINTS and (means.std(axis=0) > 0).all():
             entry["r"] = round(float(np.corrcoef(means.T)[0, 1]), DECIMALS)
-            if (ends := _interval(cells, bootstrap, track)) is not None:
+            enough = len(points) >= LEAST_POINTS_FOR_AN_INTERVAL
+            if enough and (ends := _interval(cells, bootstrap, track)) is not None:
                 entry["low"], entry["high"] = ends
         table.append({**entry, "of": points})
     return table

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import codecs
 import itertools
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from stages import contracts
 from stages.contracts import TRACKS
 from stages.errors import NightjarError, from_os_error
 from stages.evaluate.baselines import NAMES, copy_demo, copy_input
-from stages.files import PIPE, check_input, check_output, kind, write_output
+from stages.files import PIPE, check_input, check_output, kind, write_lines
+from stages.ids import qualified, unique_ids
 from stages.json_text import parse_at, shown
 from stages.tables import read_rows
 
@@ -87,7 +85,7 @@ def read_predictions(path: Path, references: Sequence[Mapping[str, Any]]) -> dic
     if heuristic or path.is_dir():
         columns = ["task_id", "id", "prediction"]
         for row in _copied(str(path)) if heuristic else read_rows(path, contracts.PREDICTIONS, columns):
-            id = next((one for one in (row["id"], _qualified(row)) if one in wanted), None)
+            id = next((one for one in (row["id"], qualified(row)) if one in wanted), None)
             if id is None:
                 what = f"no reference has the id {shown(row['id'])} of {row['task_id']}"
                 raise NightjarError(what, path, "check that predictions and references belong together")
@@ -108,56 +106,55 @@ def read_predictions(path: Path, references: Sequence[Mapping[str, Any]]) -> dic
 
 def _copied(name: str) -> Iterator[dict[str, Any]]:
     """The answers of a heuristic to the split's test instances."""
-    tasks = {
-        row["task_id"]: row for row in read_rows(INGESTED, contracts.TASKS, ["task_id", "positive_examples"])
-    }
-    for row in read_rows(SPLIT, contracts.TEST, ["task_id", "id", "input"]):
-        if row["task_id"] not in tasks:
-            fix = "split and ingest are of different runs: rebuild"
-            raise NightjarError(f"no task {row['task_id']}", INGESTED, fix)
-        copy = copy_input if name == "copy_input" else copy_demo
-        yield {**row, "prediction": copy(row, tasks[row["task_id"]])}
+    rows = read_rows(SPLIT, contracts.TEST, ["task_id", "id", "input"])
+    copy = copy_input if name == "copy_input" else copy_demo
+    for row, task in zip(rows, _tasks(rows, "positive_examples"), strict=True):
+        yield {**row, "prediction": copy(row, task)}
+
+
+def _tasks(rows: Sequence[Mapping[str, Any]], column: str) -> list[dict[str, Any]]:
+    """The ingested task of each of `rows`, with that column."""
+    tasks = {row["task_id"]: row for row in read_rows(INGESTED, contracts.TASKS, ["task_id", column])}
+    if missing := [row["task_id"] for row in rows if row["task_id"] not in tasks]:
+        fix = "split and ingest are of different runs: rebuild"
+        raise NightjarError(f"no task {missing[0]}", INGESTED, fix)
+    return [tasks[row["task_id"]] for row in rows]
 
 
 def write_references(path: Path) -> int:
     """Write the split's test instances as the JSON Lines that others score against; returns how many.
 
-    An id that stands in several tasks is written as TASK:ID. Whole or not at all. Raises NightjarError if the
-    split is not there, or `path` must not be written (`stages.files.check_output`).
+    A line has id, references, task_id, task_category and track, and for `nightjar judge` the instance's input and the
+    definition that prompts show. An id that occurs in several tasks is written as TASK:ID. Whole or not at all. Raises
+    NightjarError if the split or its tasks are not there, or `path` must not be written (`stages.files.check_output`).
     """
-    check_output(path, [SPLIT])
+    inputs = [SPLIT, INGESTED]
+    check_output(path, inputs)
     rows = read_references(None)
-    write_lines(
-        path,
-        [{"task_category" if key == "category" else key: row[key] for key in row} for row in rows],
-        [SPLIT],
-    )
+    texts = read_rows(SPLIT, contracts.TEST, ["input"])
+    tasks = _tasks(rows, "definition")
+    lines = [
+        {"task_category" if key == "category" else key: row[key] for key in row}
+        | {"input": text["input"], "definition": (task["definition"] or [""])[0]}
+        for row, text, task in zip(rows, texts, tasks, strict=True)
+    ]
+    write_lines(path, lines, inputs)
     return len(rows)
-
-
-def write_lines(path: Path, rows: Sequence[Mapping[str, Any]], inputs: Sequence[Path | None]) -> None:
-    """JSON Lines to a file that the user named; `inputs` and errors as `stages.files.write_output` has them."""
-    write_output(path, "".join(orjson.dumps(row).decode() + "\n" for row in rows), inputs)
-
-
-def _qualified(row: Mapping[str, Any]) -> str:
-    return f"{row['task_id']}:{row['id']}"
 
 
 def _split_references(path: Path) -> list[dict[str, Any]]:
     rows = read_rows(path, contracts.TEST, ["track", "category", "task_id", "id", "outputs"])
     if not rows:
         raise NightjarError("no test instances", path, "the split left no test task")
-    counts = Counter(row["id"] for row in rows)
     return [
         {
-            "id": row["id"] if counts[row["id"]] == 1 else _qualified(row),
+            "id": id,
             "references": row["outputs"],
             "task_id": row["task_id"],
             "category": row["category"],
             "track": row["track"],
         }
-        for row in rows
+        for id, row in zip(unique_ids(rows), rows, strict=True)
     ]
 
 

@@ -6,7 +6,7 @@ the word `references`: the gold answers, which the paper compares its models wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,8 +80,9 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
 class Texts:
     """The instances and tasks that answers belong to, from an ingest artifact or from a file of references.
 
-    A row of the file may carry `input` (a text) and `definition` (a text or a list of texts) too; what it does not
-    carry is looked up by its task and id in the artifact.
+    A row of the file may have `input` (a text) and `definition` (a text or a list of texts) too, as those of `nightjar
+    references` do; what it does not have is looked up by its task and id in the artifact. So are the examples of a task
+    that has the same definition there. An id may be written as TASK:ID.
     """
 
     def __init__(self, ingested: Path = INGESTED, references: Path | None = None) -> None:
@@ -89,7 +90,10 @@ class Texts:
         self._rows: dict[Key, dict[str, Any]] = {}
         if references is not None:
             for where, row in json_lines(references, REFERENCE):
-                self._rows[_reference(row, where)] = row
+                key = _reference(row, where)
+                if key in self._rows:
+                    raise NightjarError(f"{':'.join(key)} is there twice", where, "give every id once")
+                self._rows[key] = row
             if not self._rows:
                 raise NightjarError("no references", references, REFERENCE)
 
@@ -125,24 +129,26 @@ class Texts:
 
     def tasks(self, instances: Iterable[Instance]) -> dict[str, Task]:
         """The tasks of `instances` by their names."""
-        tasks: dict[str, Task] = {}
-        stored: list[str] = []
+        given: dict[str, str] = {}
+        names: set[str] = set()
         for instance in instances:
+            names.add(instance.task_id)
             definition = self._rows.get((instance.task_id, instance.id), {}).get("definition")
             if definition is not None:
                 text = definition if isinstance(definition, str) else "\n\n".join(definition)
-                tasks.setdefault(instance.task_id, Task(text, [], []))
-            else:
-                stored.append(instance.task_id)
-        for name, row in self._tasks(set(stored) - tasks.keys()).items():
+                given.setdefault(instance.task_id, text)
+        tasks = {name: Task(text, [], []) for name, text in given.items()}
+        for name, row in self._tasks(names, given.keys()).items():
             # The model is given the first definition only, so that is what the judges see.
             definition = row["definition"][0] if row["definition"] else ""
-            tasks[name] = Task(definition, row["positive_examples"], row["negative_examples"])
+            if given.get(name, definition) == definition:
+                tasks[name] = Task(definition, row["positive_examples"], row["negative_examples"])
         return tasks
 
     def _stored(self, keys: list[Key]) -> dict[Key, dict[str, Any]]:
         if not keys:
             return {}
+        self._check_ingested("input")
         columns = ["task_id", "id", "input", "outputs"]
         chosen = pc.field("id").isin(sorted({id for _, id in keys}))
         rows = tables.read(self.ingested, INSTANCES, columns, chosen).to_pylist()
@@ -154,18 +160,29 @@ class Texts:
             )
         return found
 
-    def _tasks(self, names: set[str]) -> dict[str, dict[str, Any]]:
-        if not names:
+    def _tasks(self, names: set[str], optional: Collection[str] = ()) -> dict[str, dict[str, Any]]:
+        """The ingested tasks of these names, without those of `optional` that are not there."""
+        needed = names.difference(optional)
+        if needed:
+            self._check_ingested("definition")
+        elif not names or not (self.ingested / TASKS.name).is_dir():
             return {}
         columns = ["task_id", "definition", "categories", "positive_examples", "negative_examples"]
         chosen = pc.field("task_id").isin(sorted(names))
         rows = tables.read(self.ingested, TASKS, columns, chosen).to_pylist()
         found = {row["task_id"]: row for row in rows}
-        if missing := sorted(names - found.keys()):
+        if missing := sorted(needed - found.keys()):
             raise NightjarError(
                 f"no task {missing[0]}", self.ingested, "ingest it, or give the file `definition`"
             )
         return found
+
+    def _check_ingested(self, key: str) -> None:
+        """Raises NightjarError if the file of references lacks `key`, and there is no artifact to look it up in."""
+        if self.references is not None and not self.ingested.is_dir():
+            what = f"there is no `{key}` in it, and no ingested tasks in {self.ingested}"
+            fix = "write it with `nightjar references`, or name the ingested tasks with --ingested"
+            raise NightjarError(what, self.references, fix)
 
 
 def _reference(row: Mapping[str, Any], where: str) -> Key:
@@ -179,14 +196,15 @@ def _reference(row: Mapping[str, Any], where: str) -> Key:
         raise NightjarError(
             "definition is neither a text nor a list of texts", where, "mend it, or leave it out"
         )
-    return row["task_id"], row["id"]
+    task: str = row["task_id"]
+    return task, row["id"].removeprefix(f"{task}:")
 
 
 def match(sets: tuple[Answers, Answers], texts: Texts) -> list[dict[Key, str] | None]:
     """For each set its answers by (task_id, id), None for the gold answers.
 
-    Raises NightjarError if a set is empty, an answer belongs to no instance or to several, or the two sets do not
-    answer the same instances.
+    Raises NightjarError if a set is empty, an answer belongs to no instance or to several, an instance has two answers,
+    or the two sets do not answer the same instances.
     """
     matched = [None if one.gold else _match(one, texts) for one in sets]
     first, second = matched
@@ -205,8 +223,10 @@ def _match(one: Answers, texts: Texts) -> dict[Key, str]:
     if not one.answers:
         raise NightjarError("no answers", one.name, PREDICTION)
     by_id: dict[str, list[Key]] = {}
-    for key in texts.keys({id for _, id in one.answers}):
-        by_id.setdefault(key[1], []).append(key)
+    # An id may be written as TASK:ID.
+    for key in texts.keys({form for _, id in one.answers for form in (id, id.partition(":")[2])}):
+        for form in (key[1], ":".join(key)):
+            by_id.setdefault(form, []).append(key)
     found = {}
     for (task, id), answer in one.answers.items():
         keys = [key for key in by_id.get(id, []) if task in (None, key[0])]
@@ -218,5 +238,7 @@ def _match(one: Answers, texts: Texts) -> dict[Key, str]:
                 else "check that sets and instances belong together"
             )
             raise NightjarError(what, one.name, fix)
+        if keys[0] in found:
+            raise NightjarError(f"{':'.join(keys[0])} has two answers", one.name, "give every id once")
         found[keys[0]] = answer
     return found

@@ -12,7 +12,7 @@ from stages.contracts import category_metric
 from stages.errors import NightjarError
 from stages.evaluate import files, metrics
 from stages.evaluate.aggregate import Bootstrap, category_name, difference, group, percent, percentage
-from stages.files import check_output
+from stages.files import check_output, write_lines
 
 BENCHMARKS = ("supernatinst",)
 SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
@@ -29,16 +29,17 @@ def score_files(
 ) -> dict[str, Any]:
     """Scores of predictions against references: files or artifact folders as `files` reads them.
 
-    Returns {"benchmark", "n", "missing", "metrics", "by_category", "by_task", "intervals"}. `metrics` holds
-    exact_match, rouge1 and rougeL as percentages with 4 decimals, means over all instances; so does every entry
-    of `by_category` and `by_task`, beside its own `n`; a category also names the `metric` that is published for
-    it. Categories are named in the published form (textual_entailment), tasks as the references name them.
-    `intervals` repeats metrics, by_category and by_task with [low, high] in place of each value: bootstrap
-    intervals over instances at the `confidence` beside them, from so many `samples` (0: no intervals).
+    Returns {"benchmark", "tracks", "n", "missing", "metrics", "by_category", "by_task", "intervals"}. `tracks` are
+    those of the references, sorted. `metrics` holds exact_match, rouge1 and rougeL as percentages with 4 decimals,
+    means over all instances; so does every entry of `by_category` and `by_task`, beside its own `n`; a category also
+    names the `metric` that is published for it. Categories are named in the published form (textual_entailment),
+    tasks as the references name them. `intervals` repeats metrics, by_category and by_task with [low, high] in place
+    of each value: bootstrap intervals over instances at the `confidence` beside them, from so many `samples` (0: no
+    intervals).
 
     Rows whose track is "xlingual" are scored in the cross-lingual form. If both tracks occur, `metrics`,
     `by_category` and `by_task` are means over the rows of both, each row in its track's form, and "by_track"
-    gives {"n", "metrics", "by_category", "intervals"} of each alone: those are the numbers that are published.
+    gives {"n", "metrics", "by_category", "by_task", "intervals"} of each alone: those are the published numbers.
     A reference without a prediction scores as the empty text and is counted in `missing`.
 
     `details`, if given, gets one JSON line an instance, in the order of the references: id, task_id,
@@ -56,23 +57,20 @@ def score_files(
     given = files.read_predictions(predictions, rows)
     scored = _score(rows, given)
     bootstrap = Bootstrap(SEED, samples, CONFIDENCE) if samples else None
+    tracks = sorted({row["track"] for row in rows})
     result: dict[str, Any] = {
         "benchmark": benchmark,
+        "tracks": tracks,
         "n": len(rows),
         "missing": len(rows) - len(given),
         **_tables(scored, bootstrap),
     }
-    tracks = sorted({row["track"] for row in rows})
     if len(tracks) > 1:
         result["by_track"] = {}
         for track in tracks:
             chosen = [row for row in scored if row["track"] == track]
             tables = _tables(chosen, bootstrap, track)
-            wanted = ("metrics", "by_category", "intervals")
-            result["by_track"][track] = {
-                "n": len(chosen),
-                **{key: tables[key] for key in wanted if key in tables},
-            }
+            result["by_track"][track] = {"n": len(chosen), **tables}
     if details is not None:
         _write_details(details, scored, given, inputs)
     return result
@@ -83,7 +81,7 @@ def compare_files(
 ) -> dict[str, Any]:
     """Two prediction sets on the same ids: is a better than b, by how much, and could it be chance?
 
-    Returns {"benchmark", "n", "missing": {"a", "b"}, "confidence", "metrics", "by_category"}. `metrics` gives
+    Returns {"benchmark", "tracks", "n", "missing": {"a", "b"}, "confidence", "metrics", "by_category"}. `metrics` gives
     for each metric {"a", "b", "value", "low", "high", "p", "better", "worse", "equal", "n", "moved"}: both
     means and their difference a - b in percent, its paired bootstrap interval, the two-sided p of a sign-flip
     test, and how many instances a does better, worse and equally well on. `by_category` has the same of each
@@ -98,20 +96,63 @@ def compare_files(
     ours, theirs = (_score(rows, answers) for answers in given)
     pairs = [(one, other) for one, other in zip(ours, theirs, strict=True)]
     bootstrap = Bootstrap(SEED, samples, CONFIDENCE)
+    tracks = sorted({row["track"] for row in rows})
     result = {
         "benchmark": benchmark,
+        "tracks": tracks,
         "n": len(rows),
         "missing": {name: len(rows) - len(answers) for name, answers in zip("ab", given, strict=True)},
         "confidence": CONFIDENCE,
         **_differences(pairs, bootstrap),
     }
-    tracks = sorted({row["track"] for row in rows})
     if len(tracks) > 1:
         result["by_track"] = {
             track: _differences([pair for pair in pairs if pair[0]["track"] == track], bootstrap, track)
             for track in tracks
         }
     return result
+
+
+def parts(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What `score_files` or `compare_files` returned, track by track: the numbers that are published."""
+    return result["by_track"] if "by_track" in result else {result["tracks"][0]: result}
+
+
+def score_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What `score_files` returned as one flat table, each track alone, with the columns of contracts.SCORES.
+
+    `low` and `high` are None without intervals.
+    """
+    rows = []
+    for track, part in parts(result).items():
+        cells = [("overall", "overall", part["n"], part["metrics"], part.get("intervals", {}).get("metrics"))]
+        for level in ("category", "task"):
+            ends = part.get("intervals", {}).get(f"by_{level}", {})
+            for name, row in part[f"by_{level}"].items():
+                cells.append((level, name, row["n"], row, ends.get(name)))
+        for level, name, n, means, interval in cells:
+            for metric in metrics.METRICS:
+                low, high = interval[metric] if interval else (None, None)
+                cell = {"track": track, "level": level, "name": name, "metric": metric, "n": n}
+                rows.append(cell | {"value": means[metric], "low": low, "high": high})
+    return rows
+
+
+def difference_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What `compare_files` returned as one flat table, each track alone; `difference` is a - b in percent."""
+    rows = []
+    for track, part in parts(result).items():
+        cells = [("overall", "overall", part["metrics"])]
+        cells += [("category", name, cell) for name, cell in part["by_category"].items()]
+        for level, name, cell in cells:
+            for metric in metrics.METRICS:
+                told = cell[metric]
+                row = {"track": track, "level": level, "name": name, "metric": metric}
+                row |= {"n": told["n"], "a": told["a"], "b": told["b"], "difference": told["value"]}
+                rows.append(
+                    row | {key: told[key] for key in ("low", "high", "p", "better", "worse", "equal")}
+                )
+    return rows
 
 
 def _score(rows: Rows, given: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -188,4 +229,4 @@ def _write_details(path: Path, rows: Rows, given: Mapping[str, str], inputs: Seq
         }
         for row in rows
     ]
-    files.write_lines(path, lines, inputs)
+    write_lines(path, lines, inputs)

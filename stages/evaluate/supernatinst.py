@@ -7,6 +7,7 @@ from typing import Any
 
 from stages.errors import NightjarError
 from stages.evaluate import metrics
+from stages.evaluate.baselines import NAMES
 
 BENCHMARK = "supernatinst"
 # The last is the upper bound: trained on other instances of the test tasks.
@@ -17,6 +18,10 @@ COMPARISONS = (
     ("combined", "untuned"),
     ("combined", "tk_instruct"),
     ("supervised", "tk_instruct"),
+)
+# The upper bound with every other system: where one is above it, the report says by how much.
+BOUND_COMPARISONS = tuple(
+    (MODELS[-1], other) for other in (*NAMES, *MODELS[:-1]) if (MODELS[-1], other) not in COMPARISONS
 )
 
 Key = tuple[str, str]

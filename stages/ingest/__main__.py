@@ -5,15 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from stages.harness import Stage, main
+from stages.ingest.corpus import ingest_corpus
 from stages.ingest.datasets import DATASETS, ingest
-from stages.params import DatasetPath
+from stages.params import CorpusSource, DatasetPath
 
 
 def run(stage: Stage) -> None:
     settings: DatasetPath = getattr(stage.params.ingest, stage.item)
     source, output = Path(settings.path), Path("data/ingest", stage.item)
     stage.reads(source)
-    statistics = ingest(stage.item, source, output)
+    if isinstance(settings, CorpusSource):
+        statistics = ingest_corpus(source, output, None, settings.max_inputs, stage.params.seed)
+    else:
+        statistics = ingest(stage.item, source, output)
     stage.writes(output)
     stage.count(statistics.rows_in, statistics.rows_out, statistics.rows_rejected)
     stage.details.update(statistics.facts())

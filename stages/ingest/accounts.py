@@ -56,7 +56,9 @@ class Statistics:
     rows_in = rows_out + rows_rejected, and the counts of `reasons` add up to rows_rejected; a file that could
     not be read at all counts as one row. `left_out` counts entries of a task's head, such as a NaN in its
     list of URLs, that were left out while the task was kept. `bytes` is the size of the files read;
-    `collection` describes what the tasks are (`stages.ingest.describe`), None for documents.
+    `lists` has the number of names of each published list, by track and role, and `collection` describes
+    what the tasks are (`stages.ingest.describe`); both are None for documents. `source` says what documents were
+    made of (files, training inputs); None for tasks.
     """
 
     tasks: int = 0
@@ -69,7 +71,9 @@ class Statistics:
     reasons: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     bytes: int = 0
+    lists: dict[str, dict[str, int]] | None = None
     collection: dict[str, Any] | None = None
+    source: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Everything counted, for JSON."""
@@ -78,7 +82,7 @@ class Statistics:
     def facts(self) -> dict[str, Any]:
         """What belongs in the facts of a stage beside the rows: all but the clock."""
         left = {"seconds", "rows_in", "rows_out", "rows_rejected"}
-        left |= {"collection"} if self.collection is None else set()
+        left |= {name for name in ("lists", "collection", "source") if getattr(self, name) is None}
         return {name: value for name, value in self.as_dict().items() if name not in left}
 
 

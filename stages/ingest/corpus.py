@@ -19,11 +19,11 @@ from stages.contracts import DOCUMENTS
 from stages.errors import NightjarError
 from stages.ingest.accounts import Ledger, Progress, Refused, Statistics, UnreadableFile, open_file
 from stages.ingest.read_ahead import file_size
+from stages.ingest.training_inputs import ROWS_PER_PART, ingest_training_inputs, is_split
 from stages.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text
 from stages.tables import ArtifactWriter
 
 DATASET = "corpus"
-ROWS_PER_PART = 32_768
 _YEAR = r"((?:19|20)\d\d)"
 _DATE = re.compile(rf"/{_YEAR}/(\d{{1,2}})/(\d{{1,2}})(?!\d)|(?<!\d){_YEAR}-(\d{{2}})-(\d{{2}})(?!\d)")
 _PARAGRAPHS = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
@@ -40,11 +40,20 @@ def url_date(url: str) -> date | None:
     return None
 
 
-def ingest_corpus(path: Path, output: Path, progress: Progress | None = None) -> Statistics:
+def ingest_corpus(
+    path: Path,
+    output: Path,
+    progress: Progress | None = None,
+    max_inputs: int | None = None,
+    seed: int = 0,
+) -> Statistics:
     """Ingest the documents of `path`/*.jsonl and `path`/*.txt into the artifact `output`.
 
-    Raises NightjarError if the folder is not there, has no such file, or nothing in it can be used.
+    Where `path` is an artifact of the stage split, its training inputs are the documents: at most `max_inputs`, drawn
+    by `seed`. Raises NightjarError if the folder is not there, has no such file, or nothing in it can be used.
     """
+    if is_split(path):
+        return ingest_training_inputs(path, output, max_inputs, seed, progress)
     if not path.is_dir():
         what = "not a folder" if path.exists() else "no such folder"
         raise NightjarError(what, path, "set ingest.corpus.path or give another --input")
@@ -55,6 +64,7 @@ def ingest_corpus(path: Path, output: Path, progress: Progress | None = None) ->
     with ArtifactWriter(output) as writer:
         ledger = Ledger(DATASET, writer)
         numbers = ledger.statistics
+        numbers.source = "files"
         rows: list[dict[str, Any]] = []
         parts = 0
         for result in _documents(files, ledger, progress, total):

@@ -17,13 +17,13 @@ from stages.errors import NightjarError
 from stages.files import check_input
 from stages.ingest.accounts import Ledger, Progress, Statistics, UnreadableFile, log, open_file
 from stages.ingest.describe import describe
+from stages.ingest.documents import ROLES, TRACKS
 from stages.ingest.read_ahead import file_size, read_ahead
 from stages.ingest.task_file import TaskFile, read_task
 from stages.tables import ArtifactWriter
 
 DATASET = "natural_instructions"
-LISTS = ("train_tasks.txt", "test_tasks.txt", "excluded_tasks.txt")
-TRACKS = ("default", "xlingual")
+LISTS = tuple(f"{role}_tasks.txt" for role in ROLES)
 # The published lists in an artifact.
 COPIED = frozenset(f"splits/{track}/{name}" for track in TRACKS for name in LISTS)
 # A part of a table has the task's name and .parquet, and no name more than 255 bytes.
@@ -35,9 +35,9 @@ def ingest_natural_instructions(path: Path, output: Path, progress: Progress | N
     """Ingest the task files of `path` (it holds tasks/*.json, or the files themselves) into the artifact
     `output`.
 
-    Published lists in `path`/splits are copied, so that the split depends on the artifact alone. A task none
-    of whose instances can be taken is left out; its instances are among the rejected. Raises NightjarError if
-    there is no task file, none can be used, or a published list is not plain text.
+    Published lists in `path`/splits are copied, so that the split depends on the artifact alone, and a log line
+    says which there are. A task none of whose instances can be taken is left out; its instances are among the
+    rejected. Raises NightjarError if there is no task file, none can be used, or a published list is not plain text.
     """
     files = task_files(path)
     total = sum(file_size(file) for file in files)
@@ -63,7 +63,8 @@ def ingest_natural_instructions(path: Path, output: Path, progress: Progress | N
         numbers.tasks = len(heads)
         numbers.collection = describe(heads, taken)
         statistics = ledger.close(path)
-        _copy_lists(path / "splits", writer)
+        statistics.lists = _copy_lists(path / "splits", writer)
+    _tell_lists(path, files[0].parent, statistics.lists)
     return statistics
 
 
@@ -137,10 +138,11 @@ def relative(file: Path, root: Path) -> str:
     return os.fsencode(file.relative_to(root).as_posix()).decode("utf-8", "backslashreplace")
 
 
-def _copy_lists(folder: Path, writer: ArtifactWriter) -> None:
-    """Copy the published lists into the artifact, line by line as they are."""
+def _copy_lists(folder: Path, writer: ArtifactWriter) -> dict[str, dict[str, int]]:
+    """Copy the published lists into the artifact, line by line as they are; returns their numbers of names."""
+    names: dict[str, dict[str, int]] = {}
     for track in TRACKS:
-        for name in LISTS:
+        for role, name in zip(ROLES, LISTS, strict=True):
             file = folder / track / name
             check_input(file)
             if not file.exists():
@@ -153,4 +155,27 @@ def _copy_lists(folder: Path, writer: ArtifactWriter) -> None:
                 ) from None
             target = writer.folder("splits") / track
             target.mkdir(exist_ok=True)
-            (target / name).write_text(text, encoding="utf-8", newline="\n")
+            (target / file.name).write_text(text, encoding="utf-8", newline="\n")
+            names.setdefault(track, {})[role] = sum(1 for line in text.splitlines() if line.strip())
+    return names
+
+
+def _tell_lists(path: Path, tasks: Path, lists: dict[str, dict[str, int]]) -> None:
+    """Log which published lists were copied, or where there are none; warn of those beside the folder."""
+    folder, beside = path / "splits", tasks.parent / "splits"
+    if lists:
+        found = (
+            f"{track} {', '.join(f'{role} {count}' for role, count in sorted(roles.items()))} names"
+            for track, roles in lists.items()
+        )
+        log.info("published lists in %s: %s", folder, "; ".join(found))
+    elif beside != folder and beside.is_dir():
+        log.warning(
+            "warning: no published lists in %s: the rule alone decides the split; to use those in %s, "
+            "give the folder %s",
+            folder,
+            beside,
+            beside.parent,
+        )
+    else:
+        log.info("no published lists in %s: the rule alone decides the split", folder)

@@ -105,7 +105,8 @@ def device_name() -> str:
 def load_tokenizer(path: Path) -> Tokenizer:
     """The tokenizer of a model directory. Raises NightjarError if it has none."""
     if not (path / "tokenizer_config.json").exists():
-        raise NightjarError("no tokenizer in this model directory", path, "run: nightjar rebuild base_model")
+        fix = "set models.language_model.source to a model that comes with one, then: nightjar rebuild base_model"
+        raise NightjarError("no tokenizer in this model directory", path, fix)
     try:
         backend = AutoTokenizer.from_pretrained(str(path), local_files_only=True)
     except (OSError, ValueError, KeyError, ImportError) as error:

@@ -8,9 +8,9 @@ from stages import contracts, tables
 from stages.errors import NightjarError
 from stages.harness import Progress, Stage, log, main
 from stages.journal import Journal, code, digest
+from stages.predict.prompts import INGEST, MODEL, SPLIT, read_test, shown
 
-INGEST, SPLIT = Path("data/ingest/natural_instructions"), Path("data/split")
-RETRIEVE, MODEL, TRAINED = Path("data/retrieve"), Path("models/base/language_model"), Path("models/train")
+RETRIEVE, TRAINED = Path("data/retrieve"), Path("models/train")
 TIMINGS = Path(".nightjar/timings")
 SYSTEMS = ("untuned", "combined", "tk_instruct", "supervised")
 PACKAGES = ("torch", "transformers", "peft")
@@ -20,21 +20,17 @@ def run(stage: Stage) -> None:
     from stages.lm.load import device_name, is_encoder_decoder, load, prepare, read_recipe
     from stages.predict.answers import answering, ask, in_order, table_row
     from stages.predict.batches import plan
-    from stages.prompts.encodings import named
 
     benchmark, _, system = stage.item.partition("-")
     settings = getattr(stage.params.predict, benchmark)
-    options = stage.params.encoding
-    if settings.encoding is not None:
-        options = named(options, settings.encoding)
+    options = shown(stage.params, benchmark)
     adapter = None if system == "untuned" else TRAINED / system
     recipe: dict[str, Any] = read_recipe(adapter) if adapter else {"evidence": 0, "calls": False}
     calls = bool(recipe["calls"] and settings.call_top_k and settings.max_calls)
     if calls and is_encoder_decoder(MODEL):
         what = f"the recipe {system} calls tools, which an encoder-decoder cannot"
         raise NightjarError(what, MODEL, "use a causal model, or set call_top_k to 0")
-    tasks = {row["task_id"]: row for row in tables.read_rows(INGEST, contracts.TASKS)}
-    instances = tables.read_rows(SPLIT, contracts.TEST)
+    instances, tasks = read_test()
     evidence = tables.evidence_by_instance(RETRIEVE, "test") if recipe["evidence"] else {}
 
     prepare(stage.params.seed, stage.params.threads)

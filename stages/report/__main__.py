@@ -9,12 +9,12 @@ from pathlib import Path
 
 from stages import contracts, harness
 from stages.files import METRICS, replace, temporary_sibling
-from stages.report import calls, contamination, facts, gains, headline, page, results
+from stages.report import answers, calls, contamination, facts, gains, headline, page, results
 from stages.tables import read_rows
 
 OUT = Path("data/report")
 SCORED = Path("data/evaluate/supernatinst")
-AUGMENTED = Path("data/augment")
+AUGMENTED, PREDICTED = Path("data/augment"), Path("data/predict")
 CORPUS, SPLIT, OVERLAPS = Path("data/ingest/corpus"), Path("data/split"), Path("data/contamination")
 TOOLS = ("calculator", "calendar")
 
@@ -32,8 +32,12 @@ def run(stage: harness.Stage) -> None:
         threshold = getattr(stage.params.augment, tool).filter_threshold
         tools.append(calls.summarise(tool, threshold, rows, calls.read_texts(CORPUS, SPLIT, rows)))
     entries = headline.of(scores)
+    given = answers.read(PREDICTED, SCORED, SPLIT, stage.params.seed)
+    stage.reads(*(PREDICTED / f"supernatinst-{system}" for system in given.counts))
     files = {
-        **page.build(scores, nodes, tools, gains.read(SCORED), contamination.read(OVERLAPS)),
+        **page.build(
+            scores, nodes, tools, gains.read(SCORED), contamination.read(OVERLAPS), stage.params, given
+        ),
         "headline.json": json.dumps(entries, indent=2) + "\n",
     }
 

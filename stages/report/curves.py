@@ -5,57 +5,57 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stages.report import svg
+from stages.report import axis, svg
 
 _WIDTH = 920.0
 
 
 def gains(panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]]) -> str:
-    """For each system (name, its place among all, its tasks) a bar a task, largest gain first.
+    """For each system (name, its place among all, its tasks) a panel with a bar a task, all panels in one order.
 
-    Bars are percentage points of ROUGE-L over the better heuristic, on one scale for all; thin lines are
-    intervals. A bar tells its task when pointed at.
+    Tasks with the largest mean gain come first. Bars are percentage points of ROUGE-L over the better heuristic, on one
+    scale for all; thin lines are intervals. A bar shows its task and values when pointed at.
     """
-    panel, left, top, gap = 170.0, 52.0, 26.0, 16.0
+    left, gap, top, lane = 250.0, 26.0, 44.0, 15.0
+    by_task: dict[str, list[float]] = {}
+    for _, _, rows in panels:
+        for row in rows:
+            by_task.setdefault(row["task_id"], []).append(row["value"])
+    order = sorted(by_task, key=lambda task: (-sum(by_task[task]) / len(by_task[task]), task))
+    height = {task: top + lane * at for at, task in enumerate(order)}
+    bottom = top + lane * len(order)
     values = [float(row[end]) for _, _, rows in panels for row in rows for end in ("low", "high")]
-    # To the next ten on both sides, and zero always on it.
-    high, low = 10 * -(-max([*values, 10.0]) // 10), 10 * (min([*values, 0.0]) // 10)
-    inside = panel - top - gap
-    body = []
+    marks = axis.around(min([*values, 0.0]), max([*values, 10.0]), 4)
+    low, high = marks[0], marks[-1]
+    panel = (_WIDTH - left - gap * (len(panels) - 1)) / max(len(panels), 1) - 14
+    body = [svg.text(left - 10, height[task] + 11, shortened(task, 40), 10.5, "end") for task in order]
     for place, (system, number, rows) in enumerate(panels):
-        offset = place * panel + top
+        start = left + place * (panel + 14 + gap)
 
-        def y(value: float, offset: float = offset) -> float:
-            return offset + inside * (high - value) / (high - low)
+        def x(value: float, start: float = start) -> float:
+            return start + panel * (value - low) / (high - low)
 
         better = sum(row["value"] > 0 for row in rows)
-        body.append(svg.mark(left + 5, offset - 13, number))
-        body.append(svg.text(left + 16, offset - 9, system, 13, bold=True))
-        told = f"better than both heuristics on {better} of {len(rows)} tasks"
-        body.append(svg.text(left + 30 + 8.8 * len(system), offset - 9, told, 12, fill="muted"))
-        for tick in sorted({low, 0.0, high}):
-            body.append(svg.line(left, y(tick), _WIDTH, y(tick), "muted" if tick == 0 else "line"))
-            body.append(
-                svg.text(
-                    left - 8,
-                    y(tick) + 4,
-                    f"{tick:+g}".replace("-", "−").replace("+0", "0"),
-                    11,
-                    "end",
-                    "muted",
-                )
-            )
-        ordered = sorted(rows, key=lambda row: (-row["value"], row["task_id"]))
-        step = (_WIDTH - left) / max(len(ordered), 12)
-        for at, row in enumerate(ordered):
-            x, value = left + step * (at + 0.5), row["value"]
+        body.append(svg.mark(start + 5, 10, number))
+        body.append(svg.text(start + 16, 14, system, 12.5, bold=True))
+        body.append(svg.text(start, 32, f"better on {better} of {len(rows)}", 11, fill="muted"))
+        for tick in marks:
+            body.append(svg.line(x(tick), top - 3, x(tick), bottom, "muted" if tick == 0 else "line"))
+            body.append(svg.text(x(tick), bottom + 15, axis.label(tick), 10.5, "middle", "muted"))
+        for row in sorted(rows, key=lambda row: height[row["task_id"]]):
+            y, value = height[row["task_id"]] + 2, row["value"]
             title = f"{row['task_id']}: {value:+.1f} ({row['low']:+.1f} to {row['high']:+.1f})"
-            edge = max(y(0) - y(abs(value)), 0.6)
-            body.append(
-                svg.bar(x - step * 0.36, y(max(value, 0)), step * 0.72, edge, svg.colour(number), title)
-            )
-            body.append(svg.line(x, y(row["high"]), x, y(row["low"]), "ink", 0.8))
-    return svg.drawing(_WIDTH, panel * len(panels), "Gain of every task over the better heuristic", body)
+            length = max(x(abs(value)) - x(0), 0.6)
+            body.append(svg.bar(x(min(value, 0)), y, length, lane - 4, svg.colour(number), title))
+            middle = y + (lane - 4) / 2
+            body.append(svg.line(x(row["low"]), middle, x(row["high"]), middle, "ink", 0.8))
+    body.append(svg.text(left, bottom + 32, "points of ROUGE-L over the better heuristic", 11, fill="muted"))
+    return svg.drawing(_WIDTH, bottom + 40, "Gain of every task over the better heuristic", body)
+
+
+def shortened(text: str, most: int) -> str:
+    """At most `most` characters of `text`, the last an ellipsis where some are missing."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
 def correlation(points: Sequence[Mapping[str, Any]], systems: Sequence[str]) -> str:
@@ -91,11 +91,11 @@ def correlation(points: Sequence[Mapping[str, Any]], systems: Sequence[str]) -> 
 
 def losses(lines: Sequence[tuple[str, int, Sequence[tuple[int, float]], int | None]]) -> str:
     """For each recipe (name, its place among the systems, (step, loss) pairs, the chosen step) a line."""
-    width, height, left, top = 620.0, 250.0, 52.0, 16.0
+    width, height, left, top = 620.0, 260.0, 52.0, 22.0
     inside, floor = width - left - 130, height - 40
     values = [loss for _, _, pairs, _ in lines for _, loss in pairs]
-    least, most = min(values), max(values)
-    span = (most - least) or 1.0
+    marks = axis.around(min(values), max(values), 5)
+    least, span = marks[0], marks[-1] - marks[0]
     last = max(step for _, _, pairs, _ in lines for step, _ in pairs) or 1
 
     def x(step: float) -> float:
@@ -105,11 +105,12 @@ def losses(lines: Sequence[tuple[str, int, Sequence[tuple[int, float]], int | No
         return floor - (floor - top) * (loss - least) / span
 
     body = []
-    for tick in (least, (least + most) / 2, most) if most > least else (least,):
+    for tick in marks:
         body.append(svg.line(left, y(tick), left + inside, y(tick)))
-        body.append(svg.text(left - 8, y(tick) + 4, f"{tick:.2f}", 11, "end", "muted"))
-    steps = sorted({0, last // 2, last})
-    body += [svg.text(x(tick), floor + 17, str(tick), 11, "middle", "muted") for tick in steps]
+        body.append(svg.text(left - 8, y(tick) + 4, axis.label(tick), 11, "end", "muted"))
+    steps = axis.ticks(0, last, whole=True)
+    body += [svg.text(x(tick), floor + 17, axis.label(tick), 11, "middle", "muted") for tick in steps]
+    body.append(svg.text(left, top - 5, "loss", 11, fill="muted"))
     body.append(svg.text(left + inside / 2, floor + 34, "step", 11, "middle", "muted"))
     for place, (name, number, pairs, chosen) in enumerate(lines):
         drawn = " L".join(f"{svg.n(x(step))} {svg.n(y(loss))}" for step, loss in pairs)

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from stages.report import svg
+from stages.report.curves import shortened
 from stages.report.facts import Node
 from stages.report.results import TRACK_NAMES
 
@@ -112,7 +113,7 @@ def bars(rows: Sequence[Bar], label: str) -> str:
             body.append(svg.rect(start, y, width, lane - 7, fill, fill))
             body.append(svg.text(start + width + 6, y + 11, f"{count:,}", 11, fill="muted"))
     for at, row in enumerate(rows):
-        words = row.name if len(row.name) <= 34 else row.name[:33] + "…"
+        words = shortened(row.name, 34)
         body.append(
             svg.text(left - 10, top + lane * at + 11.5, words, 12.5, "end", "muted" if row.folded else "ink")
         )

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stages.report import svg
+from stages.report import axis, svg
 from stages.report.facts import Edges, Node
 from stages.report.layout import layout
 
@@ -147,13 +147,13 @@ def thresholds(tools: Sequence[tuple[str, Sequence[float], float]]) -> str:
             return floor - (floor - top) * count / most
 
         body.append(svg.text(offset, 16, name, 13, bold=True))
-        for count in sorted({0, most // 2, most}):
-            body.append(svg.line(offset, y(count), offset + inside, y(count)))
-            body.append(svg.text(offset - 8, y(count) + 4, f"{count:,}", 11, "end", "muted"))
-        tick = 0.0
-        while tick <= reach:
-            body.append(svg.text(x(tick), floor + 17, svg.n(tick), 11, "middle", "muted"))
-            tick += 0.5 if reach < 3 else 1.0
+        for tick in axis.ticks(0, most, 5, whole=True):
+            body.append(svg.line(offset, y(tick), offset + inside, y(tick)))
+            body.append(svg.text(offset - 8, y(tick) + 4, axis.label(tick), 11, "end", "muted"))
+        body += [
+            svg.text(x(tick), floor + 17, axis.label(tick), 11, "middle", "muted")
+            for tick in axis.ticks(0, reach)
+        ]
         body.append(
             svg.text(offset + inside / 2, floor + 34, "loss saved at least (nats)", 11, "middle", "muted")
         )

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from stages import contracts, tables
 from stages.report import curves, headline
 from stages.report.facts import Node
-from stages.report.results import METRIC_NAMES, TRACK_NAMES, category_metric
+from stages.report.results import BOUND, CONTROL, METRIC_NAMES, TRACK_NAMES, category_metric
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -37,6 +37,8 @@ def context(
 ) -> dict[str, Any]:
     """What the templates show of them; the drawings of `drawings` are among it."""
     drawn = drawings(relations, nodes, systems, evaluation)
+    # The bound with the other systems is for the notes (bounds.py).
+    compared = [row for row in relations.comparisons if row["system"] != BOUND or row["baseline"] == CONTROL]
 
     def plot(file: str) -> dict[str, Any] | None:
         return {"file": file, "svg": Markup(drawn[file])} if file in drawn else None  # noqa: S704 - svg.py escapes
@@ -44,12 +46,12 @@ def context(
     return {
         "comparisons": [
             _told(row)
-            for row in sorted(relations.comparisons, key=lambda row: row["track"])
+            for row in sorted(compared, key=lambda row: row["track"])
             if row["level"] == "overall" and row["metric"] in headline.METRICS
         ],
         "category_comparisons": [
             _told(row) | {"category": row["name"].replace("_", " ").capitalize()}
-            for row in relations.comparisons
+            for row in compared
             if row["level"] == "category" and row["metric"] == category_metric(row["name"])
         ],
         "gains": [

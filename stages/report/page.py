@@ -11,7 +11,21 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from stages.report import contamination, data, drawings, facts, gains, headline, layout, results, svg
+from stages.params import Params
+from stages.report import (
+    answers,
+    bounds,
+    contamination,
+    data,
+    drawings,
+    facts,
+    gains,
+    headline,
+    layout,
+    provenance,
+    results,
+    svg,
+)
 from stages.report.calls import STATUSES, Tool
 
 # Reasons of one stage that get a line of their own.
@@ -24,6 +38,8 @@ def build(
     tools: Sequence[Tool],
     relations: gains.Relations | None = None,
     overlaps: Mapping[str, Any] | None = None,
+    params: Params | None = None,
+    given: answers.Answers | None = None,
 ) -> dict[str, str]:
     """The whole report as files by name: index.html, report.md with its drawings, headline.txt."""
     sources = facts.reduced(facts.edges(nodes))
@@ -42,10 +58,12 @@ def build(
         "headline": _headline(scores),
         "bound": results.BOUND,
         **gains.context(*related),
+        **bounds.context(scores, related[0].comparisons),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "systems": scores.systems,
         "categories": [
             {
+                "track": track,
                 "title": results.TRACK_NAMES.get(track, track).capitalize(),
                 "plot": _drawn(plots[track]),
                 "file": f"scores-{track}.svg",
@@ -65,6 +83,11 @@ def build(
         "rejected": list(_rejected(nodes)),
         **data.context(nodes),
         **contamination.context(overlaps, nodes),
+        "provenance": None,
+        "answers": None,
+        "test_calls": None,
+        **(provenance.context(params, nodes, scores.systems) if params else {}),
+        **(answers.context(given, params, scores.systems) if params else {}),
         "footer": _footer(nodes),
     }
     return {
@@ -89,7 +112,8 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["cell"] = _cell
-    environment.filters["signed"] = lambda value: f"{value:+.1f}".replace("-", "−")
+    environment.filters["count_or_dash"] = lambda count: "–" if count is None else f"{count:,}"
+    environment.filters["signed"] = results.signed
     return environment
 
 
@@ -129,6 +153,7 @@ def _headline(scores: results.Results) -> list[dict[str, Any]]:
         rows = [scores.row(track, "overall", "overall", metric) for metric in headline.METRICS]
         blocks.append(
             {
+                "track": track,
                 "title": results.TRACK_NAMES.get(track, track).capitalize(),
                 "n": rows[0].n,
                 "rows": [

@@ -13,7 +13,19 @@ from stages.report.drawings import Lane
 
 # The system that saw the test tasks: a bound, so it is not what is marked as best.
 BOUND = "supervised"
-__all__ = ["BOUND", "METRIC_NAMES", "TRACK_NAMES", "Results", "Row", "category_metric", "read"]
+# The fine-tuned system without calls and evidence, to which the table of differences compares the bound.
+CONTROL = "tk_instruct"
+__all__ = [
+    "BOUND",
+    "CONTROL",
+    "METRIC_NAMES",
+    "TRACK_NAMES",
+    "Results",
+    "Row",
+    "category_metric",
+    "read",
+    "signed",
+]
 
 METRIC_NAMES = {"rougeL": "ROUGE-L", "rouge1": "ROUGE-1", "exact_match": "exact match"}
 TRACK_NAMES = {"default": "English track", "xlingual": "cross-lingual track"}
@@ -83,6 +95,11 @@ def read(path: Path) -> Results:
     return Results(
         scores, dict(zip(*(pairs[name].to_pylist() for name in ("task_id", "category")), strict=True))
     )
+
+
+def signed(value: float) -> str:
+    """A difference with its sign and one decimal."""
+    return f"{value + 0.0:+.1f}".replace("-", "−")
 
 
 def _title(name: str) -> str:

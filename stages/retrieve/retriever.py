@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from stages.search.fuse import Ranking, reciprocal_rank
 from stages.search.lexical import LexicalIndex
 from stages.tables import read
 
-# How far down hybrid looks in each of the two rankings that it fuses.
+# How far down the rankings are read: hybrid fuses so much of both, and passages of the text itself are left out.
 DEPTH = 100
 
 
@@ -46,19 +47,35 @@ class Retriever:
     def rank(self, texts: list[str], k: int) -> list[Ranking]:
         """The `k` best passages for each text, best first; fewer if fewer are there or share a word (bm25).
 
-        A text that occurs several times is looked up once.
+        A passage that the text itself contains adds nothing to it and is left out: a corpus of training inputs holds
+        the very inputs that are looked up. A text that occurs several times is looked up once.
         """
         unique = list(dict.fromkeys(texts))
-        rankings = dict(zip(unique, self._rank(unique, k), strict=True))
+        rankings = dict(zip(unique, self._rank(unique, k, max(k, DEPTH)), strict=True))
         return [rankings[text] for text in texts]
 
-    def _rank(self, texts: list[str], k: int) -> list[Ranking]:
-        depth = max(k, DEPTH) if self.kind == "hybrid" else k
+    def _rank(self, texts: list[str], k: int, depth: int) -> list[Ranking]:
         dense = self._dense.search(self._encoder.encode(texts), depth) if self._dense else []
         lexical = self._lexical.search(texts, depth) if self._lexical else []
         if self.kind == "hybrid":
-            return [reciprocal_rank(pair)[:k] for pair in zip(dense, lexical, strict=True)]
-        return dense or lexical
+            found = [reciprocal_rank(pair) for pair in zip(dense, lexical, strict=True)]
+        else:
+            found = dense or lexical
+        others = [self._others(text, ranking, k) for text, ranking in zip(texts, found, strict=True)]
+        # A long text may fill the whole depth with its own passages: look further down for it alone.
+        if depth < len(self._passages):
+            short = [n for n, other in enumerate(others) if len(other) < k and len(found[n]) >= depth]
+            if short:
+                deeper = self._rank([texts[n] for n in short], k, 4 * depth)
+                for number, ranking in zip(short, deeper, strict=True):
+                    others[number] = ranking
+        return others
+
+    def _others(self, text: str, ranking: Ranking, k: int) -> Ranking:
+        """The first `k` of the ranking whose passages are not contained in the text."""
+        passages = self._passages["text"]
+        others = (hit for hit in ranking if passages[hit[0]].as_py() not in text)
+        return list(islice(others, k))
 
     def passages(self, numbers: list[int]) -> list[dict[str, Any]]:
         """The passages of these numbers: passage, document_id, title, text."""

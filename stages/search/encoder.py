@@ -42,7 +42,8 @@ class SentenceEncoder:
             )
         except (OSError, ValueError, KeyError) as error:
             what = f"transformers cannot load this encoder ({str(error).splitlines()[0]})"
-            raise NightjarError(what, path, "run: nightjar rebuild base_model") from None
+            fix = "set models.sentence_encoder.source to another, then: nightjar rebuild base_model"
+            raise NightjarError(what, path, fix) from None
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self._model = model.to(self._device).eval()
         self.dimension = int(model.config.hidden_size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from stages.split.choose import choose_balanced, choose_dev, choose_tasks
 from stages.split.disagree import disagreements
 from stages.split.rows import Sides, SideWriter, Written, disjoint
 from stages.split.rule import TRACKS, Role, Task
+
+log = logging.getLogger("nightjar")
 
 
 @dataclass
@@ -34,7 +37,9 @@ def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
     tasks leave none to train on, or if an instance would be on two sides.
     """
     tasks = {row["task_id"]: rule.task_of(row) for row in tables.read_rows(ingested, TASKS)}
-    lists = official.read_lists(ingested / "splits") if settings.official_lists == "use" else {}
+    use = settings.official_lists == "use"
+    lists = official.read_lists(ingested / "splits") if use else {}
+    log.info("%s", official.told(ingested / "splits", lists, use))
     roles: dict[str, dict[str, Role]] = {}
     for track in TRACKS:
         given = lists.get(track)

@@ -20,6 +20,11 @@ class Lists:
     role_of: Mapping[str, str]
     roles: frozenset[str]
 
+    def names(self) -> dict[str, int]:
+        """How many tasks are listed, by role."""
+        listed = list(self.role_of.values())
+        return {role: listed.count(role) for role in sorted(self.roles)}
+
     def absent(self, tasks: Iterable[Task]) -> dict[str, int]:
         """How many listed tasks are not among `tasks`, by role."""
         present = {task.task_id for task in tasks}
@@ -48,6 +53,20 @@ def read_lists(folder: Path) -> dict[str, Lists]:
         if roles:
             found[track] = Lists(role_of, frozenset(roles))
     return found
+
+
+def told(folder: Path, lists: Mapping[str, Lists], used: bool = True) -> str:
+    """One line: the lists that were read from `folder` with their numbers of names, or that the rule decides."""
+    if not used:
+        return "split.official_lists is ignore: the rule alone decides"
+    if not lists:
+        return f"no published lists in {folder}: the rule alone decides"
+    found = []
+    for track in TRACKS:
+        counts = lists[track].names() if track in lists else {}
+        numbers = ", ".join(f"{role} {count}" for role, count in counts.items())
+        found.append(f"{track} {numbers} names" if numbers else f"{track} none, so the rule decides")
+    return f"published lists in {folder}: {'; '.join(found)}"
 
 
 def roles(tasks: Iterable[Task], track: str, lists: Lists) -> dict[str, Role]:

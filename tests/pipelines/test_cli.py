@@ -94,6 +94,8 @@ WRONG = [
     ("compare --benchmark supernatinst --a empty --b p.jsonl --references r.jsonl", "no such table"),
     ("references --output r.jsonl", "test: no such table"),
     ("references --output empty", "a folder"),
+    ("prompts --benchmark supernatinst --output out", "params.yaml: not found"),
+    ("prompts --benchmark supernatinst", "Missing option '--output'"),
     ("call 1+1", "not a tool call"),
     ("call Calculator(1/0)", "Calculator"),
     ("call Calculator(9**9**9**9)", "Calculator"),
@@ -256,7 +258,7 @@ def test_ingest_prints_its_account(folder: Path, tmp_path: Path) -> None:
     told = json.loads(nightjar(folder, *arguments, "--json").stdout)
     assert told["rows_in"] == told["rows_out"] + told["rows_rejected"] == 1
     again = nightjar(folder, *arguments)  # an artifact of ours is replaced
-    assert again.returncode == 0 and "rows_in: 1" in again.stdout
+    assert again.returncode == 0 and "instances: 1" in again.stdout
 
 
 def redirected(folder: Path, redirection: str, *arguments: str, **variables: str) -> tuple[int, str, str]:

@@ -11,9 +11,11 @@ import pyarrow as pa
 import pytest
 
 from pipelines.cli import main
-from stages.contracts import PREDICTIONS
+from stages.contracts import PREDICTIONS, TEST
 from stages.tables import ArtifactWriter
 
+TWICE = ("n-0", "task1_colours:n-0")
+INGESTED = "data/ingest/natural_instructions"
 HEAD = {
     "Categories": ["Word Analogy"],
     "Source": ["made"],
@@ -75,8 +77,7 @@ def project(workdir: Path) -> Path:
         instances = [{"id": f"n-{i}", "input": f"thing {i}", "output": [f"{task} {i}"]} for i in range(6)]
         (tasks / f"{task}.json").write_text(json.dumps({**HEAD, "Instances": instances}))
         answers |= {(task, f"n-{i}"): f"{task} answer {i}" for i in range(6)}
-    ingested = "data/ingest/natural_instructions"
-    nightjar("ingest", "--dataset", "natural_instructions", "--input", "tasks", "--output", ingested)
+    nightjar("ingest", "--dataset", "natural_instructions", "--input", "tasks", "--output", INGESTED)
     predictions(workdir / "good", "good", answers)
     predictions(workdir / "less", "less", dict(list(answers.items())[:-1]))
     predictions(workdir / "two", "two", answers, more="three")
@@ -187,6 +188,54 @@ def test_references_of_ones_own_take_the_texts_they_lack_from_the_ingested_task(
     assert "the input of 1 instances is not there, the first is task2_colours:n-9" in told
     (project / "r.jsonl").write_text(json.dumps({**row, "id": "n-9", "input": 3}) + "\n")
     assert "r.jsonl:1: input is not a text" in wrong(capsys, "judge", "export", *sets, "--output", "o.html")
+
+
+def test_nightjars_own_references_are_enough_without_the_ingested_tasks(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test = [
+        {"track": "default", "category": "Word Analogy", "dataset": "natural_instructions", "file": f"{task}.json",
+         "task_id": task, "id": f"n-{i}", "index": i, "input": f"thing {i}", "outputs": [f"{task} {i}", "other"]}
+        for task in ("task1_colours", "task2_colours") for i in range(6)
+    ]  # fmt: skip
+    with ArtifactWriter(project / "data/split") as writer:
+        writer.write(TEST, test)
+    nightjar("references", "--output", "elsewhere/r.jsonl")
+    lines = [json.loads(line) for line in (project / "elsewhere/r.jsonl").read_text().splitlines()]
+    assert lines[7]["id"] == "task2_colours:n-1"  # the other task has an instance n-1 too
+    assert (lines[7]["input"], lines[7]["definition"]) == ("thing 1", "Say the colour.")
+    answers = [{"id": line["id"], "prediction": f"mine {number}"} for number, line in enumerate(lines)]
+    (project / "elsewhere/mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    options = ["--references", "r.jsonl", "--tasks", "2", "--instances", "6", "--output", "page.html"]
+    monkeypatch.chdir(project / "elsewhere")
+    for a, b in (("../good", "references"), ("mine.jsonl", "../good"), ("mine.jsonl", "references")):
+        nightjar("judge", "export", "--a", a, "--b", b, *options)
+        page = Path("page.html").read_text()
+        texts = ["thing 5", "Say the colour.", "mine 7" if a == "mine.jsonl" else "task2_colours answer 1"]
+        assert all(text in page for text in texts) and "grass" not in page
+        Path("page.key.json").unlink()
+    # Where the tasks are ingested, the page has their examples too.
+    nightjar(
+        "judge", "export", "--a", "mine.jsonl", "--b", "references", *options, "--ingested", f"../{INGESTED}"
+    )
+    assert "grass" in Path("page.html").read_text()
+    Path("r.jsonl").write_text(
+        "".join(json.dumps(line | {"id": id}) + "\n" for line in lines[:1] for id in TWICE)
+    )
+    told = wrong(capsys, "judge", "export", "--a", "mine.jsonl", "--b", "references", *options)
+    assert "r.jsonl:2: task1_colours:n-0 is there twice; give every id once" in told
+    rows = [{"id": id, "prediction": "x"} for id in TWICE]
+    Path("twice.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("r.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines[:1]))
+    told = wrong(capsys, "judge", "export", "--a", "twice.jsonl", "--b", "references", *options)
+    assert "twice.jsonl: task1_colours:n-0 has two answers; give every id once" in told
+    # A file without the texts, as others may write it, says what it lacks.
+    for lacking in ("input", "definition"):
+        rows = [{key: value for key, value in line.items() if key != lacking} for line in lines]
+        Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        told = wrong(capsys, "judge", "export", "--a", "mine.jsonl", "--b", "references", *options)
+        assert f"r.jsonl: there is no `{lacking}` in it, and no ingested tasks in data/ingest" in told
+        assert "nightjar references" in told
 
 
 def test_score_without_answers(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

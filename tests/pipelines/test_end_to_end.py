@@ -14,6 +14,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from stages import contracts, tables
+from stages.params import load
+from stages.predict.prompts import write_prompts
 from tests.conftest import ROOT
 from tests.pipelines.conftest import NIGHTJAR, Repo, lend_database
 from tests.tiny_models import language_model, sentence_encoder
@@ -145,6 +147,16 @@ def test_evidence_is_in_the_prompts_of_the_recipe_that_wants_it_alone(repro: Pat
     ):
         rows = tables.read_rows(repro / f"data/predict/supernatinst-{system}", contracts.PREDICTIONS)
         assert all(("\nEvidence 1 - " in "\n" + row["prompt"]) == wanted for row in rows)
+
+
+def test_the_prompts_for_other_models_are_those_of_the_untuned_model(
+    repro: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repro)
+    write_prompts(load(), "supernatinst", tmp_path / "prompts.jsonl")
+    written = [json.loads(line) for line in (tmp_path / "prompts.jsonl").read_text().splitlines()]
+    rows = tables.read_rows(Path("data/predict/supernatinst-untuned"), contracts.PREDICTIONS)
+    assert [(row["id"], row["prompt"]) for row in written] == [(row["id"], row["prompt"]) for row in rows]
 
 
 def test_the_flow_makes_the_same_artifacts_as_plain_dvc(

@@ -186,6 +186,18 @@ def test_an_id_of_two_tasks_or_of_none(project: Path) -> None:
         trace(Path(), "task9:task1-0")
 
 
+def test_evidence_from_training_inputs_leads_to_the_task_file(project: Path) -> None:
+    same = {"dataset": "natural_instructions", "file": "task1.json"}
+    document = {**same, "id": "d1", "title": "task1", "text": "words 1", "url": "", "date": None}
+    with ArtifactWriter(Path("data/ingest/corpus")) as writer:
+        writer.write(contracts.DOCUMENTS, [document])
+    Path("params.yaml").write_text(
+        "ingest: {natural_instructions: {path: raw}, corpus: {path: data/split}}\n"
+    )
+    digest = hashlib.sha256(Path("raw/task1.json").read_bytes()).hexdigest()
+    assert trace(Path(), "task1-2")["evidence"][0]["raw"] == {"path": "raw/task1.json", "sha256": digest}
+
+
 def test_a_raw_file_that_changed_or_is_gone_is_said(project: Path) -> None:
     Path("raw/task1.json").write_text("{}")
     assert trace(Path(), "task1-2")["raw"]["note"] == "the file no longer has that id"

@@ -48,6 +48,14 @@ def test_positions(vectors: dict) -> None:
         assert positions(case["p_api"], 0.0, 20) == case["tau_0.0_k20"]
 
 
+def test_the_formulas_by_hand() -> None:
+    """max(0, 1 - 0.2 t) is 1, 0.8, 0.6, 0.4, 0.2; their sum is 3."""
+    assert list(WEIGHTS) == pytest.approx([5 / 15, 4 / 15, 3 / 15, 2 / 15, 1 / 15], abs=1e-15)
+    assert weighted_loss([-15.0, -30.0, 0.0, -7.5, -15.0, -99.0]) == pytest.approx(5 + 8 + 0 + 1 + 1)
+    losses = Losses(no_call=3.0, without_result=2.5, with_result=1.75)
+    assert losses.gain == 0.75 and losses.kept(0.75) and not losses.kept(1.0)
+
+
 def test_a_gain_equal_to_the_threshold_is_kept_and_a_probability_equal_to_it_is_not() -> None:
     assert Losses(2.0, 1.5, 1.0).kept(0.5)
     assert not Losses(2.0, 1.5, 1.0).kept(0.5000001)

@@ -23,6 +23,8 @@ def test_a_directory_is_copied_without_code_and_loads(tiny_model: Path, tmp_path
     (source / "modeling_evil.py").write_text("raise SystemExit('ran')")
     made = make_ready(ModelSource(source=str(source), sha256=digest(source)), tmp_path / "out")
     assert made["sha256"] == digest(tmp_path / "out") == made["source_sha256"]
+    assert made["files"] == ["model.safetensors"]
+    assert made["architecture"] == json.loads((source / "config.json").read_text())["architectures"][0]
     assert not list((tmp_path / "out").glob("*.py"))
     assert load(tmp_path / "out").sha256 == made["sha256"]
 
@@ -46,6 +48,25 @@ def test_wrong_weights_are_refused_in_one_line(
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.glob(".*tmp*"))
+
+
+def test_a_source_that_is_not_there_names_the_setting_and_not_the_command_that_failed(tmp_path: Path) -> None:
+    (tmp_path / "file.gguf").touch()
+    for name, what in (("nowhere", "no such model directory"), ("file.gguf", "not a directory")):
+        with pytest.raises(NightjarError, match=what) as caught:
+            make_ready(ModelSource(source=str(tmp_path / name)), tmp_path / "out")
+        assert "models.*.source" in caught.value.fix and "rebuild base_model" not in str(caught.value)
+
+
+def test_what_the_base_models_source_lacks_is_not_mended_by_making_it_again(
+    tiny_model: Path, tmp_path: Path
+) -> None:
+    for file in tiny_model.iterdir():
+        if "token" not in file.name:
+            shutil.copy(file, tmp_path)
+    with pytest.raises(NightjarError, match="no tokenizer") as caught:
+        load_tokenizer(tmp_path)
+    assert "models.language_model.source" in caught.value.fix
 
 
 def test_a_package_that_is_not_there_is_named(tmp_path: Path) -> None:

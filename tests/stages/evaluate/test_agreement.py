@@ -25,10 +25,12 @@ def row(
     }  # fmt: skip
 
 
-def made_up() -> list[dict[str, Any]]:
+def made_up(systems: str = "abcde") -> list[dict[str, Any]]:
+    """Two categories whose answers are labels, and one of other texts: two points a system."""
     source = random.Random(2)
     rows = []
-    for system, level in (("a", 0.2), ("b", 0.5), ("c", 0.8)):
+    for place, system in enumerate(systems):
+        level = 0.2 + 0.6 * place / (len(systems) - 1)
         for category in ("Textual Entailment", "Word Analogy", "Title Generation"):
             for number in range(30):
                 right = float(source.random() < level)
@@ -36,18 +38,30 @@ def made_up() -> list[dict[str, Any]]:
     return rows
 
 
-def test_correlation() -> None:
-    rows = made_up()
-    (entry,) = agreement.correlation(rows[::-1], BOOTSTRAP)
+def correlated(rows: list[dict[str, Any]], systems: str) -> float:
     means = [
         [np.mean([one[metric] for one in rows if (one["system"], one["category"]) == (system, category)])
          for metric in ("rougeL", "exact_match")]
-        for system in "abc" for category in ("Textual Entailment", "Word Analogy")
+        for system in systems for category in ("Textual Entailment", "Word Analogy")
     ]  # fmt: skip
-    assert entry["points"] == len(entry["of"]) == 6  # titles are no labels
-    assert entry["r"] == round(float(np.corrcoef(np.array(means).T)[0, 1]), 4)
+    return round(float(np.corrcoef(np.array(means).T)[0, 1]), 4)
+
+
+def test_correlation() -> None:
+    rows = made_up()
+    (entry,) = agreement.correlation(rows[::-1], BOOTSTRAP)
+    assert entry["points"] == len(entry["of"]) == 10  # titles are no labels
+    assert entry["r"] == correlated(rows, "abcde")
     assert 0 < entry["low"] < entry["r"] <= entry["high"] <= 1
     assert entry == agreement.correlation(rows[::-1], BOOTSTRAP)[0]
+
+
+@pytest.mark.parametrize("systems", ["abc", "abcd"])
+def test_correlation_of_few_points_has_no_interval(systems: str) -> None:
+    rows = made_up(systems)
+    (entry,) = agreement.correlation(rows, BOOTSTRAP)
+    assert entry["points"] == 2 * len(systems) < agreement.LEAST_POINTS_FOR_AN_INTERVAL
+    assert (entry["r"], entry["low"], entry["high"]) == (correlated(rows, systems), None, None)
 
 
 def test_correlation_interval_is_of_resampled_instances() -> None:

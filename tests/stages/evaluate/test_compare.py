@@ -115,10 +115,15 @@ def prediction(row: dict[str, Any], text: str) -> dict[str, Any]:
 
 @pytest.fixture()
 def project(workdir: Path) -> Path:
-    """A split in which one id stands in two tasks, and one system's predictions."""
+    """A split in which one id occurs in two tasks, its ingested tasks, and one system's predictions."""
     rows = [test_row("t1", "same"), test_row("t1", "own"), test_row("t2", "same", "xlingual")]
     with tables.ArtifactWriter(Path("data/split")) as writer:
         writer.write(contracts.TEST, sorted(rows, key=lambda row: row["task_id"]))
+    example = {"input": "i", "output": "icy", "explanation": None}
+    task = {field.name: [] if str(field.type).startswith("list") else "" for field in contracts.TASKS.schema}
+    first = {"task_id": "t1", "positive_examples": [example], "definition": ["Do it.", "Or so."]}
+    with tables.ArtifactWriter(Path("data/ingest/natural_instructions")) as writer:
+        writer.write(contracts.TASKS, [task | first, task | {"task_id": "t2"}])
     with tables.ArtifactWriter(Path("data/predict/supernatinst-combined")) as writer:
         writer.write(contracts.PREDICTIONS, [prediction(rows[0], "cold"), prediction(rows[2], "hot")])
     return workdir
@@ -136,11 +141,6 @@ def test_our_own_artifacts(project: Path) -> None:
 
 
 def test_the_heuristics_by_their_names(project: Path) -> None:
-    example = {"input": "i", "output": "icy", "explanation": None}
-    task = {field.name: [] if str(field.type).startswith("list") else "" for field in contracts.TASKS.schema}
-    tasks = [task | {"task_id": "t1", "positive_examples": [example]}, task | {"task_id": "t2"}]
-    with tables.ArtifactWriter(Path("data/ingest/natural_instructions")) as writer:
-        writer.write(contracts.TASKS, tasks)
     given = {
         name: read_predictions(Path(name), read_references(None)) for name in ("copy_demo", "copy_input")
     }
@@ -154,12 +154,16 @@ def test_references_for_others(project: Path) -> None:
     assert write_references(Path("out/r.jsonl")) == 3
     lines = [json.loads(line) for line in Path("out/r.jsonl").read_text().splitlines()]
     assert lines[1] == {
-        "id": "own", "references": ["cold", "icy"], "task_id": "t1", "task_category": "Word Analogy", "track": "default"
+        "id": "own", "references": ["cold", "icy"], "task_id": "t1", "task_category": "Word Analogy",
+        "track": "default", "input": "x", "definition": "Do it.",
     }  # fmt: skip
     folder = Path("data/predict/supernatinst-combined")
     assert score_files("supernatinst", folder, Path("out/r.jsonl")) == score_files("supernatinst", folder)
+    assert json.loads(Path("out/r.jsonl").read_text().splitlines()[2])["definition"] == ""
     with pytest.raises(NightjarError, match="a folder"):
         write_references(Path("out"))
+    with pytest.raises(NightjarError, match="which is read"):
+        write_references(Path("data/ingest/natural_instructions/r.jsonl"))
 
 
 def test_artifacts_that_do_not_belong_together(project: Path) -> None:

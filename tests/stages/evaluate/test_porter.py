@@ -46,8 +46,8 @@ def test_what_nltk_adds(word: str) -> None:
     assert porter.stem(word) == THEIRS(word)
 
 
-def test_words_of_real_tasks(real_data: Path) -> None:
-    files = random.Random(5).sample(sorted((real_data / "natural-instructions" / "tasks").glob("*.json")), 12)
+def test_words_of_tasks(task_files: list[Path]) -> None:
+    files = random.Random(5).sample(task_files, 12)
     words = {word for file in files for word in re.findall("[a-z0-9]+", file.read_text("utf-8").lower())}
-    assert len(words) > 5000
+    assert len(words) > 1000
     assert [word for word in sorted(words) if porter.stem(word) != THEIRS(word)] == []

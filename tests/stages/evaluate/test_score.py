@@ -22,7 +22,7 @@ def write(path: Path, rows: list[Any]) -> Path:
 
 
 def reference(id: str, texts: list[str], category: str = "Word Analogy", **more: Any) -> dict[str, Any]:
-    return {"id": id, "references": texts, "task_id": f"task_{id[0]}", "task_category": category, **more}
+    return {"id": id, "references": texts, "task_id": f"task_{id[0]}", "task_category": category} | more
 
 
 @pytest.fixture()
@@ -39,7 +39,8 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 def test_means_by_hand(files: tuple[Path, Path], tmp_path: Path) -> None:
     details = tmp_path / "details.jsonl"
     result = score_files("supernatinst", *files, details)
-    assert list(result) == ["benchmark", "n", "missing", "metrics", "by_category", "by_task", "intervals"]
+    keys = ["benchmark", "tracks", "n", "missing", "metrics", "by_category", "by_task", "intervals"]
+    assert list(result) == keys and result["tracks"] == ["default"]
     assert (result["n"], result["missing"]) == (3, 1)
     # b1: fox and foxes share their stem; 2 of 2 and 2 of 3 words match: F = 0.8.
     assert result["metrics"] == {"exact_match": 33.3333, "rouge1": 60.0, "rougeL": 60.0}
@@ -65,6 +66,36 @@ def test_intervals_stand_beside_every_mean(tmp_path: Path) -> None:
         assert ends["exact_match"] == pytest.approx([30, 70], abs=5.01)
     assert score_files("supernatinst", *files, samples=4000) == result
     assert "intervals" not in score_files("supernatinst", *files, samples=0)
+
+
+def test_the_published_values_of_the_sample(published: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Both tracks in one file, instance by instance and as means, each track's own ones too."""
+    cases = {f"{number:03}": case for number, case in enumerate(published)}
+    predictions = [{"id": id, "prediction": case["prediction"]} for id, case in cases.items()]
+    rows = [
+        reference(id, case["references"], task_id=f"t{int(id) % 7}", track=case["track"])
+        for id, case in cases.items()
+    ]
+    files = write(tmp_path / "p.jsonl", predictions), write(tmp_path / "r.jsonl", rows)
+    details = tmp_path / "details.jsonl"
+    result = score_files("supernatinst", *files, details, samples=0)
+    scored = [json.loads(line) for line in details.read_text().splitlines()]
+    assert [line["id"] for line in scored] == list(cases)
+    by_track = {
+        name: [case for case in published if case["track"] == name] for name in ("default", "xlingual")
+    }
+    for metric in ("exact_match", "rouge1", "rougeL"):
+        assert [line[metric] for line in scored] == [case[metric] for case in published]
+        assert result["metrics"][metric] == mean(published, metric)
+        for track, members in by_track.items():
+            assert result["by_track"][track]["metrics"][metric] == mean(members, metric)
+        for number in range(7):
+            assert result["by_task"][f"t{number}"][metric] == mean(published[number::7], metric)
+
+
+def mean(cases: list[dict[str, Any]], metric: str) -> float:
+    """As the published evaluator rounds it."""
+    return round(100 * sum(case[metric] for case in cases) / len(cases), 4)
 
 
 def test_golden(golden: Path, tmp_path: Path) -> None:

@@ -153,13 +153,18 @@ def test_the_same_bytes_twice_and_whatever_the_threads(
     assert len(digests(tmp_path / "a")) == 31
 
 
-def test_the_published_lists_come_along(folder: Folder, make_task: MakeTask, tmp_path: Path) -> None:
+def test_the_published_lists_come_along(
+    folder: Folder, make_task: MakeTask, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
     source = folder({"task001_x.json": make_task()})
     lists = source / "splits" / "default"
     lists.mkdir(parents=True)
     (lists / "train_tasks.txt").write_text("task001_x\n")
     (lists / "notes.txt").write_text("no list")
-    ingest_natural_instructions(source, tmp_path / "out")
+    statistics = ingest_natural_instructions(source, tmp_path / "out")
+    assert statistics.facts()["lists"] == {"default": {"train": 1}}
+    assert caplog.messages == [f"published lists in {source}/splits: default train 1 names"]
     copied = sorted(
         p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out" / "splits").rglob("*.txt")
     )
@@ -168,6 +173,20 @@ def test_the_published_lists_come_along(folder: Folder, make_task: MakeTask, tmp
     with pytest.raises(NightjarError, match="not UTF-8"):
         ingest_natural_instructions(source, tmp_path / "out2")
     assert not (tmp_path / "out2").exists()
+
+
+def test_published_lists_that_are_not_read(
+    folder: Folder, make_task: MakeTask, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    source = folder({"task001_x.json": make_task()})
+    assert ingest_natural_instructions(source, tmp_path / "out").lists == {}
+    (source / "splits").mkdir()
+    assert ingest_natural_instructions(source / "tasks", tmp_path / "out").lists == {}
+    none, beside = caplog.records
+    assert none.getMessage() == f"no published lists in {source}/splits: the rule alone decides the split"
+    assert beside.levelname == "WARNING"
+    assert f"to use those in {source}/splits, give the folder {source}" in beside.getMessage()
 
 
 KILLED = """
@@ -285,16 +304,16 @@ def test_statistics_as_json() -> None:
     assert json.loads(json.dumps(Statistics(tasks=1, reasons={"x": 2}).as_dict()))["reasons"] == {"x": 2}
 
 
-def test_the_real_files(real_data: Path, tmp_path: Path) -> None:
-    """All 156 files, every row against Python's own JSON reader."""
-    source = real_data / "natural-instructions"
-    statistics = ingest_natural_instructions(source, tmp_path / "out")
-    assert (statistics.files, statistics.files_rejected, statistics.tasks) == (156, 0, 156)
-    assert statistics.rows_in == 317_917
-    assert statistics.rows_out + statistics.rows_rejected == 317_917
+def test_whole_folders(task_files: list[Path], tmp_path: Path) -> None:
+    """All 60 files of the sample, or the 156 real ones: every row against Python's own JSON reader."""
+    statistics = ingest_natural_instructions(task_files[0].parents[1], tmp_path / "out")
+    count = len(task_files)
+    assert (statistics.files, statistics.files_rejected, statistics.tasks) == (count, 0, count)
+    assert (count, statistics.rows_in) in {(60, 5165), (156, 317_917)}
+    assert statistics.rows_out + statistics.rows_rejected == statistics.rows_in
     rejected = {(row["file"], row["id"]) for row in tables.read_rejected(tmp_path / "out").to_pylist()}
     heads = {row["task_id"]: row for row in tables.read_rows(tmp_path / "out", TASKS)}
-    for file in sorted((source / "tasks").glob("*.json")):
+    for file in task_files:
         value = json.loads(file.read_text(encoding="utf-8"))
         rows = tables.read_part(tmp_path / "out", INSTANCES, file.stem)
         expected = [

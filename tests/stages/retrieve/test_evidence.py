@@ -14,6 +14,7 @@ from stages.contracts import DEV, DOCUMENTS, EVIDENCE, TEST, TRAIN
 from stages.errors import NightjarError
 from stages.index.build import build
 from stages.retrieve import evidence as evidence_module
+from stages.retrieve import retriever as retriever_module
 from stages.retrieve.evidence import write_evidence
 from stages.retrieve.retriever import Retriever
 from stages.search.encoder import SentenceEncoder
@@ -101,6 +102,29 @@ def test_evidence(
     assert [row["id"] for row in rejected] == (["x1"] if kind == "bm25" else [])
     assert (facts.queries, facts.answered + facts.rejected, facts.rejected) == (7, 7, len(rejected))
     assert facts.evidence == len(rows)
+
+
+@pytest.mark.parametrize("kind", ["dense", "bm25", "hybrid"])
+def test_a_passage_of_the_input_itself_is_no_evidence(kind: str, made: Path) -> None:
+    """A corpus made of training inputs holds the input that is asked for."""
+    query = f"Read this. {TEXTS[4]} What flies?"
+    found = Retriever(made / "index", made / "encoder", kind).rank([query], 2)[0]
+    assert _expected(made, kind, query)[0][0] == 4, "it would be the first"
+    expected = [number for number, _ in _expected(made, kind, query) if number != 4][:2]
+    assert [number for number, _ in found] == expected
+
+
+@pytest.mark.parametrize("kind", ["dense", "bm25"])
+def test_a_long_input_has_as_many_passages_as_any_other(
+    kind: str, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first passages down to the usual depth are all its own."""
+    monkeypatch.setattr(retriever_module, "DEPTH", 1)
+    query = f"{TEXTS[4]} {TEXTS[0]} {TEXTS[2]}"
+    found = Retriever(made / "index", made / "encoder", kind).rank([query, "the moon"], 2)
+    for ranking, text in zip(found, (query, "the moon"), strict=True):
+        expected = [number for number, _ in _expected(made, kind, text) if TEXTS[number] not in text]
+        assert [number for number, _ in ranking] == expected[:2]
 
 
 def test_the_same_bytes_twice(made: Path, tmp_path: Path) -> None:

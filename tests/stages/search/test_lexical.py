@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -29,9 +30,20 @@ def test_scores_of_any_texts(texts: list[str], query: str) -> None:
     assert np.allclose(LexicalIndex.build(texts).scores(query), expected, rtol=0, atol=1e-9)
 
 
-def test_scores_and_rankings_of_real_texts(real_data: Path) -> None:
-    lines = (real_data / "classification" / "subj.objective").read_text(encoding="latin-1").splitlines()
-    texts, queries = lines[:2000], lines[2000:2040]
+@pytest.fixture(params=["sample", "real"])
+def lines(request: pytest.FixtureRequest) -> list[str]:
+    """Texts in natural language: the sample's in every clone, and real ones where they are at hand."""
+    if request.param == "sample":
+        file = request.getfixturevalue("sample") / "corpus" / "documents.jsonl"
+        texts = (json.loads(line)["text"] for line in file.read_text("utf-8").splitlines())
+        return [sentence for text in texts for sentence in text.split(". ")]
+    file = request.getfixturevalue("real_data") / "classification" / "subj.objective"
+    return file.read_text(encoding="latin-1").splitlines()
+
+
+def test_scores_and_rankings_of_texts(lines: list[str]) -> None:
+    texts, queries = lines[:1000], lines[1000:1020]
+    assert len(texts) == 1000 and len(queries) == 20
     reference, index = BM25Okapi([words(text) for text in texts]), LexicalIndex.build(texts)
     for query, ranking in zip(queries, index.search(queries, 50), strict=True):
         expected = reference.get_scores(words(query))

@@ -70,6 +70,16 @@ def test_no_lists(tmp_path: Path) -> None:
     assert list(official.read_lists(write(tmp_path, xlingual_test=" \n\n"))) == ["xlingual"]
 
 
+def test_what_is_told_of_the_lists(tmp_path: Path) -> None:
+    folder = write(tmp_path, default_test="task001_t\ntask009_t", default_train="task010_x")
+    lists = official.read_lists(folder)
+    assert official.told(folder, lists) == (
+        f"published lists in {folder}: default test 2, train 1 names; xlingual none, so the rule decides"
+    )
+    assert official.told(folder, {}) == f"no published lists in {folder}: the rule alone decides"
+    assert "split.official_lists is ignore" in official.told(folder, {}, used=False)
+
+
 def test_lists_that_contradict_each_other(tmp_path: Path) -> None:
     write(tmp_path, default_test="task001_t", default_train="task003_train\ntask001_t")
     with pytest.raises(NightjarError, match="task001_t is listed under"):

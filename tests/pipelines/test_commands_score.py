@@ -1,0 +1,216 @@
+"""`nightjar score`, `compare`, `references` and `prompts` as a user runs them, one after the other."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pipelines.cli import main
+from tests.conftest import ROOT
+from tests.stages.predict.test_stage import finish, project
+
+
+def nightjar(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What the command prints; it must succeed."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    out, err = capsys.readouterr()
+    assert (ended.value.code, err) == (0, "")
+    return out
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def test_prompts_are_answered_elsewhere_and_the_answers_scored(
+    tiny_model: Path, workdir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project(workdir, tiny_model, instances=3)
+    same = ("--benchmark", "supernatinst")
+    told = json.loads(nightjar(capsys, "prompts", *same, "--output", "prompts.jsonl", "--json"))
+    assert told == {"output": "prompts.jsonl", "n": 9}
+    assert nightjar(capsys, "references", "--output", "references.jsonl").endswith("9 instances\n")
+    asked = lines(workdir / "prompts.jsonl")
+    assert [row["id"] for row in asked] == [row["id"] for row in lines(workdir / "references.jsonl")]
+    # A stub in the place of a model: right wherever the prompt has the instance number 1. Other keys are its own.
+    answers = [
+        {**row, "prediction": " Yes.\n" if "Input: number 1 " in row["prompt"] else "no"} for row in asked
+    ]
+    predictions = write(workdir / "mine.jsonl", answers)
+    for references in ((), ("--references", "references.jsonl")):
+        given = ("--predictions", predictions, *references, "--samples", "0", "--json")
+        result = json.loads(nightjar(capsys, "score", *same, *given))
+        assert (result["n"], result["missing"]) == (9, 0)
+        assert result["metrics"] == {"exact_match": 33.3333, "rouge1": 33.3333, "rougeL": 33.3333}
+
+
+class Completions(BaseHTTPRequestHandler):
+    """A stub of a server with the OpenAI interface: it answers yes where the prompt has the instance number 1."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        assert asked["stop"] == ["\n\n"] and asked["max_tokens"] == 2
+        text = "yes" if "Input: number 1 " in asked["prompt"] else "no"
+        body = json.dumps({"choices": [{"text": f" {text}"}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""
+
+
+def test_the_documented_way_from_prompts_to_a_comparison(
+    tiny_model: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The commands and the program of docs/own-model.md; the server is a stub."""
+    finish(project(workdir, tiny_model, 2, max_new_tokens=2), monkeypatch)
+    text = (ROOT / "docs" / "own-model.md").read_text(encoding="utf-8")
+    first, *others = re.findall("^nightjar (.*)$", text, re.MULTILINE)
+    program = re.findall("^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[0]
+    assert nightjar(capsys, *first.split()) == "prompts.jsonl: 6 instances\n"
+    with HTTPServer(("127.0.0.1", 0), Completions) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        assert "localhost:8000" in program
+        program = program.replace("localhost:8000", f"127.0.0.1:{server.server_port}")
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+        server.shutdown()
+    assert [command.split()[0] for command in others] == ["score", "score", "compare"]
+    score, table, compare = (nightjar(capsys, *command.split()) for command in others)
+    assert score.startswith("supernatinst, default track: 6 instances\n") and "50.00 [" in score
+    assert table.splitlines()[1].startswith("default,overall,overall,exact_match,6,50.0,")
+    assert " 50.00 " in compare
+
+
+@pytest.fixture()
+def both(workdir: Path) -> tuple[str, ...]:
+    """Options for references of both tracks: of four instances each, a is right on three and one, b on two and two."""
+    rows = [
+        {
+            "id": f"{track[0]}{number}",
+            "references": ["yes"],
+            "task_id": f"task, {track}",
+            "task_category": "Word Analogy",
+            "track": track,
+        }
+        for track in ("xlingual", "default")
+        for number in range(4)
+    ]
+    for name, right in (("a", ("d0", "d1", "d2", "x0")), ("b", ("d0", "d1", "x0", "x1"))):
+        answers = [{"id": row["id"], "prediction": "yes" if row["id"] in right else "no"} for row in rows]
+        write(workdir / f"{name}.jsonl", answers)
+    write(workdir / "default.jsonl", rows[4:])
+    write(workdir / "d.jsonl", lines(workdir / "a.jsonl")[4:])
+    return ("--benchmark", "supernatinst", "--references", write(workdir / "references.jsonl", rows))
+
+
+SCORE, COMPARE = ("score", "--predictions", "a.jsonl"), ("compare", "--a", "a.jsonl", "--b", "b.jsonl")
+
+
+def test_score_leads_with_each_track_and_ends_with_the_mean_over_both(
+    both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [line.split() for line in nightjar(capsys, *SCORE, *both, "--samples", "0").splitlines()]
+    assert rows[2] == ["track", "n", "exact_match", "rouge1", "rougeL"]
+    assert rows[3:5] == [["default", "4", *["75.00"] * 3], ["xlingual", "4", *["25.00"] * 3]]
+    assert ["default", "word_analogy", "4", "exact_match", *["75.00"] * 3] in rows
+    assert ["default", "task,", "default", "4", *["75.00"] * 3] in rows
+    assert rows[-3][:5] == ["both", "tracks", "together", "(not", "a"]
+    assert rows[-1] == ["8", *["50.00"] * 3] and sum("50.00" in row for row in rows) == 1
+
+
+def test_compare_leads_with_each_track_and_ends_with_both(
+    both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = nightjar(capsys, *COMPARE, *both)
+    places = [
+        text.index(title) for title in ("default track", "xlingual track", "by category", "both tracks")
+    ]
+    assert places == sorted(places) and text.splitlines()[2].strip() == "default track"
+    last = [line.split()[:4] for line in text[places[-1] :].splitlines()[1:]]
+    assert ["exact_match", "50.00", "50.00", "+0.00"] in last
+    categories = [line.split()[:6] for line in text[places[2] : places[3]].splitlines()]
+    assert ["default", "word_analogy", "exact_match", "75.00", "50.00", "+25.00"] in categories
+    assert ["xlingual", "word_analogy", "exact_match", "25.00", "50.00", "-25.00"] in categories
+
+
+def test_one_track_is_named_and_has_no_column(
+    both: tuple[str, ...], workdir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ("--benchmark", "supernatinst", "--references", "default.jsonl")
+    text = nightjar(capsys, "score", "--predictions", "d.jsonl", *given)
+    assert text.startswith("supernatinst, default track: 4 instances\n") and "both tracks" not in text
+    assert not any(line.startswith("track") for line in text.splitlines())
+    text = nightjar(capsys, "compare", "--a", "d.jsonl", "--b", "d.jsonl", *given)
+    assert text.startswith("supernatinst, default track: 4 instances\n") and "both tracks" not in text
+
+
+def test_the_csv_of_a_score_is_one_flat_table(
+    both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = json.loads(nightjar(capsys, *SCORE, *both, "--json"))
+    table = pd.read_csv(io.StringIO(nightjar(capsys, *SCORE, *both, "--csv")))
+    assert list(table) == ["track", "level", "name", "metric", "n", "value", "low", "high"]
+    assert len(table) == 2 * 3 * 3 and table["n"].unique().tolist() == [4]
+    assert table["track"].unique().tolist() == told["tracks"] == ["default", "xlingual"]
+    for track, part in told["by_track"].items():
+        ends = part["intervals"]
+        cells = {("overall", "overall"): (part["metrics"], ends["metrics"])}
+        for level in ("category", "task"):
+            for name, row in part[f"by_{level}"].items():
+                cells[level, name] = row, ends[f"by_{level}"][name]
+        assert ("task", f"task, {track}") in cells
+        for row in table[table["track"] == track].to_dict("records"):
+            values, interval = cells[row["level"], row["name"]]
+            assert row["value"] == values[row["metric"]]
+            assert [row["low"], row["high"]] == interval[row["metric"]]
+    rows = list(csv.DictReader(io.StringIO(nightjar(capsys, *SCORE, *both, "--csv", "--samples", "0"))))
+    assert {(row["low"], row["high"]) for row in rows} == {("", "")}
+
+
+def test_the_csv_of_a_comparison_is_one_flat_table(
+    both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = json.loads(nightjar(capsys, *COMPARE, *both, "--json"))
+    table = pd.read_csv(io.StringIO(nightjar(capsys, *COMPARE, *both, "--csv")))
+    assert list(table) == [
+        "track", "level", "name", "metric", "n", "a", "b", "difference", "low", "high", "p", "better", "worse", "equal"
+    ]  # fmt: skip
+    assert len(table) == 2 * 2 * 3
+    for row in table.to_dict("records"):
+        part = told["by_track"][row["track"]]
+        cells = part["metrics"] if row["level"] == "overall" else part["by_category"][row["name"]]
+        cell = cells[row["metric"]]
+        assert row["difference"] == cell["value"] and row["difference"] in (25, -25)
+        for key in ("n", "a", "b", "low", "high", "p", "better", "worse", "equal"):
+            assert row[key] == cell[key]
+
+
+@pytest.mark.parametrize("command", [SCORE, COMPARE])
+def test_csv_and_json_are_not_both_printed(
+    command: tuple[str, ...], both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command, *both, "--csv", "--json"])
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out) == (2, "") and err.count("\n") == 1
+    assert "--csv: it is given with --json; give one of them" in err

@@ -1,0 +1,96 @@
+"""The page in a real browser: nothing is wider than the window, and the headline shows both metrics on a phone."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.stages.report.test_stage import OUT, run
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+# Of every box that scrolls by itself, how far its content reaches beyond it, and what it is.
+OVERFLOWS = """() => [...document.querySelectorAll('.scroll')]
+  .filter((it) => it.scrollWidth > it.clientWidth)
+  .map((it) => `${it.scrollWidth - it.clientWidth}px: ${it.innerText.slice(0, 60)}`)"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    found = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
+    path = next((one for one in found if one), None)
+    if path is None:
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS, timeout=60_000)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def url(built: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a page with long names of tasks."""
+    root = tmp_path_factory.mktemp("browser")
+    shutil.copytree(built, root, dirs_exist_ok=True)
+    with contextlib.chdir(root):
+        assert run().returncode == 0
+        page = root / OUT / "index.html"
+        text = page.read_text()
+        page.write_text(text.replace("_made_up", "_gazetteer_indirect_to_direct_question_answer_generation"))
+    return page.as_uri()
+
+
+def opened(browser: Any, url: str, width: int, scheme: str = "light") -> Any:
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.goto(url)
+    page.evaluate("document.querySelectorAll('details').forEach((it) => { it.open = true; })")
+    return page
+
+
+@pytest.mark.parametrize("width", [360, 420, 768, 1280])
+def test_nothing_is_wider_than_the_window(browser: Any, url: str, width: int) -> None:
+    page = opened(browser, url, width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if width == 1280:
+        assert page.evaluate(OVERFLOWS) == []
+    page.close()
+
+
+@pytest.mark.parametrize("width", [360, 420, 768, 1280])
+def test_the_headline_shows_both_metrics(browser: Any, url: str, width: int) -> None:
+    page = opened(browser, url, width)
+    table = page.locator("#headline ~ .scroll").first
+    for name in ("ROUGE-L", "exact match"):
+        box = table.get_by_role("columnheader", name=name).bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width
+    for cell in table.locator("tbody td.num").all():
+        box = cell.bounding_box()
+        assert box["width"] > 0 and box["x"] + box["width"] <= width
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_differs_from_its_ground(browser: Any, url: str, scheme: str) -> None:
+    page = opened(browser, url, 1280, scheme)
+    colours = page.evaluate(
+        "() => { const it = getComputedStyle(document.body); return [it.color, it.backgroundColor]; }"
+    )
+    light = [sum(int(part) for part in colour[4:-1].split(",")) for colour in colours]
+    assert (light[0] < 200 and light[1] > 700) if scheme == "light" else (light[0] > 600 and light[1] < 120)
+    page.close()
+
+
+def test_the_page_asks_for_nothing_and_reports_no_error(browser: Any, url: str) -> None:
+    page = browser.new_page()
+    wrong: list[str] = []
+    page.on("request", lambda it: wrong.append(it.url) if it.url != url else None)
+    page.on("console", lambda it: wrong.append(it.text))
+    page.on("pageerror", lambda it: wrong.append(str(it)))
+    page.goto(url)
+    assert wrong == []
+    page.close()

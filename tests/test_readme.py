@@ -1,0 +1,112 @@
+"""The README's commands for real data, run on a local repository of the same layout."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli import main
+from stages import tables
+from stages.contracts import SPLIT_TASKS
+from tests.stages.in_process import captured, run_stage
+
+ROOT = Path(__file__).parents[1]
+ADDRESS = "https://github.com/allenai/natural-instructions"
+TRAIN, UNLISTED = "task3008_boxes_and_bags_total", "task3013_guest_book_sentiment"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=nobody", "-c", "user.email=nobody@example.org")
+    done = subprocess.run(
+        ["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def block(heading: str) -> list[str]:
+    """The lines of the first block of commands under a heading of the README."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(rf"^## {heading}\n.*?^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert found, heading
+    return found[1].splitlines()
+
+
+@pytest.fixture()
+def published(tmp_path: Path, sample: Path) -> Path:
+    """A repository with tasks and lists; the train list lacks a task that the rule alone would let train."""
+    root = tmp_path / "published"
+    (root / "tasks").mkdir(parents=True)
+    lists = root / "splits" / "default"
+    lists.mkdir(parents=True)
+    names = [TRAIN, UNLISTED]
+    names += [path.stem for path in (sample / "natural_instructions/tasks").glob("task300[459]*.json")]
+    for name in names:
+        shutil.copy(sample / "natural_instructions/tasks" / f"{name}.json", root / "tasks")
+    (lists / "train_tasks.txt").write_text(f"{TRAIN}\n")
+    (lists / "test_tasks.txt").write_text("".join(f"{name}\n" for name in names[2:]))
+    git(root, "init", "--quiet", ".")
+    git(root, "add", ".")
+    git(root, "commit", "--quiet", "-m", "Publish")
+    return root
+
+
+@pytest.fixture()
+def project(workdir: Path) -> Path:
+    """What the commands need of a clone of the project."""
+    root = workdir / "project"
+    root.mkdir()
+    shutil.copytree(ROOT / "profiles", root / "profiles")
+    shutil.copy(ROOT / ".gitignore", root)
+    git(root, "init", "--quiet", ".")
+    git(root, "add", ".")
+    git(root, "commit", "--quiet", "-m", "Begin")
+    return root
+
+
+def test_the_commands_for_real_data(published: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    lines = block("Real data")
+    assert lines[-1] == "nightjar rebuild"
+    for line in lines[:-1]:
+        program, *words = shlex.split(line)
+        if program == "git":
+            git(project, *(word.replace(ADDRESS, published.as_uri()) for word in words))
+        else:
+            assert program == "nightjar"
+            assert captured(lambda given: main(given[1:]), [program, *words]).returncode == 0
+    assert "data" not in git(project, "status", "--porcelain"), "Git leaves the fetched files alone"
+    assert (
+        captured(lambda _: main(["use", "real", "--set", "split.dev_tasks=0"]), ["nightjar"]).returncode == 0
+    )
+    done = [run_stage("ingest", "natural_instructions"), run_stage("split")]
+    assert [run.returncode for run in done] == [0, 0], done[0].stderr + done[1].stderr
+    names = "default test 3, train 1 names"  # of xlingual none
+    assert f"published lists in data/natural-instructions/splits: {names}" in done[0].stderr
+    assert f"published lists in data/ingest/natural_instructions/splits: {names}" in done[1].stderr
+    roles = {
+        row["task_id"]: row["role"]
+        for row in tables.read_rows(Path("data/split"), SPLIT_TASKS)
+        if row["track"] == "default"
+    }
+    assert roles.pop(UNLISTED) == "excluded" and roles.pop(TRAIN) == "train"
+    assert set(roles.values()) == {"test"}
+    facts = json.loads(Path("data/metrics/ingest-natural_instructions.json").read_text())
+    assert facts["lists"] == {"default": {"test": 3, "train": 1}}
+
+
+def test_the_profile_and_the_help_name_the_folder_that_the_readme_fetches() -> None:
+    clone = shlex.split(block("Real data")[0])
+    folder = clone[-1]
+    profile = (ROOT / "profiles/real.yaml").read_text(encoding="utf-8")
+    assert f"path: {folder}\n" in profile
+    told = captured(lambda _: main(["use", "--help"]), ["nightjar"]).stdout
+    for text in (profile, told):
+        assert not re.search(r"ingest\.natural_instructions\.path=\S*tasks", text), (
+            "a folder without the lists"
+        )
