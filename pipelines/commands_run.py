@@ -63,6 +63,7 @@ def _rebuild(
 ) -> tuple[int, bool]:
     """Rebuild under the rebuild lock; returns the exit status, and whether the Prefect server is away."""
     from pipelines import show
+    from pipelines.results import Result
 
     for file in lock_copy.mend(root):
         say(f"{file} was torn: its last copy is in its place", err=as_json)
@@ -75,11 +76,12 @@ def _rebuild(
     if not graph.changed() and not verify.failing(root, graph):
         if lock_order.pending(root):
             lock_order.restore(root, stages)
+        stale = show.stale(graph, [Result(name, "cached") for name in graph.stages])
         if as_json:
-            show.as_json(root, [{"stage": name, "state": "cached"} for name in graph.stages])
+            show.as_json(root, [{"stage": name, "state": "cached"} for name in graph.stages], stale)
             return 0, False
         say(f"Nothing to do: {len(graph.stages)} stages are up to date.")
-        show.headline(root)
+        show.headline(root, stale)
         return 0, False
     from pipelines import resources, shards
     from pipelines.run_stage import stage_environment
@@ -133,11 +135,12 @@ def _run_flow(
         finally:
             flows.flush()
     state = heard.state or state
+    stale = show.stale(graph, progress.results)
     if as_json:
-        show.as_json(graph.root, [asdict(result) for result in progress.results])
+        show.as_json(graph.root, [asdict(result) for result in progress.results], stale)
     else:
         show.summary(progress.results)
-        show.headline(graph.root)
+        show.headline(graph.root, stale)
     record.tell_left(graph.root, "rebuild")
     if state.is_completed():
         return 0

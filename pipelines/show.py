@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bars
 from rich.text import Text
 
+from pipelines import graph as graphs
+from pipelines import verify
 from pipelines.graph import Graph
 from pipelines.printing import console, say, say_json, say_table, say_text
 from stages.display import printable
+from stages.errors import NightjarError
 
 if TYPE_CHECKING:
     from pipelines.results import Result
@@ -111,8 +115,66 @@ def summary(results: list[Result]) -> None:
     say_table(rows, right=("seconds",), colours={"state": COLOURS})
 
 
-def headline(root: Path) -> None:
-    """Print the report's headline table and where the report lies, if there is one."""
+def stale(run: Graph, results: Iterable[Result]) -> str:
+    """One line that says why the scores of the last report do not hold after the run `run` with its `results`, and
+    which command renews them. Empty if they hold, or if there are none.
+
+    The stage that makes the report decides: it ran or is unchanged in this run, or, where it is not among the stages
+    of the run, it is up to date in the whole graph.
+    """
+    if not any((run.root / file).is_file() for file in (HEADLINE, REPORT)):
+        return ""
+    ended = {result.stage: result for result in results}
+    if name := _maker(run):
+        reason = _of_run(name, ended)
+    else:
+        try:
+            whole = graphs.read(run.root)
+        except NightjarError as error:
+            return f"Whether the scores of the last report are stale is not known: {error}"
+        name = _maker(whole)
+        if not name:
+            return f"Whether the scores of the last report are stale is not known: no stage makes {HEADLINE}"
+        reason = _of_graph(name, whole)
+    return (
+        reason
+        and f"The scores of the last report are stale: {reason}. Renew them with: nightjar rebuild {name}"
+    )
+
+
+def _of_run(name: str, ended: Mapping[str, Result]) -> str:
+    """Why the scores of the stage `name` are stale, by the results of a run; empty if they are not."""
+    result = ended.get(name)
+    if result is None or result.state == "stopped":
+        return f"the rebuild was stopped before {name} was done"
+    if result.state == "skipped":
+        cause = ended.get(result.error)
+        return f"{result.error} {'was stopped' if cause and cause.state == 'stopped' else 'failed'}"
+    return f"{name} failed" if result.state == "failed" else ""
+
+
+def _of_graph(name: str, whole: Graph) -> str:
+    """Why the scores of the stage `name` are stale, by the state of the graph; empty if they are not."""
+    if whole.stages[name].state != "up to date":
+        return f"{name} is not up to date"
+    bad = verify.failing(whole.root, whole.only([name]))
+    return f"{bad[0]} failed its checks" if bad else ""
+
+
+def _maker(graph: Graph) -> str:
+    """The stage whose output holds the headline; empty if there is none."""
+    for name, stage in graph.stages.items():
+        if any(HEADLINE.is_relative_to(out) for out in stage.outs):
+            return name
+    return ""
+
+
+def headline(root: Path, stale: str) -> None:
+    """Print the report's headline table and where the report is, if there is one; if it is `stale`, that line."""
+    if stale:
+        say()
+        say(stale)
+        return
     if (root / REPORT).is_file():
         say()
         say(f"The report: {REPORT}")
@@ -120,10 +182,13 @@ def headline(root: Path) -> None:
         say_text((root / HEADLINE).read_text(encoding="utf-8", errors="replace").rstrip())
 
 
-def as_json(root: Path, stages: list[dict[str, Any]]) -> None:
-    """Print what became of the stages, where the report lies and its headline, as one JSON object."""
+def as_json(root: Path, stages: list[dict[str, Any]], stale: str) -> None:
+    """Print the results of the stages, where the report is and its headline, as one JSON object.
+
+    If the scores are stale, the headline is null and `headline_stale` is the line `stale`, else that is null.
+    """
     report = REPORT.as_posix() if (root / REPORT).is_file() else None
     scores = root / HEADLINE.with_suffix(".json")
-    rows = json.loads(scores.read_text(encoding="utf-8")) if scores.is_file() else None
-    whole = {"stages": stages, "report": report, "headline": rows}
+    rows = json.loads(scores.read_text(encoding="utf-8")) if scores.is_file() and not stale else None
+    whole = {"stages": stages, "report": report, "headline": rows, "headline_stale": stale or None}
     say_json(whole)

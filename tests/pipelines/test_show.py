@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines import graph as graphs
 from pipelines import show
 from pipelines.graph import Graph
 from pipelines.results import Result
@@ -30,6 +31,67 @@ def test_a_rebuild_tells_its_outcome_as_json(repo: Repo, api: Api) -> None:
     assert told["bad"]["state"] == "failed"
     assert "3" in told["bad"]["error"]
     assert "nightjar: rebuild:" in result.stderr
+
+
+REPORT = """
+stages:
+  split: {cmd: cp source.txt split.txt, deps: [source.txt], outs: [split.txt]}
+  predict: {cmd: cp split.txt model.txt, deps: [split.txt, setting.txt], outs: [model.txt]}
+  report:
+    cmd: mkdir data && cp -r page data/report
+    deps: [model.txt]
+    outs: [data/report]
+"""
+
+
+def with_report(repo: Repo) -> None:
+    (repo.root / "page").mkdir()
+    (repo.root / "page/headline.txt").write_text("system  score\nplain   1.0\n")
+    (repo.root / "page/headline.json").write_text('[{"system": "plain"}]')
+    repo.write(dvc=REPORT, source="1", setting="1")
+    repo.dvc("repro", "--quiet")
+
+
+def test_scores_are_printed_only_where_they_hold(repo: Repo) -> None:
+    with_report(repo)
+    assert repo.here("rebuild", "split").stdout.endswith("plain   1.0\n")
+    told = json.loads(repo.here("rebuild", "split", "--json").stdout)
+    assert (told["headline"], told["headline_stale"]) == ([{"system": "plain"}], None)
+    repo.write(setting="2")  # the report is not among the stages of a rebuild of split
+    done = repo.here("rebuild", "split")
+    assert done.returncode == 0
+    line = (
+        "The scores of the last report are stale: report is not up to date. "
+        "Renew them with: nightjar rebuild report"
+    )
+    assert done.stdout.endswith(f"{line}\n") and "1.0" not in done.stdout
+    told = json.loads(repo.here("rebuild", "split", "--json").stdout)
+    assert (told["headline"], told["headline_stale"]) == (None, line)
+
+
+@pytest.mark.parametrize(
+    ("results", "reason"),
+    [
+        ([Result("predict", "ran"), Result("report", "ran")], ""),
+        ([Result("predict", "cached"), Result("report", "cached")], ""),
+        ([Result("predict", "ran"), Result("report", "failed")], "report failed"),
+        ([Result("predict", "failed"), Result("report", "skipped", error="predict")], "predict failed"),
+        ([Result("predict", "stopped"), Result("report", "stopped")], "stopped before report was done"),
+        ([Result("predict", "stopped"), Result("report", "skipped", error="predict")], "predict was stopped"),
+        ([Result("predict", "ran")], "stopped before report was done"),
+    ],
+)
+def test_the_result_of_the_report_says_whether_its_scores_hold(
+    repo: Repo, results: list[Result], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = repo.root / show.HEADLINE
+    page.parent.mkdir(parents=True)
+    page.write_text("plain   1.0\n")
+    repo.write(dvc=REPORT)
+    show.headline(repo.root, show.stale(graphs.outline(repo.root), results))
+    printed = capsys.readouterr().out
+    assert ("plain   1.0" in printed) == (not reason)
+    assert reason in printed
 
 
 class Terminal(io.StringIO):
