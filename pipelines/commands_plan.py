@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import click
 
 from pipelines import graph as graphs
+from pipelines.estimate import Expected, estimates
 from pipelines.printing import say, say_json, say_table
-from stages import history
 
 COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bold red", "follows": "yellow"}
+AHEAD: tuple[graphs.State, ...] = ("would run", "follows")
+
+
+@dataclass(frozen=True)
+class Span:
+    """Expected seconds, and the ends of their range."""
+
+    seconds: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{duration(self.seconds)} ({duration(self.low)} to {duration(self.high)})"
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Expected seconds, of the stages that would run or may have to: one after the other, and by the clock with `jobs`
-    at once. `known` counts those of which a time is known, `unknown` the others, which are in neither.
+    """What is expected of the stages that would run or may have to: one after the other, and by the clock with `jobs`
+    at once. `known` counts those of which a time is known; `unknown` names the others, which are in neither.
     """
 
-    seconds: float
-    clock: float
+    whole: Span
+    clock: Span
     jobs: int
     known: int
-    unknown: int
+    unknown: list[str]
 
 
 @click.command()
@@ -37,10 +52,10 @@ class Estimate:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(stages: tuple[str, ...], jobs: int | None, as_json: bool) -> None:
-    """What would become of STAGES and what they need, or of all: why, and how long it takes.
+    """What a rebuild would do with STAGES and what they need, or with all: why, and how long it takes.
 
-    Looks only; runs nothing. "follows": a stage before it would run, and it may then turn out to be unchanged, or be
-    restored. Times are medians of the last good runs here.
+    It only reads. "follows": a stage before it would run, and it may then turn out to be unchanged, or be restored.
+    Times are those of the last good runs here with the same parameters, scaled by the number of rows, with a range.
 
     \b
     Example:
@@ -48,15 +63,18 @@ def plan(stages: tuple[str, ...], jobs: int | None, as_json: bool) -> None:
       nightjar plan --jobs 4 --json
     """
     graph = graphs.read().only(stages)
-    expected = history.expected(graph.root)
-    estimate = _estimate(graph, expected, jobs)
+    expected: dict[str, Expected] = {}
+    estimate = None
+    if graph.changed() or as_json:
+        expected = estimates(graph)
+        estimate = _estimate(graph, expected, jobs)
     if as_json:
         _print_json(graph, expected, estimate)
     else:
         _print_table(graph, expected, estimate)
 
 
-def _estimate(graph: graphs.Graph, expected: dict[str, float], jobs: int | None) -> Estimate | None:
+def _estimate(graph: graphs.Graph, expected: Mapping[str, Expected], jobs: int | None) -> Estimate | None:
     """None if no stage would run. Raises NightjarError for settings that a rebuild would refuse."""
     if not graph.changed():
         return None
@@ -69,46 +87,57 @@ def _estimate(graph: graphs.Graph, expected: dict[str, float], jobs: int | None)
     settings = load_rebuild(graph.root / PARAMS_FILE)
     needs = resources.needs(graph, settings)
     shards.check(graph)
-    ahead = [name for name, stage in graph.stages.items() if stage.state in ("would run", "follows")]
+    ahead = [name for name, stage in graph.stages.items() if stage.state in AHEAD]
     if not ahead:
         return None
-    seconds = {name: expected.get(name, 0.0) for name in graph.stages}
     limits = resources.limits(settings, jobs)
     upstream = {name: stage.upstream for name, stage in graph.stages.items()}
-    clock = simulate(upstream, seconds, limits, needs, ahead)
-    known = sum(name in expected for name in ahead)
-    return Estimate(sum(seconds[name] for name in ahead), clock, limits.jobs, known, len(ahead) - known)
+    whole, clock = [], []
+    for end in ("seconds", "low", "high"):
+        seconds = {name: float(getattr(it, end)) for name, it in expected.items()}
+        whole.append(sum(seconds[name] for name in ahead))
+        clock.append(simulate(upstream, seconds, limits, needs, ahead))
+    unknown = [name for name in ahead if expected[name].unknown]
+    return Estimate(Span(*whole), Span(*clock), limits.jobs, len(ahead) - len(unknown), unknown)
 
 
-def _print_json(graph: graphs.Graph, expected: dict[str, float], estimate: Estimate | None) -> None:
+def _print_json(graph: graphs.Graph, expected: Mapping[str, Expected], estimate: Estimate | None) -> None:
     rows = [
         {
             "stage": name,
             "state": stage.state,
             "why": [reason.as_json() for reason in stage.reasons],
-            "expected_seconds": expected.get(name),
+            **_facts(expected[name]),
         }
         for name, stage in graph.stages.items()
     ]
+    spans: dict[str, Any] = {}
+    for prefix, span in (
+        ("", estimate.whole if estimate else Span(0.0, 0.0, 0.0)),
+        ("clock_", estimate.clock if estimate else Span(0.0, 0.0, 0.0)),
+    ):
+        spans |= {f"{prefix}{end}": round(value, 1) for end, value in vars(span).items()}
     whole = {
         "stages": rows,
-        "seconds": round(estimate.seconds, 1) if estimate else 0.0,
-        "clock_seconds": round(estimate.clock, 1) if estimate else 0.0,
+        **spans,
         "jobs": estimate.jobs if estimate else None,
-        "without_estimate": estimate.unknown if estimate else 0,
+        "without_estimate": len(estimate.unknown) if estimate else 0,
     }
     say_json(whole)
 
 
-def _print_table(graph: graphs.Graph, expected: dict[str, float], estimate: Estimate | None) -> None:
+def _facts(it: Expected) -> dict[str, Any]:
+    if it.unknown:
+        ends: dict[str, Any] = dict.fromkeys(("expected_seconds", "expected_low", "expected_high"))
+    else:
+        ends = {f"expected_{end}": round(getattr(it, end), 1) for end in ("seconds", "low", "high")}
+    return {**ends, "expected_rows": it.rows, "expected_unknown": it.unknown or None}
+
+
+def _print_table(graph: graphs.Graph, expected: Mapping[str, Expected], estimate: Estimate | None) -> None:
     if graph.changed():
         rows = [
-            {
-                "stage": name,
-                "plan": stage.state,
-                "why": stage.why,
-                "expected": f"{expected[name]:.1f} s" if name in expected else "",
-            }
+            {"stage": name, "plan": stage.state, "why": stage.why, "expected": _cell(stage, expected[name])}
             for name, stage in graph.stages.items()
         ]
         say_table(rows, right=("expected",), colours={"plan": COLOURS})
@@ -120,13 +149,31 @@ def _print_table(graph: graphs.Graph, expected: dict[str, float], estimate: Esti
     counts = [f"{states.count(state)} {_WORDS[state]}" for state in _WORDS if state in states]
     say(f"Of {len(states)} stages {', '.join(counts)}.")
     if estimate is not None and not estimate.known:
-        say("Expected: no time is known yet.")
+        say("Expected: unknown.")
     elif estimate is not None:
-        unknown = f", beside {estimate.unknown} of which no time is known" if estimate.unknown else ""
+        more = f", and {len(estimate.unknown)} of unknown time" if estimate.unknown else ""
         say(
-            f"Expected: {estimate.seconds:.0f} s one after the other, "
-            f"{estimate.clock:.0f} s with --jobs {estimate.jobs}{unknown}."
+            f"Expected: {estimate.whole} one after the other, {estimate.clock} with --jobs {estimate.jobs}{more}."
         )
+    reasons: dict[str, list[str]] = {}
+    for name in estimate.unknown if estimate else ():
+        reasons.setdefault(expected[name].unknown, []).append(name)
+    for reason, names in reasons.items():
+        more = f" and {len(names) - graphs.SHOWN} more" if len(names) > graphs.SHOWN else ""
+        say(f"Unknown time: {', '.join(names[: graphs.SHOWN])}{more}: {reason}.")
+
+
+def _cell(stage: graphs.Stage, it: Expected) -> str:
+    if it.unknown:
+        return "unknown" if stage.state in AHEAD else ""
+    return str(Span(it.seconds, it.low, it.high))
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the largest unit of which there are two or more, such as `95 s`, `12 min` and `3.5 h`."""
+    if seconds < 119.5:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7170 else f"{seconds / 3600:.1f} h"
 
 
 _WORDS: dict[graphs.State, str] = {
