@@ -3,42 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from pipelines import graph as graphs
-from pipelines.estimate import Expected, estimates
+from pipelines.estimate import AHEAD, Estimate, Expected, Span, estimates, whole
 from pipelines.printing import say, say_json, say_table
 
 COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bold red", "follows": "yellow"}
-AHEAD: tuple[graphs.State, ...] = ("would run", "follows")
-
-
-@dataclass(frozen=True)
-class Span:
-    """Expected seconds, and the ends of their range."""
-
-    seconds: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{duration(self.seconds)} ({duration(self.low)} to {duration(self.high)})"
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What is expected of the stages that would run or may have to: one after the other, and by the clock with `jobs`
-    at once. `known` counts those of which a time is known; `unknown` names the others, which are in neither.
-    """
-
-    whole: Span
-    clock: Span
-    jobs: int
-    known: int
-    unknown: list[str]
 
 
 @click.command()
@@ -67,38 +40,11 @@ def plan(stages: tuple[str, ...], jobs: int | None, as_json: bool) -> None:
     estimate = None
     if graph.changed() or as_json:
         expected = estimates(graph)
-        estimate = _estimate(graph, expected, jobs)
+        estimate = whole(graph, expected, jobs)
     if as_json:
         _print_json(graph, expected, estimate)
     else:
         _print_table(graph, expected, estimate)
-
-
-def _estimate(graph: graphs.Graph, expected: Mapping[str, Expected], jobs: int | None) -> Estimate | None:
-    """None if no stage would run. Raises NightjarError for settings that a rebuild would refuse."""
-    if not graph.changed():
-        return None
-    # Here, not above: with nothing to do the settings are not needed, and take long to load.
-    from pipelines import resources, shards
-    from pipelines.schedule import simulate
-    from stages.config import PARAMS_FILE
-    from stages.driver_params import load_rebuild
-
-    settings = load_rebuild(graph.root / PARAMS_FILE)
-    needs = resources.needs(graph, settings)
-    shards.check(graph)
-    ahead = [name for name, stage in graph.stages.items() if stage.state in AHEAD]
-    if not ahead:
-        return None
-    limits = resources.limits(settings, jobs)
-    upstream = {name: stage.upstream for name, stage in graph.stages.items()}
-    whole, clock = [], []
-    for end in ("seconds", "low", "high"):
-        seconds = {name: float(getattr(it, end)) for name, it in expected.items()}
-        whole.append(sum(seconds[name] for name in ahead))
-        clock.append(simulate(upstream, seconds, limits, needs, ahead))
-    unknown = [name for name in ahead if expected[name].unknown]
-    return Estimate(Span(*whole), Span(*clock), limits.jobs, len(ahead) - len(unknown), unknown)
 
 
 def _print_json(graph: graphs.Graph, expected: Mapping[str, Expected], estimate: Estimate | None) -> None:
@@ -117,13 +63,13 @@ def _print_json(graph: graphs.Graph, expected: Mapping[str, Expected], estimate:
         ("clock_", estimate.clock if estimate else Span(0.0, 0.0, 0.0)),
     ):
         spans |= {f"{prefix}{end}": round(value, 1) for end, value in vars(span).items()}
-    whole = {
+    told = {
         "stages": rows,
         **spans,
         "jobs": estimate.jobs if estimate else None,
         "without_estimate": len(estimate.unknown) if estimate else 0,
     }
-    say_json(whole)
+    say_json(told)
 
 
 def _facts(it: Expected) -> dict[str, Any]:
@@ -167,13 +113,6 @@ def _cell(stage: graphs.Stage, it: Expected) -> str:
     if it.unknown:
         return "unknown" if stage.state in AHEAD else ""
     return str(Span(it.seconds, it.low, it.high))
-
-
-def duration(seconds: float) -> str:
-    """Seconds in the largest unit of which there are two or more, such as `95 s`, `12 min` and `3.5 h`."""
-    if seconds < 119.5:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7170 else f"{seconds / 3600:.1f} h"
 
 
 _WORDS: dict[graphs.State, str] = {

@@ -6,14 +6,18 @@ import contextlib
 import importlib
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from pipelines import estimate, groups, lock_copy, lock_order, ready, verify
 from pipelines import graph as graphs
-from pipelines import groups, lock_copy, lock_order, ready, verify
 from pipelines import server as servers
 from pipelines.printing import say, say_json
 from stages.errors import NightjarError
+
+if TYPE_CHECKING:
+    from pipelines import show
 
 
 @click.command()
@@ -120,7 +124,7 @@ def _run_flow(
     from pipelines import record, results, show
 
     say(f"Watch it at {server.url}", err=as_json)
-    shown = show.Progress(graph, verbose, stderr=as_json)
+    shown = show.Progress(graph, verbose, as_json, _work(graph, jobs))
     with shown as progress, results.listening(progress.tell) as heard:
         try:
             state = flows.rebuild(list(stages), jobs, keep_going=keep_going, return_state=True)
@@ -146,6 +150,18 @@ def _run_flow(
         return 0
     say(f"nightjar: rebuild: {state.message}", err=True)
     return 130 if state.is_cancelled() else 1
+
+
+def _work(graph: graphs.Graph, jobs: int | None) -> show.Work | None:
+    """What is expected of the rebuild; None where the time of a stage is not known."""
+    from pipelines import show
+
+    expected = estimate.estimates(graph)
+    found = estimate.whole(graph, expected, jobs)
+    if found is None or found.unknown:
+        return None
+    ahead = {name for name, stage in graph.stages.items() if stage.state in estimate.AHEAD}
+    return show.Work({name: expected[name].seconds for name in ahead}, found.clock.seconds)
 
 
 @click.command()

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.changes import Version
+from pipelines.changes import State, Version
 from pipelines.graph import Graph
 from stages import cost, history
 
@@ -23,6 +23,8 @@ SPREAD, FAR_SPREAD = 1.5, 3.0
 FAR = 10.0
 # What lies there is code: its size says nothing of the rows.
 CODE = "stages/"
+# Stages in these states take time.
+AHEAD: tuple[State, ...] = ("would run", "follows")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,31 @@ class Expected:
     high: float = 0.0
     rows: float | None = None
     unknown: str = ""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Expected seconds, and the ends of their range."""
+
+    seconds: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{duration(self.seconds)} ({duration(self.low)} to {duration(self.high)})"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is expected of the stages that would run or may have to: one after the other, and by the clock with `jobs`
+    at once. `known` counts those of which a time is known; `unknown` names the others, which are in neither.
+    """
+
+    whole: Span
+    clock: Span
+    jobs: int
+    known: int
+    unknown: list[str]
 
 
 def estimates(graph: Graph) -> dict[str, Expected]:
@@ -121,3 +148,40 @@ def _growth(graph: Graph, name: str) -> float | None:
 
 def _distance(factor: float) -> float:
     return abs(math.log(factor))
+
+
+def whole(graph: Graph, expected: Mapping[str, Expected], jobs: int | None) -> Estimate | None:
+    """The time of all stages of the graph together; None if none would run.
+
+    Raises NightjarError for settings that a rebuild would refuse.
+    """
+    if not graph.changed():
+        return None
+    # Here, not above: with nothing to do the settings are not needed, and take long to load.
+    from pipelines import resources, shards
+    from pipelines.schedule import simulate
+    from stages.config import PARAMS_FILE
+    from stages.driver_params import load_rebuild
+
+    settings = load_rebuild(graph.root / PARAMS_FILE)
+    needs = resources.needs(graph, settings)
+    shards.check(graph)
+    ahead = [name for name, stage in graph.stages.items() if stage.state in AHEAD]
+    if not ahead:
+        return None
+    limits = resources.limits(settings, jobs)
+    upstream = {name: stage.upstream for name, stage in graph.stages.items()}
+    total, clock = [], []
+    for end in ("seconds", "low", "high"):
+        seconds = {name: float(getattr(it, end)) for name, it in expected.items()}
+        total.append(sum(seconds[name] for name in ahead))
+        clock.append(simulate(upstream, seconds, limits, needs, ahead))
+    unknown = [name for name in ahead if expected[name].unknown]
+    return Estimate(Span(*total), Span(*clock), limits.jobs, len(ahead) - len(unknown), unknown)
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the largest unit of which there are two or more, such as `95 s`, `12 min` and `3.5 h`."""
+    if seconds < 119.5:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7170 else f"{seconds / 3600:.1f} h"

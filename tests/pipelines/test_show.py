@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,35 @@ def test_stages_are_shown_by_their_names(
     assert f"{name}: failed 1.0 s  {escaped} (log: x.log)\n" in text
     assert text.splitlines()[-1].split() == [name, "failed", "1.0"]
     assert not set("\x1b\x07\x9b\u202e") & set(text)
+
+
+def test_a_bar_counts_what_its_stage_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stdout", shown)
+    for variable, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "200"}.items():
+        monkeypatch.setenv(variable, value)
+    with show.Progress(Graph(Path(), {}), False, work=show.Work({"a": 100.0, "b": 300.0}, 200.0)) as progress:
+        for line in ("never run", "40 of 200 instances", "loads"):
+            progress.tell(Result("a", "running", why=line))
+        progress.tell(Result("c", "running", why="never run"))
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
+    assert "40/200" in text and "0/?" not in text
+    assert "3 min left" in text
+
+
+def test_the_time_left_is_that_of_the_work_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    work = show.Work({"a": 100.0, "b": 300.0}, 200.0)
+    assert work.left() == 200.0
+    work.running("a", None)
+    now = 1050.0  # half of a
+    assert work.left() == 175.0
+    work.running("a", (30, 40))
+    assert work.left() == 162.5
+    work.ended("a")
+    work.ended("unknown")
+    assert work.left() == 150.0
+    work.running("b", None)
+    now = 9000.0
+    assert work.left() == 0.0
