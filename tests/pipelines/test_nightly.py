@@ -239,7 +239,9 @@ def test_a_failed_night_is_told_and_nothing_to_take_is_one_line(nights: Nights) 
     broken, gone = nights.told["broken"], nights.told["nothing there"]
     assert (broken["state"], gone["state"]) == ("failed", "failed")
     assert broken["message"] == "predict@made-model failed: exit status 3: the model broke"
-    assert gone["message"] == "data/split is not there (and 1 more); run `nightjar rebuild`, or give --pull"
+    assert gone["message"] == (
+        "data/split is not in the local cache (and 1 more); add it with: dvc commit data/split"
+    )
     last = ledgers.last_good(nights.repo.root / "ledger")
     assert last is not None and last["run"] == nights.told["better"]["run"]
 
