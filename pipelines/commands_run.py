@@ -168,7 +168,7 @@ def _work(graph: graphs.Graph, jobs: int | None) -> show.Work | None:
 @click.option("--port", type=click.IntRange(1, 65535), default=servers.PORT, show_default=True)
 @click.option("--background", "-b", is_flag=True, help="Leave it running and return.")
 @click.option("--stop", is_flag=True, help="End the server that runs.")
-@click.option("--json", "as_json", is_flag=True, help="Print the address as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the address, or what was stopped, as JSON.")
 def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
     """Start the Prefect server of this project and say where to open it.
 
@@ -185,7 +185,7 @@ def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
         if found is None:
             raise NightjarError("no server is running", root, "start one with nightjar ui")
         servers.stop(root, found)
-        say("Stopped.")
+        _say_address({"url": found.url, "owner": found.owner, "state": "stopped"}, "Stopped.", as_json)
         return
     if found is not None:
         until = " until the rebuild that started it ends" if found.owner == "rebuild" else ""

@@ -293,8 +293,13 @@ def test_ui_in_the_background_says_where_it_is(repo: Repo, tables: Path) -> None
         again = repo.nightjar("ui")
         assert (again.returncode, again.stdout) == (0, f"Already running at http://127.0.0.1:{port}\n")
     finally:
-        stopped = repo.nightjar("ui", "--stop")
-    assert (stopped.returncode, stopped.stdout) == (0, "Stopped.\n")
+        stopped = repo.nightjar("ui", "--stop", "--json")
+    assert stopped.returncode == 0
+    assert json.loads(stopped.stdout) == {
+        "url": f"http://127.0.0.1:{port}",
+        "owner": "ui",
+        "state": "stopped",
+    }
     assert repo.nightjar("ui", "--stop").returncode == 2
 
 
