@@ -16,6 +16,7 @@ from typing import Any
 from pipelines.changes import State, Version
 from pipelines.graph import Graph
 from stages import cost, history
+from stages.files import metrics_file
 
 # What the range is wider by: equal work takes that much more or less on a busy machine. Beyond FAR times the rows that
 # were measured, or where the rows themselves are guessed from the size of files, it is FAR_SPREAD.
@@ -72,7 +73,9 @@ def estimates(graph: Graph) -> dict[str, Expected]:
 
 
 def _expected(graph: Graph, name: str, runs: Sequence[history.Run], params: Mapping[str, Any]) -> Expected:
-    known = cost.of(name)
+    # Another project may have stages of the same names.
+    ours = metrics_file(name).as_posix() in graph.stages[name].metrics
+    known = cost.of(name) if ours else None
     if not runs:
         return Expected(unknown="not run here before")
     if known is None:
@@ -92,7 +95,7 @@ def _expected(graph: Graph, name: str, runs: Sequence[history.Run], params: Mapp
 
 def _unlike(last: history.Run, now: Mapping[str, Any]) -> str:
     if last.settings is None or last.settings == now:
-        return "its runs were recorded without the number of rows"
+        return "run before the number of rows was recorded"
     changed = [key for key, value in now.items() if key not in last.settings or last.settings[key] != value]
     return f"no run with this {changed[0]}" if changed else "no run with these parameters"
 

@@ -22,7 +22,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def stage(name: str, *reasons: Reason, state: State = "would run", upstream: tuple[str, ...] = ()) -> Stage:
-    return Stage(name, "", "", (), (), (), {}, upstream, reasons, state=state)
+    metrics = (metrics_file(name).as_posix(),)
+    return Stage(name, "", "", (), (), metrics, {}, upstream, reasons, state=state)
 
 
 def graph(root: Path, **changed: Stage) -> Graph:
@@ -131,5 +132,12 @@ def test_runs_without_their_rows_say_nothing(tmp_path: Path) -> None:
     file.write_text(json.dumps({"stage": PREDICT, "seconds": 60.0, "status": "done"}))
     split_into(tmp_path, 100, 50)
     found = estimates(graph(tmp_path))
-    assert found[PREDICT].unknown == "its runs were recorded without the number of rows"
+    assert found[PREDICT].unknown == "run before the number of rows was recorded"
     assert found[TRAIN].unknown == "not run here before"
+
+
+def test_a_stage_of_another_project_takes_what_it_took_before(tmp_path: Path) -> None:
+    for seconds in (2.0, 4.0, 9.0):
+        history.append(tmp_path, "train", seconds, "done")
+    found = estimates(Graph(tmp_path, {"train": replace(stage("train"), metrics=())}))["train"]
+    assert found == Expected(4.0, 2.0 / SPREAD, 9.0 * SPREAD)
