@@ -23,10 +23,10 @@ from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 
 from pipelines import describe, scores, verify, watch
-from pipelines.graph import Stage
+from pipelines.graph import Graph, Stage
 from pipelines.keys import CHECK, PROGRESS
 from pipelines.progress import Progress, shown
-from pipelines.show import HEADLINE, REPORT
+from pipelines.show import HEADLINE, REPORT, stale
 from stages import history
 from stages.json_text import recorded
 
@@ -79,18 +79,21 @@ def checks(stage: Stage, verdict: verify.Verdict) -> None:
     _send(create_table_artifact, CHECK + stage.key, table=verify.table(stage.name, verdict), description=told)
 
 
-def report(root: Path, results: Mapping[str, Result]) -> None:
-    """The flow's own artifacts: what became of every stage, the headline of the report, and a link to it."""
+def report(graph: Graph, results: Mapping[str, Result]) -> None:
+    """The flow's own artifacts: the result of every stage, the headline of the report if it holds, and a link to it."""
+    root = graph.root
     lines = [f"| {name} | {result.state} | {result.seconds:.1f} |" for name, result in results.items()]
     table = "\n".join(["| stage | state | seconds |", "| --- | --- | ---: |", *lines])
     headline = ""
-    if (root / HEADLINE).is_file():
+    if told := stale(graph, results.values()):
+        headline = f"{told}\n\n"
+    elif (root / HEADLINE).is_file():
         text = (root / HEADLINE).read_text(encoding="utf-8", errors="replace").strip()
         headline = f"```\n{text}\n```\n\n"
     if link := _report_link(root):
         headline += f"[The report]({link}): `{REPORT.as_posix()}`\n\n"
-        told = f"`{REPORT.as_posix()}`, handed out while the project's server runs"
-        _send(create_link_artifact, "report-page", link=link, link_text="The report", description=told)
+        about = f"`{REPORT.as_posix()}`, handed out while the project's server runs"
+        _send(create_link_artifact, "report-page", link=link, link_text="The report", description=about)
     _send(
         create_markdown_artifact,
         "rebuild",

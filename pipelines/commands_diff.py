@@ -12,6 +12,7 @@ from pipelines.printing import bytes_bar, say, say_json, say_table
 
 if TYPE_CHECKING:
     from pipelines.diff import ArtifactDiff, TableDiff
+    from pipelines.versions import Version
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
@@ -50,10 +51,25 @@ def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width:
         found = compare(Path(), a, b, artifact, table, examples, progress)
     for one in found.tables:
         one.examples = {kind: [_short(row, width) for row in rows] for kind, rows in one.examples.items()}
+    for version, state in ((found.a, "added"), (found.b, "removed")):
+        if not version.there:
+            say(_absent(found.artifact, version, state), err=as_json)
     if as_json:
         say_json(found.as_json())
         return
     _print(found)
+
+
+def _absent(artifact: str, version: Version, state: str) -> str:
+    """Why a version has nothing of the artifact, and what to do where that is not as it should be."""
+    name = version.revision
+    if not version.locked:
+        fix = "run nightjar rebuild" if version.commit is None else "commit dvc.lock"
+        return f"{name} has no dvc.lock, so everything counts as {state}: {fix}."
+    if version.commit is None and version.made:
+        fix = f"get it with: dvc checkout {artifact} (dvc pull, if the local cache lacks it)"
+        return f"{artifact} is not in the workspace, so everything counts as {state}; {fix}"
+    return f"{name} has no {artifact}, so everything counts as {state}."
 
 
 def _short(row: dict[str, Any], width: int) -> dict[str, Any]:
@@ -93,9 +109,6 @@ def _cut(value: Any, start: int, width: int) -> Any:
 
 
 def _print(found: ArtifactDiff) -> None:
-    for version in (found.a, found.b):
-        if not version.there:
-            say(f"{found.artifact} is not there in {version.revision}.")
     if found.same:
         say(
             f"{found.artifact}: no row and no file differs between {found.a.revision} and {found.b.revision}."

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from pipelines import graph as graphs
+from pipelines.estimate import AHEAD, Estimate, Expected, Span, estimates, whole
 from pipelines.printing import say, say_json, say_table
-from stages import history
 
 COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bold red", "follows": "yellow"}
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Expected seconds, of the stages that would run or may have to: one after the other, and by the clock with `jobs`
-    at once. `known` counts those of which a time is known, `unknown` the others, which are in neither.
-    """
-
-    seconds: float
-    clock: float
-    jobs: int
-    known: int
-    unknown: int
 
 
 @click.command()
@@ -37,10 +25,10 @@ class Estimate:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(stages: tuple[str, ...], jobs: int | None, as_json: bool) -> None:
-    """What would become of STAGES and what they need, or of all: why, and how long it takes.
+    """What a rebuild would do with STAGES and what they need, or with all: why, and how long it takes.
 
-    Looks only; runs nothing. "follows": a stage before it would run, and it may then turn out to be unchanged, or be
-    restored. Times are medians of the last good runs here.
+    It only reads. "follows": a stage before it would run, and it may then turn out to be unchanged, or be restored.
+    Times are those of the last good runs here with the same parameters, scaled by the number of rows, with a range.
 
     \b
     Example:
@@ -48,68 +36,54 @@ def plan(stages: tuple[str, ...], jobs: int | None, as_json: bool) -> None:
       nightjar plan --jobs 4 --json
     """
     graph = graphs.read().only(stages)
-    expected = history.expected(graph.root)
-    estimate = _estimate(graph, expected, jobs)
+    expected: dict[str, Expected] = {}
+    estimate = None
+    if graph.changed() or as_json:
+        expected = estimates(graph)
+        estimate = whole(graph, expected, jobs)
     if as_json:
         _print_json(graph, expected, estimate)
     else:
         _print_table(graph, expected, estimate)
 
 
-def _estimate(graph: graphs.Graph, expected: dict[str, float], jobs: int | None) -> Estimate | None:
-    """None if no stage would run. Raises NightjarError for settings that a rebuild would refuse."""
-    if not graph.changed():
-        return None
-    # Here, not above: with nothing to do the settings are not needed, and take long to load.
-    from pipelines import preflight, resources, shards
-    from pipelines.schedule import simulate
-    from stages.config import PARAMS_FILE
-    from stages.driver_params import load_rebuild
-
-    settings = load_rebuild(graph.root / PARAMS_FILE)
-    needs = resources.needs(graph, settings)
-    shards.check(graph)
-    preflight.check(graph)
-    ahead = [name for name, stage in graph.stages.items() if stage.state in ("would run", "follows")]
-    if not ahead:
-        return None
-    seconds = {name: expected.get(name, 0.0) for name in graph.stages}
-    limits = resources.limits(settings, jobs)
-    upstream = {name: stage.upstream for name, stage in graph.stages.items()}
-    clock = simulate(upstream, seconds, limits, needs, ahead)
-    known = sum(name in expected for name in ahead)
-    return Estimate(sum(seconds[name] for name in ahead), clock, limits.jobs, known, len(ahead) - known)
-
-
-def _print_json(graph: graphs.Graph, expected: dict[str, float], estimate: Estimate | None) -> None:
+def _print_json(graph: graphs.Graph, expected: Mapping[str, Expected], estimate: Estimate | None) -> None:
     rows = [
         {
             "stage": name,
             "state": stage.state,
             "why": [reason.as_json() for reason in stage.reasons],
-            "expected_seconds": expected.get(name),
+            **_facts(expected[name]),
         }
         for name, stage in graph.stages.items()
     ]
-    whole = {
+    spans: dict[str, Any] = {}
+    for prefix, span in (
+        ("", estimate.whole if estimate else Span(0.0, 0.0, 0.0)),
+        ("clock_", estimate.clock if estimate else Span(0.0, 0.0, 0.0)),
+    ):
+        spans |= {f"{prefix}{end}": round(value, 1) for end, value in vars(span).items()}
+    told = {
         "stages": rows,
-        "seconds": round(estimate.seconds, 1) if estimate else 0.0,
-        "clock_seconds": round(estimate.clock, 1) if estimate else 0.0,
+        **spans,
         "jobs": estimate.jobs if estimate else None,
-        "without_estimate": estimate.unknown if estimate else 0,
+        "without_estimate": len(estimate.unknown) if estimate else 0,
     }
-    say_json(whole)
+    say_json(told)
 
 
-def _print_table(graph: graphs.Graph, expected: dict[str, float], estimate: Estimate | None) -> None:
+def _facts(it: Expected) -> dict[str, Any]:
+    if it.unknown:
+        ends: dict[str, Any] = dict.fromkeys(("expected_seconds", "expected_low", "expected_high"))
+    else:
+        ends = {f"expected_{end}": round(getattr(it, end), 1) for end in ("seconds", "low", "high")}
+    return {**ends, "expected_rows": it.rows, "expected_unknown": it.unknown or None}
+
+
+def _print_table(graph: graphs.Graph, expected: Mapping[str, Expected], estimate: Estimate | None) -> None:
     if graph.changed():
         rows = [
-            {
-                "stage": name,
-                "plan": stage.state,
-                "why": stage.why,
-                "expected": f"{expected[name]:.1f} s" if name in expected else "",
-            }
+            {"stage": name, "plan": stage.state, "why": stage.why, "expected": _cell(stage, expected[name])}
             for name, stage in graph.stages.items()
         ]
         say_table(rows, right=("expected",), colours={"plan": COLOURS})
@@ -121,13 +95,24 @@ def _print_table(graph: graphs.Graph, expected: dict[str, float], estimate: Esti
     counts = [f"{states.count(state)} {_WORDS[state]}" for state in _WORDS if state in states]
     say(f"Of {len(states)} stages {', '.join(counts)}.")
     if estimate is not None and not estimate.known:
-        say("Expected: no time is known yet.")
+        say("Expected: unknown.")
     elif estimate is not None:
-        unknown = f", beside {estimate.unknown} of which no time is known" if estimate.unknown else ""
+        more = f", and {len(estimate.unknown)} of unknown time" if estimate.unknown else ""
         say(
-            f"Expected: {estimate.seconds:.0f} s one after the other, "
-            f"{estimate.clock:.0f} s with --jobs {estimate.jobs}{unknown}."
+            f"Expected: {estimate.whole} one after the other, {estimate.clock} with --jobs {estimate.jobs}{more}."
         )
+    reasons: dict[str, list[str]] = {}
+    for name in estimate.unknown if estimate else ():
+        reasons.setdefault(expected[name].unknown, []).append(name)
+    for reason, names in reasons.items():
+        more = f" and {len(names) - graphs.SHOWN} more" if len(names) > graphs.SHOWN else ""
+        say(f"Unknown time: {', '.join(names[: graphs.SHOWN])}{more}: {reason}.")
+
+
+def _cell(stage: graphs.Stage, it: Expected) -> str:
+    if it.unknown:
+        return "unknown" if stage.state in AHEAD else ""
+    return str(Span(it.seconds, it.low, it.high))
 
 
 _WORDS: dict[graphs.State, str] = {

@@ -6,14 +6,18 @@ import contextlib
 import importlib
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from pipelines import estimate, groups, lock_copy, lock_order, ready, verify
 from pipelines import graph as graphs
-from pipelines import groups, lock_copy, lock_order, ready, verify
 from pipelines import server as servers
 from pipelines.printing import say, say_json
 from stages.errors import NightjarError
+
+if TYPE_CHECKING:
+    from pipelines import show
 
 
 @click.command()
@@ -63,6 +67,7 @@ def _rebuild(
 ) -> tuple[int, bool]:
     """Rebuild under the rebuild lock; returns the exit status, and whether the Prefect server is away."""
     from pipelines import show
+    from pipelines.results import Result
 
     for file in lock_copy.mend(root):
         say(f"{file} was torn: its last copy is in its place", err=as_json)
@@ -75,11 +80,12 @@ def _rebuild(
     if not graph.changed() and not verify.failing(root, graph):
         if lock_order.pending(root):
             lock_order.restore(root, stages)
+        stale = show.stale(graph, [Result(name, "cached") for name in graph.stages])
         if as_json:
-            show.as_json(root, [{"stage": name, "state": "cached"} for name in graph.stages])
+            show.as_json(root, [{"stage": name, "state": "cached"} for name in graph.stages], stale)
             return 0, False
         say(f"Nothing to do: {len(graph.stages)} stages are up to date.")
-        show.headline(root)
+        show.headline(root, stale)
         return 0, False
     from pipelines import preflight, resources, shards
     from pipelines.run_stage import stage_environment
@@ -119,7 +125,7 @@ def _run_flow(
     from pipelines import record, results, show
 
     say(f"Watch it at {server.url}", err=as_json)
-    shown = show.Progress(graph, verbose, stderr=as_json)
+    shown = show.Progress(graph, verbose, as_json, _work(graph, jobs))
     with shown as progress, results.listening(progress.tell) as heard:
         try:
             state = flows.rebuild(list(stages), jobs, keep_going=keep_going, return_state=True)
@@ -134,11 +140,12 @@ def _run_flow(
         finally:
             flows.flush()
     state = heard.state or state
+    stale = show.stale(graph, progress.results)
     if as_json:
-        show.as_json(graph.root, [asdict(result) for result in progress.results])
+        show.as_json(graph.root, [asdict(result) for result in progress.results], stale)
     else:
         show.summary(progress.results)
-        show.headline(graph.root)
+        show.headline(graph.root, stale)
     record.tell_left(graph.root, "rebuild")
     if state.is_completed():
         return 0
@@ -146,11 +153,23 @@ def _run_flow(
     return 130 if state.is_cancelled() else 1
 
 
+def _work(graph: graphs.Graph, jobs: int | None) -> show.Work | None:
+    """What is expected of the rebuild; None where the time of a stage is not known."""
+    from pipelines import show
+
+    expected = estimate.estimates(graph)
+    found = estimate.whole(graph, expected, jobs)
+    if found is None or found.unknown:
+        return None
+    ahead = {name for name, stage in graph.stages.items() if stage.state in estimate.AHEAD}
+    return show.Work({name: expected[name].seconds for name in ahead}, found.clock.seconds)
+
+
 @click.command()
 @click.option("--port", type=click.IntRange(1, 65535), default=servers.PORT, show_default=True)
 @click.option("--background", "-b", is_flag=True, help="Leave it running and return.")
 @click.option("--stop", is_flag=True, help="End the server that runs.")
-@click.option("--json", "as_json", is_flag=True, help="Print the address as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the address, or what was stopped, as JSON.")
 def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
     """Start the Prefect server of this project and say where to open it.
 
@@ -167,7 +186,7 @@ def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
         if found is None:
             raise NightjarError("no server is running", root, "start one with nightjar ui")
         servers.stop(root, found)
-        say("Stopped.")
+        _say_address({"url": found.url, "owner": found.owner, "state": "stopped"}, "Stopped.", as_json)
         return
     if found is not None:
         until = " until the rebuild that started it ends" if found.owner == "rebuild" else ""

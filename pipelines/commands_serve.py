@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from pipelines import groups, lock, notify
+from pipelines import groups, lock, notify, served_runs
 from pipelines import server as servers
 from pipelines.printing import say, say_json
 from pipelines.run_stage import SERVED
@@ -79,7 +79,12 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
         try:
             serving.start(lambda line: say(line, err=as_json))
             _tell(serving, settings, as_json)
+            runs, asked = served_runs.Runs(serving.url, serving.deployments), 0.0
             while True:
+                if time.monotonic() - asked >= served_runs.SECONDS:
+                    for line in runs.news():
+                        say(line, err=as_json)
+                    asked = time.monotonic()
                 time.sleep(WATCH_SECONDS)
                 serving.watch(lambda line: say(line, err=True))
         finally:

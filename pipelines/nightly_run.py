@@ -14,7 +14,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture
 from prefect.states import Cancelled, Completed, Failed, State
 
-from pipelines import artifacts, describe, record, resources
+from pipelines import artifacts, describe, record, resources, versions
 from pipelines import graph as graphs
 from pipelines.lease import Gpu
 from pipelines.results import Listener, Result
@@ -123,7 +123,6 @@ def take(night: Night, pull: bool) -> None:
         and "://" not in dep
         and not any(Path(dep).is_relative_to(path) for path in made)
     )
-    fix = "run `nightjar rebuild`, or give --pull"
     faults: list[str] = []
 
     def body() -> State[Any]:
@@ -133,9 +132,9 @@ def take(night: Night, pull: bool) -> None:
         missing = [path for path in wanted if not (night.work / path).exists()]
         # What DVC says of it is long, and what it names first is often a file of the cache.
         if missing:
-            faults.append(f"{missing[0]} is not there{_more(missing)}; {fix}")
+            faults.append(_lacking(night.graph.root, night.work, missing, pull))
         elif done.state == "failed":
-            faults.append(f"dvc {command[0]}: {done.error}; {fix}")
+            faults.append(f"dvc {command[0]}: {done.error}; run `nightjar rebuild`, or give --pull")
         if night.stop.is_set():
             return Cancelled(name="Stopped", message="stopped")
         return Failed(message=faults[0]) if faults else Completed(message=f"{len(wanted)} paths")
@@ -149,6 +148,19 @@ def take(night: Night, pull: bool) -> None:
         raise Stopped
     if faults:
         raise Broken(faults[0])
+
+
+def _lacking(root: Path, work: Path, missing: Sequence[str], pull: bool) -> str:
+    """Why the paths that are `missing` in the clone `work` could not be taken, and which command gets them."""
+    outputs = [path for path in missing if versions.read(work, versions.WORKSPACE, path).made]
+    if not outputs:
+        return f"{missing[0]} is missing{_more(missing)}; commit it, or make a stage of dvc.yaml write it"
+    told = f"{outputs[0]} is not in the local cache{' or the remote' if pull else ''}{_more(missing)}"
+    if (root / outputs[0]).exists():
+        return f"{told}; add it with: dvc commit {outputs[0]}"
+    return (
+        f"{told}; make it with: nightjar rebuild" if pull else f"{told}; get it with: dvc pull {outputs[0]}"
+    )
 
 
 def _more(names: Sequence[str]) -> str:

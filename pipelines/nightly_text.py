@@ -30,24 +30,54 @@ def benchmarks(verdicts: Iterable[Row]) -> dict[str, str]:
 
 
 def message(verdicts: list[dict[str, Any]], good: Row | None) -> str:
-    """The verdicts in one line, what moved first."""
+    """The verdicts in one line, what moved first: one verdict for each system of a benchmark on a track."""
     parts = []
     for benchmark, word in benchmarks(verdicts).items():
         rows = [row for row in verdicts if row["benchmark"] == benchmark]
-        told = [
-            f"{row['system']} {row['track']} {row['metric']} {difference(row)}"
-            for row in rows
-            if row["verdict"] == word and word in ("worse", "better")
-        ]
-        if word == "not comparable":
-            told = list(dict.fromkeys(row["reason"] for row in rows))
-        rest = [f"{len(told) - SHOWN} more"] if len(told) > SHOWN else []
-        aside = sorted({row["system"] for row in rows if row["verdict"] == "not comparable"})
-        if aside and word != "not comparable":
-            rest.append(f"not comparable: {', '.join(aside)}")
-        detail = "; ".join([*told[:SHOWN], *rest])
+        told = [_group(rows, other, leads=other == word) for other in ORDER]
+        detail = "; ".join(text for text in told if text)
         parts.append(f"{benchmark}: {word}" + (f" ({detail})" if detail else ""))
     return "; ".join(parts) + (f"; against {good['run']}" if good else "")
+
+
+def _group(rows: list[dict[str, Any]], word: str, leads: bool) -> str:
+    """What a line says of the systems and tracks whose verdict is `word`, which is the benchmark's own if it `leads`;
+    empty if there are none, or nothing is to be said of them.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for row in rows:
+        key = row["system"], row["track"]
+        found[key] = min(found.get(key, ORDER[-1]), row["verdict"], key=ORDER.index)
+    here = [key for key, verdict in found.items() if verdict == word]
+    if not here or word == "unchanged":
+        return ""
+    own = [row for row in rows if (row["system"], row["track"]) in here and row["verdict"] == word]
+    if word == "not comparable":
+        texts = list(dict.fromkeys(row["reason"] for row in own if row["reason"]))
+        if leads:
+            return _some(texts)
+        return f"{word}: {_names(here, list(found))}" + (f" ({_some(texts)})" if texts else "")
+    texts = [f"{row['system']} {row['track']} {row['metric']} {difference(row)}" for row in own]
+    return ("" if leads else f"{word}: ") + _some(texts)
+
+
+def _some(texts: list[str]) -> str:
+    more = [f"{len(texts) - SHOWN} more"] if len(texts) > SHOWN else []
+    return "; ".join([*texts[:SHOWN], *more])
+
+
+def _names(some: list[tuple[str, str]], of: list[tuple[str, str]]) -> str:
+    """Some of a benchmark's (system, track): a system alone where all its tracks are meant, else the track as well."""
+    whole = {system for system, _ in some if all(key in some for key in of if key[0] == system)}
+    tracks: dict[str, list[str]] = {}
+    for system, track in some:
+        if system not in whole:
+            tracks.setdefault(track, []).append(system)
+    parts = [", ".join(sorted(whole))] if whole else []
+    for track, systems in tracks.items():
+        every = len(systems) == sum(other == track for _, other in of)
+        parts.append(f"{'all systems' if every else ', '.join(sorted(systems))} on track {track}")
+    return ", ".join(parts)
 
 
 def difference(row: Row) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import re
 import threading
 import time
 from collections.abc import Iterator
@@ -18,22 +17,18 @@ from uuid import UUID
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
 from pipelines import watch
+from pipelines.counts import counted
 
 # Stages that are done sooner have none.
 INTERVAL = 4.0
 # A stage that takes longer than before is nearly done until it is.
 MOST = 95.0
-_OF = re.compile(r"(?<![\d.,])(\d[\d,]*) of (\d[\d,]*)(?![\d.])")
 
 
 def share(line: str) -> float | None:
     """How much is done, 0 to 100, by a line such as "1,200 of 5,000 documents"; None if it says nothing of the kind."""
-    found = None
-    for done, whole in _OF.findall(line):
-        a, b = int(done.replace(",", "")), int(whole.replace(",", ""))
-        if 0 <= a <= b and b > 1:
-            found = 100.0 * a / b
-    return found
+    found = counted(line)
+    return 100.0 * found[0] / found[1] if found else None
 
 
 class Progress:

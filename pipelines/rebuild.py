@@ -105,7 +105,7 @@ def _whole(
         _conduct(run, jobs, keep_going)
     finally:
         run.ready.close()
-    artifacts.report(root, run.results)
+    artifacts.report(graph, run.results)
     if not stop.is_set():  # else its time is short, and the rebuild that goes on does both
         _restore_order(root, targets)
         artifacts.keep_scores(root, run.graph.stages.values())

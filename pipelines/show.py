@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bars
 from rich.text import Text
 
+from pipelines import graph as graphs
+from pipelines import verify
+from pipelines.counts import counted
+from pipelines.estimate import duration
 from pipelines.graph import Graph
 from pipelines.printing import console, say, say_json, say_table, say_text
 from stages.display import printable
+from stages.errors import NightjarError
 from stages.json_text import read
 
 if TYPE_CHECKING:
@@ -21,14 +35,71 @@ if TYPE_CHECKING:
 
 HEADLINE = Path("data/report/headline.txt")
 REPORT = Path("data/report/index.html")
+# Stages say ten times how far they are: a speed is taken from all that they said in this time.
+SPEED_SECONDS = 24 * 3600.0
 COLOURS = {"ran": "green", "cached": "cyan", "failed": "bold red", "skipped": "yellow", "stopped": "yellow"}
 
 
-class Progress:
-    """Shows the results of a rebuild as they come: bars on a terminal, one line a stage elsewhere."""
+class _Counts(MofNCompleteColumn):
+    """How many of how many things are done; empty where a stage does not say."""
 
-    def __init__(self, graph: Graph, verbose: bool, stderr: bool = False) -> None:
+    def render(self, task: Task) -> Text:
+        return Text() if task.total is None else super().render(task)
+
+
+class _Left(TimeRemainingColumn):
+    """The time left: of a stage by its own speed, of all stages as `seconds` of the task says."""
+
+    def render(self, task: Task) -> Text:
+        if "seconds" not in task.fields:
+            return super().render(task)
+        seconds = task.fields["seconds"]()
+        return Text("" if seconds is None else f"{duration(seconds)} left", style="progress.remaining")
+
+
+class Work:
+    """How much of the expected work of a rebuild is left: the expected seconds of its stages that are not done.
+
+    `seconds` are those of each stage that may have to run, `clock` those by the clock of all together.
+    """
+
+    def __init__(self, seconds: Mapping[str, float], clock: float) -> None:
+        self._seconds = dict(seconds)
+        self._clock = clock
+        self._whole = sum(seconds.values())
+        self._shares: dict[str, float] = {}
+        self._started: dict[str, float] = {}
+
+    def running(self, stage: str, count: tuple[int, int] | None) -> None:
+        """Take note that a stage runs, and how many of how many things it has done, if it said so."""
+        self._started.setdefault(stage, time.monotonic())
+        if count is not None:
+            self._shares[stage] = count[0] / count[1]
+
+    def ended(self, stage: str) -> None:
+        """Take note that a stage has ended."""
+        self._seconds.pop(stage, None)
+
+    def left(self) -> float:
+        """Seconds by the clock. A stage that says nothing of its progress is as far as the time it has taken."""
+        now, left = time.monotonic(), 0.0
+        for stage, seconds in self._seconds.items():
+            done = self._shares.get(stage)
+            if done is None:
+                done = min(1.0, (now - self._started.get(stage, now)) / seconds) if seconds else 1.0
+            left += (1 - done) * seconds
+        return self._clock * left / self._whole if self._whole else 0.0
+
+
+class Progress:
+    """Shows the results of a rebuild as they come: bars on a terminal, one line a stage elsewhere.
+
+    `work` is what is expected of the whole rebuild; None where that is not known.
+    """
+
+    def __init__(self, graph: Graph, verbose: bool, stderr: bool = False, work: Work | None = None) -> None:
         self.results: list[Result] = []
+        self._work = work
         self._verbose = verbose
         self._lock = threading.Lock()
         self._console = console(stderr, width=200)
@@ -37,13 +108,16 @@ class Progress:
             self._bars = Bars(
                 TextColumn("{task.fields[stage]}", markup=False),
                 BarColumn(bar_width=20),
-                MofNCompleteColumn(),
+                _Counts(),
                 TimeElapsedColumn(),
+                _Left(),
                 TextColumn("{task.fields[line]}", markup=False),
                 console=self._console,
                 transient=True,
+                speed_estimate_period=SPEED_SECONDS,
             )
-            self._whole = self._bars.add_task("", total=len(graph.stages), stage="all stages", line="")
+            fields: dict[str, Any] = {"stage": "all stages", "line": "", "seconds": self._left}
+            self._whole = self._bars.add_task("", total=len(graph.stages), **fields)
         self._tasks: dict[str, int] = {}
 
     def __enter__(self) -> Progress:
@@ -69,11 +143,16 @@ class Progress:
 
     def _running(self, result: Result) -> None:
         first = result.stage not in self._tasks
+        count = counted(result.why)
+        if self._work is not None:
+            self._work.running(result.stage, count)
         if self._bars is not None:
             line, stage = printable(result.why[:80]), printable(result.stage)
             if first:
                 self._tasks[result.stage] = self._bars.add_task("", total=None, stage=stage, line=line)
-            self._bars.update(self._tasks[result.stage], line=line)  # type: ignore[arg-type]
+            done, whole = count or (None, None)
+            task: Any = self._tasks[result.stage]
+            self._bars.update(task, line=line, completed=done, total=whole)
         else:
             self._tasks[result.stage] = 0
         if self._verbose or (first and self._bars is None):
@@ -82,12 +161,17 @@ class Progress:
 
     def _ended(self, result: Result) -> None:
         self.results.append(result)
+        if self._work is not None:
+            self._work.ended(result.stage)
         if self._bars is not None:
             if result.stage in self._tasks:
                 self._bars.remove_task(self._tasks[result.stage])  # type: ignore[arg-type]
             self._bars.advance(self._whole)
         state = (result.state, COLOURS[result.state])
         self._say(f"{result.stage}: ", state, f" {result.seconds:.1f} s  {_text(result)}")
+
+    def _left(self) -> float | None:
+        return self._work.left() if self._work is not None else None
 
     def _say(self, *parts: str | tuple[str, str]) -> None:
         """Print one line of texts, and of texts with their styles."""
@@ -111,8 +195,66 @@ def summary(results: list[Result]) -> None:
     say_table(rows, right=("seconds",), colours={"state": COLOURS})
 
 
-def headline(root: Path) -> None:
-    """Print the report's headline table and where the report lies, if there is one."""
+def stale(run: Graph, results: Iterable[Result]) -> str:
+    """One line that says why the scores of the last report do not hold after the run `run` with its `results`, and
+    which command renews them. Empty if they hold, or if there are none.
+
+    The stage that makes the report decides: it ran or is unchanged in this run, or, where it is not among the stages
+    of the run, it is up to date in the whole graph.
+    """
+    if not any((run.root / file).is_file() for file in (HEADLINE, REPORT)):
+        return ""
+    ended = {result.stage: result for result in results}
+    if name := _maker(run):
+        reason = _of_run(name, ended)
+    else:
+        try:
+            whole = graphs.read(run.root)
+        except NightjarError as error:
+            return f"Whether the scores of the last report are stale is not known: {error}"
+        name = _maker(whole)
+        if not name:
+            return f"Whether the scores of the last report are stale is not known: no stage makes {HEADLINE}"
+        reason = _of_graph(name, whole)
+    return (
+        reason
+        and f"The scores of the last report are stale: {reason}. Renew them with: nightjar rebuild {name}"
+    )
+
+
+def _of_run(name: str, ended: Mapping[str, Result]) -> str:
+    """Why the scores of the stage `name` are stale, by the results of a run; empty if they are not."""
+    result = ended.get(name)
+    if result is None or result.state == "stopped":
+        return f"the rebuild was stopped before {name} was done"
+    if result.state == "skipped":
+        cause = ended.get(result.error)
+        return f"{result.error} {'was stopped' if cause and cause.state == 'stopped' else 'failed'}"
+    return f"{name} failed" if result.state == "failed" else ""
+
+
+def _of_graph(name: str, whole: Graph) -> str:
+    """Why the scores of the stage `name` are stale, by the state of the graph; empty if they are not."""
+    if whole.stages[name].state != "up to date":
+        return f"{name} is not up to date"
+    bad = verify.failing(whole.root, whole.only([name]))
+    return f"{bad[0]} failed its checks" if bad else ""
+
+
+def _maker(graph: Graph) -> str:
+    """The stage whose output holds the headline; empty if there is none."""
+    for name, stage in graph.stages.items():
+        if any(HEADLINE.is_relative_to(out) for out in stage.outs):
+            return name
+    return ""
+
+
+def headline(root: Path, stale: str) -> None:
+    """Print the report's headline table and where the report is, if there is one; if it is `stale`, that line."""
+    if stale:
+        say()
+        say(stale)
+        return
     if (root / REPORT).is_file():
         say()
         say(f"The report: {REPORT}")
@@ -120,12 +262,15 @@ def headline(root: Path) -> None:
         say_text((root / HEADLINE).read_text(encoding="utf-8", errors="replace").rstrip())
 
 
-def as_json(root: Path, stages: list[dict[str, Any]]) -> None:
-    """Print what became of the stages, where the report lies and its headline, as one JSON object."""
+def as_json(root: Path, stages: list[dict[str, Any]], stale: str) -> None:
+    """Print the results of the stages, where the report is and its headline, as one JSON object.
+
+    If the scores are stale, the headline is null and `headline_stale` is the line `stale`, else that is null.
+    """
     report = REPORT.as_posix() if (root / REPORT).is_file() else None
     scores = root / HEADLINE.with_suffix(".json")
-    rows = (
-        read(scores, "delete it and run the stage report again", constants=True) if scores.is_file() else None
-    )
-    whole = {"stages": stages, "report": report, "headline": rows}
+    rows = None
+    if scores.is_file() and not stale:
+        rows = read(scores, "delete it and run the stage report again", constants=True)
+    whole = {"stages": stages, "report": report, "headline": rows, "headline_stale": stale or None}
     say_json(whole)

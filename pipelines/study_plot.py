@@ -1,13 +1,18 @@
-"""The plot of a study: scores with error bars over the value, or a map of encodings. PNG and SVG."""
+"""The plot of a study: scores with error bars over the value and a line for the untuned model, or a map of encodings.
+PNG and SVG.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines.study_results import METRICS, cell, matrix_names, tracks
 from stages.files import replace, temporary_sibling
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TITLES = {
     "tasks": "training tasks",
@@ -21,28 +26,38 @@ def draw(result: Mapping[str, Any], folder: Path) -> None:
     """Write plot.png and plot.svg into `folder`; without a scored point, remove those of an earlier run."""
     for name in ("plot.png", "plot.svg"):
         (folder / name).unlink(missing_ok=True)
-    shown = tracks(result)
-    if not shown:
+    if not tracks(result):
         return
     import matplotlib
+
+    # No clock and no random ids: the same scores give the same bytes.
+    with matplotlib.rc_context({"svg.hashsalt": "nightjar", "font.size": 9}):
+        drawn = figure(result)
+        for name, metadata in (("plot.png", {"Software": None}), ("plot.svg", {"Date": None})):
+            temporary = temporary_sibling(folder / name)
+            drawn.savefig(temporary, format=name[-3:], dpi=150, metadata=metadata)
+            replace(temporary, folder / name)
+
+
+def figure(result: Mapping[str, Any]) -> Figure:
+    """The figure of a study that has a scored point: a plot for each metric, and one legend below both."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    shown = tracks(result)
     size = (13.5, 5.4) if result["study"] == "encodings" else (10.0, 4.2)
-    # No clock and no random ids: the same scores give the same bytes.
-    with matplotlib.rc_context({"svg.hashsalt": "nightjar", "font.size": 9}):
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasAgg(figure)
-        for axes, (metric, title) in zip(figure.subplots(1, len(METRICS)), METRICS.items(), strict=True):
-            if result["study"] == "encodings":
-                _map(axes, figure, result, shown[0], metric, title)
-            else:
-                _curve(axes, result, shown, metric, title)
-        figure.suptitle(f"{result['recipe']}, {_n(result)}", fontsize=10)
-        for name, metadata in (("plot.png", {"Software": None}), ("plot.svg", {"Date": None})):
-            temporary = temporary_sibling(folder / name)
-            figure.savefig(temporary, format=name[-3:], dpi=150, metadata=metadata)
-            replace(temporary, folder / name)
+    drawn = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(drawn)
+    for axes, (metric, title) in zip(drawn.subplots(1, len(METRICS)), METRICS.items(), strict=True):
+        if result["study"] == "encodings":
+            _map(axes, drawn, result, shown[0], metric, title)
+        else:
+            _curve(axes, result, shown, metric, title)
+    handles, labels = drawn.axes[0].get_legend_handles_labels()
+    if len(labels) > 1:
+        drawn.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    drawn.suptitle(f"{result['recipe']}, {_n(result)}", fontsize=10)
+    return drawn
 
 
 def _n(result: Mapping[str, Any]) -> str:
@@ -71,7 +86,13 @@ def _curve(axes: Any, result: Mapping[str, Any], shown: list[str], metric: str, 
             [max(0.0, high - value) for value, _, high in rows],
         ]
         style = {"marker": "o", "markersize": 4, "capsize": 3, "linewidth": 1.4}
-        axes.errorbar(xs, values, errors, color=COLOURS.get(track), label=track, **style)
+        axes.errorbar(xs, values, errors, color=COLOURS.get(track), label=_label(result, track), **style)
+        if row := _triple(cell(result.get("untuned", []), track, metric)):
+            value, low, high = row
+            label = f"untuned model{f', track {track}' if len(shown) > 1 else ''}"
+            line = {"linestyle": "--", "linewidth": 1.2}
+            axes.axhspan(low, high, color=COLOURS.get(track), alpha=0.12, linewidth=0)
+            axes.axhline(value, color=COLOURS.get(track), label=label, **line)
     axes.set_xscale("log", base=2)
     ticks = sorted({size or 1 for size in sizes.values()})
     told = [str(tick) for tick in ticks]
@@ -86,8 +107,10 @@ def _curve(axes: Any, result: Mapping[str, Any], shown: list[str], metric: str, 
     axes.grid(alpha=0.3)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    if len(shown) > 1:
-        axes.legend(title="track", frameon=False)
+
+
+def _label(result: Mapping[str, Any], track: str) -> str:
+    return f"{result['recipe']}, track {track}" if len(tracks(result)) > 1 else str(result["recipe"])
 
 
 def _x(kind: str, point: Mapping[str, Any]) -> int | None:

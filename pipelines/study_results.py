@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 FOLDER = Path("data/studies")
 FILES = ("study.json", "study.md", "plot.png", "plot.svg")
 SPLIT, MODEL = "data/split", "models/base/language_model"
+# The untuned model is the same for all values of these studies.
+TUNED = ("tasks", "instances")
+UNTUNED, UNTUNED_ANSWERS = "predict@supernatinst-untuned", "data/predict/supernatinst-untuned"
 NEEDED = ("task_id", "id", "prediction", "calls")
 METRICS = {"rougeL": "ROUGE-L", "exact_match": "exact match"}
 
@@ -147,6 +150,7 @@ def collect(
             "scores": [_told(row) for row in scoring.aggregate(rows) if row["level"] == "overall"],
             "differences": [_told(row) for row in scoring.compare(base[1] + rows, pairs)] if pairs else [],
         }
+    compared = study.kind in TUNED and seen is not None
     return {
         "study": study.kind,
         "recipe": study.recipe,
@@ -155,8 +159,28 @@ def collect(
         "changed_files": list(study.start.changed),
         **scoring.facts,
         "test_instances": {"n": seen[0], "sha256": seen[1]} if seen else None,
+        "untuned": untuned(root, seen[1], scoring) if compared and seen else [],
         "points": points,
     }
+
+
+def untuned(root: Path, instances: str, scoring: Scoring) -> Rows:
+    """The overall scores of the untuned model in the workspace of `root`. None of them if its predictions are not
+    there or not up to date, or are for other test instances than those with the digest `instances`.
+    """
+    from pipelines import graph as graphs
+
+    try:
+        if graphs.read(root).only([UNTUNED]).changed():
+            return []
+        test = tables.read_rows(root / SPLIT, contracts.TEST)
+        answers = tables.read_rows(root / UNTUNED_ANSWERS, contracts.PREDICTIONS, list(NEEDED))
+    except (NightjarError, OSError):
+        return []
+    if Artifacts(test, answers, 0, 0, None).instances != instances:
+        return []
+    rows, missing = scoring.score("untuned", test, answers)
+    return [] if missing else [_told(row) for row in scoring.aggregate(rows) if row["level"] == "overall"]
 
 
 def _entry(point: Point) -> dict[str, Any]:
@@ -266,6 +290,10 @@ def markdown(result: Mapping[str, Any]) -> str:
             for metric, title in METRICS.items():
                 lines += ["", f"{title}; columns: evaluated with", "", *_rows(matrix(result, track, metric))]
         lines += ["", *_rows(table(result, track))]
+        shown = [(title, cell(result.get("untuned", []), track, metric)) for metric, title in METRICS.items()]
+        if any(row for _, row in shown):
+            told = ", ".join(f"{title} {_shown(row)}" for title, row in shown)
+            lines += ["", f"The untuned model on the same instances: {told}."]
     if lost := [point for point in points if point["state"] != "done"]:
         lines += ["", *(f"- {it['value']}: {it['state']}. {it.get('error') or ''}".rstrip() for it in lost)]
     return "\n".join(lines) + "\n"

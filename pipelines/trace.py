@@ -39,8 +39,10 @@ def trace(root: Path, name: str, system: str | None = None) -> dict[str, Any]:
         raise NightjarError(f"{len(tasks)} tasks have that id", name, f"give one as {tasks[0]}:{name}")
     task_id, id = tasks[0], predictions[0]["id"]
     where = (pc.field("task_id") == task_id) & (pc.field("id") == id)
+    _need(root, SPLIT)
     instance = _one(tables.read(root / SPLIT, contracts.TEST, where=where), SPLIT)
     ingested = INGEST / instance["dataset"]
+    _need(root, ingested)
     _one(tables.read(root / ingested, contracts.INSTANCES, ["id"], where=where), ingested)
     evidence: list[dict[str, Any]] = []
     if (root / RETRIEVE).is_dir():
@@ -137,9 +139,16 @@ def _seconds(root: Path, prediction: dict[str, Any]) -> float | None:
     return float(rows["seconds"][0].as_py()) if len(rows) else None
 
 
+def _need(root: Path, artifact: Path) -> None:
+    """Raise NightjarError for an artifact that dvc.lock knows and that is not in the workspace."""
+    if not (root / artifact).exists() and _hashes(root, [artifact]):
+        fix = f"get it with: dvc checkout {artifact} (dvc pull, if the local cache lacks it)"
+        raise NightjarError("not in the workspace", artifact, fix)
+
+
 def _one(table: Any, artifact: Path) -> dict[str, Any]:
     if not len(table):
-        raise NightjarError("the instance is not there", artifact, "it is older than the prediction: rebuild")
+        raise NightjarError("no such instance", artifact, "it is older than the prediction: nightjar rebuild")
     row: dict[str, Any] = table.slice(0, 1).to_pylist()[0]
     return row
 

@@ -114,6 +114,13 @@ class Version:
         )
 
     @property
+    def locked(self) -> bool:
+        """Whether the version has a dvc.lock at its root."""
+        if self.commit is None:
+            return (self.root / "dvc.lock").is_file()
+        return _git(self.root, "cat-file", "-e", f"{self.commit}:./dvc.lock") is not None
+
+    @property
     def tracked(self) -> bool:
         """Whether Git itself keeps the path in this version."""
         if self.commit is None:

@@ -364,3 +364,24 @@ def test_a_pipe_among_the_files_of_the_workspace_is_refused_unread(project: Repo
     assert (
         done.returncode == 2 and f"{part.name}: a named pipe" in done.stderr and done.stderr.count("\n") == 1
     )
+
+
+def test_a_revision_without_a_lock_is_said_with_what_to_do(repo: Repo) -> None:
+    repo.write(dvc="stages:\n  s: {cmd: 'true', outs: [out.txt]}\n", out="1")
+    git(repo.root, "add", "dvc.yaml")
+    git(repo.root, "commit", "--quiet", "--message", "graph")
+    repo.dvc("commit", "--force", "--quiet")
+    done = repo.nightjar("diff", "HEAD", "workspace", "out.txt")
+    assert done.stdout.startswith(
+        "HEAD has no dvc.lock, so everything counts as added: commit dvc.lock.\n+ out.txt"
+    )
+    told = repo.nightjar("diff", "HEAD", "workspace", "out.txt", "--json")
+    assert json.loads(told.stdout)["a"]["there"] is False and "HEAD has no dvc.lock" in told.stderr
+
+
+def test_an_artifact_that_was_not_checked_out_is_said_with_the_command(project: Repo) -> None:
+    shutil.rmtree(project.root / "data/split")
+    told = project.nightjar("diff", "HEAD", "workspace", "data/split").stdout
+    assert told.startswith(
+        "data/split is not in the workspace, so everything counts as removed; get it with: dvc checkout data/split"
+    )

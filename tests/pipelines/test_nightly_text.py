@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pipelines import nightly_text
 
 
@@ -34,3 +36,42 @@ def test_a_page_without_comparisons_says_nothing_of_their_correction() -> None:
     assert "Holm" not in nightly_text.markdown(facts, [])
     assert "Holm" not in nightly_text.markdown(facts, [row])
     assert "Holm" in nightly_text.markdown(facts, [row, row | {"verdict": "unchanged", "p_corrected": 0.5}])
+
+
+def verdict(system: str, track: str, word: str, metric: str = "rougeL", reason: str = "") -> dict[str, Any]:
+    ends = {"value": -3.0, "low": -5.0, "high": -1.0} if word in ("worse", "better") else {"value": None}
+    return {"benchmark": "b", "system": system, "track": track, "metric": metric, "verdict": word, **ends} | {
+        "reason": reason
+    }
+
+
+FEW = "too few instances: 8, wanted are 20"
+
+
+def test_only_the_track_that_is_not_comparable_is_named() -> None:
+    rows = [verdict(system, "default", "unchanged") for system in "st"]
+    rows += [verdict(system, "xlingual", "not comparable", reason=FEW) for system in "st"]
+    assert (
+        nightly_text.message(rows, None)
+        == f"b: unchanged (not comparable: all systems on track xlingual ({FEW}))"
+    )
+    other = [*rows[:3], verdict("t", "xlingual", "unchanged")]
+    assert nightly_text.message(other, None) == f"b: unchanged (not comparable: s on track xlingual ({FEW}))"
+
+
+def test_a_system_has_one_verdict_on_a_track() -> None:
+    rows = [
+        verdict("s", "default", "worse"),
+        verdict("s", "default", "not comparable", "exact_match", "other instances: 1 new, 0 gone"),
+        verdict("t", "default", "better"),
+        verdict("u", "default", "not comparable", reason="missing now"),
+    ]
+    assert nightly_text.message(rows, {"run": "night"}) == (
+        "b: worse (s default rougeL -3.00 [-5.00, -1.00]; better: t default rougeL -3.00 [-5.00, -1.00]; "
+        "not comparable: u (missing now)); against night"
+    )
+
+
+def test_a_benchmark_that_is_not_comparable_says_why() -> None:
+    rows = [verdict(system, "default", "not comparable", reason=FEW) for system in "st"]
+    assert nightly_text.message(rows, None) == f"b: not comparable ({FEW})"

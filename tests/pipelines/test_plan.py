@@ -34,22 +34,28 @@ def told(repo: Repo, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
 
 def test_states_reasons_and_expected_times(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.write(dvc=DVC, source="1", params=SMALL)
-    assert told(repo, monkeypatch).endswith("Of 4 stages 4 would run.\nExpected: no time is known yet.\n")
+    assert told(repo, monkeypatch).endswith(
+        "Of 4 stages 4 would run.\nExpected: unknown.\n"
+        "Unknown time: a, b, c and 1 more: not run here before.\n"
+    )
     for name, seconds in {"a": 1.0, "b": 10.0, "c": 20.0}.items():
         history.append(repo.root, name, seconds, "done")
     first = told(repo, monkeypatch)
     assert "a      would run  never run" in first
     assert "d      would run  never run; needs b, c" in first
-    assert "20.0 s" in first
+    assert "20 s (13 s to 30 s)" in first
     assert first.endswith(
         "Of 4 stages 4 would run.\n"
-        "Expected: 31 s one after the other, 21 s with --jobs 2, beside 1 of which no time is known.\n"
+        "Expected: 31 s (21 s to 46 s) one after the other, 21 s (14 s to 32 s) with --jobs 2, "
+        "and 1 of unknown time.\nUnknown time: d: not run here before.\n"
     )
     # b and c do not fit into the memory together.
     repo.write(params=BIG)
     whole = json.loads(told(repo, monkeypatch, "--jobs", "4", "--json"))
     assert (whole["seconds"], whole["clock_seconds"], whole["jobs"]) == (31.0, 31.0, 4)
     assert whole["without_estimate"] == 1
+    assert (whole["low"], whole["high"], whole["clock_high"]) == (20.7, 46.5, 46.5)
+    assert whole["stages"][3]["expected_unknown"] == "not run here before"
     assert [row["expected_seconds"] for row in whole["stages"]] == [1.0, 10.0, 20.0, None]
 
     repo.dvc("repro", "--quiet")

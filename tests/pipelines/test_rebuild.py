@@ -265,10 +265,13 @@ def _pid(repo: Repo) -> int | None:
 
 def test_a_rebuild_without_a_server_starts_one_and_ends_it(repo: Repo) -> None:
     # The stage's name looks like an option and like a template: it is neither.
-    repo.write(dvc="stages:\n  '-{0}':\n    cmd: cp .nightjar/server.json a.out\n    outs: [a.out]\n")
-    (repo.root / "data" / "report").mkdir(parents=True)
-    (repo.root / "data" / "report" / "index.html").touch()
-    (repo.root / "data" / "report" / "headline.txt").write_text("system  score\nplain   1.0\n")
+    repo.write(
+        dvc="stages:\n  '-{0}':\n    cmd: cp .nightjar/server.json a.out\n    outs: [a.out]\n"
+        "  page:\n    cmd: mkdir data && cp -r page data/report\n    deps: [page]\n    outs: [data/report]\n"
+    )
+    (repo.root / "page").mkdir()
+    (repo.root / "page" / "index.html").touch()
+    (repo.root / "page" / "headline.txt").write_text("system  score\nplain   1.0\n")
     result = repo.nightjar("rebuild")
     assert (result.returncode, result.stderr) == (0, "")
     server = servers.Server(**json.loads((repo.root / "a.out").read_text()))
@@ -290,8 +293,13 @@ def test_ui_in_the_background_says_where_it_is(repo: Repo, tables: Path) -> None
         again = repo.nightjar("ui")
         assert (again.returncode, again.stdout) == (0, f"Already running at http://127.0.0.1:{port}\n")
     finally:
-        stopped = repo.nightjar("ui", "--stop")
-    assert (stopped.returncode, stopped.stdout) == (0, "Stopped.\n")
+        stopped = repo.nightjar("ui", "--stop", "--json")
+    assert stopped.returncode == 0
+    assert json.loads(stopped.stdout) == {
+        "url": f"http://127.0.0.1:{port}",
+        "owner": "ui",
+        "state": "stopped",
+    }
     assert repo.nightjar("ui", "--stop").returncode == 2
 
 

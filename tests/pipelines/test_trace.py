@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -204,3 +205,11 @@ def test_a_raw_file_that_changed_or_is_gone_is_said(project: Path) -> None:
     Path("raw/task1.json").unlink()
     found = trace(Path(), "task1-2")["raw"]
     assert (found["note"], found["line"], found["sha256"]) == ("the file is gone", None, None)
+
+
+def test_an_artifact_that_was_not_checked_out_is_named_with_the_command(project: Path) -> None:
+    shutil.rmtree(project / "data/split")
+    with pytest.raises(
+        NightjarError, match="data/split: not in the workspace; get it with: dvc checkout data/split"
+    ):
+        trace(project, "task1:task1-0")
