@@ -83,7 +83,7 @@ class Work:
     def left(self) -> float:
         """Seconds by the clock. A stage that says nothing of its progress is as far as the time it has taken."""
         now, left = time.monotonic(), 0.0
-        for stage, seconds in self._seconds.items():
+        for stage, seconds in list(self._seconds.items()):  # stages end in other threads
             done = self._shares.get(stage)
             if done is None:
                 done = min(1.0, (now - self._started.get(stage, now)) / seconds) if seconds else 1.0
@@ -208,6 +208,10 @@ def stale(run: Graph, results: Iterable[Result]) -> str:
     if name := _maker(run):
         reason = _of_run(name, ended)
     else:
+        if any(
+            result.state == "stopped" for result in ended.values()
+        ):  # its time is short: the graph is not read
+            return "Whether the scores of the last report are stale is not known: the rebuild was stopped"
         try:
             whole = graphs.read(run.root)
         except NightjarError as error:

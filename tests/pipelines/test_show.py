@@ -95,6 +95,23 @@ def test_the_result_of_the_report_says_whether_its_scores_hold(
     assert reason in printed
 
 
+@pytest.mark.parametrize(
+    ("dvc", "states", "reason"),
+    [(REPORT, ["stopped"], "the rebuild was stopped"), ("", ["ran"], "no stage makes")],
+)
+def test_scores_of_which_nothing_is_known_are_not_printed(
+    repo: Repo, dvc: str, states: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = repo.root / show.HEADLINE
+    page.parent.mkdir(parents=True)
+    page.write_text("plain   1.0\n")
+    repo.write(dvc=dvc or "stages:\n  split: {cmd: 'true', outs: [split.txt]}\n")
+    run = graphs.outline(repo.root).only(["split"])
+    show.headline(repo.root, show.stale(run, [Result("split", state) for state in states]))
+    printed = capsys.readouterr().out
+    assert "1.0" not in printed and f"is not known: {reason}" in printed
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
