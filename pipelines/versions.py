@@ -211,18 +211,14 @@ def _add_out(version: Version, cache: Path, out: Tree, prefix: str, below: str) 
 
 def _listing(version: Version, place: Path, path: str) -> list[Tree]:
     try:
-        entries: list[Tree] = parse(place.read_bytes())
+        entries: Any = parse(place.read_bytes())
     except FileNotFoundError:
         raise version.missing([""]) from None
     except ValueError:
-        entries = []
+        entries = None
     names = ("relpath", "md5")
-    if (
-        not isinstance(entries, list)
-        or not entries
-        or not all(
-            isinstance(it, dict) and all(isinstance(it.get(name), str) for name in names) for it in entries
-        )
+    if not isinstance(entries, list) or not all(
+        isinstance(it, dict) and all(isinstance(it.get(name), str) for name in names) for it in entries
     ):
         raise NightjarError(f"the listing of {path} is broken", place, "remove it and run dvc fetch")
     return entries

@@ -385,3 +385,11 @@ def test_an_artifact_that_was_not_checked_out_is_said_with_the_command(project: 
     assert told.startswith(
         "data/split is not in the workspace, so everything counts as removed; get it with: dvc checkout data/split"
     )
+
+
+def test_an_output_may_be_an_empty_folder(repo: Repo) -> None:
+    repo.write(dvc="stages:\n  a:\n    cmd: mkdir out\n    outs: [out]\n")
+    repo.dvc("repro", "--quiet")
+    keep(repo, "v1")
+    told = json.loads(repo.nightjar("diff", "v1", "workspace", "out", "--json").stdout)
+    assert told["tables"] == []

@@ -58,11 +58,13 @@ def project(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api
 
 # `nightjar` for one command after another, in one process: Prefect takes three processor seconds to load.
 SHELL = """
-import contextlib, io, json, sys
+import contextlib, io, json, sys, threading
 from pipelines.cli import main
 class Unread(io.StringIO):
     def write(self, text):
-        raise BrokenPipeError
+        if threading.current_thread() is not threading.main_thread():
+            raise BrokenPipeError  # what shows the progress fails; the process's own streams never do
+        return super().write(text)
 for line in sys.stdin:
     arguments, read = json.loads(line)
     out, err, code = io.StringIO(), io.StringIO() if read else Unread(), 0
