@@ -290,7 +290,7 @@ def test_the_ledger_keeps_every_night(nights: Nights) -> None:
     one = json.loads(repo.nightjar("ledger", told["worse"]["run"][-6:], "--json").stdout)
     assert len(one["scores"]) == 6 and one["against"] == told["other parameters"]["run"]
     assert "made: better" in repo.nightjar("ledger", told["better"]["run"]).stdout
-    assert "data/split is not there" in repo.nightjar("ledger", "last").stdout
+    assert "data/split is not in the local cache" in repo.nightjar("ledger", "last").stdout
     # The entry that could not be read was the fifth of eight, and was removed.
     checked = repo.nightjar("ledger", "--check")
     assert (checked.returncode, checked.stderr) == (1, "nightjar: ledger: missing: run 5\n")
