@@ -81,7 +81,7 @@ def test_nothing_is_written_where_something_is_wrong(
     )
     assert "params.yaml: this file is read" in refused(output=Path("params.yaml"))
     configure(tmp_path, encoding="def_pos3")
-    assert "'def_pos3': no such encoding" in refused()
+    assert "predict.supernatinst.encoding = 'def_pos3' is not allowed" in refused()
     configure(tmp_path)
     with tables.ArtifactWriter(tmp_path / "data/split") as writer:
         writer.write(contracts.TEST, [instance(7, 0)])

@@ -181,7 +181,7 @@ def test_only_a_run_that_asks_the_same_goes_on(
     ("item", "changes", "message"),
     [
         ("supernatinst-combined", {}, "calls tools, which an encoder-decoder cannot"),
-        (ITEM, {"encoding": "def_pos3"}, "no such encoding"),
+        (ITEM, {"encoding": "def_pos3"}, "encoding = 'def_pos3' is not allowed"),
     ],
 )
 def test_what_cannot_be_is_told_in_one_line_before_any_work(
