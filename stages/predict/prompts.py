@@ -19,7 +19,7 @@ MODEL = Path("models/base/language_model")
 
 
 def shown(params: Params, benchmark: str, encoding: str | None = None) -> Encoding:
-    """What stands beside an instance in the prompts of `benchmark`: the encoding of this name, or by the parameters.
+    """What a prompt of `benchmark` has besides its instance: the encoding of this name, or by the parameters.
 
     Raises NightjarError for an unknown benchmark or encoding.
     """

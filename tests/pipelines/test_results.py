@@ -1,4 +1,4 @@
-"""Those who hear what becomes of a stage cannot fail it."""
+"""A listener to the results of stages cannot fail a stage."""
 
 from __future__ import annotations
 
