@@ -173,7 +173,7 @@ def _data(by_name: Mapping[str, Node]) -> list[dict[str, Any]]:
             {
                 "name": name,
                 "folder": ", ".join(node.inputs),
-                "kind": _SAMPLE if _is_sample(node) else "not the project's sample",
+                "kind": _kind(node),
                 "files": node.details.get("files"),
                 "tasks": node.details.get("tasks") or None,
                 "rows_in": node.rows_in,
@@ -184,8 +184,13 @@ def _data(by_name: Mapping[str, Node]) -> list[dict[str, Any]]:
     return lines
 
 
-def _is_sample(node: Node) -> bool:
-    return all(SAMPLE in (Path(path), *Path(path).parents) for path in node.inputs)
+def _kind(node: Node) -> str:
+    """What the data are that a stage `ingest` read."""
+    if all(SAMPLE in (Path(path), *Path(path).parents) for path in node.inputs):
+        return _SAMPLE
+    if node.details.get("source") == "training inputs":
+        return "inputs of the training instances of the split"
+    return "not the project's sample"
 
 
 def _machines(nodes: Iterable[Node]) -> list[dict[str, str]]:

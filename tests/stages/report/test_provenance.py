@@ -59,6 +59,15 @@ def test_other_data_are_not_called_the_sample(project: Path) -> None:
     assert rows["data/sampled/corpus"][2].strip() == "not the project's sample"
 
 
+def test_a_corpus_of_training_inputs_is_named_as_such(project: Path) -> None:
+    path = Path("data/metrics/ingest-corpus.json")
+    facts = json.loads(path.read_text()) | {"source": "training inputs", "inputs": ["data/split"]}
+    path.write_text(json.dumps(facts))
+    run()
+    rows = {row[1]: row for row in parsed().rows if len(row) == 8}
+    assert rows["data/split"][2].strip() == "inputs of the training instances of the split"
+
+
 def test_a_changed_parameter_is_named_with_both_values(project: Path) -> None:
     run()
     assert "are those of the profile" in text("index.html")
