@@ -138,24 +138,28 @@ def would_run(name: str, root: Path) -> bool:
 
     `name` as in the graph; `root` is the root of the repository. Raises NightjarError as `read` does.
     """
-    return _now(name, root)[0] == "would run"
+    return _now([name], root)[name][0] == "would run"
 
 
-def why_now(name: str, root: Path) -> str:
-    """Why DVC would not leave the stage as it is if it were asked now; empty if it is up to date.
+def why_now(names: Iterable[str], root: Path) -> dict[str, str]:
+    """Why DVC would not leave each stage as it is if it were asked now; empty for one that is up to date.
 
-    Arguments and errors as of `would_run`. What the stage needs must be done.
+    `names` as in the graph, of stages whose upstream stages have ended; `root` is the root of the repository. Raises
+    NightjarError as `read` does.
     """
-    return "; ".join(str(reason) for reason in _now(name, root)[1])
+    return {name: "; ".join(map(str, reasons)) for name, (_, reasons) in _now(names, root).items()}
 
 
-def _now(name: str, root: Path) -> tuple[State, tuple[Reason, ...]]:
-    file, _, item = name.rpartition(":")
-    if not file and name.endswith(".dvc"):
-        file, item = name, ""
-    with opened(root) as repo:
-        stage = repo.stage.load_one(str(Path(repo.root_dir, file or "dvc.yaml")), item or None)
-        return Workspace(repo).judge(stage, [])
+def _now(names: Iterable[str], root: Path) -> dict[str, tuple[State, tuple[Reason, ...]]]:
+    with opened(root) as repo, _readable("the graph", root):
+        workspace = Workspace(repo)
+        stages = {workspace.name(stage): stage for stage in repo.index.stages}
+        found = {}
+        for name in names:
+            if name not in stages:
+                raise NightjarError("no such stage any more", name, "see dvc.yaml")
+            found[name] = workspace.judge(stages[name], [])
+        return found
 
 
 @contextlib.contextmanager

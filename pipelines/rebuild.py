@@ -8,8 +8,10 @@ one stage (see stage_task). Import this module only where Prefect is installed a
 from __future__ import annotations
 
 import contextlib
+import math
 import queue
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,8 @@ from stages.config import PARAMS_FILE
 from stages.driver_params import load_rebuild
 from stages.errors import NightjarError
 
+# For how long an answer of DVC's holds that a ready stage is up to date, unless a stage runs in the meantime.
+FRESH_SECONDS = 10.0
 # Its threads; how many stages run at once is the flow's own parameter.
 _runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=64)
 
@@ -134,15 +138,25 @@ def flush() -> None:
 def _conduct(run: Run, jobs: int | None, keep_going: bool) -> None:
     """Submit every stage once what it needs is there and the machine has room for it."""
 
+    asked = -math.inf
+
     def at_rest(name: str) -> bool:
-        stage = run.graph.stages[name]
-        if run.blocker(stage) is not None:
+        nonlocal asked
+        stages = run.graph.stages
+        if run.blocker(stages[name]) is not None:
             return True
-        if not why_now(run, stage):  # as far as is known from the start: DVC decides, as things are now
+        if why_now(run, stages[name]):
+            return False
+        # As far as is known from the start, nothing changed. DVC decides, as things are now: for all that are ready at
+        # once, since each question reads dvc.yaml.
+        if name not in run.found or time.monotonic() - asked > FRESH_SECONDS:
+            alike = [other for other in schedule.ready if not why_now(run, stages[other])]
+            found: dict[str, str] = {}
             with contextlib.suppress(NightjarError):  # DVC's own process says it
-                run.found[name] = graphs.why_now(name, run.graph.root)
-                return not run.found[name]
-        return False
+                found = graphs.why_now(alike, run.graph.root)
+            run.found = {other: why for other, why in run.found.items() if other not in alike} | found
+            asked = time.monotonic()
+        return run.found.get(name) == ""
 
     last = history.expected(run.graph.root)
     schedule = resources.schedule(run.graph, run.settings, jobs, last, at_rest)
@@ -161,6 +175,8 @@ def _conduct(run: Run, jobs: int | None, keep_going: bool) -> None:
             continue
         schedule.done(done)
         run.gpu.release(done)
+        if done in run.results and run.results[done].moved:
+            asked = -math.inf  # its command may have changed more than its outputs
         broken = Result(done, "failed", error="the task itself broke: see its log")
         run.listen(run.results.setdefault(done, broken))
         if not keep_going and run.results[done].state == "failed" and not run.stop.is_set():

@@ -75,6 +75,11 @@ class Schedule:
         """Stages that have not started, in the order of the graph."""
         return list(self._waiting)
 
+    @property
+    def ready(self) -> list[str]:
+        """Waiting stages whose upstream stages have all ended."""
+        return [name for name, before in self._waiting.items() if not before]
+
     def done(self, name: str) -> None:
         """Take note that a running stage has ended, well or not."""
         del self.running[name]
@@ -88,9 +93,8 @@ class Schedule:
         wait for it takes nothing from others.
         """
         started: list[str] = []
-        ready = [name for name, before in self._waiting.items() if not before]
         held_up: list[str] = []
-        for name in sorted(ready, key=lambda name: -self.way[name]):
+        for name in sorted(self.ready, key=lambda name: -self.way[name]):
             if len(self.running) >= self.limits.jobs or any(
                 self._passed.get(other, 0) >= self.limits.jobs for other in held_up
             ):
