@@ -10,7 +10,7 @@ import pytest
 from dvc.utils.serialize import dumps_yaml, load_yaml, parse_yaml_for_update
 
 from pipelines import graph as graphs
-from pipelines import lock_order
+from pipelines import groups, lock_order
 from stages.errors import NightjarError
 from tests.pipelines.conftest import Api, Repo, wait_for
 
@@ -56,6 +56,12 @@ def shuffled(repo: Repo, kept: int, seed: int) -> None:
 
 def order(repo: Repo, file: str = LOCK) -> list[str]:
     return list(load_yaml(repo.root / file)["stages"])
+
+
+def written(repo: Repo) -> list[str]:
+    """The entries while DVC runs, which writes the file in place: read under its lock."""
+    with groups.held(repo.root / groups.DVC_LOCK) as had:
+        return order(repo) if had and (repo.root / LOCK).is_file() else []
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -143,7 +149,7 @@ def test_a_parallel_rebuild_interrupted_and_finished_leaves_the_lock_of_a_serial
     serial.dvc("repro")
     api.serve(repo)
     first = repo.start("rebuild", "--jobs", "4")
-    wait_for(lambda: (repo.root / LOCK).is_file() and len(order(repo)) >= 1, 60, "an entry")
+    wait_for(lambda: written(repo), 60, "an entry")
     first.terminate()
     first.communicate(timeout=30)
     assert first.returncode == 130 and lock_order.pending(repo.root)
