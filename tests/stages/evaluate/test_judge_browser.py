@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +13,7 @@ from stages.evaluate.judge_score import score
 from stages.evaluate.judge_sets import Texts
 from tests.stages.evaluate import judge_data
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 NAMES = {"left": "Left is better", "tie": "Equally good", "right": "Right is better"}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
-    path = next((one for one in found if one), None)
-    if path is None:
-        pytest.skip("there is no Chromium")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS, timeout=60_000)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +11,10 @@ import pytest
 
 from tests.stages.report.test_stage import OUT, run
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 # Of every box that scrolls by itself, how far its content reaches beyond it, and what it is.
 OVERFLOWS = """() => [...document.querySelectorAll('.scroll')]
   .filter((it) => it.scrollWidth > it.clientWidth)
   .map((it) => `${it.scrollWidth - it.clientWidth}px: ${it.innerText.slice(0, 60)}`)"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
-    path = next((one for one in found if one), None)
-    if path is None:
-        pytest.skip("there is no Chromium")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS, timeout=60_000)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
