@@ -43,15 +43,15 @@ ui: $(STAMP)  ## The Prefect server; tells its address
 	@$(BIN)/nightjar ui
 
 bench: $(STAMP)  ## The benchmarks, in a rebuilt project; BENCH_INPUT=folder of task files
-	@$(BIN)/python -m benchmarks.rouge --input $(BENCH_INPUT)
-	@$(BIN)/python -m benchmarks.search
-	@$(BIN)/python -m benchmarks.lm
-	@$(BIN)/python -m benchmarks.calls
-	@$(BIN)/python -m benchmarks.false_alarms
-	@$(BIN)/python -m benchmarks.diff
-	@$(BIN)/python -m benchmarks.ingest --input $(BENCH_INPUT)
-	@$(BIN)/python -m benchmarks.siblings
-	@$(BIN)/python -m benchmarks.overheads --sample
+	@$(BIN)/python -m bench.rouge --input $(BENCH_INPUT)
+	@$(BIN)/python -m bench.search
+	@$(BIN)/python -m bench.lm
+	@$(BIN)/python -m bench.calls
+	@$(BIN)/python -m bench.false_alarms
+	@$(BIN)/python -m bench.diff
+	@$(BIN)/python -m bench.ingest --input $(BENCH_INPUT)
+	@$(BIN)/python -m bench.siblings
+	@$(BIN)/python -m bench.overheads --sample
 
 lock: $(STAMP)  ## Write requirements.lock from the environment, the extra ray added
 	@$(PIP) install -c requirements.lock -e ".[ray]"

@@ -22,13 +22,13 @@ from prefect.artifacts import (
 from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 
+from nightjar.core import history
+from nightjar.core.json_text import recorded
 from pipelines import describe, scores, verify, watch
 from pipelines.graph import Graph, Stage
 from pipelines.keys import CHECK, PROGRESS
 from pipelines.progress import Progress, shown
 from pipelines.show import HEADLINE, REPORT, stale
-from stages import history
-from stages.json_text import recorded
 
 if TYPE_CHECKING:
     from pipelines.results import Result
@@ -73,7 +73,7 @@ def outcome(root: Path, stage: Stage, result: Result) -> None:
 
 def checks(stage: Stage, verdict: verify.Verdict) -> None:
     """The artifact of the checks of what a stage made: each finding with some of its rows."""
-    from stages.checks import MOST_ROWS  # here, not above: Arrow takes long to load
+    from nightjar.core.checks import MOST_ROWS  # here, not above: Arrow takes long to load
 
     told = f"What the checks of **{stage.name}** found, with up to {MOST_ROWS} rows each"
     _send(create_table_artifact, CHECK + stage.key, table=verify.table(stage.name, verdict), description=told)

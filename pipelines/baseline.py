@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from stages.config import PARAMS_FILE
-from stages.errors import NightjarError
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.errors import NightjarError
 
 LOCK_FILE = "dvc.lock"
 

@@ -310,8 +310,8 @@ def _show(value: Any, quoted: bool = False) -> str:
 
 def _reads_otherwise(text: str) -> bool:
     """Whether YAML takes the text for a number, a date, a truth value or nothing."""
-    from stages.config import parse
-    from stages.errors import NightjarError
+    from nightjar.core.config import parse
+    from nightjar.core.errors import NightjarError
 
     try:
         return not isinstance(parse(text, ""), str | dict | list)

@@ -1,4 +1,4 @@
-"""The command line `nightjar`. Its commands live in commands_*.py, imported when called.
+"""The command line `nightjar`. Its commands live in commands/, imported when called.
 
 nightjar --help
 nightjar rebuild --help
@@ -11,30 +11,30 @@ import sys
 
 import click
 
-from stages import display, garbage
-from stages.errors import NightjarError, from_os_error
+from nightjar.core import display, garbage
+from nightjar.core.errors import NightjarError, from_os_error
 
 # Command: (module, what the list of commands says of it).
 COMMANDS = {
-    "plan": ("pipelines.commands_plan", "What a rebuild would do, why, and how long it would take."),
-    "rebuild": ("pipelines.commands_run", "Rebuild what changed, side by side, shown in the Prefect UI."),
-    "check": ("pipelines.commands_verify", "Check artifacts as they stand on disk."),
-    "ui": ("pipelines.commands_run", "Start the Prefect server of this project and say where to open it."),
-    "serve": ("pipelines.commands_serve", "Run the nightly when it is due, and what is started in the UI."),
-    "nightly": ("pipelines.commands_nightly", "Evaluate every benchmark afresh; has a score moved?"),
-    "ledger": ("pipelines.commands_nightly", "The nightly runs and their verdicts."),
-    "use": ("pipelines.commands_data", "Apply a profile to params.yaml and print what it changes."),
-    "ingest": ("pipelines.commands_data", "Read any folder of a dataset into Parquet, or check its tasks."),
-    "score": ("pipelines.commands_score", "Score anybody's predictions."),
-    "compare": ("pipelines.commands_score", "Compare two prediction sets: difference, interval, p."),
-    "references": ("pipelines.commands_score", "Write the references that others score against."),
-    "prompts": ("pipelines.commands_score", "Write the test prompts for a model of your own to answer."),
-    "judge": ("pipelines.commands_judge", "Let people compare two sets of answers blindly, and score it."),
-    "call": ("pipelines.commands_data", "Run one tool call and print its result."),
-    "encode": ("pipelines.commands_encode", "Print the exact model input of an instance."),
-    "study": ("pipelines.commands_study", "Vary one setting: experiments to a table and a plot."),
-    "diff": ("pipelines.commands_diff", "Rows added, removed or changed between two versions."),
-    "trace": ("pipelines.commands_data", "Follow a prediction back to the raw line it came from."),
+    "plan": ("pipelines.commands.plan", "What a rebuild would do, why, and how long it would take."),
+    "rebuild": ("pipelines.commands.run", "Rebuild what changed, side by side, shown in the Prefect UI."),
+    "check": ("pipelines.commands.check", "Check artifacts as they stand on disk."),
+    "ui": ("pipelines.commands.run", "Start the Prefect server of this project and say where to open it."),
+    "serve": ("pipelines.commands.serve", "Run the nightly when it is due, and what is started in the UI."),
+    "nightly": ("pipelines.commands.nightly", "Evaluate every benchmark afresh; has a score moved?"),
+    "ledger": ("pipelines.commands.nightly", "The nightly runs and their verdicts."),
+    "use": ("pipelines.commands.data", "Apply a profile to params.yaml and print what it changes."),
+    "ingest": ("pipelines.commands.data", "Read any folder of a dataset into Parquet, or check its tasks."),
+    "score": ("pipelines.commands.score", "Score anybody's predictions."),
+    "compare": ("pipelines.commands.score", "Compare two prediction sets: difference, interval, p."),
+    "references": ("pipelines.commands.score", "Write the references that others score against."),
+    "prompts": ("pipelines.commands.score", "Write the test prompts for a model of your own to answer."),
+    "judge": ("pipelines.commands.judge", "Let people compare two sets of answers blindly, and score it."),
+    "call": ("pipelines.commands.data", "Run one tool call and print its result."),
+    "encode": ("pipelines.commands.encode", "Print the exact model input of an instance."),
+    "study": ("pipelines.commands.study", "Vary one setting: experiments to a table and a plot."),
+    "diff": ("pipelines.commands.diff", "Rows added, removed or changed between two versions."),
+    "trace": ("pipelines.commands.data", "Follow a prediction back to the raw line it came from."),
 }
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from nightjar.core import contracts
+from nightjar.core.contracts import REJECTED
+from nightjar.core.errors import NightjarError
 from pipelines import row_diff
 from pipelines.parquet_parts import Parts, Place
 from pipelines.versions import File, Version, find_root, read
-from stages import contracts
-from stages.contracts import REJECTED
-from stages.errors import NightjarError
 
 # Several tables may have one name, in artifacts of their own.
 CONTRACTS: dict[str, list[contracts.Table]] = {}

@@ -1,7 +1,7 @@
 """How long the stages of a graph are expected to take, by their runs here before.
 
 seconds = start + (seconds of a run - start) × (rows now / rows of that run), where `start` are the seconds in which a
-stage starts (see stages/cost.py). The estimate is the median over the latest runs, its range from the least to the
+stage starts (see core/cost.py). The estimate is the median over the latest runs, its range from the least to the
 largest of them, and wider by a factor. Where nothing supports a number, it is unknown, with the reason.
 """
 
@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nightjar.core import cost, history
+from nightjar.core.files import metrics_file
 from pipelines.changes import State, Version
 from pipelines.graph import Graph
-from stages import cost, history
-from stages.files import metrics_file
 
 # What the range is wider by: equal work takes that much more or less on a busy machine. Beyond FAR times the rows that
 # were measured, or where the rows themselves are guessed from the size of files, it is FAR_SPREAD.
@@ -66,7 +66,7 @@ class Estimate:
 
 def estimates(graph: Graph) -> dict[str, Expected]:
     """What is expected of each stage, were it to run now. Raises NightjarError for a broken params.yaml."""
-    from stages.config import PARAMS_FILE, read_optional  # here, not above: it takes long to load
+    from nightjar.core.config import PARAMS_FILE, read_optional  # here, not above: it takes long to load
 
     runs, params = history.runs(graph.root), read_optional(graph.root / PARAMS_FILE)
     return {name: _expected(graph, name, runs.get(name, []), params) for name in graph.stages}
@@ -161,10 +161,10 @@ def whole(graph: Graph, expected: Mapping[str, Expected], jobs: int | None) -> E
     if not graph.changed():
         return None
     # Here, not above: with nothing to do the settings are not needed, and take long to load.
+    from nightjar.core.config import PARAMS_FILE
+    from nightjar.core.driver_params import load_rebuild
     from pipelines import preflight, resources, shards
     from pipelines.schedule import simulate
-    from stages.config import PARAMS_FILE
-    from stages.driver_params import load_rebuild
 
     settings = load_rebuild(graph.root / PARAMS_FILE)
     needs = resources.needs(graph, settings)

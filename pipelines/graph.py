@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nightjar.core.errors import NightjarError, from_os_error
 from pipelines.changes import OPEN, Reason, State, Workspace
 from pipelines.keys import stage_keys
-from stages.errors import NightjarError, from_os_error
 
 if TYPE_CHECKING:
     from dvc.repo import Repo

@@ -21,9 +21,9 @@ from typing import Any
 
 import psutil
 
+from nightjar.core.files import own_folder, write_text
+from nightjar.core.json_text import parse
 from pipelines import watchdog
-from stages.files import own_folder, write_text
-from stages.json_text import parse
 
 RUNNING = watchdog.RUNNING
 # Seconds from TERM to KILL, and how long TERM waits for DVC's lock: together well under the ten that are promised.

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from stages.errors import NightjarError
-from stages.json_text import parse
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import parse
 
 
 def lease_file() -> Path:

@@ -19,10 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import own_folder, remove
 from pipelines import ledger_entry
 from pipelines.ledger_entry import MANIFEST, TABLES, Entry, Previous, Rows, flush, load
-from stages.errors import NightjarError
-from stages.files import own_folder, remove
 
 # A ledger of its own, for entries that could not be added to the project's: see `recover`.
 ASIDE = Path(".nightjar/ledger-aside")

@@ -23,11 +23,11 @@ from typing import Annotated, Any
 import pyarrow as pa
 from pydantic import Field, ValidationError
 
-from stages import contracts, tables
-from stages.config import Model
-from stages.contracts import Table
-from stages.errors import NightjarError
-from stages.json_text import NotJson, exact
+from nightjar.core import contracts, tables
+from nightjar.core.config import Model
+from nightjar.core.contracts import Table
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import NotJson, exact
 
 RUN = "run.parquet"
 MANIFEST = "manifest.json"

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from stages.errors import NightjarError
-from stages.files import own_folder
-from stages.json_text import parse
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import own_folder
+from nightjar.core.json_text import parse
 
 LOCK = Path(".nightjar/rebuild.lock")
 NIGHTLY = Path(".nightjar/nightly.lock")

@@ -11,9 +11,9 @@ import contextlib
 import threading
 from pathlib import Path
 
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import write_text
 from pipelines import groups
-from stages.errors import NightjarError
-from stages.files import write_text
 
 FOLDER = Path(".nightjar/locks")
 RUN_CACHE = Path(".dvc/cache/runs")
@@ -103,7 +103,7 @@ def whole(text: str) -> bool:
     from dvc.schema import COMPILED_LOCKFILE_SCHEMA
     from voluptuous import Invalid
 
-    from stages.config import parse
+    from nightjar.core.config import parse
 
     try:
         values = parse(text, FOLDER, aliases=True, pure=False, longest=len(text))

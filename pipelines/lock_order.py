@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import write_text
+from nightjar.core.json_text import recorded
 from pipelines.graph import Graph
-from stages.errors import NightjarError
-from stages.files import write_text
-from stages.json_text import recorded
 
 if TYPE_CHECKING:
     from dvc.repo import Repo

@@ -2,7 +2,7 @@
 
 Model and data are taken as dvc.lock has them, into a clone of the project in .nightjar/nightly; there the stages that
 predict and evaluate run, whatever DVC knows of them. Nothing in the project's own files or its DVC cache changes but
-the ledger. The statistics are those of stages/evaluate/verdict.py, to which this module hands the scores, as a command
+the ledger. The statistics are those of statistics/verdict.py, to which this module hands the scores, as a command
 does. Import it only where Prefect is installed and told which server to use (see server.use).
 """
 
@@ -23,6 +23,9 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.driver_params import Nightly, load_nightly
+from nightjar.core.errors import NightjarError
 from pipelines import artifacts, ledger_entry, lock, nightly_facts, nightly_text, record, runs, stamp, watch
 from pipelines import graph as graphs
 from pipelines import ledger as ledgers
@@ -31,9 +34,6 @@ from pipelines.nightly_run import Broken, Night, Scratch, Stopped, conduct, sele
 from pipelines.notify import notify
 from pipelines.results import Listeners
 from pipelines.run_stage import LOGS
-from stages.config import PARAMS_FILE
-from stages.driver_params import Nightly, load_nightly
-from stages.errors import NightjarError
 
 Rows = list[dict[str, Any]]
 
@@ -225,7 +225,7 @@ def _judge(
     instances: Rows,
     good: Good | None,
 ) -> Rows:
-    from stages.evaluate import verdict
+    from nightjar.statistics import verdict
 
     now = verdict.cells(instances)
     if good is None:

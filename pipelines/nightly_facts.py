@@ -16,11 +16,11 @@ from typing import Any
 import psutil
 import pyarrow as pa
 
+from nightjar.core import contracts, tables
+from nightjar.core.config import PARAMS_FILE, read_optional, read_yaml
+from nightjar.core.json_text import recorded
 from pipelines.baseline import Baseline
 from pipelines.graph import Stage
-from stages import contracts, tables
-from stages.config import PARAMS_FILE, read_optional, read_yaml
-from stages.json_text import recorded
 
 LOCK_FILE = Path("dvc.lock")
 METRICS = tuple(

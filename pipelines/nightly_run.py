@@ -14,17 +14,17 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture
 from prefect.states import Cancelled, Completed, Failed, State
 
+from nightjar.core import history
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.driver_params import load_rebuild
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import safe_name
 from pipelines import artifacts, describe, record, resources, versions
 from pipelines import graph as graphs
 from pipelines.lease import Gpu
 from pipelines.results import Listener, Result
 from pipelines.run_stage import run_stage
 from pipelines.study_workspace import Workspace
-from stages import history
-from stages.config import PARAMS_FILE
-from stages.driver_params import load_rebuild
-from stages.errors import NightjarError
-from stages.files import safe_name
 
 # Nothing is kept or restored: what a night found out stands in the ledger, not in the DVC cache.
 AFRESH = ("--single-item", "--force", "--no-run-cache", "--no-commit")

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stages.config import PARAMS_FILE
-from stages.driver_params import Nightly, load_nightly
-from stages.errors import NightjarError
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.driver_params import Nightly, load_nightly
+from nightjar.core.errors import NightjarError
 
 
 def notify(root: Path, event: Mapping[str, Any]) -> None:

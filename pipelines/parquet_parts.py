@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stages.errors import NightjarError
+from nightjar.core.errors import NightjarError
 
 # Files that are open at once.
 OPEN = 64

@@ -1,6 +1,6 @@
 """Settings that would fail late: what params.yaml names that is not there, found before any stage starts.
 
-Values alone are checked by the models of stages.params; here they meet the project's files and its graph.
+Values alone are checked by the models of nightjar.core.params; here they meet the project's files and its graph.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stages.config import PARAMS_FILE, read_optional
-from stages.errors import NightjarError
-from stages.params import Params, check_training, load
+from nightjar.core.config import PARAMS_FILE, read_optional
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import Params, check_training, load
 
 if TYPE_CHECKING:
     from pipelines.graph import Graph

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.display import printable, printable_json
+from nightjar.core.display import printable, printable_json
 
 if TYPE_CHECKING:
     from rich.console import Console

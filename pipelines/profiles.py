@@ -11,13 +11,13 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from nightjar.core.config import PARAMS_FILE, parse, read_yaml
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import write_text
+from nightjar.core.json_text import shown
+from nightjar.core.params import validate
+from nightjar.core.profiles import BASE, PROFILES, Change, chain, changes, names, overlay
 from pipelines.preflight import check_project
-from stages.config import PARAMS_FILE, parse, read_yaml
-from stages.errors import NightjarError
-from stages.files import write_text
-from stages.json_text import shown
-from stages.params import validate
-from stages.profiles import BASE, PROFILES, Change, chain, changes, names, overlay
 
 # Of a value of --set, in characters.
 LONGEST_VALUE = 10_000

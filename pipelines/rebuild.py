@@ -25,6 +25,10 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
+from nightjar.core import history
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.driver_params import load_rebuild
+from nightjar.core.errors import NightjarError
 from pipelines import (
     artifacts,
     describe,
@@ -45,10 +49,6 @@ from pipelines.ready import Pool
 from pipelines.results import Result, conclude, listen
 from pipelines.run_stage import LOGS, stage_environment
 from pipelines.stage_task import Run, why_now
-from stages import history
-from stages.config import PARAMS_FILE
-from stages.driver_params import load_rebuild
-from stages.errors import NightjarError
 
 # For how long an answer of DVC's holds that a ready stage is up to date, unless a stage runs in the meantime.
 FRESH_SECONDS = 10.0

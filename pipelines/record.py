@@ -27,10 +27,10 @@ from prefect.client.schemas.objects import StateType, TaskRun
 from prefect.exceptions import Abort, ObjectNotFound, PrefectException
 from prefect.states import Running, State
 
+from nightjar.core.files import write_text
+from nightjar.core.json_text import parse
 from pipelines import groups, watch
 from pipelines.notify import notify
-from stages.files import write_text
-from stages.json_text import parse
 
 FOLDER = Path(".nightjar/unrecorded")
 KILLED = {"type": "CRASHED", "name": "Crashed", "message": "its process was killed"}

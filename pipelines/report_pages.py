@@ -10,8 +10,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from nightjar.core.errors import NightjarError
 from pipelines.versions import cache_dir
-from stages.errors import NightjarError
 
 REPORT = Path("data/report")
 NONE_YET = "there is no report yet; `nightjar rebuild` or `dvc repro` makes it\n"

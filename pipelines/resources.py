@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
+from nightjar.core.errors import NightjarError
 from pipelines.graph import Graph
 from pipelines.schedule import NOTHING, Limits, Needs, Schedule
-from stages.errors import NightjarError
 
 if TYPE_CHECKING:
-    from stages.driver_params import Rebuild
+    from nightjar.core.driver_params import Rebuild
 
 # The share of the machine's memory that stages may need together, where params.yaml says nothing else.
 SHARE = 0.8

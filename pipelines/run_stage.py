@@ -25,10 +25,10 @@ from typing import IO, Literal
 
 import psutil
 
+from nightjar.core import history
 from pipelines import groups
 from pipelines.ready import Pool
 from pipelines.server import SECRETS
-from stages import history
 
 LOGS = Path(".nightjar/logs")
 # Set by `nightjar serve`, which sets PYTHONSAFEPATH too, for itself and not for stages.

@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from stages.errors import NightjarError
+from nightjar.core.errors import NightjarError
 
 # Expected seconds of a stage of which no time is known.
 UNKNOWN_SECONDS = 1.0

@@ -1,6 +1,6 @@
 """The scores of the last runs: nightly ones from the ledger, those of rebuilds from .nightjar/scores.jsonl.
 
-A table `scores` (stages/contracts) among a stage's outputs is an evaluation; a repository without one has no scores.
+A table `scores` (core/contracts) among a stage's outputs is an evaluation; a repository without one has no scores.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.driver_params import load_nightly
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import parse
 from pipelines import describe
 from pipelines.graph import Stage
-from stages.config import PARAMS_FILE
-from stages.driver_params import load_nightly
-from stages.errors import NightjarError
-from stages.json_text import parse
 
 KEPT = Path(".nightjar/scores.jsonl")
 # Runs that a table and a plot show.
@@ -54,7 +54,7 @@ def present(root: Path, stages: Iterable[Stage]) -> Rows:
     if not folders:
         return []
     # Here, not above: Arrow takes long to load, and a repository without tables does without it.
-    from stages import contracts, tables
+    from nightjar.core import contracts, tables
 
     found: Rows = []
     for path in folders:

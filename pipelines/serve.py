@@ -39,13 +39,13 @@ from prefect.exceptions import ObjectNotFound
 from prefect.runner import Runner
 from prefect.schedules import Cron
 
+from nightjar.core import display
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.driver_params import load_nightly
+from nightjar.core.files import write_text
 from pipelines import automations, record
 from pipelines.nightly import nightly
 from pipelines.rebuild import rebuild
-from stages import display
-from stages.config import PARAMS_FILE
-from stages.driver_params import load_nightly
-from stages.files import write_text
 
 READY = Path(".nightjar/serve.json")
 POLL_SECONDS = 5.0

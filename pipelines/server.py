@@ -24,10 +24,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from nightjar.core import json_text
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import private_folder, write_text
 from pipelines import groups
-from stages import json_text
-from stages.errors import NightjarError
-from stages.files import private_folder, write_text
 
 HOME = Path(".nightjar/prefect")
 STATE = Path(".nightjar/server.json")
@@ -81,8 +81,8 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
     }
     home = (root / HOME).resolve()
     # Here, not above: with nothing to do no parameters are read, and pydantic takes long to load.
-    from stages.config import PARAMS_FILE
-    from stages.driver_params import load_server
+    from nightjar.core.config import PARAMS_FILE
+    from nightjar.core.driver_params import load_server
 
     database = load_server(root / PARAMS_FILE).database
     direct = ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1", "localhost"]))

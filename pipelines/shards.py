@@ -23,13 +23,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.driver_params import Shards, load_shards
+from nightjar.core.errors import NightjarError
 from pipelines import graph as graphs
 from pipelines import groups
 from pipelines.graph import Graph, Stage
 from pipelines.run_stage import environment, follow
-from stages.config import PARAMS_FILE
-from stages.driver_params import Shards, load_shards
-from stages.errors import NightjarError
 
 # What a shell would make something of. A command with any of it is not split into arguments here.
 _SHELL = frozenset("|&;<>()$`*?[]{}~\n")

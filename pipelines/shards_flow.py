@@ -30,12 +30,12 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
+from nightjar.core import display
+from nightjar.core.driver_params import Shards
+from nightjar.core.errors import NightjarError
 from pipelines import guard
 from pipelines.run_stage import environment
 from pipelines.shards import Work, share_log
-from stages import display
-from stages.driver_params import Shards
-from stages.errors import NightjarError
 
 MARKS = Path(".nightjar/shards")
 LOCAL = "local"

@@ -20,15 +20,15 @@ from rich.progress import (
 from rich.progress import Progress as Bars
 from rich.text import Text
 
+from nightjar.core.display import printable
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import read
 from pipelines import graph as graphs
 from pipelines import verify
 from pipelines.counts import counted
 from pipelines.estimate import duration
 from pipelines.graph import Graph
 from pipelines.printing import console, say, say_json, say_table, say_text
-from stages.display import printable
-from stages.errors import NightjarError
-from stages.json_text import read
 
 if TYPE_CHECKING:
     from pipelines.results import Result

@@ -17,6 +17,9 @@ from prefect import get_run_logger
 from prefect.futures import PrefectFuture
 from prefect.states import Cancelled, Completed, Failed, State
 
+from nightjar.core.driver_params import Rebuild, Shards
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import safe_name
 from pipelines import artifacts, lock_copy, resources, shards, verify
 from pipelines import graph as graphs
 from pipelines.attempts import run_attempts
@@ -24,9 +27,6 @@ from pipelines.lease import Gpu
 from pipelines.ready import Pool
 from pipelines.results import Listener, Result
 from pipelines.run_stage import Outcome, run_stage
-from stages.driver_params import Rebuild, Shards
-from stages.errors import NightjarError
-from stages.files import safe_name
 
 
 @dataclass

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stages.files import write_text
-from stages.json_text import parse
+from nightjar.core.files import write_text
+from nightjar.core.json_text import parse
 
 STAMP = Path(".nightjar/nightly.json")
 

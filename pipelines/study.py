@@ -15,16 +15,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from nightjar.core import contracts, tables
+from nightjar.core.config import LARGEST, MOST_SHOWN, PARAMS_FILE, parse, read_text
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import validate
 from pipelines import graph as graphs
 from pipelines import study_results as results
 from pipelines.baseline import Baseline, baseline
 from pipelines.lock import rebuild_lock
 from pipelines.profiles import edited
 from pipelines.study_workspace import Ran, Workspace, remove, saved
-from stages import contracts, tables
-from stages.config import LARGEST, MOST_SHOWN, PARAMS_FILE, parse, read_text
-from stages.errors import NightjarError
-from stages.params import validate
 
 BENCHMARK = "supernatinst"
 SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")

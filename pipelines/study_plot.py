@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nightjar.core.files import replace, temporary_sibling
 from pipelines.study_results import METRICS, cell, matrix_names, tracks
-from stages.files import replace, temporary_sibling
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,10 +15,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages import contracts, tables
-from stages.errors import NightjarError
-from stages.files import check_output, write_text
-from stages.json_text import parse_at
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import check_output, write_text
+from nightjar.core.json_text import parse_at
 
 if TYPE_CHECKING:
     from pipelines.study import Point, Study

@@ -21,15 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
+from nightjar.core.config import PARAMS_FILE, read_optional
+from nightjar.core.driver_params import load_rebuild
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import write_text
 from pipelines import graph as graphs
 from pipelines import groups, resources
 from pipelines.baseline import LOCK_FILE, Baseline, Kept, git
 from pipelines.lease import Gpu, lease_file
 from pipelines.run_stage import environment, follow
-from stages.config import PARAMS_FILE, read_optional
-from stages.driver_params import load_rebuild
-from stages.errors import NightjarError
-from stages.files import write_text
 
 FOLDER = Path(".nightjar/study")
 # What killed stages left of their work; shared, so that they go on where they were.

@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from stages import contracts, tables
-from stages.config import PARAMS_FILE, read_yaml
-from stages.errors import NightjarError
+from nightjar.core import contracts, tables
+from nightjar.core.config import PARAMS_FILE, read_yaml
+from nightjar.core.errors import NightjarError
 
 PREDICT, RETRIEVE, SPLIT = Path("data/predict"), Path("data/retrieve"), Path("data/split")
 INGEST, TIMINGS = Path("data/ingest"), Path(".nightjar/timings")

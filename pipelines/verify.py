@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nightjar.core.facts import ROWS, fault
+from nightjar.core.files import FILE, METRICS, kind, metrics_file, safe_name, write_text
+from nightjar.core.json_text import exact, parse, recorded, shown
 from pipelines.graph import Graph, Stage
-from stages.facts import ROWS, fault
-from stages.files import FILE, METRICS, kind, metrics_file, safe_name, write_text
-from stages.json_text import exact, parse, recorded, shown
 
 if TYPE_CHECKING:
-    from stages.checks import Finding
+    from nightjar.core.checks import Finding
 
 FOLDER = Path(".nightjar/checks")
 
@@ -65,9 +65,9 @@ def verify(root: Path, stage: Stage) -> Verdict:
     if not (tables or faults or failed_before):
         return Verdict()
     # Here, not above: a stage without tables needs no Arrow, which takes long to load.
-    from stages import checks
-    from stages.config import PARAMS_FILE
-    from stages.driver_params import load_checks
+    from nightjar.core import checks
+    from nightjar.core.config import PARAMS_FILE
+    from nightjar.core.driver_params import load_checks
 
     made = artifacts(here, stage, facts)
     if not (made or faults or failed_before):
@@ -98,7 +98,7 @@ def failing(root: Path, graph: Graph) -> list[str]:
 
 def artifacts(here: Path, stage: Stage, facts: Mapping[str, Any] | None) -> list[str]:
     """The outputs of `stage` that are artifacts, or are by its facts; `here` leads to the root."""
-    from stages import checks
+    from nightjar.core import checks
 
     return [name for name in stage.outs if _counted(facts, name) or checks.is_artifact(here / name)]
 
@@ -122,7 +122,7 @@ def findings(faults: Mapping[str, str]) -> list[Finding]:
     """What `read_facts` found to be wrong, as findings that block."""
     if not faults:
         return []
-    from stages.checks import Finding
+    from nightjar.core.checks import Finding
 
     return [Finding("facts", name, "", what, "rebuild it: nightjar rebuild") for name, what in faults.items()]
 
@@ -179,7 +179,7 @@ def _before(root: Path, stage: str) -> dict[str, Any]:
 
 def _fingerprint(root: Path, names: Iterable[str], shared_inputs: int) -> str:
     """Of the names, sizes and times of all files below `names`, and of the checks' own code."""
-    from stages import checks, contracts
+    from nightjar.core import checks, contracts
 
     digest = hashlib.sha256(str(shared_inputs).encode())
     for file in [Path(contracts.__file__), *sorted(Path(checks.__file__).parent.glob("*.py"))]:

@@ -17,9 +17,9 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from stages.errors import NightjarError
-from stages.files import FOLDER, check_input
-from stages.json_text import parse
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import FOLDER, check_input
+from nightjar.core.json_text import parse
 
 WORKSPACE = "workspace"
 Tree = Mapping[str, Any]
@@ -307,7 +307,7 @@ def _folders(content: Tree) -> dict[str, str]:
 
 
 def _yaml(text: str, where: object) -> dict[str, Any]:
-    from stages.config import parse as parse_yaml
+    from nightjar.core.config import parse as parse_yaml
 
     value = parse_yaml(text, where, aliases=True, pure=False, longest=len(text))
     return value if isinstance(value, dict) else {}

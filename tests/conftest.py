@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,3 +108,20 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.tiny_models import encoder_decoder
 
     return encoder_decoder(tmp_path_factory.mktemp("tiny_t5"))
+
+
+BROWSER_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window; tests are skipped where it, or playwright, is not installed."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
+    path = next((one for one in found if one), None)
+    if path is None:
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=BROWSER_ARGUMENTS, timeout=60_000)
+        yield browser
+        browser.close()

@@ -9,7 +9,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from stages import contracts, tables
+from nightjar.core import contracts, tables
 from tests.conftest import ROOT
 
 STAGES = ("augment@calculator", "encode@combined", "predict@supernatinst-untuned")

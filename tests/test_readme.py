@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from nightjar.core import tables
+from nightjar.core.contracts import SPLIT_TASKS
 from pipelines.cli import main
-from stages import tables
-from stages.contracts import SPLIT_TASKS
-from tests.stages.in_process import captured, run_stage
+from tests.in_process import captured, run_stage
 
 ROOT = Path(__file__).parents[1]
 ADDRESS = "https://github.com/allenai/natural-instructions"

@@ -4,18 +4,18 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
-from stages import contracts, tables
-from stages.harness import Progress, Stage, log, main
-from stages.journal import Journal, code, digest
+from nightjar.core import contracts, tables
+from nightjar.core.harness import Progress, Stage, log, main
+from nightjar.core.journal import Journal, code, digest
 
 CORPUS, SPLIT, MODEL = Path("data/ingest/corpus"), Path("data/split"), Path("models/base/language_model")
 PACKAGES = ("torch", "transformers")
 
 
 def run(stage: Stage) -> None:
+    from nightjar.lm.load import device_name, load, prepare
     from stages.augment.annotate import Annotator, Settings
     from stages.augment.texts import choose, from_documents, from_instances
-    from stages.lm.load import device_name, load, prepare
 
     tool, params = stage.item, stage.params.augment
     documents = from_documents(tables.read_rows(CORPUS, contracts.DOCUMENTS))
@@ -37,7 +37,10 @@ def run(stage: Stage) -> None:
         "settings": asdict(settings) | {"tool": settings.tool.model_dump()},
         "precision": params.precision,
         "machine": [device_name(), stage.params.threads],
-        "code": [code("lm", "augment", "prompts", "tools"), *map(version, PACKAGES)],
+        "code": [
+            code("nightjar/lm", "stages/augment", "nightjar/prompts", "nightjar/tools"),
+            *map(version, PACKAGES),
+        ],
         "texts": digest({"all": [asdict(text) for text in chosen]}),
     }
     with Journal(stage.name, decides, stage.shard) as journal:

@@ -8,18 +8,18 @@ from typing import Any
 
 import torch
 
+from nightjar.core.params import Tool
+from nightjar.lm.forward import Prefix, prefill
+from nightjar.lm.generate import Answer, Controller, Row, branch
+from nightjar.lm.load import LanguageModel
+from nightjar.lm.sample import Sampling
+from nightjar.lm.score import continuation_logprobs, token_probabilities
+from nightjar.prompts.tool_prompts import CALL_NAMES, head
+from nightjar.tools.decode import marker_token
+from nightjar.tools.run import run
+from nightjar.tools.syntax import END, Call, parse, write
 from stages.augment.formulas import WINDOW, Losses, positions, weighted_loss
 from stages.augment.texts import Text
-from stages.lm.forward import Prefix, prefill
-from stages.lm.generate import Answer, Controller, Row, branch
-from stages.lm.load import LanguageModel
-from stages.lm.sample import Sampling
-from stages.lm.score import continuation_logprobs, token_probabilities
-from stages.params import Tool
-from stages.prompts.tool_prompts import CALL_NAMES, head
-from stages.tools.decode import marker_token
-from stages.tools.run import run
-from stages.tools.syntax import END, Call, parse, write
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from stages.tools.calendar import find_date
-from stages.tools.heuristics import calculator_document, calendar_document
+from nightjar.tools.calendar import find_date
+from nightjar.tools.heuristics import calculator_document, calendar_document
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from stages import contracts, tables
+from nightjar.core import contracts, tables
+from nightjar.core.harness import Stage, main
 from stages.augment_merge.merge import Key, best_calls, limit_texts, merged_texts
-from stages.harness import Stage, main
 
 AUGMENT, TOOLS = Path("data/augment"), ("calculator", "calendar")
 CORPUS, SPLIT, OUTPUT = Path("data/ingest/corpus"), Path("data/split"), AUGMENT / "merged"

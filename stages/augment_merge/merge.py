@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from stages.tools.syntax import insert, parse
+from nightjar.tools.syntax import insert, parse
 
 # Identifies a text: source, task_id, id, target.
 Key = tuple[str, str | None, str, int]

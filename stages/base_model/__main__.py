@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stages.harness import Stage, log, main
+from nightjar.core.harness import Stage, log, main
 
 BASE = Path("models/base")
 

@@ -8,10 +8,10 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
 
-from stages.errors import NightjarError
-from stages.files import replace, temporary_sibling
-from stages.lm.weights import CHECKSUMS, digest, weight_files, write_checksums
-from stages.params import ModelSource
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import replace, temporary_sibling
+from nightjar.core.params import ModelSource
+from nightjar.lm.weights import CHECKSUMS, digest, weight_files, write_checksums
 
 # What a model directory may hold beside its weights; nothing else is copied, no code above all.
 KEPT = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")

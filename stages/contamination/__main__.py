@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nightjar.core.harness import Stage, log, main
 from stages.contamination.build import ANY, build
-from stages.harness import Stage, log, main
 
 SPLIT, CORPUS, OUTPUT = Path("data/split"), Path("data/ingest/corpus"), Path("data/contamination")
 

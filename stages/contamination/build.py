@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stages import tables
+from nightjar.core import tables
+from nightjar.core.contracts import DEV, DOCUMENTS, OVERLAPS, SUPERVISED, TASK_OVERLAPS, TEST, TRAIN
 from stages.contamination.held import Held, Overlap, Source
-from stages.contracts import DEV, DOCUMENTS, OVERLAPS, SUPERVISED, TASK_OVERLAPS, TEST, TRAIN
 
 CORPUS = "corpus"
 SIDES = (TRAIN, DEV, SUPERVISED)

@@ -3,10 +3,10 @@
 from importlib.metadata import version
 from pathlib import Path
 
-from stages import contracts, tables
-from stages.errors import NightjarError
-from stages.harness import Progress, Stage, log, main
-from stages.journal import Journal, code, contents
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+from nightjar.core.harness import Progress, Stage, log, main
+from nightjar.core.journal import Journal, code, contents
 
 INGEST, SPLIT, MODEL = (
     Path("data/ingest/natural_instructions"),
@@ -20,8 +20,8 @@ PACKAGES = ("pyarrow", "transformers", "tokenizers")
 
 
 def run(stage: Stage) -> None:
+    from nightjar.lm.load import load_tokenizer, prepare
     from stages.encode.build import TABLES, Build, Sources
-    from stages.lm.load import load_tokenizer, prepare
 
     recipe = getattr(stage.params.train, stage.item)
     for key in ("calls", "evidence"):
@@ -39,7 +39,7 @@ def run(stage: Stage) -> None:
     decides = {
         "recipe": [recipe.data, recipe.calls, recipe.evidence],
         "encoding": stage.params.encoding.model_dump(),
-        "code": [code("encode", "lm/load.py", "prompts"), *map(version, PACKAGES)],
+        "code": [code("stages/encode", "nightjar/lm/load.py", "nightjar/prompts"), *map(version, PACKAGES)],
         "reads": contents(*(path for path in [*read, *tokenizer] if path)),
     }
     with Journal(stage.name, decides, stage.shard) as journal:

@@ -10,16 +10,16 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from stages import contracts, tables
-from stages.contracts import Table
+from nightjar.core import contracts, tables
+from nightjar.core.contracts import Table
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import Encoding, Recipe
+from nightjar.lm.load import Tokenizer
+from nightjar.prompts.encoding import Tokenizer as PromptTokenizer
+from nightjar.prompts.encodings import variants
+from nightjar.prompts.model_text import model_input, model_target
+from nightjar.prompts.remember import remembering
 from stages.encode.tokens import TokenWriter
-from stages.errors import NightjarError
-from stages.lm.load import Tokenizer
-from stages.params import Encoding, Recipe
-from stages.prompts.encoding import Tokenizer as PromptTokenizer
-from stages.prompts.encodings import variants
-from stages.prompts.model_text import model_input, model_target
-from stages.prompts.remember import remembering
 
 TABLES: dict[str, Table] = {"train": contracts.TRAIN, "supervised": contracts.SUPERVISED}
 DEV = "dev"

@@ -14,7 +14,7 @@ from types import TracebackType
 import numpy as np
 import pyarrow as pa
 
-from stages.contracts import TOKENS, TOKENS_FILE
+from nightjar.core.contracts import TOKENS, TOKENS_FILE
 
 # 512 prompts of 1,024 tokens in five variants are 10 MB.
 ROWS_PER_BATCH = 512

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stages import contracts, harness
-from stages.errors import NightjarError
-from stages.evaluate import aggregate, agreement, baselines, supernatinst
-from stages.tables import ArtifactWriter, read_rows
+from nightjar.benchmarks import aggregate, agreement
+from nightjar.benchmarks.supernatinst import baselines
+from nightjar.benchmarks.supernatinst import scoring as supernatinst
+from nightjar.core import contracts, harness
+from nightjar.core.errors import NightjarError
+from nightjar.core.tables import ArtifactWriter, read_rows
+from nightjar.statistics.bootstrap import Bootstrap
 
 SPLIT = Path("data/split")
 INGESTED = Path("data/ingest/natural_instructions")
@@ -36,7 +39,7 @@ def run(stage: harness.Stage) -> None:
         given, missing[system] = supernatinst.answers(test, predictions, folder)
         rows += supernatinst.score_system(system, test, given)
 
-    bootstrap = aggregate.Bootstrap(stage.params.seed, settings.bootstrap_samples, settings.confidence)
+    bootstrap = Bootstrap(stage.params.seed, settings.bootstrap_samples, settings.confidence)
     scores = aggregate.aggregate(rows, bootstrap)
     compared = aggregate.compare(
         rows,

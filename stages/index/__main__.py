@@ -7,14 +7,14 @@ lexical/            BM25 of the same passages, in that order
 
 from pathlib import Path
 
-from stages.harness import Stage, main
+from nightjar.core.harness import Stage, main
 
 CORPUS, ENCODER, OUTPUT = Path("data/ingest/corpus"), Path("models/base/sentence_encoder"), Path("data/index")
 
 
 def run(stage: Stage) -> None:
+    from nightjar.search.dense import FAISS_VERSION
     from stages.index.build import build
-    from stages.search.dense import FAISS_VERSION
 
     settings = stage.params.index
     facts = build(CORPUS, ENCODER, OUTPUT, settings.passage_words, settings.dense, stage.params.threads)

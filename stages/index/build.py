@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.contracts import DOCUMENTS, PASSAGES
-from stages.errors import NightjarError
+from nightjar.core.contracts import DOCUMENTS, PASSAGES
+from nightjar.core.errors import NightjarError
+from nightjar.core.tables import ArtifactWriter, batches
+from nightjar.search.dense import DenseIndex
+from nightjar.search.encoder import SentenceEncoder
+from nightjar.search.lexical import LexicalIndex
 from stages.index.passages import cut, searchable
-from stages.search.dense import DenseIndex
-from stages.search.encoder import SentenceEncoder
-from stages.search.lexical import LexicalIndex
-from stages.tables import ArtifactWriter, batches
 
 PASSAGES_PER_PART = 65_536
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stages.harness import Stage, main
+from nightjar.core.harness import Stage, main
+from nightjar.core.params import CorpusSource, DatasetPath
 from stages.ingest.corpus import ingest_corpus
 from stages.ingest.datasets import DATASETS, ingest
-from stages.params import CorpusSource, DatasetPath
 
 
 def run(stage: Stage) -> None:

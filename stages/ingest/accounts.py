@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from stages.errors import NightjarError
-from stages.files import FILE, kind
-from stages.tables import ArtifactWriter
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import FILE, kind
+from nightjar.core.tables import ArtifactWriter
 
 log = logging.getLogger("nightjar")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nightjar.core.json_text import is_text
 from stages.ingest.documents import Hierarchy
 from stages.ingest.findings import Found
 from stages.ingest.languages import language_names
-from stages.json_text import is_text
 
 LISTS = ("Definition", "Source", "URL", "Contributors", "Categories", "Reasoning", "Domains")
 LANGUAGES = ("Input_language", "Output_language", "Instruction_language")

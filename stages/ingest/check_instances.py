@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from stages.contracts import STRINGS
+from nightjar.core.contracts import STRINGS
+from nightjar.core.json_text import is_text
 from stages.ingest.check_head import printable
 from stages.ingest.findings import Found
-from stages.json_text import is_text
 
 REPEATED_ID = "an id that an earlier instance has"
 # Older forms, which ingest takes all the same.

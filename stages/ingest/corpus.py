@@ -15,13 +15,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from stages.contracts import DOCUMENTS
-from stages.errors import NightjarError
+from nightjar.core.contracts import DOCUMENTS
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text
+from nightjar.core.tables import ArtifactWriter
 from stages.ingest.accounts import Ledger, Progress, Refused, Statistics, UnreadableFile, open_file
 from stages.ingest.read_ahead import file_size
 from stages.ingest.training_inputs import ROWS_PER_PART, ingest_training_inputs, is_split
-from stages.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text
-from stages.tables import ArtifactWriter
 
 DATASET = "corpus"
 _YEAR = r"((?:19|20)\d\d)"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stages import tables
-from stages.contracts import DOCUMENTS, INSTANCES, TASKS
-from stages.errors import NightjarError
+from nightjar.core import tables
+from nightjar.core.contracts import DOCUMENTS, INSTANCES, TASKS
+from nightjar.core.errors import NightjarError
 from stages.ingest.accounts import Progress, Statistics
 from stages.ingest.corpus import ingest_corpus
 from stages.ingest.natural_instructions import COPIED, ingest_natural_instructions

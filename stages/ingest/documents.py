@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stages.errors import NightjarError
-from stages.files import check_input
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import check_input
 
 TRACKS = ("default", "xlingual")
 ROLES = ("train", "test", "excluded")

@@ -12,8 +12,8 @@ import hashlib
 import json
 from typing import Any
 
+from nightjar.core.json_text import doubled_key, is_text, not_text, raw_text
 from stages.ingest.accounts import Refused
-from stages.json_text import doubled_key, is_text, not_text, raw_text
 
 # id, input, outputs
 Instance = tuple[str, str, list[str]]

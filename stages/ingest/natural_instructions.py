@@ -12,15 +12,15 @@ import re
 from pathlib import Path
 from typing import Any
 
-from stages.contracts import INSTANCES, TASKS
-from stages.errors import NightjarError
-from stages.files import check_input
+from nightjar.core.contracts import INSTANCES, TASKS
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import check_input
+from nightjar.core.tables import ArtifactWriter
 from stages.ingest.accounts import Ledger, Progress, Statistics, UnreadableFile, log, open_file
 from stages.ingest.describe import describe
 from stages.ingest.documents import ROLES, TRACKS
 from stages.ingest.read_ahead import file_size, read_ahead
 from stages.ingest.task_file import TaskFile, read_task
-from stages.tables import ArtifactWriter
 
 DATASET = "natural_instructions"
 LISTS = tuple(f"{role}_tasks.txt" for role in ROLES)

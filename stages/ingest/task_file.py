@@ -21,10 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from stages.contracts import INSTANCES, STRINGS
+from nightjar.core.contracts import INSTANCES, STRINGS
+from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text
 from stages.ingest.accounts import Refused, UnreadableFile
 from stages.ingest.instances import check, make_id
-from stages.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text
 
 # Column, the key in the file, and whether a file without it is refused: the split and the prompts need those.
 _LISTS = (

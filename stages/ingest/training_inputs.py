@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stages.contracts import DEV, DOCUMENTS, SPLIT_TASKS, TEST, TRAIN
-from stages.errors import NightjarError
+from nightjar.core.contracts import DEV, DOCUMENTS, SPLIT_TASKS, TEST, TRAIN
+from nightjar.core.errors import NightjarError
+from nightjar.core.tables import ArtifactWriter, batches
 from stages.ingest.accounts import Ledger, Progress, Refused, Statistics
-from stages.tables import ArtifactWriter, batches
 
 DATASET = "natural_instructions"
 SOURCE = "training inputs"

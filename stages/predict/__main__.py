@@ -4,10 +4,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from stages import contracts, tables
-from stages.errors import NightjarError
-from stages.harness import Progress, Stage, log, main
-from stages.journal import Journal, code, digest
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+from nightjar.core.harness import Progress, Stage, log, main
+from nightjar.core.journal import Journal, code, digest
 from stages.predict.prompts import INGEST, MODEL, SPLIT, read_test, shown
 
 RETRIEVE, TRAINED = Path("data/retrieve"), Path("models/train")
@@ -17,7 +17,7 @@ PACKAGES = ("torch", "transformers", "peft")
 
 
 def run(stage: Stage) -> None:
-    from stages.lm.load import device_name, is_encoder_decoder, load, prepare, read_recipe
+    from nightjar.lm.load import device_name, is_encoder_decoder, load, prepare, read_recipe
     from stages.predict.answers import answering, ask, in_order, table_row
     from stages.predict.batches import plan
 
@@ -48,7 +48,10 @@ def run(stage: Stage) -> None:
         "calls": calls,
         "seed": stage.params.seed,
         "machine": [device_name(), stage.params.threads],
-        "code": [code("lm", "predict", "prompts", "tools"), *map(version, PACKAGES)],
+        "code": [
+            code("nightjar/lm", "stages/predict", "nightjar/prompts", "nightjar/tools"),
+            *map(version, PACKAGES),
+        ],
         "questions": digest(
             {"all": [[q.task_id, q.id, q.prompt, q.ids, str(q.day) if calls else None] for q in questions]}
         ),

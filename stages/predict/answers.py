@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from stages.lm.forward import Prefix, common_length, prefill
-from stages.lm.load import LanguageModel, Tokenizer
-from stages.lm.sample import Sampling, generator_for
-from stages.params import Encoding, PredictBenchmark
-from stages.prompts.model_text import model_input
-from stages.tools.calendar import find_date
-from stages.tools.decode import answer
+from nightjar.core.params import Encoding, PredictBenchmark
+from nightjar.lm.forward import Prefix, common_length, prefill
+from nightjar.lm.load import LanguageModel, Tokenizer
+from nightjar.lm.sample import Sampling, generator_for
+from nightjar.prompts.model_text import model_input
+from nightjar.tools.calendar import find_date
+from nightjar.tools.decode import answer
 
 
 @dataclass(frozen=True)

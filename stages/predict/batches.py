@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stages.lm.forward import common_length
-from stages.params import PredictBenchmark
+from nightjar.core.params import PredictBenchmark
+from nightjar.lm.forward import common_length
 
 
 def plan(

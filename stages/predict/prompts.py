@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stages import contracts, tables
-from stages.config import PARAMS_FILE
-from stages.errors import NightjarError
-from stages.files import check_output, write_lines
-from stages.ids import unique_ids
-from stages.params import Encoding, Params, Predict
-from stages.prompts.encodings import named
+from nightjar.core import contracts, tables
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import check_output, write_lines
+from nightjar.core.ids import unique_ids
+from nightjar.core.params import Encoding, Params, Predict
+from nightjar.prompts.encodings import named
 
 INGEST, SPLIT = Path("data/ingest/natural_instructions"), Path("data/split")
 MODEL = Path("models/base/language_model")
@@ -46,9 +46,9 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
     `nightjar references`. The file is written whole or not at all.
 
     Raises NightjarError for an unknown benchmark or encoding, for artifacts or a model that are missing, and for an
-    output that must not be written (`stages.files.check_output`).
+    output that must not be written (`nightjar.core.files.check_output`).
     """
-    from stages.lm.load import load_tokenizer
+    from nightjar.lm.load import load_tokenizer
     from stages.predict.answers import ask
 
     inputs = [INGEST, SPLIT, MODEL, PARAMS_FILE]

@@ -7,10 +7,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from stages import contracts, harness
-from stages.files import METRICS, replace, temporary_sibling
+from nightjar.core import contracts, harness
+from nightjar.core.files import METRICS, replace, temporary_sibling
+from nightjar.core.tables import read_rows
 from stages.report import answers, calls, contamination, facts, gains, headline, page, results
-from stages.tables import read_rows
 
 OUT = Path("data/report")
 SCORED = Path("data/evaluate/supernatinst")

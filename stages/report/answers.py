@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from stages import contracts, tables
-from stages.params import Params, Recipe
+from nightjar.core import contracts, tables
+from nightjar.core.params import Params, Recipe
 from stages.report.results import TRACK_NAMES
 
 # Instances of a category that are shown, and calls of a system.

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from stages import contracts, tables
+from nightjar.core import contracts, tables
 
 THRESHOLDS = (0.0, 0.25, 0.5, 1.0, 2.0)
 STATUSES = ("kept", "below_threshold", "no_result", "malformed")

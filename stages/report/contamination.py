@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stages import contracts, tables
+from nightjar.core import contracts, tables
 from stages.report.facts import Node
 from stages.report.results import TRACK_NAMES
 

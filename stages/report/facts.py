@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from stages import facts as stage_facts
+from nightjar.core import facts as stage_facts
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from stages import contracts, tables
+from nightjar.core import contracts, tables
 from stages.report import curves, headline
 from stages.report.facts import Node
 from stages.report.results import BOUND, CONTROL, METRIC_NAMES, TRACK_NAMES, category_metric

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from stages.errors import NightjarError
+from nightjar.core.errors import NightjarError
 
 _SWEEPS = 12
 

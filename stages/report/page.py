@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from stages.params import Params
+from nightjar.core.params import Params
 from stages.report import (
     answers,
     bounds,

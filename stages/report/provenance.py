@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import nightjar
 import stages
-from stages import profiles
-from stages.params import Params, Recipe
+from nightjar.core import profiles
+from nightjar.core.params import Params, Recipe
 from stages.report import code_tree
 from stages.report.facts import Node
 from stages.report.results import BOUND, CONTROL
@@ -23,7 +24,7 @@ SAMPLE = Path("data/sample")
 GROUPS = tuple(
     name
     for name, field in Params.model_fields.items()
-    if getattr(field.annotation, "__module__", "") != "stages.driver_params"
+    if getattr(field.annotation, "__module__", "") != "nightjar.core.driver_params"
 )
 _MODELS = {"language_model": "language model", "sentence_encoder": "sentence encoder"}
 _DATA = {"natural_instructions": "tasks with instances", "corpus": "corpus of documents"}
@@ -44,7 +45,10 @@ def context(
     return {
         "provenance": {
             "summary": _summary(models[0], profile, len(changes), data),
-            "code": code_tree.identifier(Path(stages.__file__).parent),
+            "code": {
+                package.__name__: code_tree.identifier(Path(str(package.__file__)).parent)
+                for package in (nightjar, stages)
+            },
             "profile": profile,
             "changes": [
                 {"key": one.key, "profile": _shown(one.old), "here": _shown(one.new)} for one in changes

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from stages.harness import Stage, main
+from nightjar.core.harness import Stage, main
 
 INDEX, SPLIT, OUTPUT = Path("data/index"), Path("data/split"), Path("data/retrieve")
 ENCODER = Path("models/base/sentence_encoder")
 
 
 def run(stage: Stage) -> None:
+    from nightjar.search.dense import FAISS_VERSION
     from stages.retrieve.evidence import write_evidence
     from stages.retrieve.retriever import Retriever
-    from stages.search.dense import FAISS_VERSION
 
     settings = stage.params.retrieve
     retriever = Retriever(INDEX, ENCODER, settings.retriever, stage.params.threads)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stages.contracts import DEV, EVIDENCE, TEST, TRAIN, Table
+from nightjar.core.contracts import DEV, EVIDENCE, TEST, TRAIN, Table
+from nightjar.core.tables import ArtifactWriter, batches
 from stages.retrieve.retriever import Retriever
-from stages.tables import ArtifactWriter, batches
 
 # Instances that are looked up together: enough for the encoder's batches, few enough to hold their evidence.
 QUERIES_PER_PART = 8192

@@ -8,13 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from stages.contracts import PASSAGES
-from stages.errors import NightjarError
-from stages.search.dense import DenseIndex
-from stages.search.encoder import SentenceEncoder
-from stages.search.fuse import Ranking, reciprocal_rank
-from stages.search.lexical import LexicalIndex
-from stages.tables import read
+from nightjar.core.contracts import PASSAGES
+from nightjar.core.errors import NightjarError
+from nightjar.core.tables import read
+from nightjar.search.dense import DenseIndex
+from nightjar.search.encoder import SentenceEncoder
+from nightjar.search.fuse import Ranking, reciprocal_rank
+from nightjar.search.lexical import LexicalIndex
 
 # How far down the rankings are read: hybrid fuses so much of both, and passages of the text itself are left out.
 DEPTH = 100

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stages.contracts import DEV, SUPERVISED, TEST, TRAIN
-from stages.harness import Stage, log, main
+from nightjar.core.contracts import DEV, SUPERVISED, TEST, TRAIN
+from nightjar.core.harness import Stage, log, main
 from stages.split.build import build
 
 INGESTED = Path("data/ingest/natural_instructions")

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stages import tables
-from stages.contracts import SPLIT_TASKS, TASKS
-from stages.errors import NightjarError
-from stages.params import PARAMS_FILE, Split
+from nightjar.core import tables
+from nightjar.core.contracts import SPLIT_TASKS, TASKS
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import PARAMS_FILE, Split
 from stages.split import official, rule
 from stages.split.choose import choose_balanced, choose_dev, choose_tasks
 from stages.split.disagree import disagreements

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stages.errors import NightjarError
+from nightjar.core.errors import NightjarError
 from stages.split.rule import TRACKS, Role, Task
 from stages.split.rule import roles as roles_by_rule
 

@@ -17,10 +17,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stages import tables
-from stages.contracts import DEV, INSTANCES, SUPERVISED, TEST, TRAIN, Table
-from stages.errors import NightjarError
-from stages.params import Split
+from nightjar.core import tables
+from nightjar.core.contracts import DEV, INSTANCES, SUPERVISED, TEST, TRAIN, Table
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import Split
 from stages.split.choose import choose_published, choose_rows
 from stages.split.overlap import Inputs, stripped
 

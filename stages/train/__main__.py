@@ -1,12 +1,12 @@
 """python -m stages.train combined|tk_instruct|supervised: models/train/<recipe>, an adapter or a model, and how."""
 
-from stages.harness import Stage, main
+from nightjar.core.harness import Stage, main
 
 RECIPES = ("combined", "tk_instruct", "supervised")
 
 
 def run(stage: Stage) -> None:
-    from stages.params import check_training
+    from nightjar.core.params import check_training
     from stages.train.fit import ENCODED, MODEL, TRAINED, fit
     from stages.train.launch import launch
 

@@ -23,8 +23,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from stages.errors import NightjarError
-from stages.json_text import parse
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import parse
 
 FOLDER = Path(".nightjar/checkpoints")
 _STATE, _WEIGHTS, _MOMENTS = "state.json", "weights.safetensors", "moments.safetensors"

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from stages.contracts import TOKENS, TOKENS_FILE
-from stages.errors import NightjarError
+from nightjar.core.contracts import TOKENS, TOKENS_FILE
+from nightjar.core.errors import NightjarError
 
 
 @dataclass(frozen=True)

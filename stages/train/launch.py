@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from stages import display
-from stages import params as params_module
-from stages.errors import NightjarError
-from stages.params import Params
+from nightjar.core import display
+from nightjar.core import params as params_module
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import Params
 
 CONFIGURATIONS = Path("profiles/accelerate")
 

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from stages.errors import NightjarError
+from nightjar.core.errors import NightjarError
 from stages.train.loop import History
 
 FOLDER = Path(".nightjar/dvclive")

@@ -18,7 +18,7 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import DistributedType
 
-from stages.params import Recipe
+from nightjar.core.params import Recipe
 from stages.train.checkpoint import Checkpoints, moments_of, restore, set_weights
 from stages.train.examples import Examples
 from stages.train.model import batch, learner, learning, loss_of, to

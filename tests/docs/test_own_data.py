@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from nightjar.core import tables
+from nightjar.core.contracts import DOCUMENTS, TEST, TRAIN
 from pipelines.cli import main
-from stages import tables
-from stages.contracts import DOCUMENTS, TEST, TRAIN
-from tests.stages.in_process import captured, run_stage
+from tests.in_process import captured, run_stage
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs/own-data.md").read_text(encoding="utf-8")

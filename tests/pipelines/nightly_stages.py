@@ -61,7 +61,7 @@ PREDICTED, EVALUATED = Path("data/predict/made-model.json"), Path("data/evaluate
 def split() -> None:
     from ruamel.yaml import YAML
 
-    from stages import contracts, tables
+    from nightjar.core import contracts, tables
 
     params = YAML(typ="safe", pure=True).load(Path("params.yaml").read_text())
     row = {"track": "default", "category": "Made", "dataset": "made", "file": "f", "task_id": "task"}
@@ -97,7 +97,7 @@ def predict() -> None:
 
 
 def evaluate() -> None:
-    from stages import contracts, tables
+    from nightjar.core import contracts, tables
 
     answers = json.loads(PREDICTED.read_text())
     names = {"benchmark": "made", "track": "default", "category": "Made", "task_id": "task"}

@@ -42,7 +42,7 @@ def base_model(params: dict) -> None:
 
 
 def ingest(params: dict) -> None:
-    from stages import contracts, tables
+    from nightjar.core import contracts, tables
 
     assert Path("data/raw/tasks.txt").read_text() == "raw\n"  # an input that Git ignores
     with tables.ArtifactWriter(Path("data/ingest/natural_instructions")) as writer:
@@ -52,7 +52,7 @@ def ingest(params: dict) -> None:
 
 
 def split(params: dict) -> None:
-    from stages import contracts, tables
+    from nightjar.core import contracts, tables
 
     settings = params["split"]
     roles = [("default", f"train{n:02d}", "train") for n in range(TRAIN_TASKS + 1)] + [
@@ -107,7 +107,7 @@ def train(params: dict) -> None:
 
 
 def predict(params: dict) -> None:
-    from stages import contracts, tables
+    from nightjar.core import contracts, tables
 
     made = json.loads(Path("models/train/tk_instruct/model.json").read_text())
     encoding = params["predict"]["supernatinst"]["encoding"]

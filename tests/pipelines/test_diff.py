@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from nightjar.core import contracts
+from nightjar.core.errors import NightjarError
+from nightjar.core.tables import ArtifactWriter
 from pipelines import diff as diffs
 from pipelines import parquet_parts
 from pipelines.diff import diff
-from stages import contracts
-from stages.errors import NightjarError
-from stages.tables import ArtifactWriter
 from tests.pipelines.conftest import Repo
 
 GRAPH = """

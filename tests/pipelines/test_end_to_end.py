@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from stages import contracts, tables
-from stages.params import load
+from nightjar.core import contracts, tables
+from nightjar.core.params import load
 from stages.predict.prompts import write_prompts
 from tests.conftest import ROOT
 from tests.pipelines.conftest import NIGHTJAR, Repo, lend_database

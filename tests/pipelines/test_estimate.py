@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from nightjar.core import history
+from nightjar.core.config import read_yaml
+from nightjar.core.files import metrics_file
 from pipelines.changes import Reason, State, Version
 from pipelines.estimate import FAR_SPREAD, SPREAD, Expected, estimates
 from pipelines.graph import Graph, Stage
-from stages import history
-from stages.config import read_yaml
-from stages.files import metrics_file
 
 PREDICT, TRAIN, SPLIT = "predict@supernatinst-untuned", "train@combined", "split"
 INGEST = "ingest@natural_instructions"

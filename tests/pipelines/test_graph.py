@@ -11,8 +11,8 @@ import pytest
 from dvc.dvcfile import Lockfile
 from dvc.repo import Repo as DvcRepo
 
+from nightjar.core.errors import NightjarError
 from pipelines import graph as graphs
-from stages.errors import NightjarError
 from tests.pipelines.conftest import Repo
 
 ROOT = Path(__file__).parents[2]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from nightjar.core.errors import NightjarError
 from pipelines.lease import Gpu, lease_file
-from stages.errors import NightjarError
 from tests.pipelines.conftest import environment, lives, wait_for
 
 

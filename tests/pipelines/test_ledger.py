@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from nightjar.core import contracts
+from nightjar.core.errors import NightjarError
 from pipelines import ledger as ledgers
-from stages import contracts
-from stages.errors import NightjarError
 from tests.pipelines.conftest import environment
 
 STARTED = datetime(2026, 7, 1, 23, 59, 58, tzinfo=UTC)
@@ -249,7 +249,7 @@ import os, signal, sys
 from datetime import datetime
 from pathlib import Path
 from pipelines import ledger
-from stages import tables
+from nightjar.core import tables
 from tests.pipelines.test_ledger import add
 fatal, calls = 0, 0
 def counted(call):

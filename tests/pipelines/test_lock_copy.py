@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from nightjar.core import config
+from nightjar.core.errors import NightjarError
 from pipelines import groups, lock_copy
-from stages import config
-from stages.errors import NightjarError
 from tests.pipelines.conftest import Repo
 
 # As DVC writes it.

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from dvc.utils.serialize import dumps_yaml, load_yaml, parse_yaml_for_update
 
+from nightjar.core.errors import NightjarError
 from pipelines import graph as graphs
 from pipelines import groups, lock_order
-from stages.errors import NightjarError
 from tests.pipelines.conftest import Api, Repo, wait_for
 
 pytestmark = pytest.mark.slow

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from nightjar.core.errors import NightjarError
+from nightjar.statistics import verdict
 from pipelines import graph as graphs
 from pipelines import nightly_facts
 from pipelines.nightly_run import selected
-from stages.errors import NightjarError
-from stages.evaluate import verdict
 from tests.pipelines import nightly_stages as made
 from tests.pipelines.conftest import Repo
 

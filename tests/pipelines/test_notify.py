@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from nightjar.core.errors import NightjarError
 from pipelines import cli
 from pipelines import server as servers
 from pipelines.notify import notify, warning
-from stages.errors import NightjarError
 from tests.pipelines.conftest import Api, Repo
 
 FILE = ".nightjar/notifications.jsonl"

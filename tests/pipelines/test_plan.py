@@ -9,8 +9,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from pipelines.commands_plan import plan
-from stages import history
+from nightjar.core import history
+from pipelines.commands.plan import plan
 from tests.pipelines.conftest import Repo, environment
 
 DVC = """

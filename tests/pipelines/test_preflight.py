@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from nightjar.core.config import read_yaml
+from nightjar.core.errors import NightjarError
 from pipelines import preflight
 from pipelines.graph import Graph, Stage, State
-from stages.config import read_yaml
-from stages.errors import NightjarError
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from nightjar.core.config import read_yaml
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import load, validate
 from pipelines import profiles
 from pipelines.profiles import Change, apply
-from stages.config import read_yaml
-from stages.errors import NightjarError
-from stages.params import load, validate
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "profiles").glob("*.yaml"))

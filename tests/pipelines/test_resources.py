@@ -9,11 +9,11 @@ import psutil
 import pytest
 from ruamel.yaml import YAML
 
+from nightjar.core.driver_params import Rebuild, load_rebuild
+from nightjar.core.errors import NightjarError
 from pipelines import graph as graphs
 from pipelines import resources
 from pipelines.schedule import Limits, Needs
-from stages.driver_params import Rebuild, load_rebuild
-from stages.errors import NightjarError
 from tests.pipelines.conftest import Repo
 
 ROOT = Path(__file__).parents[2]

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nightjar.core.errors import NightjarError
 from pipelines import matched_rows, parquet_parts, row_codes, row_diff, row_hashes
 from pipelines.parquet_parts import Parts
-from stages.errors import NightjarError
 
 SCHEMA = pa.schema(
     [

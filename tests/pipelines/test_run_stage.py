@@ -19,10 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from nightjar.core import history
 from pipelines import groups
 from pipelines import run_stage as stage_runs
 from pipelines.run_stage import LineReader, Outcome, run_stage
-from stages import history
 from tests.pipelines.conftest import Repo, environment, lives, wait_for, watchdog_of
 
 pytestmark = pytest.mark.slow
@@ -150,8 +150,8 @@ def test_siblings_side_by_side_lose_no_entry_of_dvc_lock(repo: Repo) -> None:
 WRITER = """
 import sys, time
 from pathlib import Path
-from stages import contracts
-from stages.tables import ArtifactWriter
+from nightjar.core import contracts
+from nightjar.core.tables import ArtifactWriter
 with ArtifactWriter(Path("artifact")) as writer:
     writer.write(contracts.SPLIT_TASKS, [{"track": "default", "task_id": "t", "role": "train", "reason": ""}])
     Path("begun").touch()

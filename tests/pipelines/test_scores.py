@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from nightjar.core import contracts, tables
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.driver_params import load_nightly
 from pipelines import graph, scores
 from pipelines import ledger as ledgers
-from stages import contracts, tables
-from stages.config import PARAMS_FILE
-from stages.driver_params import load_nightly
 
 
 def row(system: str, value: float, level: str = "overall") -> dict[str, Any]:

@@ -17,13 +17,13 @@ import click
 import psutil
 import pytest
 
+from nightjar.core import history
+from nightjar.core.driver_params import Shards
+from nightjar.core.errors import NightjarError
 from pipelines import graph as graphs
-from pipelines.commands_plan import plan
-from pipelines.commands_run import rebuild
+from pipelines.commands.plan import plan
+from pipelines.commands.run import rebuild
 from pipelines.shards import Work, simple, wanted
-from stages import history
-from stages.driver_params import Shards
-from stages.errors import NightjarError
 from tests.conftest import ROOT
 from tests.pipelines.conftest import Api, Repo, lives, wait_for
 
@@ -282,7 +282,7 @@ def cluster() -> Iterator[Any]:
 def test_a_cluster_that_loses_a_worker_in_the_middle_does_the_work_all_the_same(
     cluster: Any, api: Api, repo: Repo
 ) -> None:
-    """The stages themselves, with the bytes of one process: `python -m benchmarks.shards`."""
+    """The stages themselves, with the bytes of one process: `python -m bench.shards`."""
     api.serve(made(repo, "time.sleep(1)", count=2, address=cluster.address))
     process = repo.start("rebuild")
     wait_for(lambda: units(repo), 90, "the first unit")

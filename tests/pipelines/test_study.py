@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from nightjar.core.errors import NightjarError
+from nightjar.lm import weights
+from nightjar.prompts.encodings import NAMED
 from pipelines import study as studies
 from pipelines import study_results as results
-from stages.errors import NightjarError
-from stages.lm import weights
-from stages.prompts.encodings import NAMED
 from tests.pipelines.conftest import Repo, lives, wait_for, watchdog_of
 from tests.pipelines.study_project import commit
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from nightjar.core import contracts
+from nightjar.core.tables import ArtifactWriter
 from pipelines import study_plot
 from pipelines import study_results as results
-from stages import contracts
-from stages.tables import ArtifactWriter
 from tests.pipelines.conftest import Repo
 from tests.pipelines.test_trace import prediction
 

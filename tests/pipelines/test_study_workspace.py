@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from nightjar.core.errors import NightjarError
 from pipelines import study as studies
 from pipelines.baseline import baseline
 from pipelines.lease import Gpu, lease_file
 from pipelines.study_workspace import Ran, Workspace
-from stages.errors import NightjarError
 from tests.pipelines.conftest import Repo
 from tests.pipelines.study_project import commit
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from nightjar.core import contracts
+from nightjar.core.errors import NightjarError
+from nightjar.core.tables import ArtifactWriter, write_file
 from pipelines.trace import trace
-from stages import contracts
-from stages.errors import NightjarError
-from stages.tables import ArtifactWriter, write_file
 
 PROMPTS = {"untuned": "the prompt", "combined": "the prompt with words 1"}
 IDS = ["task1-0", "é:1", "task1-2"]

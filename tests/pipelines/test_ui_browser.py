@@ -23,7 +23,7 @@ pytestmark = [
 
 MADE = '''"""Scores two systems, as made for a test."""
 from pathlib import Path
-from stages import contracts, tables
+from nightjar.core import contracts, tables
 
 names = {"benchmark": "made", "track": "default", "level": "overall", "name": "overall", "metric": "rougeL", "n": 40}
 rows = [{**names, "system": s, "value": v, "low": v - 5.0, "high": v + 5.0} for s, v in (("old", 40.0), ("new", 61.5))]

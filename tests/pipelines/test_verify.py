@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from nightjar.core.contracts import TRAIN
 from pipelines import verify
 from pipelines.graph import outline
 from pipelines.verify import FOLDER
-from stages.contracts import TRAIN
 from tests.pipelines.conftest import Api, Repo, wait_for
 
 DVC = """
@@ -39,7 +39,7 @@ stages:
 MAKE = """
 import json
 from pathlib import Path
-from stages import checks, contracts, tables
+from nightjar.core import checks, contracts, tables
 leak = int(Path("params.yaml").read_text().split()[1])
 row = {"dataset": "d", "file": "f", "index": 0, "outputs": ["o"]}
 with tables.ArtifactWriter(Path("data/split")) as writer:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from stages import params
-from stages.harness import Stage
-from stages.journal import Journal, Shard
+from nightjar.core import params
+from nightjar.core.harness import Stage
+from nightjar.core.journal import Journal, Shard
 from tests import shard_project
-from tests.stages.in_process import run_stage
+from tests.in_process import run_stage
 
 
 class Killed(BaseException):

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from nightjar.core.params import Tool
+from nightjar.lm.generate import Generated
+from nightjar.lm.load import LanguageModel, load, prepare
 from stages.augment import annotate
 from stages.augment.annotate import Annotator, Settings, tokens_with_offsets
 from stages.augment.formulas import weighted_loss
 from stages.augment.texts import Text, choose, from_instances
-from stages.lm.generate import Generated
-from stages.lm.load import LanguageModel, load, prepare
-from stages.params import Tool
 
 TOOL = Tool(sampling_threshold=0.0, positions=3, samples=4, filter_threshold=-5.0)
 TEXT = Text("corpus", None, "d1", 0, "", "A box holds 12 pens, so 8 boxes hold 96 pens.", date(2023, 1, 30))

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.tools.syntax import find, remove
 from stages.augment_merge.merge import best_calls, limit_texts, merged_texts
-from stages.tools.syntax import find, remove
 
 
 def row(**values: Any) -> dict[str, Any]:

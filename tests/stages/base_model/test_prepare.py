@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import ModelSource
+from nightjar.lm.load import LanguageModel, load, load_tokenizer
+from nightjar.lm.weights import digest
 from stages.base_model.prepare import find, make_ready
-from stages.errors import NightjarError
-from stages.lm.load import LanguageModel, load, load_tokenizer
-from stages.lm.weights import digest
-from stages.params import ModelSource
 
 
 def test_a_directory_is_copied_without_code_and_loads(tiny_model: Path, tmp_path: Path) -> None:

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages import checks, tables
+from nightjar.core import checks, tables
+from nightjar.core.contracts import DEV, DOCUMENTS, OVERLAPS, SUPERVISED, TASK_OVERLAPS, TEST, TRAIN
 from stages.contamination.build import build, task_rows
 from stages.contamination.held import Held, Overlap, Source
 from stages.contamination.ngrams import rolling
 from stages.contamination.words import words
-from stages.contracts import DEV, DOCUMENTS, OVERLAPS, SUPERVISED, TASK_OVERLAPS, TEST, TRAIN
 from tests.conftest import ROOT
-from tests.stages.in_process import run_stage
+from tests.in_process import run_stage
 
 SPLIT, CORPUS, OUTPUT = Path("data/split"), Path("data/ingest/corpus"), Path("data/contamination")
 

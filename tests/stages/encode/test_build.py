@@ -9,19 +9,19 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from stages import contracts, params
-from stages.config import read_yaml
-from stages.contracts import TOKENS_FILE
+from nightjar.core import contracts, params
+from nightjar.core.config import read_yaml
+from nightjar.core.contracts import TOKENS_FILE
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import Encoding, Recipe
+from nightjar.core.tables import ArtifactWriter
+from nightjar.lm.load import Tokenizer, load_tokenizer
+from nightjar.prompts.encodings import variants
+from nightjar.prompts.model_text import model_input
 from stages.encode import tokens as tokens_module
 from stages.encode.build import Build, Sources
-from stages.errors import NightjarError
-from stages.lm.load import Tokenizer, load_tokenizer
-from stages.params import Encoding, Recipe
-from stages.prompts.encodings import variants
-from stages.prompts.model_text import model_input
-from stages.tables import ArtifactWriter
 from tests.conftest import ROOT
-from tests.stages.in_process import run_stage
+from tests.in_process import run_stage
 from tests.tiny_models import encoder_decoder
 
 SETTINGS = params.load(ROOT / "params.yaml")

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from stages import contracts, tables
-from stages.evaluate.supernatinst import COMPARISONS
-from tests.stages.in_process import run_stage
+from nightjar.benchmarks.supernatinst.scoring import COMPARISONS
+from nightjar.core import contracts, tables
+from tests.in_process import run_stage
 
 ROOT = Path(__file__).parents[3]
 SYSTEMS = ("untuned", "tk_instruct", "combined", "supervised")

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stages.contracts import DOCUMENTS, PASSAGES
-from stages.errors import NightjarError
+from nightjar.core.contracts import DOCUMENTS, PASSAGES
+from nightjar.core.errors import NightjarError
+from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
+from nightjar.search.dense import DenseIndex
+from nightjar.search.encoder import SentenceEncoder
+from nightjar.search.lexical import LexicalIndex
 from stages.index import build as build_module
 from stages.index.build import build
-from stages.search.dense import DenseIndex
-from stages.search.encoder import SentenceEncoder
-from stages.search.lexical import LexicalIndex
-from stages.tables import ArtifactWriter, read_rejected, read_rows
-from tests.stages.in_process import run_stage
+from tests.in_process import run_stage
 from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[3]

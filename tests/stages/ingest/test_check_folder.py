@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from nightjar.core.errors import NightjarError
 from pipelines.cli import main
-from stages.errors import NightjarError
 from stages.ingest.check_folder import check_folder
 from stages.ingest.documents import out_of_order, task_list
 from stages.ingest.findings import CHECKS, names
-from tests.stages.in_process import captured
+from tests.in_process import captured
 
 Folder = Callable[..., Path]
 MakeTask = Callable[..., dict[str, Any]]

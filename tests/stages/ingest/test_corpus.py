@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages import tables
-from stages.contracts import DOCUMENTS
-from stages.errors import NightjarError
+from nightjar.core import tables
+from nightjar.core.contracts import DOCUMENTS
+from nightjar.core.errors import NightjarError
 from stages.ingest import corpus
 from stages.ingest.datasets import ingest
 

@@ -16,13 +16,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from stages import tables
-from stages.contracts import INSTANCES, TASKS
-from stages.errors import NightjarError
+from nightjar.core import tables
+from nightjar.core.contracts import INSTANCES, TASKS
+from nightjar.core.errors import NightjarError
 from stages.ingest.check_folder import check_folder
 from stages.ingest.datasets import Statistics, ingest
 from stages.ingest.natural_instructions import ingest_natural_instructions
-from tests.stages.in_process import run_stage
+from tests.in_process import run_stage
 
 Folder = Callable[..., Path]
 MakeTask = Callable[..., dict[str, Any]]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.contracts import INSTANCES
+from nightjar.core.contracts import INSTANCES
 from stages.ingest.accounts import Refused, UnreadableFile
 from stages.ingest.task_file import TaskFile, read_any, read_columns, read_task
 

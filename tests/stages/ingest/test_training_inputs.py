@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from stages import tables
-from stages.contracts import DEV, DOCUMENTS, SPLIT_TASKS, TEST, TRAIN
-from stages.errors import NightjarError
+from nightjar.core import tables
+from nightjar.core.contracts import DEV, DOCUMENTS, SPLIT_TASKS, TEST, TRAIN
+from nightjar.core.errors import NightjarError
 from stages.ingest.datasets import ingest
 from stages.ingest.training_inputs import ingest_training_inputs
-from tests.stages.in_process import run_stage
+from tests.in_process import run_stage
 from tests.stages.ingest.test_natural_instructions import digests
 
 ROOT = Path(__file__).parents[3]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from stages.lm.generate import generate
-from stages.lm.load import LanguageModel, load, prepare
-from stages.lm.sample import Sampling, generator_for
-from stages.params import PredictBenchmark
-from stages.params import load as load_params
+from nightjar.core.params import PredictBenchmark
+from nightjar.core.params import load as load_params
+from nightjar.lm.generate import generate
+from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.lm.sample import Sampling, generator_for
 from stages.predict.answers import Question, answering, ask, before_full_stop, in_order, table_row
 from stages.predict.batches import plan
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.params import PredictBenchmark, load
+from nightjar.core.params import PredictBenchmark, load
 from stages.predict.batches import plan
 
 SETTINGS = load(Path(__file__).parents[3] / "profiles/sample.yaml").predict.supernatinst

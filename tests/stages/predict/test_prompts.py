@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from stages import contracts, params, tables
-from stages.errors import NightjarError
+from nightjar.core import contracts, params, tables
+from nightjar.core.errors import NightjarError
 from stages.predict.prompts import write_prompts
 from tests.stages.predict.test_stage import ITEM, configure, finish, instance, project
 

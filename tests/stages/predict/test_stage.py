@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from stages import contracts, params, tables
-from stages.errors import NightjarError
-from stages.harness import Stage
-from stages.journal import Journal
+from nightjar.core import contracts, params, tables
+from nightjar.core.errors import NightjarError
+from nightjar.core.harness import Stage
+from nightjar.core.journal import Journal
 from stages.predict.__main__ import run
 from tests.conftest import ROOT
 

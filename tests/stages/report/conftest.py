@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from stages import contracts, files, tables
-from stages.evaluate import agreement
-from stages.evaluate.aggregate import Bootstrap, aggregate, compare
-from stages.evaluate.baselines import NAMES
-from stages.evaluate.supernatinst import BOUND_COMPARISONS, COMPARISONS
+from nightjar.benchmarks import agreement
+from nightjar.benchmarks.aggregate import aggregate, compare
+from nightjar.benchmarks.supernatinst.baselines import NAMES
+from nightjar.benchmarks.supernatinst.scoring import BOUND_COMPARISONS, COMPARISONS
+from nightjar.core import contracts, files, tables
+from nightjar.statistics.bootstrap import Bootstrap
 from stages.split.rule import EVALUATION_CATEGORIES
 
 ROOT = Path(__file__).parents[3]

@@ -7,8 +7,8 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from stages import contracts, tables
-from stages import params as params_module
+from nightjar.core import contracts, tables
+from nightjar.core import params as params_module
 from stages.report import answers
 from tests.stages.report.conftest import SYSTEMS
 from tests.stages.report.test_stage import OUT, parsed, run

@@ -6,7 +6,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from stages import contracts, tables
+from nightjar.core import contracts, tables
 from stages.report import bounds
 from stages.report.results import Results
 from tests.stages.report.test_stage import OUT, run

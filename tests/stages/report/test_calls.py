@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stages import contracts, tables
+from nightjar.core import contracts, tables
 from stages.report import calls
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from stages import tables
+from nightjar.core import tables
+from nightjar.core.contracts import DEV, DOCUMENTS, SUPERVISED, TEST, TRAIN
 from stages.contamination.build import build
-from stages.contracts import DEV, DOCUMENTS, SUPERVISED, TEST, TRAIN
 from stages.report import contamination
 from tests.stages.report.conftest import facts
 from tests.stages.report.test_stage import OUT, parsed, run

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.core.errors import NightjarError
 from pipelines import verify
-from stages.errors import NightjarError
 from stages.report import facts
 from stages.report.facts import Node
 

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from stages import contracts, tables
-from stages.evaluate.supernatinst import COMPARISONS
+from nightjar.benchmarks.supernatinst.scoring import COMPARISONS
+from nightjar.core import contracts, tables
 from stages.report import curves, drawings, results
 from stages.report.drawings import Lane
 from tests.stages.report.test_stage import OUT, parsed, run

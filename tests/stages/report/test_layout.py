@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.errors import NightjarError
+from nightjar.core.errors import NightjarError
 from stages.report.layout import layers, layout
 
 GRAPHS = st.sets(

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from stages import params as params_module
-from stages.config import read_yaml
+from nightjar.core import params as params_module
+from nightjar.core.config import read_yaml
 from stages.report import code_tree, provenance
 from stages.report.facts import Node
 from tests.stages.report.test_stage import OUT, parsed, run
@@ -39,7 +39,7 @@ def test_the_models_the_code_and_the_data_are_named(project: Path) -> None:
             assert made[model]["sha256"] in told and made[model]["source_sha256"] in told
             assert made[model]["source"] in told
             assert f"{made[model]['files'][0]}, {made[model]['architecture']}" in told
-        assert code_tree.identifier(ROOT / "stages") in told
+        assert all(code_tree.identifier(ROOT / name) in told for name in ("nightjar", "stages"))
         assert "data/sample/natural_instructions" in told and "written for this project" in told
         assert "Some CPU" in told and "31 GiB" in told and "Some GPU" in told
 

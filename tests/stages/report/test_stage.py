@@ -9,10 +9,10 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
-from stages import contracts, tables
+from nightjar.core import contracts, tables
 from stages.report import page, results
 from stages.report.headline import headline, text_table
-from tests.stages.in_process import run_stage
+from tests.in_process import run_stage
 
 VOID = {"meta", "br"}
 OUT = Path("data/report")

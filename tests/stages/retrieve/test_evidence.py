@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
 
-from stages.contracts import DEV, DOCUMENTS, EVIDENCE, TEST, TRAIN
-from stages.errors import NightjarError
+from nightjar.core.contracts import DEV, DOCUMENTS, EVIDENCE, TEST, TRAIN
+from nightjar.core.errors import NightjarError
+from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
+from nightjar.search.encoder import SentenceEncoder
+from nightjar.search.lexical import words
 from stages.index.build import build
 from stages.retrieve import evidence as evidence_module
 from stages.retrieve import retriever as retriever_module
 from stages.retrieve.evidence import write_evidence
 from stages.retrieve.retriever import Retriever
-from stages.search.encoder import SentenceEncoder
-from stages.search.lexical import words
-from stages.tables import ArtifactWriter, read_rejected, read_rows
-from tests.stages.in_process import run_stage
+from tests.in_process import run_stage
 from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[3]

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from stages import tables
-from stages.contracts import DEV, INSTANCES, SPLIT_TASKS, SUPERVISED, TASKS, TEST, TRAIN, Table
-from stages.errors import NightjarError
-from stages.params import Split
+from nightjar.core import tables
+from nightjar.core.contracts import DEV, INSTANCES, SPLIT_TASKS, SUPERVISED, TASKS, TEST, TRAIN, Table
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import Split
 from stages.split.build import build
-from tests.stages.in_process import run_stage
+from tests.in_process import run_stage
 
 ALL = Split(
     track="default",

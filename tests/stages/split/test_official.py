@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stages.errors import NightjarError
+from nightjar.core.errors import NightjarError
 from stages.split import official, rule
 from stages.split.rule import Task, task_of
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from stages import tables
-from stages.contracts import INSTANCES, SUPERVISED, TASKS, TEST
+from nightjar.core import tables
+from nightjar.core.contracts import INSTANCES, SUPERVISED, TASKS, TEST
 from stages.ingest.natural_instructions import ingest_natural_instructions
 from stages.split.build import build
 from stages.split.choose import choose_published

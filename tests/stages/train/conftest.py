@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from stages import params
+from nightjar.core import params
+from nightjar.core.params import Recipe
 from stages.encode.tokens import TokenWriter
-from stages.params import Recipe
 from stages.train.examples import Examples
 from tests.conftest import ROOT
 

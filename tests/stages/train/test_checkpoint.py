@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import torch
 
-from stages.config import read_yaml
-from stages.errors import NightjarError
-from stages.lm.load import load
-from stages.lm.weights import write_checksums
-from stages.params import Recipe
+from nightjar.core.config import read_yaml
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import Recipe
+from nightjar.lm.load import load
+from nightjar.lm.weights import write_checksums
 from stages.train.checkpoint import Checkpoint, Checkpoints, moments_of, restore
 from tests.conftest import ROOT
 from tests.stages.train.conftest import Maker
@@ -32,7 +32,7 @@ Drive = Callable[..., list[int]]
 DRIVER = """
 import json, os, signal, sys
 import stages.train.fit, stages.train.__main__
-from stages import harness
+from nightjar.core import harness
 import peft, dvclive
 from stages.train import checkpoint, loop
 

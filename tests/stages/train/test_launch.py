@@ -16,11 +16,11 @@ from accelerate.commands.launch import launch_command_parser
 from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 
+from nightjar.core.params import Recipe, Train
+from nightjar.lm.weights import write_checksums
 from pipelines import profiles
-from stages.lm.weights import write_checksums
-from stages.params import Recipe, Train
 from tests.conftest import ROOT
-from tests.stages.in_process import run_stage
+from tests.in_process import run_stage
 from tests.stages.train.conftest import Maker
 from tests.stages.train.test_checkpoint import project, published
 from tests.tiny_models import language_model

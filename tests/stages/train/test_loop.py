@@ -12,11 +12,11 @@ import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 
-from stages.lm.load import LanguageModel, load, prepare
-from stages.lm.weights import digest
-from stages.params import Recipe
-from stages.prompts.model_text import model_target
-from stages.tools.decode import answer
+from nightjar.core.params import Recipe
+from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.lm.weights import digest
+from nightjar.prompts.model_text import model_target
+from nightjar.tools.decode import answer
 from stages.train.checkpoint import Checkpoints
 from stages.train.examples import Examples
 from stages.train.loop import Dev, Step, Trained, Trainer

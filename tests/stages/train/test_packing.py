@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.lm.load import load, prepare
+from nightjar.lm.load import load, prepare
 from stages.train.model import loss_of
 from stages.train.packing import IGNORED, common, pack, packed_length, pad
 from tests.tiny_models import encoder_decoder

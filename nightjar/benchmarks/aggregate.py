@@ -1,0 +1,124 @@
+"""From one score an instance to the numbers of a table: means with bootstrap intervals (facts 1.9).
+
+A mean is over instances, not over tasks: a task with fewer instances weighs less, as published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nightjar.benchmarks.text.metrics import METRICS
+from nightjar.statistics import paired
+from nightjar.statistics.bootstrap import Bootstrap, percent, percentage
+
+
+def category_name(category: str) -> str:
+    """The published form of a category: "Textual Entailment" is textual_entailment."""
+    return "_".join(category.lower().split())
+
+
+def group(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    """Rows by (level, name): overall, then each category, then each task, names sorted."""
+    overall: list[Mapping[str, Any]] = []
+    by_category: dict[str, list[Mapping[str, Any]]] = {}
+    by_task: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        overall.append(row)
+        by_category.setdefault(category_name(row["category"]), []).append(row)
+        by_task.setdefault(row["task_id"], []).append(row)
+    return {
+        ("overall", "overall"): overall,
+        **{("category", name): by_category[name] for name in sorted(by_category)},
+        **{("task", name): by_task[name] for name in sorted(by_task)},
+    }
+
+
+def aggregate(rows: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> list[dict[str, Any]]:
+    """Rows of contracts.SCORES from rows of contracts.INSTANCE_SCORES.
+
+    Values and interval ends are percentages with 4 decimals. Systems keep the order they come in.
+    """
+    cells: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        cells.setdefault((row["benchmark"], row["system"], row["track"]), []).append(row)
+    table = []
+    for (benchmark, system, track), chosen in cells.items():
+        for (level, name), members in group(chosen).items():
+            for metric in METRICS:
+                values = np.array([row[metric] for row in members])
+                low, high = bootstrap.interval(values, benchmark, system, track, level, name, metric)
+                table.append(
+                    {
+                        "benchmark": benchmark,
+                        "system": system,
+                        "track": track,
+                        "level": level,
+                        "name": name,
+                        "metric": metric,
+                        "n": len(members),
+                        "value": percent(values),
+                        "low": percentage(low),
+                        "high": percentage(high),
+                    }
+                )
+    return table
+
+
+def compare(
+    rows: Sequence[Mapping[str, Any]],
+    pairs: Sequence[tuple[str, str]],
+    bootstrap: Bootstrap,
+    levels: Sequence[str] = ("overall",),
+) -> list[dict[str, Any]]:
+    """For each (system, baseline) pair the mean difference over the same instances, by track and metric.
+
+    The bootstrap draws instances, not scores, so that what makes an instance hard for both cancels out.
+    `value`, `low` and `high` are differences of percentages, `p` that of `paired.p_value`; `better`, `worse`
+    and `equal` count instances; `moved` tells that the interval leaves zero out. `levels` may name category
+    and task too: rows of `level` and `name` follow those of the whole. Raises ValueError if two systems were
+    not scored on the same instances.
+    """
+    scores: dict[tuple[str, str], dict[tuple[str, str], Mapping[str, Any]]] = {}
+    for row in rows:
+        scores.setdefault((row["system"], row["track"]), {})[row["task_id"], row["id"]] = row
+    table = []
+    for system, baseline in pairs:
+        for track in sorted({track for name, track in scores if name == system}):
+            ours, theirs = scores[system, track], scores.get((baseline, track), {})
+            if ours.keys() != theirs.keys():
+                raise ValueError(f"{system} and {baseline} were not scored on the same instances")
+            for (level, name), members in group(ours[key] for key in sorted(ours)).items():
+                if level not in levels:
+                    continue
+                of = [theirs[row["task_id"], row["id"]] for row in members]
+                cell = {"system": system, "baseline": baseline, "track": track, "level": level, "name": name}
+                for metric in METRICS:
+                    values = np.array(
+                        [row[metric] - other[metric] for row, other in zip(members, of, strict=True)]
+                    )
+                    table.append(
+                        cell | {"metric": metric} | difference(values, bootstrap, *cell.values(), metric)
+                    )
+    return table
+
+
+def difference(values: NDArray[np.float64], bootstrap: Bootstrap, *of: str) -> dict[str, Any]:
+    """Mean, interval, p and counts of paired differences; `of` names the cell (see `compare`)."""
+    low, high = bootstrap.interval(values, "difference", *of)
+    low, high = percentage(low), percentage(high)
+    counts = paired.moved(values)
+    return {
+        "n": len(values),
+        "value": percent(values),
+        "low": low,
+        "high": high,
+        "moved": low > 0 or high < 0,
+        "p": paired.p_value(values, bootstrap.stream("signs", *of)),
+        "better": counts.better,
+        "worse": counts.worse,
+        "equal": counts.equal,
+    }

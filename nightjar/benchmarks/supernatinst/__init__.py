@@ -1,0 +1,1 @@
+"""Super-NaturalInstructions (facts/1)."""

@@ -1,0 +1,1 @@
+"""Scores of one text against reference texts: ROUGE and exact match."""

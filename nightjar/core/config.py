@@ -1,0 +1,188 @@
+"""What all parameters stand on: a YAML file is read, and a group of its keys checked, with errors of one line."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
+from ruamel.yaml.events import AliasEvent
+
+from nightjar.core.errors import NightjarError
+
+PARAMS_FILE = Path("params.yaml")
+warnings.simplefilter("ignore", ReusedAnchorWarning)  # allowed in YAML 1.2
+# Of a value that is refused, in characters.
+MOST_SHOWN = 200
+# Of a file, in characters: some seconds of parsing. The longest of this project has 8,000.
+LONGEST_FILE = 500_000
+# Values in a file once every alias is written out: nested aliases double with each line.
+MOST_VALUES = 100_000
+# Where an anchor or an alias may be; comments and texts match as well.
+_ALIAS = re.compile(r"(?:^|[\s\[{,:?-])[&*][^\s*&]", re.MULTILINE)
+
+# Every number has two ends: what is larger than anyone needs would end in a traceback far away, or never.
+LARGEST = 1_000_000_000
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+Positive = Annotated[int, Field(ge=1, le=LARGEST)]
+Limit = Positive | None
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Attempts = Annotated[int, Field(ge=1, le=20)]
+Samples = Annotated[int, Field(ge=1, le=1_000_000)]
+Gigabytes = Annotated[float, Field(gt=0, le=LARGEST)]
+
+
+class Model(BaseModel):
+    """Base of every parameter group: no unknown keys, no silent conversion of types, no inf, no changes later."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+M = TypeVar("M", bound=Model)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file of Nightjar's own. Raises NightjarError as `parse`, and for anchors and aliases."""
+    return _mapping(_read(path, aliases=False), path)
+
+
+def read_optional(path: Path) -> dict[str, Any]:
+    """As `read_yaml`, but empty where there is no such file or nothing in it; another repository may use aliases."""
+    value = _read(path, aliases=True) if path.is_file() else None
+    return {} if value is None else _mapping(value, path)
+
+
+def _read(path: Path, aliases: bool) -> Any:
+    return parse(read_text(path), path, aliases)
+
+
+def read_text(path: Path) -> str:
+    """The text of a YAML file. Raises NightjarError if it is missing or not UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NightjarError("not found", path, "run from the project's root") from None
+    except UnicodeDecodeError as error:
+        raise NightjarError(f"not UTF-8 at byte {error.start}", path, "save the file as UTF-8") from None
+
+
+def parse(
+    text: str, where: object, aliases: bool = False, pure: bool = True, longest: int = LONGEST_FILE
+) -> Any:
+    """The value of a text in YAML. Raises NightjarError for one that is broken, has a doubled key, or is too long.
+
+    Anchors and aliases are refused unless `aliases`; then what they stand for may have MOST_VALUES values in all.
+    `pure` gives better messages, its opposite more speed.
+    """
+    if len(text) > longest:
+        what = f"too long: {len(text):,} characters, at most {longest:,} are allowed"
+        raise NightjarError(what, where, "shorten it")
+    try:
+        marked = _ALIAS.search(text)
+        if marked and not aliases:
+            for event in YAML(typ="safe", pure=True).parse(text):
+                if isinstance(event, AliasEvent) or getattr(event, "anchor", None):
+                    line = event.start_mark.line + 1
+                    raise NightjarError(
+                        "an anchor (&) or an alias (*)",
+                        f"{where}:{line}",
+                        "write the value itself, or quote it",
+                    )
+        value = YAML(typ="safe", pure=pure).load(text)
+        # A value that is written out takes a character at least: more values than that come from aliases.
+        if _values(value, {}) > max(MOST_VALUES, len(text)):
+            raise NightjarError(
+                f"its aliases stand for more than {MOST_VALUES:,} values", where, "write them out"
+            )
+        return value
+    except YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f"{where}:{mark.line + 1}" if mark else where
+        problem = _shown(getattr(error, "problem", error))
+        raise NightjarError(f"not valid YAML ({problem})", line, "mend that line") from None
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+    ) as error:  # a month 13, `!!bool x`
+        raise NightjarError(f"not valid YAML ({_shown(error)})", where, "mend that value") from None
+    except RecursionError:
+        raise NightjarError("not valid YAML (nested too deeply)", where, "mend that file") from None
+
+
+def _values(value: Any, known: dict[int, float]) -> float:
+    """How many values there are with every alias written out; infinite for one that holds itself.
+
+    Raises ValueError for an integer that Python does not print, and for a key that JSON cannot have.
+    """
+    if isinstance(value, int) and value.bit_length() > 10_000:
+        raise ValueError("a number of thousands of digits")
+    if not isinstance(value, dict | list):
+        return 1
+    if id(value) not in known:
+        known[id(value)] = math.inf  # for one that holds itself
+        if isinstance(value, dict) and not all(isinstance(key, str | float | int | None) for key in value):
+            raise ValueError("a key that is neither a text nor a number")
+        parts = [*value, *value.values()] if isinstance(value, dict) else value
+        known[id(value)] = 1 + sum(_values(part, known) for part in parts)
+    return known[id(value)]
+
+
+def _mapping(value: Any, path: Path) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise NightjarError("not a mapping of keys to values", path, "start from profiles/sample.yaml")
+    return value
+
+
+# The password of an address: a line about it must not show it.
+_SECRET = re.compile(r"(://[^/@:\s]*:|password=)[^@&\s'\"]+")
+
+
+def checked(model: type[M], values: Any, where: object, *group: str) -> M:
+    """`values` as a `model`. Raises NightjarError naming the first bad key, below `group`, and how many more."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+        first = problems[0]
+        key = _shown(".".join([*group, *(str(part) for part in first["loc"])]))
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        if first["type"] == "extra_forbidden":
+            what, fix = f"unknown key {key}{more}", "remove it, or mend its spelling"
+        elif first["type"] == "missing":
+            what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"
+        else:
+            told, fix = _told(first["type"], first["msg"])
+            shown = _shown(_repr(first["input"]))
+            what = f"{key} = {shown} is not allowed{_shown(told)}{more}"
+        raise NightjarError(what, where, fix) from None
+
+
+def _repr(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+
+
+def _shown(value: object) -> str:
+    """So much of a value as fits into a line, without the password of an address."""
+    text = _SECRET.sub(r"\1…", str(value))
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+
+
+def _told(kind: str, message: str) -> tuple[str, str]:
+    """What is wrong, if that is more than what to write instead, and what to write, of an error of pydantic."""
+    if kind == "value_error":  # of a validator of ours: `what; fix`, or the fix alone
+        what, _, fix = message.removeprefix("Value error, ").rpartition("; ")
+        return what and f": {what}", fix
+    if kind in ("dict_type", "model_type"):
+        return "", "it should be a mapping of keys to values"
+    return "", re.sub(r"^\w+ should ", "it should ", message)

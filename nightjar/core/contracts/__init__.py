@@ -1,0 +1,71 @@
+"""Contracts: the schema, the key and the checks of every Parquet table Nightjar writes.
+
+`nightjar.core.tables` enforces them while a table is written, so an artifact that exists satisfies its contract, and a
+stage whose output breaks one fails, which stops whatever is downstream.
+"""
+
+# Two tables may have one name and the same columns; the first imported is the one a name stands for, so the ledger's
+# copies come after the pipeline's own.
+from nightjar.core.contracts.data import (
+    DEV,
+    DOCUMENTS,
+    INSTANCES,
+    OVERLAPS,
+    REJECTED,
+    SPLIT_TASKS,
+    SUPERVISED,
+    TASK_OVERLAPS,
+    TASKS,
+    TEST,
+    TRACKS,
+    TRAIN,
+)
+from nightjar.core.contracts.evaluation import (
+    COMPARISONS,
+    EXACT_MATCH_CATEGORIES,
+    IMPROVEMENTS,
+    INSTANCE_SCORES,
+    PREDICTIONS,
+    SCORES,
+    TIMINGS,
+    category_metric,
+)
+from nightjar.core.contracts.ledger import LEDGER_INSTANCES, LEDGER_RUN, LEDGER_SCORES, LEDGER_VERDICTS
+from nightjar.core.contracts.table import EXAMPLES, STRINGS, Table
+from nightjar.core.contracts.training import CALLS_MERGED, CANDIDATES, EVIDENCE, PASSAGES, TOKENS, TOKENS_FILE
+
+__all__ = [
+    "CALLS_MERGED",
+    "CANDIDATES",
+    "COMPARISONS",
+    "DEV",
+    "DOCUMENTS",
+    "EVIDENCE",
+    "EXACT_MATCH_CATEGORIES",
+    "EXAMPLES",
+    "IMPROVEMENTS",
+    "INSTANCES",
+    "INSTANCE_SCORES",
+    "LEDGER_INSTANCES",
+    "LEDGER_RUN",
+    "LEDGER_SCORES",
+    "LEDGER_VERDICTS",
+    "OVERLAPS",
+    "PASSAGES",
+    "PREDICTIONS",
+    "REJECTED",
+    "SCORES",
+    "SPLIT_TASKS",
+    "STRINGS",
+    "SUPERVISED",
+    "TASKS",
+    "TASK_OVERLAPS",
+    "TEST",
+    "TIMINGS",
+    "TOKENS",
+    "TOKENS_FILE",
+    "TRACKS",
+    "TRAIN",
+    "Table",
+    "category_metric",
+]

@@ -1,0 +1,91 @@
+"""What models learn from and read: token ids, tool calls, and the passages of retrieval."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from nightjar.core.contracts.table import STRINGS, Table, schema
+
+# Not Parquet: one uncompressed Arrow file, tokens/TOKENS_FILE in the artifact, that training maps into memory. A row is
+# an instance of a side (train, dev): ids of its prompt in every variant, and of every reference, the end token last.
+IDS = pa.list_(
+    pa.field(
+        "element",
+        pa.list_(pa.field("element", pa.int32(), nullable=False)),
+        nullable=False,
+    )
+)
+TOKENS_FILE = "tokens.arrow"
+TOKENS = schema(
+    ("side", pa.string()), ("task_id", pa.string()), ("id", pa.string()), ("prompts", IDS), ("targets", IDS)
+)
+CANDIDATES = Table(
+    "candidates",
+    1,
+    schema(
+        ("tool", pa.string()),
+        ("source", pa.string()),
+        ("task_id", pa.string(), True),
+        ("id", pa.string()),
+        ("target", pa.int32()),
+        ("token", pa.int32()),
+        ("offset", pa.int32()),
+        ("probability", pa.float64()),
+        ("call", pa.string()),
+        ("result", pa.string(), True),
+        ("loss_no_call", pa.float64(), True),
+        ("loss_call_without_result", pa.float64(), True),
+        ("loss_call_with_result", pa.float64(), True),
+        ("gain", pa.float64(), True),
+        ("status", pa.string()),
+    ),
+    key=("tool", "source", "task_id", "id", "target", "token", "call"),
+    allowed={
+        "source": frozenset({"corpus", "train"}),
+        "status": frozenset({"kept", "below_threshold", "malformed", "no_result"}),
+    },
+    ranges={"probability": (0.0, 1.0)},
+)
+CALLS_MERGED = Table(
+    "calls",
+    1,
+    schema(
+        ("source", pa.string()),
+        ("task_id", pa.string(), True),
+        ("id", pa.string()),
+        ("target", pa.int32()),
+        ("text", pa.string()),
+        ("tools", STRINGS),
+    ),
+    key=("source", "task_id", "id", "target"),
+    allowed={"source": frozenset({"corpus", "train"})},
+)
+PASSAGES = Table(
+    "passages",
+    1,
+    schema(
+        ("passage", pa.int64()),
+        ("document_id", pa.string()),
+        ("title", pa.string()),
+        ("text", pa.string()),
+        ("start", pa.int32()),
+    ),
+    key=("passage",),
+)
+EVIDENCE = Table(
+    "evidence",
+    1,
+    schema(
+        ("split", pa.string()),
+        ("task_id", pa.string()),
+        ("id", pa.string()),
+        ("rank", pa.int32()),
+        ("passage", pa.int64()),
+        ("document_id", pa.string()),
+        ("title", pa.string()),
+        ("text", pa.string()),
+        ("score", pa.float64()),
+    ),
+    key=("split", "task_id", "id", "rank"),
+    allowed={"split": frozenset({"train", "dev", "test"})},
+)

@@ -1,0 +1,192 @@
+"""What the drivers read of params.yaml: how and when stages are run, never what they compute.
+
+Each group can be read alone, and has a default for every key: a DVC repository with other parameters, or without a
+params.yaml, may leave them out. No stage depends on these keys in dvc.yaml, so a change makes nothing stale.
+"""
+
+from __future__ import annotations
+
+import zoneinfo
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from nightjar.core.config import (
+    PARAMS_FILE,
+    Attempts,
+    Count,
+    Gigabytes,
+    M,
+    Model,
+    Positive,
+    Samples,
+    checked,
+    read_optional,
+)
+
+
+class Checks(Model):
+    """`shared_inputs`: training and dev instances that may have an input that stands in the test set as well."""
+
+    shared_inputs: Count = 0
+
+
+class Rebuild(Model):
+    """How `nightjar rebuild` runs stages side by side: `jobs` at once, within `memory_gb` (null: 80% of the machine's).
+
+    `memory_classes` gives the GB that a stage needs whose `meta` in dvc.yaml names the class. `gpu`: whether stages
+    marked with it take turns on the GPU, with `auto` where the machine has one. `backoff_seconds` are waited before a
+    second attempt, and twice as many before each further one. Another DVC repository may leave the group out, or keys
+    of it.
+    """
+
+    jobs: Annotated[int, Field(ge=1, le=64)] = 2
+    memory_gb: Gigabytes | None = None
+    memory_classes: dict[str, Gigabytes] = Field(default={"small": 1.0, "large": 3.0})
+    gpu: Literal["auto", "always", "never"] = "auto"
+    backoff_seconds: Annotated[float, Field(ge=0, le=86_400)] = 5.0
+
+
+class Shards(Model):
+    """In how many shares the stages that dvc.yaml marks with `meta: {shards: true}` are done, and where.
+
+    `address` is a Ray cluster's: null means processes of this machine without Ray, `local` a Ray of its own on this
+    machine, which deals out its GPUs. `cpus` and `gpus` are what Ray reserves for a share. `prefect_api` is a Prefect
+    server that workers on other machines reach (null: the rebuild's own, which they do not). A share that is lost, with
+    its worker or killed, is started `attempts` times in all. Another DVC repository may leave the group out, or keys
+    of it.
+    """
+
+    count: Annotated[int, Field(ge=1, le=4096)] = 1
+    address: Annotated[str, Field(min_length=1)] | None = None
+    prefect_api: Annotated[str, Field(pattern="^https?://")] | None = None
+    cpus: Annotated[float, Field(gt=0, le=4096)] = 1.0
+    gpus: Annotated[float, Field(ge=0, le=4096)] = 0.0
+    attempts: Attempts = 3
+
+
+def _timezone(name: str) -> str:
+    if name not in zoneinfo.available_timezones():
+        raise ValueError("no such time zone; write UTC, or one such as Europe/Berlin")
+    return name
+
+
+# The fields of a cron line: the name, the range, and words for its values.
+_CRON = (
+    ("minute", 0, 59, ""),
+    ("hour", 0, 23, ""),
+    ("day of month", 1, 31, ""),
+    ("month", 1, 12, "jan feb mar apr may jun jul aug sep oct nov dec"),
+    ("day of week", 0, 7, "sun mon tue wed thu fri sat"),
+)
+_MONTH_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def _cron(line: str) -> str:
+    fields = line.lower().split()
+    if line.strip().lower() in (
+        "@hourly",
+        "@daily",
+        "@midnight",
+        "@weekly",
+        "@monthly",
+        "@yearly",
+        "@annually",
+    ):
+        return line
+    if len(fields) != len(_CRON):
+        raise ValueError(
+            'not a cron line; write minute, hour, day of month, month and day of week, such as "0 2 * * *"'
+        )
+    values = [_cron_field(text, *kind) for text, kind in zip(fields, _CRON, strict=True)]
+    days, months = values[2], values[3]
+    if fields[4] == "*" and not any(day <= _MONTH_DAYS[month - 1] for day in days for month in months):
+        raise ValueError("never comes; name a day that the month has")
+    return line
+
+
+def _cron_field(text: str, name: str, low: int, high: int, words: str) -> set[int]:
+    """The values of one field: numbers, words, ranges (6-2 goes round), steps and lists of them."""
+    numbers = {word: low + place for place, word in enumerate(words.split())}
+    found: set[int] = set()
+    for part in text.split(","):
+        span, _, step = part.partition("/")
+        ends = [str(low), str(high)] if span == "*" else span.split("-")
+        places = [numbers.get(end, int(end) if end.isdecimal() and len(end) < 3 else -1) for end in ends]
+        good = len(ends) <= 2 and all(low <= place <= high for place in places)
+        if not good or ("/" in part and not (step.isdecimal() and len(step) < 3 and 1 <= int(step) <= high)):
+            raise ValueError(
+                f"{name} {part!r} is not allowed; write numbers from {low} to {high}, such as {low}"
+            )
+        first, last = places[0], places[-1] if len(places) > 1 or not step else high
+        run = range(first, last + 1) if first <= last else [*range(first, high + 1), *range(low, last + 1)]
+        found.update(list(run)[:: int(step or 1)])
+    return found
+
+
+def _database(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    if scheme != "postgresql+asyncpg" or not rest:
+        raise ValueError("write postgresql+asyncpg://USER@HOST:PORT/NAME")
+    if ":" in rest.rpartition("@")[0] or "password=" in rest:
+        raise ValueError("leave the password out: it is read from PGPASSFILE, PGPASSWORD or ~/.pgpass")
+    return url
+
+
+class Nightly(Model):
+    """The nightly evaluation. `stages` names those that it runs afresh, before the @; paths are from the project's
+    root. `alpha` is the chance, at most, that an unchanged set of models gets any other verdict; cells with fewer than
+    `minimum_instances` get none. `cron` and `timezone` say when `nightjar serve` starts one. Another DVC repository may
+    leave the group out, or keys of it.
+    """
+
+    cron: Annotated[str, AfterValidator(_cron)] = "0 2 * * *"
+    timezone: Annotated[str, AfterValidator(_timezone)] = "UTC"
+    stages: list[Annotated[str, Field(min_length=1)]] = Field(default=["predict", "evaluate"])
+    ledger: Annotated[str, Field(min_length=1)] = "data/ledger"
+    notifications: Annotated[str, Field(min_length=1)] = ".nightjar/notifications.jsonl"
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
+    minimum_instances: Positive = 20
+    bootstrap_samples: Samples = 10_000
+
+
+class ServerSettings(Model):
+    """`database`: where the Prefect server keeps its data, `postgresql+asyncpg://USER@HOST:PORT/NAME`; null is SQLite
+    in .nightjar/prefect. The password comes from PGPASSFILE, PGPASSWORD or ~/.pgpass.
+    """
+
+    database: Annotated[str, AfterValidator(_database)] | None = None
+
+
+def _group(model: type[M], path: Path, name: str) -> M:
+    value = read_optional(path).get(name)
+    return checked(model, {} if value is None else value, path, name)
+
+
+def load_nightly(path: Path = PARAMS_FILE) -> Nightly:
+    """The group `nightly` of `path` alone; its defaults where there is no such group (or null) or no such file.
+
+    Raises NightjarError for a bad key or value. Works in a DVC repository with other parameters.
+    """
+    return _group(Nightly, path, "nightly")
+
+
+def load_server(path: Path = PARAMS_FILE) -> ServerSettings:
+    """The group `server` of `path` alone, as load_nightly reads its own."""
+    return _group(ServerSettings, path, "server")
+
+
+def load_checks(path: Path = PARAMS_FILE) -> Checks:
+    """The group `checks` of `path` alone, as load_nightly reads its own."""
+    return _group(Checks, path, "checks")
+
+
+def load_rebuild(path: Path = PARAMS_FILE) -> Rebuild:
+    """The group `rebuild` of `path` alone, as load_nightly reads its own."""
+    return _group(Rebuild, path, "rebuild")
+
+
+def load_shards(path: Path = PARAMS_FILE) -> Shards:
+    """The group `shards` of `path` alone, as load_nightly reads its own."""
+    return _group(Shards, path, "shards")

@@ -1,0 +1,236 @@
+"""Files put in place whole or not at all: written beside their place, then renamed.
+
+Apart from the tables, so that a command which only writes a line of JSON does not wait for Arrow to load.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import shutil
+import stat
+import sys
+import uuid
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from nightjar.core.errors import NightjarError, from_os_error
+
+# What Nightjar keeps beside a project's own files.
+OWN = Path(".nightjar")
+# The facts of the stages' last runs.
+METRICS = Path("data/metrics")
+# In bytes; a file's whole name may have 255, and there are endings.
+LONGEST_NAME = 180
+FILE, FOLDER, PIPE, BROKEN = "a file", "a folder", "a named pipe", "a broken link"
+_KINDS = {
+    stat.S_IFREG: FILE,
+    stat.S_IFDIR: FOLDER,
+    stat.S_IFIFO: PIPE,
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def kind(path: Path) -> str:
+    """What is at `path`, links followed: FILE, FOLDER, PIPE, BROKEN, a device, a socket; "" if nothing.
+
+    Raises OSError where the system does not say, such as for a name that is too long.
+    """
+    try:
+        return _KINDS[stat.S_IFMT(path.stat().st_mode)]
+    except OSError as error:
+        if path.is_symlink():
+            return BROKEN
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            return ""
+        raise
+
+
+def check_input(path: Path, *more: str) -> None:
+    """Raise NightjarError if `path` is neither an ordinary file nor one of the kinds `more`.
+
+    A read from a pipe may wait for ever, and a device may never end. What is not there is left to the reader.
+    """
+    try:
+        here = kind(path)
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+    if here not in ("", FILE, *more):
+        raise NightjarError(here, path, "give an ordinary file")
+
+
+def check_output(path: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Check, before any work, that a file the user named as an output may be written. `inputs` are the files and
+    folders that the command reads.
+
+    Only an ordinary file is replaced, and none that is an input or lies in a folder that is one. A character device
+    and a pipe are written through. Raises NightjarError for anything else, and for a place that cannot be written.
+    """
+    try:
+        here = kind(path)
+        if _stream(path) is not None:
+            return
+        if path.is_symlink():
+            raise NightjarError(f"a symbolic link to {path.readlink()}", path, "name the file itself")
+        if here not in ("", FILE):
+            raise NightjarError(here, path, "name a file to write")
+        for source in filter(None, inputs):
+            if here and source.exists() and path.samefile(source):
+                raise NightjarError(
+                    "this file is read by the same command", path, "name another file to write"
+                )
+            if source.is_dir() and path.resolve().is_relative_to(source.resolve()):
+                raise NightjarError(f"it is in {source}, which is read", path, "name a file elsewhere")
+        check_place(path)
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+
+
+def check_place(path: Path) -> None:
+    """Raise NightjarError if nothing can be made at `path`, whose folders need not be there yet."""
+    folder = next(folder for folder in path.absolute().parents if folder.exists())
+    if not folder.is_dir():
+        raise NightjarError(f"not a folder, for {path.name}", folder, "choose another place")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise NightjarError("this folder cannot be written", folder, "choose another place")
+
+
+def write_output(path: Path, text: str, inputs: Iterable[Path | None] = ()) -> None:
+    """Write a text file that the user named: an ordinary file whole or not at all, a device or a pipe through.
+
+    Raises NightjarError as `check_output` does, and where the system refuses.
+    """
+    check_output(path, inputs)
+    try:
+        stream = _stream(path)
+        if stream is None:
+            write_text(path, text)
+            return
+        sys.stdout.flush()
+        with open(stream, "w", encoding="utf-8", closefd=isinstance(stream, Path)) as file:
+            file.write(text)
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+
+
+def write_lines(path: Path, rows: Iterable[Mapping[str, Any]], inputs: Iterable[Path | None] = ()) -> None:
+    """Write one JSON object a line to a file that the user named; `inputs` and errors as in `write_output`."""
+    write_output(path, "".join(orjson.dumps(row).decode() + "\n" for row in rows), inputs)
+
+
+def _stream(path: Path) -> Path | int | None:
+    """What to open to write through `path`: standard output or error by their numbers, whatever they are connected
+    to, or another device or pipe by its name. None for what is to be replaced, or made.
+    """
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    for number in (1, 2):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(state, os.fstat(number)):
+                return number
+    return path if stat.S_ISCHR(state.st_mode) or stat.S_ISFIFO(state.st_mode) else None
+
+
+def temporary_sibling(path: Path) -> Path:
+    """A fresh name beside `path` for work in progress; leftovers of processes that died are removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A safe name is short enough for the ending, and has no sign that means something in a pattern.
+    prefix = f".{safe_name(path.name)}.tmp-"
+    for leftover in path.parent.glob(f"{prefix}*"):
+        writer = re.fullmatch(r"(\d+)(-old)?", leftover.name.removeprefix(prefix))
+        if writer and (int(writer[1]) == os.getpid() or not Path("/proc", writer[1]).exists()):
+            remove(leftover)
+    return path.with_name(f"{prefix}{os.getpid()}")
+
+
+def replace(temporary: Path, path: Path) -> None:
+    """Put the finished `temporary` file or directory in the place of `path`."""
+    if path.is_dir() and not path.is_symlink():
+        # A directory cannot be renamed onto a full one; the old version steps aside under a name that the
+        # next writer removes.
+        old = path.with_name(f".{safe_name(path.name)}.tmp-{os.getpid()}-old")
+        path.replace(old)
+        temporary.replace(path)
+        shutil.rmtree(old)
+    else:
+        temporary.replace(path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a small text file whole or not at all."""
+    temporary = temporary_sibling(path)
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def metrics_file(stage: str) -> Path:
+    """Where the facts of a stage are kept, e.g. data/metrics/ingest-corpus.json for ingest@corpus."""
+    return METRICS / f"{stage.replace('@', '-')}.json"
+
+
+def own_folder(root: Path) -> Path:
+    """The folder .nightjar of the project at `root`, made if it is not there, and told to Git as not its own.
+
+    An existing .gitignore in it stays as it is; where none can be written there is none. Raises OSError for the folder.
+    """
+    folder = root / OWN
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / ".gitignore").exists():
+        whole = folder / f".gitignore.tmp-{uuid.uuid4().hex}"
+        with contextlib.suppress(OSError):
+            try:
+                whole.write_text("*\n", encoding="ascii")
+                os.link(whole, folder / ".gitignore")  # unlike a rename, takes the place of nothing
+            finally:
+                whole.unlink(missing_ok=True)
+    return folder
+
+
+def private_folder(path: Path) -> None:
+    """Make the folder `path` if it is not there, and take from all but its owner every right to it and to what is in
+    it. Links in it are not followed. Raises OSError, as where the folder belongs to somebody else.
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = path.resolve()
+    _make_private(path)
+    for folder, folders, files in os.walk(path):
+        for name in (*folders, *files):
+            with contextlib.suppress(FileNotFoundError):  # a file of a server that is just ending
+                _make_private(Path(folder, name))
+
+
+def _make_private(path: Path) -> None:
+    mode = path.lstat().st_mode
+    if mode & 0o077 and not stat.S_ISLNK(mode):
+        path.chmod(stat.S_IMODE(mode) & 0o700)
+
+
+def safe_name(name: str) -> str:
+    """`name` as part of a file's name: word characters and @.- stay. Where that is not the whole of it, or it is very
+    long, part of a hash sets it apart from names that would come out the same.
+    """
+    safe = re.sub(r"[^\w@.-]+", "-", name).encode()[:LONGEST_NAME].decode(errors="ignore")
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return safe if safe == name else f"{safe}-{digest[:8]}"
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a directory, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

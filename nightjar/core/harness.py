@@ -1,0 +1,173 @@
+"""What every stage's `python -m stages.<stage> [item]` shares: parameters in, errors as one line, facts out.
+
+The facts of a run (rows in, out and rejected, what it read and wrote, versions, seed) are a DVC metric in
+data/metrics. Seconds are not among them: with a clock inside, two equal runs would differ. They go to the local
+history, which `nightjar plan` reads its estimates from, unless a driver times the whole run. The machine is among the
+facts of stages that run a model: what a model computes depends on it, and it remains with the result where DVC restores
+that on another machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from nightjar.core import checks, display, garbage, history, machine
+from nightjar.core import params as params_module
+from nightjar.core.errors import NightjarError, from_os_error
+from nightjar.core.files import metrics_file, write_text
+from nightjar.core.journal import Shard
+from nightjar.core.params import Params
+
+log = logging.getLogger("nightjar")
+
+
+@dataclass
+class Stage:
+    """One run of one stage: its name, its parameters, and the facts it collects on the way."""
+
+    name: str
+    params: Params
+    # The share of the work that this run does; it writes no artifact then, only its part of the journal.
+    shard: Shard | None = None
+    rows_in: int = 0
+    rows_out: int = 0
+    rows_rejected: int = 0
+    inputs: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def item(self) -> str:
+        """What follows the @ in the stage's name: a dataset, a tool, a recipe."""
+        return self.name.partition("@")[2]
+
+    def reads(self, *paths: Path) -> None:
+        self.inputs.extend(path.as_posix() for path in paths)
+
+    def writes(self, *paths: Path) -> None:
+        self.outputs.extend(path.as_posix() for path in paths)
+
+    def count(self, rows_in: int, rows_out: int, rejected: int = 0) -> None:
+        """Account for the rows. Raises NightjarError unless rows in = rows out + rows rejected."""
+        if rows_in != rows_out + rejected:
+            what = f"{rows_in} rows went in, but {rows_out} came out and {rejected} were rejected"
+            raise NightjarError(what, self.name, "this is a fault of the stage: please report it")
+        self.rows_in, self.rows_out, self.rows_rejected = rows_in, rows_out, rejected
+
+
+class Progress:
+    """Logs how many of `total` things are done, about ten times and at the end."""
+
+    def __init__(self, things: str, total: int) -> None:
+        self.things, self.total, self.done = things, total, 0
+
+    def add(self, number: int = 1) -> None:
+        before, self.done = self.done, self.done + number
+        if self.done >= self.total or self.done * 10 // self.total > before * 10 // self.total:
+            log.info("%d of %d %s", self.done, self.total, self.things)
+
+
+def _facts(stage: Stage, packages: tuple[str, ...], model: bool) -> Mapping[str, Any]:
+    """The facts of a run; with `model`, a model ran, and the machine is among them."""
+    return {
+        "stage": stage.name,
+        "inputs": stage.inputs,
+        "outputs": stage.outputs,
+        # What the checks hold the artifacts against later, whatever became of them.
+        "tables": {
+            path: checks.inventory(Path(path)) for path in stage.outputs if checks.is_artifact(Path(path))
+        },
+        "rows_in": stage.rows_in,
+        "rows_out": stage.rows_out,
+        "rows_rejected": stage.rows_rejected,
+        "seed": stage.params.seed,
+        "versions": {name: version(name) for name in ("nightjar", *packages)},
+        # Only the report reads the facts of these stages, so no other stage runs again on another machine.
+        **({"machine": machine.describe()} if model else {}),
+        **stage.details,
+    }
+
+
+def _remember(stage: str, seconds: float, status: str) -> None:
+    """Add the run to the local history, unless whoever started it does."""
+    if not os.environ.get(history.TIMED):
+        history.append(Path(), stage, seconds, status)
+
+
+def main(
+    folder: str,
+    run: Callable[[Stage], None],
+    items: tuple[str, ...] = (),
+    packages: tuple[str, ...] = ("pyarrow",),
+    threads: bool = False,
+    shards: bool = False,
+) -> None:
+    """Run a stage from its `__main__.py` and exit: 0 if all is well, 2 with one line on bad input.
+
+    `items` are the words allowed after the stage's name, `packages` those whose versions belong to the facts.
+    With `threads`, the number of threads of numerical libraries is set from the parameters before torch loads:
+    the order of floating-point sums depends on it, and so do the bytes of a trained model. With `shards`, `--shard I/N`
+    may follow: the run does that share of the work and writes neither artifact nor facts.
+    """
+    display.protect()
+    garbage.seldom()
+    display.log_to_stderr()
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    started = time.monotonic()
+    name, shard = folder, None
+    try:
+        arguments = sys.argv[1:]
+        if shards and len(arguments) > 1 and arguments[-2] == "--shard":
+            shard = Shard.parse(arguments[-1])
+            arguments = arguments[:-2]
+        if (len(arguments) != 1 or arguments[0] not in items) if items else bool(arguments):
+            wanted = f"one of {', '.join(items)}" if items else "no argument"
+            raise NightjarError(
+                f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {wanted}"
+            )
+        name = f"{folder}@{arguments[0]}" if items else folder
+        stage = Stage(name, params_module.load(), shard)
+        if not sys.stderr.isatty():
+            os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
+        if threads:
+            for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+                os.environ[variable] = str(stage.params.threads)
+            os.environ.update(
+                TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1"
+            )
+        run(stage)
+        if shard:
+            log.info("%s: shard %s done, %.1f s", name, shard, time.monotonic() - started)
+            return
+        write_text(
+            metrics_file(name), json.dumps(_facts(stage, packages, threads), indent=2, sort_keys=True) + "\n"
+        )
+    except NightjarError as error:
+        _fail(name, started, error, shard)
+    except OSError as error:
+        told = from_os_error(error, name)
+        if told is None:
+            raise
+        _fail(name, started, told, shard)
+    seconds = time.monotonic() - started
+    _remember(name, seconds, "done")
+    counts = f"{stage.rows_in} rows in, {stage.rows_out} out, {stage.rows_rejected} rejected"
+    log.info("%s: %s, %.1f s", name, counts, seconds)
+
+
+def _fail(name: str, started: float, error: NightjarError, shard: Shard | None) -> None:
+    print(f"nightjar: {error}", file=sys.stderr)
+    if not shard:
+        with contextlib.suppress(OSError):  # the disk may be the very thing that is full
+            _remember(name, time.monotonic() - started, "failed")
+    raise SystemExit(2)

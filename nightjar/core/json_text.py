@@ -1,0 +1,296 @@
+"""JSON from outside: one reader for texts that people and other programs wrote, in which every fault has a name.
+
+Python's parser keeps the last of two equal keys, takes NaN, fails on deep nesting with a RecursionError, and lets
+numbers through that no column can hold. `parse` refuses all of that with one line; `exact` lets doubled keys and NaN
+through, marked, for a reader that refuses single rows instead of the file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from nightjar.core.errors import NightjarError, from_os_error
+
+# Objects and lists within one another; nothing that Nightjar reads needs ten.
+MAX_DEPTH = 100
+CONSTANTS = ("NaN", "Infinity", "-Infinity")
+_SMALLEST, _LARGEST = -(2**63), 2**64 - 1
+_WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s"\[\]{}:,]+')
+# The escape of half a character; whether its other half follows is for a closer look.
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class NotJson(ValueError):
+    """A text that cannot be read as JSON: the reason, what exactly is wrong, and the line if it is known."""
+
+    def __init__(self, reason: str, detail: str = "", line: int | None = None) -> None:
+        self.reason, self.detail, self.line = reason, detail, line
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+
+
+class Doubled(dict[str, Any]):
+    """A JSON object in which a key stands twice; `pairs` has all of it, `key` is the first such key."""
+
+    def __init__(self, pairs: list[tuple[str, Any]], key: str) -> None:
+        super().__init__(pairs)
+        self.pairs, self.key = pairs, key
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) == len(pairs):
+        return value
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            return Doubled(pairs, key)
+        seen.add(key)
+    raise AssertionError("a shorter dictionary has a doubled key")
+
+
+class Constant(float):
+    """A bare NaN, Infinity or -Infinity: Python's parser takes them, JSON has none."""
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=Constant)
+
+
+def exact(data: bytes) -> Any:
+    """The value of a JSON text; objects with a doubled key come as `Doubled`, NaN and bare infinities as `Constant`.
+
+    Raises NotJson: not UTF-8, not JSON, nested too deeply.
+    """
+    return _decode(_DECODER, _text(data))
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise NotJson("not UTF-8", f"at byte {error.start}", line) from None
+
+
+def _decode(decoder: json.JSONDecoder, text: str) -> Any:
+    try:
+        value = decoder.decode(text)
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+        # Some messages end in "at" already, or in a colon with nothing after it.
+        what = error.msg.removesuffix(" at").rstrip(": ")
+        place = f"{what} at line {error.lineno} column {error.colno}"
+        detail = place + (", it seems to be cut off" if cut and text.strip() else "")
+        raise NotJson("not JSON", detail, error.lineno) from None
+    except RecursionError:
+        raise NotJson("not JSON", "nested too deeply") from None
+    except NotJson:
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise NotJson("not JSON", str(error)) from None
+    if text.count("[") + text.count("{") > MAX_DEPTH and _deep(value):
+        raise NotJson("not JSON", "nested too deeply")
+    return value
+
+
+def _deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [item for one in level for item in _items(one) if isinstance(item, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _items(value: Any) -> Any:
+    if isinstance(value, Doubled):
+        return [item for _, item in value.pairs]
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise NotJson("a key occurs twice")
+    return value
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise NotJson("a number is too large")
+    return value
+
+
+def _integer(text: str) -> int:
+    if len(text) > 20 or not _SMALLEST <= (value := int(text)) <= _LARGEST:
+        raise NotJson("a number is too large")
+    return value
+
+
+def _constant(name: str) -> float:
+    raise NotJson("not JSON", name)
+
+
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_once, parse_constant=_constant, parse_float=_number, parse_int=_integer
+)
+_OWN = json.JSONDecoder(object_pairs_hook=_once, parse_float=_number, parse_int=_integer)
+
+
+def parse(data: bytes | str, constants: bool = False) -> Any:
+    """The value of a JSON text that keeps to all the rules; a byte order mark is passed over.
+
+    Raises NotJson for everything that `exact` refuses, and for a doubled key, NaN, an infinity, a number beyond 64
+    bits or the range of a float, and half a character. `constants` lets NaN and infinities pass, which Python writes:
+    a loss in a file of ours may be one.
+    """
+    text = _text(data) if isinstance(data, bytes) else data
+    try:
+        value = _decode(_OWN if constants else _STRICT, text)
+    except NotJson as error:
+        if error.line is None and (fault := _first_fault(text, constants)):
+            raise fault from None
+        raise
+    if _HALF.search(text) and (fault := _first_fault(text, constants)):
+        raise fault
+    return value
+
+
+def _first_fault(text: str, constants: bool) -> NotJson | None:
+    """The first place where the text breaks the rules of `parse`, with its line; a text of correct JSON otherwise."""
+    keys: list[set[str]] = []  # of the objects and lists that are open
+    last = ""
+    for match in _WORD.finditer(text):
+        word, fault = match[0], None
+        if word in ("[", "{"):
+            keys.append(set())
+            if len(keys) > MAX_DEPTH:
+                fault = ("not JSON", "nested too deeply")
+        elif word in ("]", "}"):
+            keys = keys[:-1]
+        elif word == ":" and keys:
+            if last in keys[-1]:
+                fault = (f"the key {shown(last)} occurs twice", "")
+            keys[-1].add(last)
+        elif word[0] == '"':
+            last = _string(word)
+            if not is_text(last):
+                fault = (f"{shown(last)} is not valid Unicode", "")
+        elif not (constants and word in CONSTANTS) and word not in (",", ":", "true", "false", "null"):
+            fault = _number_fault(word)
+        if fault:
+            return NotJson(*fault, line=text.count("\n", 0, match.start()) + 1)
+    return None
+
+
+def _number_fault(word: str) -> tuple[str, str] | None:
+    if word in CONSTANTS:
+        return "not JSON", f"{word} is not a JSON number"
+    try:
+        (_number if re.search("[.eE]", word) else _integer)(word)
+    except NotJson:
+        return f"the number {shown(word, quoted=False)} is too large", ""
+    except ValueError:
+        return "not JSON", shown(word)
+    return None
+
+
+def _string(word: str) -> str:
+    try:
+        return str(json.loads(word))
+    except ValueError:
+        return word
+
+
+def shown(text: str, most: int = 60, quoted: bool = True) -> str:
+    """So much of a text from outside as fits into a line."""
+    cut = f"{text[:most]}…" if len(text) > most else text
+    return repr(cut) if quoted else cut
+
+
+def parse_at(data: bytes | str, where: object, fix: str) -> Any:
+    """`parse` of the one line at `where`. Raises NightjarError with `where` and `fix`."""
+    try:
+        return parse(data)
+    except NotJson as error:
+        raise _located(error, where, fix) from None
+
+
+def _located(error: NotJson, where: object, fix: str) -> NightjarError:
+    """The error with the line in `where` alone."""
+    return NightjarError(re.sub(r" at line \d+ column ", " at column ", str(error)), where, fix)
+
+
+def read(path: Path, fix: str, constants: bool = False) -> Any:
+    """The value of a JSON file, as `parse` reads it. Raises NightjarError with file, line and `fix`."""
+    try:
+        return parse(path.read_bytes(), constants)
+    except NotJson as error:
+        raise _located(error, f"{path}:{error.line}" if error.line else path, fix) from None
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+
+
+def read_object(path: Path, fix: str, constants: bool = False) -> dict[str, Any]:
+    """As `read`, for a file that holds one object."""
+    value = read(path, fix, constants)
+    if not isinstance(value, dict):
+        raise NightjarError("not a JSON object", path, fix)
+    return value
+
+
+def recorded(path: Path) -> dict[str, Any]:
+    """The object in a file that Nightjar keeps for itself; empty where the file is missing or damaged."""
+    try:
+        value = parse(path.read_bytes(), constants=True)
+    except (OSError, NotJson):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def doubled_key(value: Any) -> str | None:
+    """The first doubled key anywhere in a value that `exact` gave, or None."""
+    if isinstance(value, Doubled):
+        return value.key
+    return next((key for key in map(doubled_key, _items(value)) if key is not None), None)
+
+
+def has_constant(value: Any) -> bool:
+    """Whether a bare NaN or infinity stands anywhere in a value that `exact` gave."""
+    return isinstance(value, Constant) or any(map(has_constant, _items(value)))
+
+
+def raw_text(value: Any) -> str:
+    """A value of `exact` as JSON again, doubled keys and lone surrogates included; for rejected rows."""
+    return _dump(value).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _dump(value: Any) -> str:
+    if isinstance(value, dict):
+        pairs = value.pairs if isinstance(value, Doubled) else value.items()
+        return "{" + ", ".join(f"{_dump(key)}: {_dump(item)}" for key, item in pairs) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_dump, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Whether a value is a string that UTF-8 can hold (JSON's escapes can write half a character)."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def not_text(value: object) -> str:
+    """Why `is_text` is false: 'NaN', 'not a string' or 'not valid Unicode'."""
+    if isinstance(value, str):
+        return "not valid Unicode"
+    return "NaN" if isinstance(value, float) and value != value else "not a string"

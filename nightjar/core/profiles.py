@@ -1,0 +1,101 @@
+"""Profiles as values: what each gives to every key of params.yaml, and which one a set of values is nearest to.
+
+profiles/sample.yaml has every key; another profile names what it changes, and may extend a profile other than it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nightjar.core.config import read_yaml
+from nightjar.core.errors import NightjarError
+
+PROFILES = Path("profiles")
+BASE = "sample"
+EXTENDS = "extends"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One key whose value differs; `old` is None where there was no such key."""
+
+    key: str
+    old: Any
+    new: Any
+
+
+def names(root: Path) -> list[str]:
+    """The profiles of the project at `root`."""
+    return sorted(path.stem for path in (root / PROFILES).glob("*.yaml"))
+
+
+def values(root: Path, profile: str) -> dict[str, Any]:
+    """The value of every key in `profile`. Raises NightjarError for a file that is broken or an unknown key."""
+    found = read_yaml(root / PROFILES / f"{BASE}.yaml")
+    for over, path in chain(root, profile):
+        overlay(found, over, "", path)
+    return found
+
+
+def nearest(root: Path, given: Mapping[str, Any]) -> tuple[str | None, list[Change], list[str]]:
+    """The profile with the fewest keys that differ from `given`, those keys, and a line for each unreadable profile.
+
+    Only groups in `given` are compared. Of profiles equally near, the base comes first, then the alphabet decides. The
+    name is None where no profile can be read.
+    """
+    found: tuple[str | None, list[Change]] = (None, [])
+    unreadable = []
+    for name in sorted(names(root), key=lambda name: (name != BASE, name)):
+        try:
+            of_profile = values(root, name)
+        except NightjarError as error:
+            unreadable.append(str(error))
+            continue
+        differing = list(changes({key: of_profile.get(key) for key in given}, given))
+        if found[0] is None or len(differing) < len(found[1]):
+            found = (name, differing)
+    return *found, unreadable
+
+
+def chain(root: Path, profile: str) -> list[tuple[dict[str, Any], Path]]:
+    """The overlays to lay over the sample profile, in that order: those a profile extends, then its own."""
+    found: list[tuple[dict[str, Any], Path]] = []
+    seen: list[str] = []
+    name = profile
+    while name != BASE:
+        path = root / PROFILES / f"{name}.yaml"
+        if name in seen:
+            raise NightjarError("extends itself", path, f"the circle is {' -> '.join([*seen, name])}")
+        seen.append(name)
+        over = read_yaml(path)
+        name = over.pop(EXTENDS, BASE)
+        if name != BASE and name not in names(root):
+            raise NightjarError(f"extends {name!r}", path, f"there are: {', '.join(names(root))}")
+        found.append((over, path))
+    return found[::-1]
+
+
+def overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> None:
+    """Put the values of `over` into `values`. Raises NightjarError for a key that is not there."""
+    for key, value in over.items():
+        path = f"{prefix}{key}"
+        if key not in values:
+            raise NightjarError(f"unknown key {path}", where, "remove it, or mend its spelling")
+        if isinstance(value, Mapping) and isinstance(values[key], Mapping):
+            overlay(values[key], value, f"{path}.", where)
+        else:
+            values[key] = value
+
+
+def changes(old: Any, new: Any, prefix: str = "") -> Iterable[Change]:
+    """The keys, below `prefix`, whose values differ."""
+    keys = [*new, *(key for key in old if key not in new)]
+    for key in keys:
+        before, after, path = old.get(key), new.get(key), f"{prefix}{key}"
+        if isinstance(before, Mapping | None) and isinstance(after, Mapping):
+            yield from changes(before or {}, after, f"{path}.")
+        elif before != after or type(before) is not type(after):
+            yield Change(path, before, after)

@@ -1,0 +1,407 @@
+"""Parquet artifacts: the only way Nightjar's stages read and write tables.
+
+An artifact is a directory with one folder of Parquet parts a table, and `rejected.parquet` for the rows that
+were refused. It is written to a temporary sibling and renamed when complete, so that a killed stage leaves
+the old version or none. The bytes depend on the rows alone: no clock, host or path in them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from nightjar.core.contracts import EVIDENCE, REJECTED, Table
+from nightjar.core.errors import NightjarError, from_os_error
+from nightjar.core.files import (
+    FILE,
+    FOLDER,
+    check_input,
+    check_place,
+    kind,
+    remove,
+    replace,
+    temporary_sibling,
+)
+
+REJECTED_FILE = "rejected.parquet"
+# Long texts: a row group of 8,192 rows stays in the tens of megabytes.
+ROWS_PER_GROUP = 8192
+# Columns whose values hardly repeat: a dictionary of them costs time and makes the file larger.
+_FREE_TEXT = frozenset({"id", "input", "text", "prompt", "raw", "prediction"})
+# Columns that readers filter on: their smallest and largest values let whole row groups be skipped.
+_SEARCHED = ("task_id", "id")
+
+
+def check_output(
+    path: Path, contracts: Sequence[Table], more: Container[str], inputs: Iterable[Path]
+) -> None:
+    """Check, before any work, that the folder the user named as an output may be replaced by an artifact.
+
+    It must not be there yet, be empty, or hold nothing but an artifact with the tables of `contracts`, and of other
+    files those of `more` (paths from the folder). It must not hold one of `inputs`. Raises NightjarError.
+    """
+    if path.is_symlink():
+        raise NightjarError(f"a symbolic link to {path.readlink()}", path, "name the folder itself")
+    if (here := kind(path)) not in ("", FOLDER):
+        raise NightjarError(here, path, "name a folder to write")
+    check_place(path)
+    if not here:
+        return
+    if any(source.exists() and source.resolve().is_relative_to(path.resolve()) for source in inputs):
+        raise NightjarError("it holds the input", path, "choose another folder")
+    own = {f"{contract.name}/": contract for contract in contracts}
+    files = sorted(file for file in path.rglob("*") if kind(file) != FOLDER or not any(file.iterdir()))
+    for file in files:
+        name = file.relative_to(path).as_posix()
+        known = REJECTED if name == REJECTED_FILE else own.get(name.removesuffix(file.name))
+        if name not in more and not (known and file.suffix == ".parquet" and _has_columns(file, known)):
+            what = f"{name} in it is no part of an artifact of {', '.join(it.name for it in contracts)}"
+            raise NightjarError(what, path, "choose another folder, or empty this one")
+    if files and path / REJECTED_FILE not in files:
+        raise NightjarError(f"no {REJECTED_FILE} is in it", path, "choose another folder, or empty this one")
+
+
+def _has_columns(file: Path, contract: Table) -> bool:
+    try:
+        return kind(file) == FILE and pq.read_schema(file).names == contract.schema.names
+    except (pa.ArrowException, OSError):
+        return False
+
+
+def write_file(path: Path, contract: Table, rows: Sequence[dict[str, Any]]) -> None:
+    """Write one table as a single Parquet file, whole or not at all: local facts that belong to no artifact.
+
+    Raises NightjarError when rows break their contract.
+    """
+    table = pa.Table.from_pylist(list(rows), schema=contract.schema)
+    check(contract, table, path)
+    temporary = temporary_sibling(path)
+    _write_part(table, temporary)
+    replace(temporary, path)
+
+
+def read_file(path: Path, contract: Table, where: pc.Expression | None = None) -> pa.Table:
+    """The table in a file of `write_file`. Raises NightjarError if it is missing or unreadable."""
+    if not path.is_file():
+        raise NightjarError("no such file", path, "run the stage that makes it: nightjar rebuild")
+    with _reading([path]):
+        _check_columns(path, contract)
+        table = pq.read_table(path, schema=contract.schema, filters=where, use_threads=False)
+    return _whole(table, contract, path)
+
+
+@dataclass
+class _Written:
+    """What the checks need to remember of a table between its parts."""
+
+    rows: int = 0
+    shards: set[str] = field(default_factory=set)
+    keys: pa.Table | None = None
+
+
+class ArtifactWriter:
+    """Writes one artifact; use as a context manager: it is published only if the block ends without an error.
+
+        with ArtifactWriter(Path("data/split")) as writer:
+            writer.write(contracts.TASKS, table)
+            writer.reject(rows)
+
+    Raises NightjarError from `write` when rows break their contract.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rejected: list[dict[str, Any]] = []
+        self._written: dict[str, _Written] = {}
+
+    def __enter__(self) -> ArtifactWriter:
+        self.temporary = temporary_sibling(self.path)
+        self.temporary.mkdir()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            remove(self.temporary)
+            return
+        try:
+            rejected = pa.Table.from_pylist(self.rejected, schema=REJECTED.schema)
+            _write_part(rejected, self.temporary / REJECTED_FILE)
+            replace(self.temporary, self.path)
+        except BaseException:
+            remove(self.temporary)
+            raise
+
+    def write(self, contract: Table, rows: pa.Table | Sequence[dict[str, Any]], part: str = "part-0") -> int:
+        """Write `rows` as one Parquet part of the contract's table; returns the number of rows.
+
+        Raises NightjarError if the rows do not fit the schema, a key occurs twice, or a value is out of
+        range.
+        """
+        where = self.path / contract.name / part
+        if not re.fullmatch(r"[A-Za-z0-9_.\-]+", part) or part.startswith("."):
+            raise NightjarError(f"{part!r} is not a safe file name", where, "rename its source")
+        if isinstance(rows, pa.Table):
+            if rows.schema.names != contract.schema.names:
+                raise NightjarError(
+                    f"columns are {rows.schema.names}", where, f"wanted {contract.schema.names}"
+                )
+            table = rows.cast(contract.schema)
+        else:
+            table = pa.Table.from_pylist(list(rows), schema=contract.schema)
+        state = self._written.setdefault(contract.name, _Written())
+        check(contract, table, where)
+        self._check_unique(contract, table, state, where)
+        folder = self.temporary / contract.name
+        folder.mkdir(exist_ok=True)
+        _write_part(table, folder / f"{part}.parquet")
+        state.rows += len(table)
+        return len(table)
+
+    def reject(self, dataset: str, file: str, reason: str, raw: str, id: str | None = None) -> None:
+        """Record one refused row: nothing is dropped in silence."""
+        self.rejected.append({"dataset": dataset, "file": file, "id": id, "reason": reason, "raw": raw})
+
+    def rows(self, contract: Table) -> int:
+        """Rows written so far to the contract's table."""
+        state = self._written.get(contract.name)
+        return state.rows if state else 0
+
+    def folder(self, name: str) -> Path:
+        """A folder inside the artifact for files that are not tables, such as a search index."""
+        path = self.temporary / name
+        path.mkdir(exist_ok=True)
+        return path
+
+    def _check_unique(self, contract: Table, table: pa.Table, state: _Written, where: Path) -> None:
+        if not contract.key:
+            return
+        keys = table.select(list(contract.key))
+        if contract.shard:
+            values = set(pc.unique(table[contract.shard]).to_pylist())
+            if repeated := values & state.shards:
+                raise NightjarError(
+                    f"{contract.shard} {min(repeated)!r} stands in two parts", where, "merge them"
+                )
+            state.shards |= values
+            if len(values) == 1 and contract.shard in contract.key and len(contract.key) == 2:
+                # One shard: the other half of the key decides, and one column is far quicker than two.
+                other = next(name for name in contract.key if name != contract.shard)
+                if len(pc.unique(table[other])) == len(table):
+                    return
+        elif state.keys is not None:
+            keys = pa.concat_tables([state.keys, keys])
+        if not contract.shard:
+            state.keys = keys
+        counts = keys.group_by(list(contract.key)).aggregate([([], "count_all")])
+        doubled = counts.filter(pc.greater(counts["count_all"], 1))
+        if len(doubled):
+            row = doubled.slice(0, 1).select(list(contract.key)).to_pylist()[0]
+            raise NightjarError(f"the key {row} occurs more than once", where, "keys must be unique")
+
+
+def check(contract: Table, table: pa.Table, where: object) -> None:
+    """Raise NightjarError if `table` breaks the contract's rules on nulls, allowed values or ranges."""
+    _whole(table, contract, where)
+    for name, values in (contract.allowed or {}).items():
+        if strange := set(pc.unique(table[name]).to_pylist()) - values:
+            raise NightjarError(f"{name} has {sorted(strange)}", where, f"allowed are {sorted(values)}")
+    for name, (low, high) in (contract.ranges or {}).items():
+        span = pc.min_max(table[name]).as_py()
+        inside = span["min"] is None or (low <= span["min"] and span["max"] <= high)
+        if not inside or pc.any(pc.is_nan(table[name])).as_py():
+            raise NightjarError(f"{name} spans {span}", where, f"allowed is {low} to {high}")
+
+
+def _whole(table: pa.Table, contract: Table, where: object) -> pa.Table:
+    """`table` itself. Raises NightjarError if a value is missing that the contract wants, also one within a list."""
+    for name in table.column_names:
+        if _lacks(table[name], contract.schema.field(name)):
+            raise NightjarError(f"column {name} has nulls", where, "fill or reject those rows")
+    return table
+
+
+def _lacks(values: pa.ChunkedArray, wanted: pa.Field) -> bool:
+    if values.null_count and not wanted.nullable:
+        return True
+    if pa.types.is_list(wanted.type):
+        return _lacks(pc.list_flatten(values), wanted.type.value_field)
+    if pa.types.is_struct(wanted.type):
+        return any(_lacks(pc.struct_field(values, place), part) for place, part in enumerate(wanted.type))
+    return False
+
+
+def _write_part(table: pa.Table, path: Path) -> None:
+    pq.write_table(
+        table.replace_schema_metadata(None),
+        path,
+        compression="zstd",
+        compression_level=1,
+        row_group_size=ROWS_PER_GROUP,
+        use_dictionary=[
+            column.name
+            for column in table.schema
+            if pa.types.is_string(column.type) and column.name not in _FREE_TEXT
+        ],
+        write_statistics=[name for name in _SEARCHED if name in table.column_names] or False,
+        store_schema=False,
+    )
+
+
+def _parts(path: Path, contract: Table) -> list[Path]:
+    folder = path / contract.name
+    parts = sorted(folder.glob("*.parquet"))
+    if not parts:
+        raise NightjarError("no such table", folder, "run the stage that makes it: nightjar rebuild")
+    for part in parts:
+        check_input(part)
+    return parts
+
+
+@contextlib.contextmanager
+def _reading(parts: Sequence[Path]) -> Iterator[None]:
+    """Name in one line the part that cannot be read: Arrow's own message may not."""
+    try:
+        yield
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        where = parts[0] if len(parts) == 1 else next(filter(_is_damaged, parts), parts[0].parent)
+        told = from_os_error(error, where) if isinstance(error, OSError) else None
+        what = " ".join(str(error).split())[:300]
+        raise told or NightjarError(f"unreadable ({what})", where, "rebuild it") from None
+
+
+def _is_damaged(part: Path) -> bool:
+    try:
+        for _ in pq.ParquetFile(part).iter_batches():
+            pass
+    except (pa.ArrowException, UnicodeDecodeError, OSError):
+        return True
+    return False
+
+
+def _check_columns(file: Path, contract: Table, columns: Sequence[str] | None = None) -> None:
+    """Raise NightjarError if a column that is to be read is not in the file once, or holds another kind of value.
+
+    Arrow gives nulls for a column that is not there, and turns numbers into texts.
+    """
+    found = pq.read_schema(file)
+    for name in contract.schema.names if columns is None else columns:
+        wanted = contract.schema.field(name).type
+        places = found.get_all_field_indices(name)
+        if len(places) != 1:
+            what = f"{len(places) or 'no'} column{'s' * (len(places) > 1)} {name}"
+            raise NightjarError(what, file, f"write it with one column {name} of {wanted}")
+        given = found.field(places[0]).type
+        if not _same_kind(given, wanted):
+            raise NightjarError(f"column {name} is {given}, not {wanted}", file, f"write it as {wanted}")
+
+
+_KINDS = (
+    lambda it: pa.types.is_string(it) or pa.types.is_large_string(it) or pa.types.is_string_view(it),
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_timestamp,
+)
+
+
+def _same_kind(given: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether two types hold the same values, if in another form: another width, or texts as a dictionary."""
+    if pa.types.is_dictionary(given):
+        given = given.value_type
+    if pa.types.is_list(wanted):
+        lists = pa.types.is_list(given) or pa.types.is_large_list(given)
+        return lists and _same_kind(given.value_type, wanted.value_type)
+    if pa.types.is_struct(wanted):
+        names = pa.types.is_struct(given) and [part.name for part in given] == [part.name for part in wanted]
+        return names and all(_same_kind(own.type, it.type) for own, it in zip(given, wanted, strict=True))
+    return bool(given == wanted or any(holds(given) and holds(wanted) for holds in _KINDS))
+
+
+def _dataset(parts: Sequence[Path], contract: Table, columns: Sequence[str] | None) -> Any:
+    """The parts of a table as one. Raises NightjarError if one cannot be read, lacks a column, or holds another kind
+    of value in it.
+    """
+    # Here, not above: it looks for pandas at once (see nightjar/core/arrow.py), before that can be hidden.
+    import pyarrow.dataset as ds
+
+    for part in parts:
+        with _reading([part]):
+            _check_columns(part, contract, columns)
+    return ds.dataset(list(map(str, parts)), schema=contract.schema, format="parquet")
+
+
+def read(
+    path: Path, contract: Table, columns: list[str] | None = None, where: pc.Expression | None = None
+) -> pa.Table:
+    """The table `contract.name` of the artifact at `path`, its parts in the order of their names.
+
+    Raises NightjarError if the table is missing or damaged, lacks a column or a value, or has columns of another kind.
+    """
+    parts = _parts(path, contract)
+    dataset = _dataset(parts, contract, columns)
+    with _reading(parts):
+        table = dataset.to_table(columns=columns, filter=where, use_threads=False)
+    return _whole(table, contract, path / contract.name)
+
+
+def read_rows(path: Path, contract: Table, columns: list[str] | None = None) -> list[dict[str, Any]]:
+    """`read` as a list of dictionaries; for tables that fit in memory as Python objects."""
+    rows: list[dict[str, Any]] = read(path, contract, columns).to_pylist()
+    return rows
+
+
+def batches(path: Path, contract: Table, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """The table's record batches one after another, for tables too large to hold. Raises NightjarError as `read`."""
+    parts = _parts(path, contract)
+    dataset = _dataset(parts, contract, columns)
+    with _reading(parts):
+        for batch in dataset.to_batches(columns=columns, use_threads=False):
+            _whole(pa.Table.from_batches([batch]), contract, path / contract.name)
+            yield batch
+
+
+def part_rows(path: Path, contract: Table) -> dict[str, int]:
+    """The number of rows of every part of the table, by the part's name; reads the footers only.
+
+    Raises NightjarError if the table is missing or damaged.
+    """
+    parts = _parts(path, contract)
+    with _reading(parts):
+        return {part.stem: pq.read_metadata(part).num_rows for part in parts}
+
+
+def read_part(path: Path, contract: Table, part: str, columns: list[str] | None = None) -> pa.Table:
+    """One part of the table, where parts are tasks. Raises NightjarError if there is no such part, or it is damaged."""
+    file = path / contract.name / f"{part}.parquet"
+    if not file.is_file():
+        raise NightjarError("no such part", file, "rebuild the artifact")
+    with _reading([file]):
+        _check_columns(file, contract, columns)
+        table = pq.read_table(file, schema=contract.schema, columns=columns, use_threads=False)
+    return _whole(table, contract, file)
+
+
+def read_rejected(path: Path) -> pa.Table:
+    """The refused rows of the artifact at `path`. Raises NightjarError if they are missing or damaged."""
+    return read_file(path / REJECTED_FILE, REJECTED)
+
+
+def evidence_by_instance(path: Path, split: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """The retrieved passages of one side (train or test) of the artifact at `path`, best first, by
+    (task_id, id).
+    """
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in sorted(read_rows(path, EVIDENCE), key=lambda row: row["rank"]):
+        if row["split"] == split:
+            found.setdefault((row["task_id"], row["id"]), []).append(row)
+    return found

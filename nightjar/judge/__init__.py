@@ -1,0 +1,1 @@
+"""Blind comparison of two sets of answers by people: pages, verdicts, agreement."""

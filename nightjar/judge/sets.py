@@ -1,0 +1,244 @@
+"""The two sets of answers that judges compare, and the texts of the instances they answer.
+
+A set is a predictions artifact (data/predict/supernatinst-tk_instruct), a JSON Lines file of {id, prediction}, or
+the word `references`: the gold answers, which the paper compares its models with (section 6.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from nightjar.benchmarks.supernatinst.files import check_reference, json_lines
+from nightjar.core import tables
+from nightjar.core.contracts import INSTANCES, PREDICTIONS, TASKS
+from nightjar.core.errors import NightjarError
+
+REFERENCES = "references"
+INGESTED = Path("data/ingest/natural_instructions")
+PREDICTION = 'write {"id": "...", "prediction": "..."}'
+REFERENCE = 'write {"id": "...", "references": ["..."], "task_id": "...", "task_category": "..."}'
+
+Key = tuple[str, str]  # task_id, id
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A set as read: its name, and its answers by (task_id or None, id); `gold` has none of its own."""
+
+    name: str
+    answers: dict[tuple[str | None, str], str] = field(default_factory=dict)
+    gold: bool = False
+
+
+@dataclass(frozen=True)
+class Instance:
+    """What a judge sees of an instance beside the answers. `gold` is the first of its references."""
+
+    task_id: str
+    id: str
+    category: str
+    input: str
+    gold: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a judge sees of a task; examples have input, output and explanation (a text or None)."""
+
+    definition: str
+    positive: list[dict[str, Any]]
+    negative: list[dict[str, Any]]
+
+
+def read_set(name: str) -> Answers:
+    """The answers of the set `name`. Raises NightjarError if it cannot be read or an id stands twice."""
+    if name == REFERENCES:
+        return Answers(name, gold=True)
+    path = Path(name)
+    if not path.is_dir():
+        lines = json_lines(path, PREDICTION)
+        return Answers(name, {(None, row["id"]): _text(row, "prediction", where) for where, row in lines})
+    rows = tables.read_rows(path, PREDICTIONS, ["system", "task_id", "id", "prediction"])
+    systems = sorted({row["system"] for row in rows})
+    if len(systems) > 1:
+        raise NightjarError(f"it holds the systems {', '.join(systems)}", path, "name a set of one system")
+    return Answers(name, {(row["task_id"], row["id"]): row["prediction"] for row in rows})
+
+
+def _text(row: Mapping[str, Any], name: str, where: str) -> str:
+    value = row.get(name)
+    if not isinstance(value, str):
+        raise NightjarError(f"{name} is missing or not a text", where, PREDICTION)
+    return value
+
+
+class Texts:
+    """The instances and tasks that answers belong to, from an ingest artifact or from a file of references.
+
+    A row of the file may have `input` (a text) and `definition` (a text or a list of texts) too, as those of `nightjar
+    references` do; what it does not have is looked up by its task and id in the artifact. So are the examples of a task
+    that has the same definition there. An id may be written as TASK:ID.
+    """
+
+    def __init__(self, ingested: Path = INGESTED, references: Path | None = None) -> None:
+        self.ingested, self.references = ingested, references
+        self._rows: dict[Key, dict[str, Any]] = {}
+        if references is not None:
+            for where, row in json_lines(references, REFERENCE):
+                key = _reference(row, where)
+                if key in self._rows:
+                    raise NightjarError(f"{':'.join(key)} is there twice", where, "give every id once")
+                self._rows[key] = row
+            if not self._rows:
+                raise NightjarError("no references", references, REFERENCE)
+
+    @property
+    def where(self) -> Path:
+        return self.references or self.ingested
+
+    def keys(self, ids: Iterable[str] | None = None) -> list[Key]:
+        """The (task_id, id) of all instances, or of those with one of `ids`."""
+        if self.references is not None:
+            wanted = None if ids is None else set(ids)
+            return [key for key in self._rows if wanted is None or key[1] in wanted]
+        chosen = None if ids is None else pc.field("id").isin(sorted(ids))
+        table = tables.read(self.ingested, INSTANCES, ["task_id", "id"], chosen)
+        return list(zip(table["task_id"].to_pylist(), table["id"].to_pylist(), strict=True))
+
+    def instances(self, keys: Iterable[Key]) -> list[Instance]:
+        """The instances `keys`, in that order. Raises NightjarError for one whose texts are nowhere."""
+        wanted = list(keys)
+        stored = self._stored([key for key in wanted if "input" not in self._rows.get(key, {})])
+        categories = {
+            task: (row["categories"] or ["unknown"])[0]
+            for task, row in self._tasks({key[0] for key in stored}).items()
+        }
+        found = []
+        for task, id in wanted:
+            row, kept = self._rows.get((task, id), {}), stored.get((task, id))
+            category = row["task_category"] if row else categories[task]
+            gold = row["references"][0] if row else (kept or {})["outputs"][0]
+            text = row["input"] if "input" in row else (kept or {})["input"]
+            found.append(Instance(task, id, category, text, gold))
+        return found
+
+    def tasks(self, instances: Iterable[Instance]) -> dict[str, Task]:
+        """The tasks of `instances` by their names."""
+        given: dict[str, str] = {}
+        names: set[str] = set()
+        for instance in instances:
+            names.add(instance.task_id)
+            definition = self._rows.get((instance.task_id, instance.id), {}).get("definition")
+            if definition is not None:
+                text = definition if isinstance(definition, str) else "\n\n".join(definition)
+                given.setdefault(instance.task_id, text)
+        tasks = {name: Task(text, [], []) for name, text in given.items()}
+        for name, row in self._tasks(names, given.keys()).items():
+            # The model is given the first definition only, so that is what the judges see.
+            definition = row["definition"][0] if row["definition"] else ""
+            if given.get(name, definition) == definition:
+                tasks[name] = Task(definition, row["positive_examples"], row["negative_examples"])
+        return tasks
+
+    def _stored(self, keys: list[Key]) -> dict[Key, dict[str, Any]]:
+        if not keys:
+            return {}
+        self._check_ingested("input")
+        columns = ["task_id", "id", "input", "outputs"]
+        chosen = pc.field("id").isin(sorted({id for _, id in keys}))
+        rows = tables.read(self.ingested, INSTANCES, columns, chosen).to_pylist()
+        found = {(row["task_id"], row["id"]): row for row in rows}
+        if missing := sorted(set(keys) - found.keys()):
+            what = f"the input of {len(missing)} instances is not there, the first is {':'.join(missing[0])}"
+            raise NightjarError(
+                what, self.ingested, "ingest their tasks, or give the file `input` and `definition`"
+            )
+        return found
+
+    def _tasks(self, names: set[str], optional: Collection[str] = ()) -> dict[str, dict[str, Any]]:
+        """The ingested tasks of these names, without those of `optional` that are not there."""
+        needed = names.difference(optional)
+        if needed:
+            self._check_ingested("definition")
+        elif not names or not (self.ingested / TASKS.name).is_dir():
+            return {}
+        columns = ["task_id", "definition", "categories", "positive_examples", "negative_examples"]
+        chosen = pc.field("task_id").isin(sorted(names))
+        rows = tables.read(self.ingested, TASKS, columns, chosen).to_pylist()
+        found = {row["task_id"]: row for row in rows}
+        if missing := sorted(needed - found.keys()):
+            raise NightjarError(
+                f"no task {missing[0]}", self.ingested, "ingest it, or give the file `definition`"
+            )
+        return found
+
+    def _check_ingested(self, key: str) -> None:
+        """Raises NightjarError if the file of references lacks `key`, and there is no artifact to look it up in."""
+        if self.references is not None and not self.ingested.is_dir():
+            what = f"there is no `{key}` in it, and no ingested tasks in {self.ingested}"
+            fix = "write it with `nightjar references`, or name the ingested tasks with --ingested"
+            raise NightjarError(what, self.references, fix)
+
+
+def _reference(row: Mapping[str, Any], where: str) -> Key:
+    check_reference(row, where, REFERENCE)
+    if not isinstance(row.get("input", ""), str):
+        raise NightjarError("input is not a text", where, "write a text, or leave it out")
+    definition = row.get("definition", "")
+    if not isinstance(definition, str) and not (
+        isinstance(definition, list) and all(isinstance(text, str) for text in definition)
+    ):
+        raise NightjarError(
+            "definition is neither a text nor a list of texts", where, "mend it, or leave it out"
+        )
+    task: str = row["task_id"]
+    return task, row["id"].removeprefix(f"{task}:")
+
+
+def match(sets: tuple[Answers, Answers], texts: Texts) -> list[dict[Key, str] | None]:
+    """For each set its answers by (task_id, id), None for the gold answers.
+
+    Raises NightjarError if a set is empty, an answer belongs to no instance or to several, an instance has two answers,
+    or the two sets do not answer the same instances.
+    """
+    matched = [None if one.gold else _match(one, texts) for one in sets]
+    first, second = matched
+    if first is not None and second is not None and first.keys() != second.keys():
+        for (own, other), name, lacking in (
+            ((first, second), sets[0].name, sets[1].name),
+            ((second, first), sets[1].name, sets[0].name),
+        ):
+            if only := sorted(own.keys() - other.keys()):
+                what = f"{len(only)} instances are not in {lacking}, the first is {':'.join(only[0])}"
+                raise NightjarError(what, name, "compare two sets that answer the same instances")
+    return matched
+
+
+def _match(one: Answers, texts: Texts) -> dict[Key, str]:
+    if not one.answers:
+        raise NightjarError("no answers", one.name, PREDICTION)
+    by_id: dict[str, list[Key]] = {}
+    # An id may be written as TASK:ID.
+    for key in texts.keys({form for _, id in one.answers for form in (id, id.partition(":")[2])}):
+        for form in (key[1], ":".join(key)):
+            by_id.setdefault(form, []).append(key)
+    found = {}
+    for (task, id), answer in one.answers.items():
+        keys = [key for key in by_id.get(id, []) if task in (None, key[0])]
+        if len(keys) != 1:
+            what = f"the id {id!r} is of {len(keys)} instances in {texts.where}"
+            fix = (
+                "name a set of one task's ids only once"
+                if keys
+                else "check that sets and instances belong together"
+            )
+            raise NightjarError(what, one.name, fix)
+        if keys[0] in found:
+            raise NightjarError(f"{':'.join(keys[0])} has two answers", one.name, "give every id once")
+        found[keys[0]] = answer
+    return found

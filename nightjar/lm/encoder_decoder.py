@@ -1,0 +1,56 @@
+"""Forward passes of encoder-decoders: the prompts are read once, then the decoder writes token by token.
+
+Prompts are padded at the end, which T5's relative positions do not see, and masked: every row gives what it would give
+alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from transformers import DynamicCache, EncoderDecoderCache
+
+from nightjar.core.errors import NightjarError
+from nightjar.lm.forward import Batch
+from nightjar.lm.load import LanguageModel
+
+
+def start_token(lm: LanguageModel) -> int:
+    """The id that the decoder begins every text with. Raises NightjarError if the model names none."""
+    for config in (lm.model.generation_config, lm.model.config):
+        token = getattr(config, "decoder_start_token_id", None)
+        if token is not None:
+            return int(token)
+    raise NightjarError(
+        "this encoder-decoder has no decoder_start_token_id", "models.language_model", "add it to config.json"
+    )
+
+
+@torch.inference_mode()
+def begin(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> Batch:
+    """Read `rows` of ids (each at least one); returns the state with the logits of the first token to be written."""
+    width = max(map(len, rows))
+    pad = lm.tokenizer.end
+    ids = torch.tensor([[*row, *[pad] * (width - len(row))] for row in rows], device=lm.device)
+    mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows], device=lm.device)
+    hidden = lm.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+    cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+    nothing = torch.empty(len(rows), 0, dtype=torch.long, device=lm.device)
+    return step(lm, Batch(torch.empty(0), cache, nothing, (hidden, mask)), [start_token(lm)] * len(rows))
+
+
+@torch.inference_mode()
+def step(lm: LanguageModel, batch: Batch, tokens: Sequence[int]) -> Batch:
+    """One more token a row; returns the state with the logits that follow it, (rows, 1, vocabulary)."""
+    hidden, mask = batch.encoded
+    ids = torch.tensor(tokens, device=lm.device)[:, None]
+    result = lm.model(
+        encoder_outputs=(hidden,),
+        attention_mask=mask,
+        decoder_input_ids=ids,
+        past_key_values=batch.cache,
+        use_cache=True,
+    )
+    columns = torch.cat([batch.mask, torch.ones_like(ids)], dim=1)
+    return Batch(result.logits[:, -1:].float(), result.past_key_values, columns, batch.encoded)

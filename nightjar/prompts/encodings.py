@@ -1,0 +1,91 @@
+"""The encodings that were studied, by name, and Tk-Instruct's mixed training (facts 1.8; paper table 4).
+
+An encoding decides what stands beside the instance input. Its name tells what is there: `def` the definition,
+`pos2` two positive examples, `neg2` two negative ones, `expl` the examples' explanations.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TypedDict
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import Encoding
+
+
+class Flags(TypedDict):
+    """The keys of params.Encoding that an encoding decides; lengths and trimming are none of them."""
+
+    task_name: bool
+    definition: bool
+    positive_examples: int
+    negative_examples: int
+    explanation: bool
+    mixed: bool
+
+
+def _flags(
+    definition: bool = False,
+    positive: int = 0,
+    negative: int = 0,
+    explanation: bool = False,
+    task_name: bool = False,
+    mixed: bool = False,
+) -> Flags:
+    return Flags(
+        task_name=task_name,
+        definition=definition,
+        positive_examples=positive,
+        negative_examples=negative,
+        explanation=explanation,
+        mixed=mixed,
+    )
+
+
+NAMED: MappingProxyType[str, Flags] = MappingProxyType(
+    {
+        "input_only": _flags(),
+        "task_name": _flags(task_name=True),
+        "def": _flags(definition=True),
+        "pos1": _flags(positive=1),
+        "pos2": _flags(positive=2),
+        "pos4": _flags(positive=4),
+        "def_pos1": _flags(definition=True, positive=1),
+        "def_pos2": _flags(definition=True, positive=2),
+        "def_pos4": _flags(definition=True, positive=4),
+        "def_pos2_neg2": _flags(definition=True, positive=2, negative=2),
+        "def_pos2_neg2_expl": _flags(definition=True, positive=2, negative=2, explanation=True),
+        # Mixed training; whatever does not draw (predictions) sees the published default.
+        "tk_instruct": _flags(definition=True, positive=2, mixed=True),
+    }
+)
+
+# What mixed training draws from. Explanations go with positive examples alone here, unlike in the study.
+MIXED: tuple[Flags, ...] = (
+    NAMED["def"],
+    NAMED["pos2"],
+    NAMED["def_pos2"],
+    NAMED["def_pos2_neg2"],
+    _flags(definition=True, positive=2, explanation=True),
+)
+
+
+def named(options: Encoding, name: str) -> Encoding:
+    """`options` with what the encoding `name` shows; lengths and trimming stay.
+
+    Raises NightjarError for an unknown name, listing the known ones.
+    """
+    if name not in NAMED:
+        raise NightjarError("no such encoding", repr(name), f"encodings are {', '.join(NAMED)}")
+    return options.model_copy(update=dict(NAMED[name]))
+
+
+def variants(options: Encoding) -> list[Encoding]:
+    """The encodings that training draws from, uniformly, for each instance of each batch.
+
+    Without `options.mixed` there is one, `options` itself. With it there are the five of MIXED, in that order,
+    which override every other flag, the task name's too (facts 1.8). None of them is mixed any more.
+    """
+    if not options.mixed:
+        return [options]
+    return [options.model_copy(update=dict(flags)) for flags in MIXED]

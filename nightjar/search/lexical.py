@@ -1,0 +1,132 @@
+"""Lexical index: Okapi BM25 with the scores of rank_bm25's BM25Okapi, worked out ahead as bm25s does.
+
+The score of a passage is the sum over the query's words (a word counts as often as it stands there) of
+
+    idf * tf (k1 + 1) / (tf + k1 (1 - b + b length / mean length)),   idf = ln((N - n + 0.5) / (n + 0.5))
+
+where words in more than half of the passages, whose idf would be negative, get `epsilon` times the mean idf
+instead. None of bm25s' own variants has that idf: its "atire" term weight is the same, so the index is
+built with it and a positive idf, and each word's column is then scaled by the ratio of the two.
+
+Words are the runs of letters, digits and underscores of the lower-cased text. No stemming, no stop words; in
+writing without blanks between words, such as Chinese, a whole clause is one word.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import bm25s
+import numpy as np
+from numpy.typing import NDArray
+
+from nightjar.core.errors import NightjarError
+from nightjar.search.fuse import Ranking
+
+# It logs every step, whatever the level of the rest.
+logging.getLogger("bm25s").setLevel(logging.WARNING)
+
+K1, B, EPSILON = 1.5, 0.75, 0.25
+
+_WORD = re.compile(r"\w+")
+
+
+def words(text: str) -> list[str]:
+    """The words of a passage or query, in order."""
+    return _WORD.findall(text.lower())
+
+
+class LexicalIndex:
+    """Passages numbered 0, 1, 2, ... in the order they were given."""
+
+    def __init__(self, index: bm25s.BM25) -> None:
+        self._index = index
+        self._data: NDArray[np.float64] = index.scores["data"]
+        self._numbers: NDArray[np.int32] = index.scores["indices"]
+        self._starts: NDArray[np.int64] = index.scores["indptr"]
+        self._vocabulary: dict[str, int] = index.vocab_dict
+
+    def __len__(self) -> int:
+        return int(self._index.scores["num_docs"])
+
+    @classmethod
+    def build(cls, texts: Iterable[str]) -> LexicalIndex:
+        """An index of `texts`. Raises NightjarError if there is no word in them."""
+        vocabulary: dict[str, int] = {}
+        ids = [[vocabulary.setdefault(word, len(vocabulary)) for word in words(text)] for text in texts]
+        if not vocabulary:
+            raise NightjarError(
+                "there is no word to index", "nightjar.search", "check that the corpus is not empty"
+            )
+        index = bm25s.BM25(k1=K1, b=B, method="atire", idf_method="lucene", dtype="float64", backend="numpy")
+        index.index((ids, vocabulary), create_empty_token=False, show_progress=False)
+        found_in = np.diff(index.scores["indptr"])  # n of each word: its column has one entry a passage
+        index.scores["data"] *= np.repeat(
+            _okapi_idf(found_in, len(ids)) / _lucene_idf(found_in, len(ids)), found_in
+        )
+        return cls(index)
+
+    def scores(self, query: str) -> NDArray[np.float64]:
+        """The score of every passage, shape (number of passages,); 0 where no word of the query occurs."""
+        return self._score(query)[0]
+
+    def search(self, queries: list[str], k: int) -> list[Ranking]:
+        """For each query the `k` best of the passages that share a word with it; ties by number."""
+        rankings = []
+        for query in queries:
+            scores, shared = self._score(query)
+            candidates = np.flatnonzero(shared)
+            if len(candidates) > k:
+                # All that reach the k-th best score: ties at the border are settled below.
+                border = np.partition(scores[candidates], len(candidates) - k)[len(candidates) - k]
+                candidates = candidates[scores[candidates] >= border]
+            best = candidates[np.lexsort((candidates, -scores[candidates]))][:k]
+            rankings.append([(int(number), float(scores[number])) for number in best])
+        return rankings
+
+    def _score(self, query: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        scores = np.zeros(len(self), dtype=np.float64)
+        shared = np.zeros(len(self), dtype=np.bool_)
+        for word, count in Counter(words(query)).items():
+            column = self._vocabulary.get(word)
+            if column is not None:
+                entries = slice(self._starts[column], self._starts[column + 1])
+                numbers = self._numbers[entries]  # each once, so adding by index is safe
+                scores[numbers] += count * self._data[entries]
+                shared[numbers] = True
+        # Rounded: the same terms added up in another order give a last bit that would decide between ties.
+        return scores.round(9), shared
+
+    def save(self, folder: Path) -> None:
+        """Write arrays and JSON files, no pickle, into `folder`; the same texts give the same bytes."""
+        self._index.save(folder, allow_pickle=False, show_progress=False)
+
+    @classmethod
+    def load(cls, folder: Path) -> LexicalIndex:
+        """Read what `save` wrote, into memory. Raises NightjarError if it is missing or unreadable."""
+        try:
+            return cls(
+                bm25s.BM25.load(
+                    folder, mmap=False, allow_pickle=False, load_corpus=False, show_progress=False
+                )
+            )
+        except FileNotFoundError:
+            raise NightjarError("no lexical index", folder, "run: nightjar rebuild index") from None
+        except (ValueError, KeyError, TypeError, EOFError, json.JSONDecodeError):
+            raise NightjarError("unreadable lexical index", folder, "run: nightjar rebuild index") from None
+
+
+def _lucene_idf(found_in: NDArray[np.int64], passages: int) -> NDArray[np.float64]:
+    idf: NDArray[np.float64] = np.log(1 + (passages - found_in + 0.5) / (found_in + 0.5))
+    return idf
+
+
+def _okapi_idf(found_in: NDArray[np.int64], passages: int) -> NDArray[np.float64]:
+    idf = np.log(passages - found_in + 0.5) - np.log(found_in + 0.5)
+    mean = idf.mean()  # over the vocabulary, with the negative ones in it
+    return np.where(idf < 0, EPSILON * mean, idf)

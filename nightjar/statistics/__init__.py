@@ -1,0 +1,1 @@
+"""Intervals, paired tests, multiple comparisons and verdicts for any statistic of instances."""

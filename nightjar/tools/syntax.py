@@ -1,0 +1,179 @@
+"""How a tool call is written in a text: " [Calculator(400 / 1400) -> 0.29]" (Toolformer section 2, footnote
+1).
+
+The rules, chosen so that `find` gives back exactly what `write` wrote, in any text:
+
+- a call begins at "[" followed at once by a tool's name and "(", and the first bare "]" ends it, as it does
+  for a model that decodes with "]" as its end marker; a bare "[" inside means that it is no call;
+- parentheses inside the input are balanced, the last one closes it;
+- then comes nothing, or an arrow ("->", on reading "→" too) and the result;
+- what would break these rules is written with a backslash before it: square brackets, parentheses without a
+  partner (in the input), and backslashes before one of those;
+- blanks around inputs and results carry no meaning; reading takes them off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nightjar.prompts.tool_prompts import CALL_NAMES
+
+START, END, ARROW = " [", "]", "->"
+TOOLS = tuple(CALL_NAMES.values())
+# Tools whose inputs stand in double quotes.
+QUOTED = frozenset({"QA", "WikiSearch"})
+
+_NAME = re.compile(rf"({'|'.join(TOOLS)})\(")
+_OPENING = re.compile(rf"\[{_NAME.pattern}")
+# What a call with its markers may consist of, up to the bracket that ends it.
+_INSIDE = re.compile(r"(?:\\[\\\[\]]|[^\[\]])*")
+_ARROW = re.compile(r"\s*(?:->|→)")
+_INPUT_SIGNS, _RESULT_SIGNS = "\\()[]", "\\[]"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool's name (one of TOOLS) and its input, without blanks or quotes around it."""
+
+    tool: str
+    input: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """A call in a text: text[start:end] is the call with its markers, the leading blank included if there
+    is one.
+
+    `result` is None if the call has no arrow, and "" if nothing follows the arrow.
+    """
+
+    start: int
+    end: int
+    call: Call
+    result: str | None
+
+
+def _escape(text: str, signs: str, lonely: frozenset[int] = frozenset()) -> str:
+    """`text` with a backslash before square brackets, before the positions `lonely`, and before any
+    backslash that would otherwise be read as one of these."""
+    pieces = []
+    for i, sign in enumerate(text):
+        ambiguous = sign == "\\" and text[i + 1 : i + 2] in signs  # at the end, "" is in every string
+        pieces.append("\\" + sign if sign in "[]" or ambiguous or i in lonely else sign)
+    return "".join(pieces)
+
+
+def _unescape(text: str, signs: str) -> str:
+    return re.sub(rf"\\([{re.escape(signs)}])", r"\1", text)
+
+
+def _lonely(text: str) -> frozenset[int]:
+    """Positions of the parentheses in `text` that have no partner."""
+    opened: list[int] = []
+    lonely: set[int] = set()
+    for i, sign in enumerate(text):
+        if sign == "(":
+            opened.append(i)
+        elif sign == ")" and opened:
+            opened.pop()
+        elif sign == ")":
+            lonely.add(i)
+    return frozenset(lonely.union(opened))
+
+
+def _closing(text: str, start: int, signs: str) -> int | None:
+    """Position of the parenthesis that closes the one before `start`."""
+    depth, i = 1, start
+    while i < len(text):
+        if text[i] == "\\" and i + 1 < len(text) and text[i + 1] in signs:
+            i += 1
+        elif text[i] == "(":
+            depth += 1
+        elif text[i] == ")":
+            depth -= 1
+            if not depth:
+                return i
+        i += 1
+    return None
+
+
+def _read(text: str) -> tuple[Call, str] | None:
+    """The call at the beginning of `text`, which has no markers, and what stands behind it."""
+    match = _NAME.match(text)
+    closing = _closing(text, match.end(), _INPUT_SIGNS) if match else None
+    if match is None or closing is None:
+        return None
+    given = _unescape(text[match.end() : closing], _INPUT_SIGNS).strip()
+    if match[1] in QUOTED and len(given) >= 2 and given[0] == given[-1] == '"':
+        given = given[1:-1].strip()
+    return Call(match[1], given), text[closing + 1 :]
+
+
+def parse(text: str) -> Call | None:
+    """The call in `text`, which stands without markers and result: `Calculator(400 / 1400)`; None if it is
+    none.
+
+    Square brackets need no backslash here, as no marker stands around the call.
+    """
+    read = _read(text.strip())
+    return read[0] if read and not read[1] else None
+
+
+def write(call: Call, result: str | None = None) -> str:
+    """e(c), or e(c, r) if a result is given ("" too), with both markers and the leading blank.
+
+    `find` reads call and result back unchanged, save blanks around them.
+    """
+    given = _escape(call.input, _INPUT_SIGNS, _lonely(call.input))
+    if call.tool in QUOTED:
+        given = f'"{given}"'
+    arrow = "" if result is None else f" {ARROW} {_escape(result, _RESULT_SIGNS)}"
+    return f"{START}{call.tool}({given}){arrow}{END}"
+
+
+def find(text: str) -> list[Found]:
+    """Every well-formed call in `text`, in order. Takes time in proportion to the text's length."""
+    found, position = [], 0
+    while opening := _OPENING.search(text, position):
+        inside = _INSIDE.match(text, opening.start() + 1)
+        end = inside.end() if inside else opening.end()
+        # What was looked through is not looked at again: up to here no other call can begin.
+        position = end
+        read = _read(text[opening.start() + 1 : end]) if text.startswith(END, end) else None
+        if read is None:
+            continue
+        call, rest = read
+        arrow = _ARROW.match(rest)
+        if not arrow and rest.strip():
+            continue
+        result = _unescape(rest[arrow.end() :].strip(), _RESULT_SIGNS) if arrow else None
+        blank = text.startswith(START, opening.start() - 1) if opening.start() else False
+        found.append(Found(opening.start() - blank, end + len(END), call, result))
+    return found
+
+
+def remove(text: str) -> str:
+    """`text` without its calls and the one blank before each; other text in square brackets stays."""
+    pieces, position = [], 0
+    for found in find(text):
+        pieces.append(text[position : found.start])
+        position = found.end
+    return "".join((*pieces, text[position:]))
+
+
+def insert(text: str, calls: Iterable[tuple[int, Call, str | None]]) -> str:
+    """x* of Toolformer section 2: each (offset, call, result) written into `text` before the character at
+    `offset`.
+
+    Calls at one offset keep their order. `remove` undoes it if `text` held no call. Raises ValueError for
+    an offset outside of the text.
+    """
+    pieces, position = [], 0
+    for offset, call, result in sorted(calls, key=lambda item: item[0]):
+        if not 0 <= offset <= len(text):
+            raise ValueError(f"offset {offset} is outside of a text of {len(text)} characters")
+        pieces += [text[position:offset], write(call, result)]
+        position = offset
+    return "".join((*pieces, text[position:]))

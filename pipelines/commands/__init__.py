@@ -1,0 +1,1 @@
+"""The subcommands of `nightjar`, one module each; only these import stages."""

@@ -1,0 +1,162 @@
+"""The command check: artifacts as they stand on disk, for those who run the graph with plain DVC too."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import kind
+from pipelines.printing import say, say_json
+
+
+@dataclass
+class _Unit:
+    """Artifacts that one stage made, with its facts where they are known, and what is wrong with its metrics files."""
+
+    name: str
+    outputs: list[str]
+    inputs: list[str] = field(default_factory=list)
+    metrics: tuple[str, ...] = ()
+    facts: dict[str, Any] | None = None
+    faults: dict[str, str] = field(default_factory=dict)
+
+
+@click.command()
+@click.argument("artifacts", nargs=-1, metavar="[ARTIFACT]...")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check(artifacts: tuple[str, ...], as_json: bool) -> int:
+    """Check artifacts on disk: all outputs of the graph, or those that are an ARTIFACT (a folder) or below it.
+
+    An ARTIFACT that is no output of the graph is checked alone; other folders are not searched. Compared with their
+    contracts (schema, nulls, keys, ranges), the facts of the stage that made them (rows in, out, rejected, and on
+    disk), one another (train, dev and test are disjoint), and the artifacts that their stage reads (ids exist).
+    `nightjar rebuild` does this after every stage; after `dvc repro` run it yourself. Exit status: 0 if all is well,
+    1 if a check failed, 2 wrong input.
+
+    \b
+    Example:
+      nightjar check
+      nightjar check data/split --json
+    """
+    from nightjar.core import checks
+    from nightjar.core.config import PARAMS_FILE
+    from nightjar.core.driver_params import load_checks
+    from pipelines.verify import findings
+
+    root, units, empty = _units(artifacts)
+    if not units:
+        raise NightjarError("no stage has made anything yet", root, "build it: nightjar rebuild")
+    shared = load_checks(root / PARAMS_FILE).shared_inputs
+    told, failed = [], 0
+    for unit in units:
+        began = time.monotonic()
+        found = [
+            *findings(unit.faults),
+            *checks.check_stage(unit.outputs, unit.inputs, unit.facts, shared, root),
+        ]
+        seconds = time.monotonic() - began
+        bad = sum(it.blocks for it in found)
+        failed += bad
+        if as_json:
+            told.append(
+                {
+                    "name": unit.name,
+                    "artifacts": unit.outputs,
+                    "passed": not bad,
+                    "seconds": round(seconds, 3),
+                    "findings": [it.as_dict() for it in found],
+                }
+            )
+            continue
+        say(f"{unit.name}: {'failed' if bad else 'ok'}, {seconds:.2f} s")
+        for it in found:
+            say(f"  {'failed' if it.blocks else 'worth a look'}: {it}")
+            for row in it.rows:
+                say(f"    {json.dumps(row, ensure_ascii=False)}")
+    if as_json:
+        whole = {"passed": not failed, "stages": told, "nothing_made": empty}
+        say_json(whole)
+        return 1 if failed else 0
+    say(_looked_at(units, empty))
+    if failed:
+        say(f"nightjar: check: {failed} failed", err=True)
+    return 1 if failed else 0
+
+
+def _looked_at(units: list[_Unit], empty: list[str]) -> str:
+    def count(number: int, thing: str) -> str:
+        return f"{number:,} {thing}{'s' * (number != 1)}"
+
+    looked = count(sum(len(unit.outputs) for unit in units), "artifact")
+    if metrics := sum(len(unit.metrics) for unit in units):
+        looked += f" and {count(metrics, 'metrics file')} of {count(len(units), 'stage')}"
+    if empty:
+        looked += (
+            f"; {count(len(empty), 'stage')} {'has' if len(empty) == 1 else 'have'} made nothing to check"
+        )
+    return f"looked at {looked}"
+
+
+def _units(wanted: tuple[str, ...]) -> tuple[Path, list[_Unit], list[str]]:
+    """The root, what to check, by paths from there, and the stages that have made nothing to check.
+
+    Raises NightjarError for a name in `wanted` that leads to no artifact.
+    """
+    from nightjar.core import checks
+    from pipelines import graph
+    from pipelines.graph import Stage
+    from pipelines.verify import artifacts, read_facts
+
+    for given in wanted:
+        if not given:
+            raise NightjarError("an empty name", "check", "give the folder of an artifact, or none for all")
+    root, stages = Path(), list[Stage]()
+    try:
+        root = Path(os.path.relpath(graph.find_root()))
+    except NightjarError:
+        if not wanted:
+            raise
+    else:
+        stages = list(graph.outline(root).stages.values())
+    places = {given: _real(Path(given)) for given in wanted}
+    below = {name: {given for given, place in places.items() if _real(root / name).is_relative_to(place)}
+             for stage in stages for name in stage.outs}  # fmt: skip
+    units, empty, known = list[_Unit](), list[str](), set[str]()
+    for stage in stages:
+        chosen = [name for name in stage.outs if below[name] or not wanted]
+        known.update(*(below[name] for name in chosen))
+        if not chosen:
+            continue
+        built = any(kind(root / name) for name in stage.outs)
+        facts, faults = read_facts(root, stage.metrics) if built else (None, {})
+        made = [name for name in artifacts(root, stage, facts) if name in chosen]
+        if built and (made or stage.metrics):
+            near = [name for name in stage.deps if checks.is_artifact(root / name)]
+            units.append(_Unit(stage.name, made, near, stage.metrics, facts, faults))
+        else:
+            empty.append(stage.name)
+    for given in dict.fromkeys(wanted):
+        if given in known:
+            continue
+        place = Path(given)
+        if not kind(place):
+            raise NightjarError("no such file or folder", given, "give the folder of an artifact")
+        if not checks.is_artifact(place):
+            fix = "give the folder of an artifact, such as data/split"
+            raise NightjarError("no artifact is there, and no output of the graph", given, fix)
+        units.append(_Unit(given, [os.path.relpath(place, root)]))
+    return root, units, empty
+
+
+def _real(path: Path) -> Path:
+    """The absolute path, without links but the last name's own: an output may be a link to DVC's cache."""
+    # Not Path.resolve, which follows that link as well.
+    whole = Path(os.path.normpath(path.absolute()))
+    return whole.parent.resolve() / whole.name

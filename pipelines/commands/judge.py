@@ -1,0 +1,138 @@
+"""The commands of the human evaluation: judge export and judge score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pipelines.commands.data import FILE, as_json_option
+from pipelines.printing import say, say_json
+
+MOST = 1_000_000
+# What a 64-bit integer of the key file holds.
+LARGEST_SEED = 2**63 - 1
+
+
+@click.group()
+def judge() -> None:
+    """Let people compare two sets of answers blindly, and score what they say (docs/human-evaluation.md).
+
+    \b
+    Example:
+      nightjar judge export --a data/predict/supernatinst-tk_instruct --b references --output page.html
+      nightjar judge score --key page.key.json answers-*.json --json
+    """
+
+
+@judge.command()
+@click.option("--a", "a", required=True, metavar="SET", help="The set whose credit is asked.")
+@click.option("--b", "b", required=True, metavar="SET", help="What it is compared with.")
+@click.option("--output", required=True, type=FILE, help="The page to write, such as page.html.")
+@click.option("--tasks", type=click.IntRange(1, MOST), help="How many tasks; 10, or all, if not given.")
+@click.option(
+    "--instances", type=click.IntRange(1, MOST), default=5, show_default=True, help="How many of each task."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, LARGEST_SEED),
+    default=0,
+    show_default=True,
+    help="Draws items and sides.",
+)
+@click.option(
+    "--references",
+    type=FILE,
+    help="JSON Lines {id, references, task_id, task_category}; input and definition too, if not ingested.",
+)
+@click.option(
+    "--ingested",
+    type=FILE,
+    default=Path("data/ingest/natural_instructions"),
+    show_default=True,
+    help="Where inputs, definitions and examples are: the output of nightjar ingest.",
+)
+@click.option("--equal-are-ties", is_flag=True, help="Count equal answers as ties instead of showing them.")
+@as_json_option
+def export(
+    a: str,
+    b: str,
+    output: Path,
+    tasks: int | None,
+    instances: int,
+    seed: int,
+    references: Path | None,
+    ingested: Path,
+    equal_are_ties: bool,
+    as_json: bool,
+) -> None:
+    """Write one HTML page for the judges, and beside it the key that stays with you.
+
+    A SET is a predictions folder, a JSON Lines file of {id, prediction}, or the word references: the gold answers.
+    The page needs no server and no network. It does not tell whose answer is where; page.key.json does.
+
+    \b
+    Example:
+      nightjar judge export --a data/predict/supernatinst-tk_instruct --b references --output page.html
+      nightjar judge export --a mine.jsonl --b theirs.jsonl --output page.html --tasks 12 --instances 10
+    """
+    from nightjar.judge import page as judge_page
+    from nightjar.judge import sets as judge_sets
+
+    texts = judge_sets.Texts(ingested, references)
+    told = judge_page.export(a, b, output, texts, tasks, instances, seed, equal_are_ties)
+    if as_json:
+        say_json(told)
+        return
+    equal = f", {told['equal']} more are ties, their answers being equal" if told["equal"] else ""
+    say(f"{told['page']}: {told['items']} items of {told['tasks']} tasks{equal}")
+    say(f"{told['key']}: the key; keep it from the judges until they are done")
+
+
+@judge.command()
+@click.option("--key", required=True, type=FILE, help="The key that export wrote beside the page.")
+@click.option(
+    "--seed", type=click.IntRange(0, LARGEST_SEED), default=0, show_default=True, help="Of the bootstrap."
+)
+@click.argument("answers", nargs=-1, required=True, type=FILE)
+@as_json_option
+def score(key: Path, seed: int, answers: tuple[Path, ...], as_json: bool) -> None:
+    """Score the files that judges saved: how often A was rated at least as good as B.
+
+    \b
+    Example:
+      nightjar judge score --key page.key.json answers-ann.json answers-bo.json
+    """
+    from nightjar.judge.score import score as run
+
+    told = run(key, answers, seed)
+    if as_json:
+        say_json(told)
+        return
+    say(f"A: {told['a']}")
+    say(f"B: {told['b']}")
+    say()
+    for one in told["judges"]:
+        left = f", {one['open']} left open" if one["open"] else ""
+        say(f"{one['judge']}: {one['answered']} answered{left}")
+    credit, counts = told["credit"], told["ratings"]
+    say()
+    say(
+        f"A at least as good as B: {credit['value']:.1f}% [{credit['low']:.1f}, {credit['high']:.1f}]"
+        f" of {credit['n']} items; {counts['wins']} wins, {counts['ties']} ties, {counts['losses']} losses"
+    )
+    if told["equal"]:
+        say(f"{told['equal']} of the ties are equal answers that were not shown")
+    if told["left_chosen"] is not None:
+        say(f"left side chosen in {told['left_chosen']:.1f}% of the ratings that are no ties")
+    if told["agreement"]:
+        alpha = told["agreement"]["alpha"]
+        of_chance = f"{alpha:.2f}" if alpha is not None else "undefined (all ratings are the same)"
+        raw, n = told["agreement"]["raw"], told["agreement"]["n"]
+        say(f"agreement: {raw:.1f}% of pairs on {n} items, Krippendorff's alpha {of_chance}")
+    if len(told["by_category"]) > 1:
+        say()
+    for name, row in told["by_category"].items() if len(told["by_category"]) > 1 else ():
+        span = f"[{row['low']:.1f}, {row['high']:.1f}]"
+        of = f"{name:<36} {row['value']:5.1f}% {span:<14} n {row['n']:<4}"
+        say(f"{of} {row['wins']} wins, {row['ties']} ties, {row['losses']} losses")

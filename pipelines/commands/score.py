@@ -1,0 +1,274 @@
+"""The commands around scores: score, compare, references, prompts. They hand over to the stage's own functions."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from nightjar.core.errors import NightjarError
+from pipelines.commands.data import FILE, as_json_option
+from pipelines.printing import say, say_exact, say_json, say_table
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+# As for the stage (nightjar.core.config.Samples): more would take the memory of the machine.
+MOST_SAMPLES = 1_000_000
+METRICS = ("exact_match", "rouge1", "rougeL")
+BOTH = "both tracks together (not a published number)"
+benchmark_option = click.option("--benchmark", required=True, help="supernatinst.")
+references_option = click.option(
+    "--references", type=FILE, help="JSON Lines {id, references, task_id, ...}; data/split if not given."
+)
+as_csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print one flat table as CSV.")
+
+
+def samples_option(least: int) -> Callable[[Command], Command]:
+    return click.option(
+        "--samples",
+        type=click.IntRange(least, MOST_SAMPLES),
+        default=1000,
+        show_default=True,
+        help="Bootstrap resamples.",
+    )
+
+
+@click.command()
+@benchmark_option
+@click.option(
+    "--predictions",
+    required=True,
+    type=FILE,
+    help="JSON Lines {id, prediction}, a folder of data/predict, or copy_input, copy_demo.",
+)
+@references_option
+@click.option("--details", type=FILE, help="Write one JSON line an instance to this file.")
+@samples_option(0)
+@as_json_option
+@as_csv_option
+def score(
+    benchmark: str,
+    predictions: Path,
+    references: Path | None,
+    details: Path | None,
+    samples: int,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Score anybody's predictions; nothing of the pipeline is needed.
+
+    A prediction is a line {"id": "...", "prediction": "..."}; other keys are ignored. Means are over instances, in
+    percent, with 95% bootstrap intervals (none with --samples 0). What has no prediction scores as empty and is
+    counted. Each track has its own numbers, as published; means over both come last, and are not in the CSV, which has
+    the columns track, level, name, metric, n, value, low, high.
+
+    \b
+    Example:
+      nightjar score --benchmark supernatinst --predictions mine.jsonl --references references.jsonl --json
+    """
+    from nightjar.benchmarks.score import parts, score_files, score_rows
+
+    _check_form(as_json, as_csv)
+    result = score_files(benchmark, predictions, references, details, samples)
+    if as_json:
+        say_json(result)
+        return
+    if as_csv:
+        _print_csv(score_rows(result))
+        return
+    missing = f", {result['missing']} without a prediction" if result["missing"] else ""
+    _print_head(result, missing)
+    by_track = parts(result)
+    say_table([_track(track, result) | _means(part) for track, part in by_track.items()])
+    for level in ("category", "task"):
+        say()
+        rows = [
+            _track(track, result) | {level: name} | _told(row, _ends(part, f"by_{level}").get(name, {}))
+            for track, part in by_track.items()
+            for name, row in part[f"by_{level}"].items()
+        ]
+        say_table(rows)
+    if len(by_track) > 1:
+        say()
+        say(BOTH)
+        say_table([_means(result)])
+
+
+def _print_head(result: dict[str, Any], missing: str) -> None:
+    """The first line: what was scored. Of several tracks each is named further down."""
+    only = f", {result['tracks'][0]} track" if len(result["tracks"]) == 1 else ""
+    say(f"{result['benchmark']}{only}: {result['n']} instances{missing}")
+    say()
+
+
+def _track(track: str, result: dict[str, Any]) -> dict[str, Any]:
+    """The column of the track, where there are several."""
+    return {"track": track} if len(result["tracks"]) > 1 else {}
+
+
+def _means(part: dict[str, Any]) -> dict[str, Any]:
+    return {"n": part["n"]} | _told(part["metrics"], _ends(part, "metrics"))
+
+
+def _ends(part: dict[str, Any], level: str) -> dict[str, Any]:
+    ends: dict[str, Any] = part.get("intervals", {}).get(level, {})
+    return ends
+
+
+def _print_csv(rows: list[dict[str, Any]]) -> None:
+    """Rows that have the same keys; None is an empty cell."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    say_exact(text.getvalue())
+
+
+def _check_form(as_json: bool, as_csv: bool) -> None:
+    if as_json and as_csv:
+        raise NightjarError("it is given with --json", "--csv", "give one of them")
+
+
+def _told(row: dict[str, Any], ends: dict[str, list[float]]) -> dict[str, Any]:
+    """The row with every mean as "58.90 [52.50, 65.00]"."""
+    return {
+        key: f"{value:.2f} [{ends[key][0]:.2f}, {ends[key][1]:.2f}]" if key in ends else value
+        for key, value in row.items()
+    }
+
+
+@click.command()
+@benchmark_option
+@click.option(
+    "--a",
+    "a",
+    required=True,
+    type=FILE,
+    help="JSON Lines {id, prediction}, a folder of data/predict, or copy_input, copy_demo.",
+)
+@click.option("--b", "b", required=True, type=FILE, help="The same, of the other system.")
+@references_option
+@samples_option(1)
+@as_json_option
+@as_csv_option
+def compare(
+    benchmark: str,
+    a: Path,
+    b: Path,
+    references: Path | None,
+    samples: int,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Compare two prediction sets on the same instances: a minus b.
+
+    Differences are in percent, with 95% bootstrap intervals over pairs and the two-sided p of a test that flips
+    signs. Better, worse and equal count instances. The p of categories are not corrected for their number. Each track
+    is compared alone, both together last. The CSV has each track alone, with the columns track, level, name, metric, n,
+    a, b, difference, low, high, p, better, worse, equal.
+
+    \b
+    Example:
+      nightjar compare --benchmark supernatinst --a mine.jsonl --b yours.jsonl --references references.jsonl
+      nightjar compare --benchmark supernatinst --a data/predict/supernatinst-combined --b mine.jsonl --json
+    """
+    from nightjar.benchmarks.score import compare_files, difference_rows, parts
+
+    _check_form(as_json, as_csv)
+    result = compare_files(benchmark, a, b, references, samples)
+    if as_json:
+        say_json(result)
+        return
+    if as_csv:
+        _print_csv(difference_rows(result))
+        return
+    lacking = [
+        f"{count} without a prediction in {name}" for name, count in result["missing"].items() if count
+    ]
+    _print_head(result, "".join(f", {one}" for one in lacking))
+    by_track = parts(result)
+    for track, part in by_track.items():
+        say_table(_lines(part), f"{track} track" if len(by_track) > 1 else "")
+        say()
+    rows = [
+        _track(track, result) | {"category": name, "metric": cell["metric"], **_line(cell[cell["metric"]])}
+        for track, part in by_track.items()
+        for name, cell in part["by_category"].items()
+    ]
+    say_table(rows, "by category, each by the metric that is published for it")
+    if len(by_track) > 1:
+        say()
+        say(BOTH)
+        say_table(_lines(result))
+
+
+def _lines(part: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"metric": metric, **_line(part["metrics"][metric])} for metric in METRICS]
+
+
+def _line(cell: dict[str, Any]) -> dict[str, Any]:
+    p = f"{cell['p']:.4f}" if cell["p"] >= 0.0001 else "<0.0001"
+    between = f"[{cell['low']:+.2f}, {cell['high']:+.2f}]"
+    counts = {key: cell[key] for key in ("better", "worse", "equal")}
+    return {
+        "a": cell["a"],
+        "b": cell["b"],
+        "a - b": f"{cell['value']:+.2f}",
+        "interval": between,
+        "p": p,
+        **counts,
+    }
+
+
+@click.command()
+@click.option("--output", required=True, type=FILE, help="The file to write.")
+@as_json_option
+def references(output: Path, as_json: bool) -> None:
+    """Write the split's test instances as references that other systems' predictions are scored against.
+
+    One JSON line an instance: id, references, task_id, task_category, track; and input and definition, which `nightjar
+    judge export` shows.
+
+    \b
+    Example:
+      nightjar references --output references.jsonl
+    """
+    from nightjar.benchmarks.supernatinst.files import write_references
+
+    _print_written(output, write_references(output), as_json)
+
+
+@click.command()
+@benchmark_option
+@click.option("--output", required=True, type=FILE, help="The file to write.")
+@click.option(
+    "--encoding", metavar="NAME", help="A named encoding, such as def_pos1; by the parameters if not given."
+)
+@as_json_option
+def prompts(benchmark: str, output: Path, encoding: str | None, as_json: bool) -> None:
+    """Write the prompts of the test instances, for a model of your own to answer (docs/own-model.md).
+
+    One JSON line an instance, in the order of `nightjar references`: id, task_id, prompt, stop, max_tokens. The prompt
+    is the exact text that the untuned model is shown under params.yaml, without special tokens or a chat template.
+    Score the answers, JSON Lines of {id, prediction}, with `nightjar score`.
+
+    \b
+    Example:
+      nightjar prompts --benchmark supernatinst --output prompts.jsonl
+      nightjar prompts --benchmark supernatinst --output prompts.jsonl --encoding def_pos2_neg2 --json
+    """
+    from nightjar.core.params import load
+    from stages.predict.prompts import write_prompts
+
+    count = write_prompts(load(), benchmark, output, encoding)
+    _print_written(output, count, as_json)
+
+
+def _print_written(output: Path, count: int, as_json: bool) -> None:
+    if as_json:
+        say_json({"output": output, "n": count})
+    else:
+        say(f"{output}: {count:,} instances")

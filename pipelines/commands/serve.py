@@ -1,0 +1,226 @@
+"""The command serve: the project's server, and a process that runs what is due; either is started again if it ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.driver_params import Nightly, load_nightly
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import private_folder
+from nightjar.core.json_text import recorded
+from pipelines import groups, lock, notify, served_runs
+from pipelines import server as servers
+from pipelines.printing import say, say_json
+from pipelines.run_stage import SERVED
+
+LOCK = Path(".nightjar/serve.lock")
+LOG = servers.HOME / "serve.log"
+# Written by pipelines.serve once its deployments stand; that module needs Prefect.
+READY = Path(".nightjar/serve.json")
+WATCH_SECONDS = 1.0
+# Of the ten seconds in which all has to be ended: the runs first, which end their own stages.
+GRACE = 5.5
+# A runner that ends sooner than this after its start is not started a third time.
+SHORT_SECONDS = 60.0
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(1, 65535), default=servers.PORT, show_default=True)
+@click.option(
+    "--jobs",
+    "-j",
+    type=click.IntRange(1, 64),
+    default=2,
+    show_default=True,
+    help="Stages at once, in a run that does not say otherwise.",
+)
+@click.option("--pull", is_flag=True, help="Let a nightly take from the DVC remote what is missing.")
+@click.option(
+    "--webhook",
+    envvar=servers.WEBHOOK,
+    metavar="URL",
+    help="Post runs that fail or crash there, from now on; `none` to stop. It is kept as a block of the server.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the address and the deployments as JSON.")
+@groups.stopped_by_signals()
+def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) -> None:
+    """Run the nightly when it is due, and what is started in the Prefect UI, until Ctrl-C.
+
+    When: `nightly.cron` and `nightly.timezone` of params.yaml. Starts the project's server, or uses the one that runs.
+    A night that was missed is made up for once.
+
+    \b
+    Example:
+      nightjar serve
+      nightjar serve --webhook https://chat.example.org/hooks/nightjar
+    """
+    from pipelines import graph as graphs
+
+    servers.require()
+    root = graphs.read().root
+    settings = load_nightly(root / PARAMS_FILE)
+    if webhook is not None and webhook != "none":
+        _check_url(webhook)
+    if told := notify.warning(root):
+        say(f"nightjar: serve: {told}", err=True)
+    with lock.locked(root, LOCK, "nightjar serve", fix="use that one, or end it first"):
+        groups.end_orphans(root, lock=root / groups.DVC_LOCK)
+        serving = _Serving(root, port, {"jobs": jobs, "pull": pull, "webhook": webhook})
+        try:
+            serving.start(lambda line: say(line, err=as_json))
+            _tell(serving, settings, as_json)
+            runs, asked = served_runs.Runs(serving.url, serving.deployments), 0.0
+            while True:
+                if time.monotonic() - asked >= served_runs.SECONDS:
+                    for line in runs.news():
+                        say(line, err=as_json)
+                    asked = time.monotonic()
+                time.sleep(WATCH_SECONDS)
+                serving.watch(lambda line: say(line, err=True))
+        finally:
+            serving.stop()
+
+
+def _check_url(webhook: str) -> None:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(webhook)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        good = False
+    if not good:
+        raise NightjarError("not an http or https address", "--webhook", "give one, or `none` for no webhook")
+
+
+def _tell(serving: _Serving, settings: Nightly, as_json: bool) -> None:
+    when = f"{settings.cron} ({settings.timezone})"
+    if as_json:
+        told = {"url": serving.url, "deployments": serving.deployments, "nightly": when}
+        say_json(told, indent=None)
+    else:
+        say(f"Serving {' and '.join(serving.deployments)}; nightly at {when}.")
+        say(f"The Prefect UI is at {serving.url}. Ctrl-C ends it.")
+
+
+@dataclass
+class _Child:
+    """A process that is kept running."""
+
+    process: subprocess.Popen[bytes]
+    group: groups.Group
+    started: float
+
+
+class _Serving:
+    """The server and the runner of one project."""
+
+    def __init__(self, root: Path, port: int, settings: dict[str, Any]) -> None:
+        self.root = root
+        self.deployments: list[str] = []
+        self._port = port
+        self._settings = settings
+        self._server: servers.Server | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._runner: _Child | None = None
+
+    @property
+    def url(self) -> str:
+        return self._server.url if self._server else ""
+
+    def start(self, tell: Callable[[str], None]) -> None:
+        """Bring up the server if none runs, then the runner. Raises NightjarError with the reason if either ends."""
+        self._server = servers.find(self.root)
+        if self._server is None:
+            free = servers.free_port(self._port)
+            if free != self._port:
+                tell(f"Port {self._port} is taken; using {free}.")
+            self._port = free
+            self._start_server()
+        else:
+            self._port = self._server.port
+        self._start_runner()
+
+    def watch(self, tell: Callable[[str], None]) -> None:
+        """Start again what ended."""
+        if self._server_ended():
+            tell("nightjar: serve: the Prefect server ended; starting it again")
+            self._start_server()
+        assert self._runner is not None
+        code = self._runner.process.poll()
+        if code is not None:
+            groups.end(self._runner.group)
+            if time.monotonic() - self._runner.started < SHORT_SECONDS:
+                raise self._ended(code)
+            tell(f"nightjar: serve: the runner ended with {code}; starting it again")
+            self._start_runner()
+
+    def stop(self) -> None:
+        """End the runs with their stages, then the server if it was started here."""
+        if self._runner is not None:
+            groups.end(self._runner.group, GRACE)
+            self._runner.process.wait()
+        groups.end_orphans(self.root, grace=0.5, lock=self.root / groups.DVC_LOCK)
+        (self.root / READY).unlink(missing_ok=True)
+        if self._process is not None and self._server is not None:
+            servers.stop(self.root, self._server)
+            self._process.wait()
+
+    def _start_server(self) -> None:
+        # The same port again: those who watch, and the runs, go on with the address they have.
+        self._server, self._process = servers.start(self.root, self._port, "serve")
+        servers.wait(self.root, self._server, self._process)
+
+    def _server_ended(self) -> bool:
+        if self._process is not None:
+            return self._process.poll() is not None
+        return servers.recorded(self.root) is None
+
+    def _start_runner(self) -> None:
+        (self.root / READY).unlink(missing_ok=True)
+        private_folder((self.root / LOG).parent)
+        (self.root / LOG).touch(mode=0o600)
+        with (self.root / LOG).open("ab") as log:
+            process, group = groups.start(
+                [sys.executable, "-m", "pipelines.serve"],
+                self.root,
+                # Safe path: a folder `pipelines` of the repository must not be taken for this one.
+                servers.environment(self.root, self.url) | {"PYTHONSAFEPATH": "1", SERVED: "1"},
+                "runner of nightjar serve",
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+            )
+        self._runner = _Child(process, group, time.monotonic())
+        assert process.stdin is not None
+        with process.stdin as pipe:
+            pipe.write(json.dumps(self._settings).encode())
+        self._settings["webhook"] = None  # the server has it now
+        deadline = time.monotonic() + servers.STARTING_SECONDS
+        while not (ready := self._ready()):
+            if process.poll() is not None:
+                raise self._ended(process.returncode)
+            if time.monotonic() > deadline:
+                raise NightjarError(
+                    "the deployments were not made in time", self.root / LOG, "read that file"
+                )
+            time.sleep(0.1)
+        self.deployments = ready
+
+    def _ready(self) -> list[str]:
+        return list(recorded(self.root / READY).get("deployments", ()))
+
+    def _ended(self, code: int) -> NightjarError:
+        lines = (self.root / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
+        last = next((" ".join(line.split()) for line in reversed(lines) if line.strip()), "it said nothing")
+        return NightjarError(f"the runner ended with {code}: {last[:300]}", self.root / LOG, "read that file")

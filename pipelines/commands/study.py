@@ -1,0 +1,158 @@
+"""The command `study`: the same graph at several values of one setting, as DVC experiments, to a table and a plot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import LONGEST_NAME
+from pipelines import groups
+from pipelines.printing import say, say_json, say_table
+
+KINDS = ("tasks", "instances", "models", "encodings")
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(KINDS))
+@click.option(
+    "--values", metavar="A,B,…", help="The values; not given: the published grid, as far as it fits."
+)
+@click.option("--evaluated", metavar="A,B,…", help="Encodings to predict with (encodings only).")
+@click.option(
+    "--recipe", type=click.Choice(["tk_instruct", "combined"]), default="tk_instruct", show_default=True
+)
+@click.option("--name", help="Folder under data/studies; not given: the study's kind.")
+@click.option("--wait", is_flag=True, help="Wait for a rebuild or a study that is running already.")
+@click.option("--dry-run", is_flag=True, help="Print the experiments and which are missing; run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
+def study(
+    kind: str,
+    values: str | None,
+    evaluated: str | None,
+    recipe: str,
+    name: str | None,
+    wait: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Train and test once for each value of one setting: a DVC experiment each, then a table and a plot.
+
+    KIND: `tasks` to train on, `instances` of each, language `models` (directories, hub:NAME, package:NAME), or
+    `encodings` (trained with × evaluated with). Other settings are those of params.yaml as it is now. A study
+    that was interrupted runs what is missing when it is started again. Results: data/studies/KIND.
+
+    \b
+    Example:
+      nightjar study tasks --values 4,8,16
+      nightjar study encodings --values def,def_pos2,tk_instruct --evaluated def,def_pos2
+    """
+    from nightjar.lm import weights
+    from nightjar.prompts.encodings import NAMED
+    from pipelines import study as studies
+    from pipelines import study_results as results
+    from pipelines.study_workspace import saved
+
+    root = Path.cwd()
+    folder = _folder(name)
+    chosen, tested = _list(values, "--values"), _list(evaluated, "--evaluated")
+    plan = studies.plan(root, kind, chosen, recipe, tested, NAMED, weights.digest)
+    results.check_folder(root, folder or plan.name)
+    if dry_run:
+        _print_plan(root, plan, as_json)
+        return
+    scoring = _scoring(plan.params)
+    with groups.stopped_by_signals():
+        failed = studies.run(root, plan, lambda line: say(line, err=True), wait)
+        commits = saved(root, plan.start.commit, [point.name for point in plan.points])
+        result = results.collect(root, plan, commits, failed, scoring)
+        written = results.write(root, folder or plan.name, result).relative_to(root)
+    if as_json:
+        say_json(result)
+    else:
+        _print(result, written)
+    raise SystemExit(1 if failed else 0)
+
+
+def _list(text: str | None, option: str) -> list[str]:
+    """The values of a list with commas; none if the option is not given. Raises NightjarError if it is empty."""
+    values = [value.strip() for value in (text or "").split(",") if value.strip()]
+    if text is not None and not values:
+        raise NightjarError("no value", option, "give some, or leave the option out")
+    return values
+
+
+def _folder(name: str | None) -> str | None:
+    if name is None:
+        return None
+    if not name or name.startswith(".") or "/" in name or not name.isprintable():
+        raise NightjarError(f"{name[:40]!r} is not a folder's name", "--name", "give one such as tasks-small")
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        what = f"{name[:40]}… is too long for a folder's name"
+        raise NightjarError(what, "--name", f"give at most {LONGEST_NAME} bytes")
+    return name
+
+
+def _print_plan(root: Path, plan: Any, as_json: bool) -> None:
+    missing = {point.name for point in plan.missing(root)}
+    rows = [
+        {"value": point.label, "experiment": point.name, "done": point.name not in missing}
+        for point in plan.points
+    ]
+    if as_json:
+        say_json(rows)
+        return
+    for row in rows:
+        say(f"{'done' if row['done'] else 'to do':6} {row['experiment']}  ({row['value']})")
+    say(f"{len(rows)} experiments, {len(missing)} to do, each up to {plan.target}.")
+
+
+def _scoring(text: str) -> Any:
+    """The evaluation's own functions with the seed and the bootstrap of params.yaml, given as its text."""
+    from nightjar.benchmarks import aggregate
+    from nightjar.benchmarks.supernatinst import scoring as supernatinst
+    from nightjar.core.config import PARAMS_FILE, parse
+    from nightjar.core.params import validate
+    from nightjar.statistics.bootstrap import Bootstrap
+    from pipelines.study_results import Rows, Scoring
+
+    params = validate(parse(text, PARAMS_FILE))
+    settings = params.evaluate.supernatinst
+    bootstrap = Bootstrap(params.seed, settings.bootstrap_samples, settings.confidence)
+
+    def score(system: str, test: Rows, predictions: Rows) -> tuple[Rows, int]:
+        given, missing = supernatinst.answers(test, predictions, system)
+        return supernatinst.score_system(system, test, given), missing
+
+    return Scoring(
+        score,
+        lambda rows: aggregate.aggregate(rows, bootstrap),
+        lambda rows, pairs: aggregate.compare(rows, pairs, bootstrap),
+        {
+            "confidence": settings.confidence,
+            "bootstrap_samples": settings.bootstrap_samples,
+            "seed": params.seed,
+        },
+    )
+
+
+def _print(result: Mapping[str, Any], written: Path) -> None:
+    from pipelines import study_results as results
+
+    for track in results.tracks(result):
+        say()
+        if result["study"] == "encodings":
+            for metric, title in results.METRICS.items():
+                say_table(results.matrix(result, track, metric), f"{title}, track {track}: evaluated with")
+        else:
+            say_table(results.table(result, track), f"track {track}")
+    for point in result["points"]:
+        if point["state"] != "done":
+            say(f"nightjar: study: {point['value']} {point['state']}: {point['error']}", err=True)
+    say()
+    say(f"{written}/study.md, study.json, plot.png, plot.svg")
+    say("The experiments: dvc exp show --only-changed")

@@ -1,0 +1,111 @@
+"""Means against plain Python, intervals against the exact distribution of the bootstrap."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightjar.benchmarks.aggregate import aggregate, category_name, compare
+from nightjar.core import contracts, tables
+from nightjar.statistics.bootstrap import Bootstrap, percent
+
+BOOTSTRAP = Bootstrap(seed=42, samples=1000, confidence=0.95)
+
+
+def row(
+    system: str, number: int, score: float, category: str = "Word Analogy", task: str = "t1"
+) -> dict[str, Any]:
+    return {
+        "benchmark": "supernatinst",
+        "system": system,
+        "track": "default",
+        "category": category,
+        "task_id": task,
+        "id": f"{task}-{number}",
+        "exact_match": float(score == 1),
+        "rouge1": score,
+        "rougeL": score,
+        "calls": 0,
+    }
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
+def test_percent(values: list[float]) -> None:
+    assert percent(values) == round(100 * sum(values) / len(values), 4)
+
+
+def test_the_mean_is_over_instances_not_tasks() -> None:
+    rows = [row("a", number, 1.0) for number in range(3)] + [row("a", 0, 0.0, task="t2")]
+    table = aggregate(rows, BOOTSTRAP)
+    value = {(line["level"], line["name"], line["metric"]): (line["n"], line["value"]) for line in table}
+    assert value["overall", "overall", "rougeL"] == (4, 75.0)
+    assert value["category", "word_analogy", "exact_match"] == (4, 75.0)
+    assert value["task", "t2", "rouge1"] == (1, 0.0)
+    tables.check(contracts.SCORES, tables.pa.Table.from_pylist(table, schema=contracts.SCORES.schema), "here")
+
+
+def test_interval_of_a_coin() -> None:
+    """The resampled mean of n zeros and ones is binomial; compare with its exact quantiles."""
+    n, hits = 60, 18
+    values = np.array([1.0] * hits + [0.0] * (n - hits))
+    low, high = Bootstrap(1, 20_000, 0.9).interval(values, "coin")
+    chance = [math.comb(n, k) * (hits / n) ** k * (1 - hits / n) ** (n - k) for k in range(n + 1)]
+    total = np.cumsum(chance)
+    exact_low, exact_high = int(np.searchsorted(total, 0.05)), int(np.searchsorted(total, 0.95))
+    assert low == pytest.approx(exact_low / n, abs=1.01 / n)
+    assert high == pytest.approx(exact_high / n, abs=1.01 / n)
+
+
+def test_intervals_depend_on_the_cell_and_the_seed_alone() -> None:
+    rng = random.Random(3)
+    rows = [row(system, number, rng.random(), task=task)
+            for system in ("a", "b") for task in ("t1", "t2", "t3") for number in range(8)]  # fmt: skip
+    plain = aggregate(rows, BOOTSTRAP)
+    turned = aggregate(rows[::-1], BOOTSTRAP)
+    key = ("system", "level", "name", "metric")
+    by_key = {tuple(line[part] for part in key): line for line in turned}
+    for line in plain:
+        other = by_key[tuple(line[part] for part in key)]
+        assert line["value"] == pytest.approx(other["value"], abs=1e-4)
+        assert line["low"] <= line["value"] <= line["high"]
+    assert aggregate(rows[:24], BOOTSTRAP) == plain[: len(plain) // 2]
+    different = aggregate(rows, Bootstrap(43, 1000, 0.95))
+    assert [line["low"] for line in different] != [line["low"] for line in plain]
+
+
+def test_many_draws_in_steps() -> None:
+    values = np.arange(3000) / 3000
+    low, high = Bootstrap(1, 2000, 0.95).interval(values, "x")
+    error = 1.96 * values.std() / math.sqrt(len(values))
+    assert low == pytest.approx(values.mean() - error, abs=0.002)
+    assert high == pytest.approx(values.mean() + error, abs=0.002)
+
+
+def test_difference_is_paired() -> None:
+    """Scores that differ by a constant: unpaired intervals would be wide, the paired one has no width."""
+    rng = random.Random(5)
+    base = [rng.random() / 2 for _ in range(40)]
+    rows = [row("old", number, score) for number, score in enumerate(base)]
+    rows += [row("new", number, score + 0.25) for number, score in reversed(list(enumerate(base)))]
+    line = next(line for line in compare(rows, [("new", "old")], BOOTSTRAP) if line["metric"] == "rougeL")
+    assert (line["value"], line["low"], line["high"], line["moved"], line["n"]) == (
+        25.0,
+        25.0,
+        25.0,
+        True,
+        40,
+    )
+    same = compare(rows, [("old", "old")], BOOTSTRAP)
+    assert not any(line["moved"] for line in same)
+    with pytest.raises(ValueError, match="same instances"):
+        compare(rows[1:], [("new", "old")], BOOTSTRAP)
+
+
+def test_category_name() -> None:
+    assert category_name(" Textual  Entailment") == "textual_entailment"

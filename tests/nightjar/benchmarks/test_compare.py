@@ -1,0 +1,176 @@
+"""Two prediction sets against each other: by hand, and from our own artifacts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks.score import compare_files, score_files
+from nightjar.benchmarks.supernatinst.files import read_predictions, read_references, write_references
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+
+
+def write(path: Path, rows: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def reference(id: str, category: str, **more: Any) -> dict[str, Any]:
+    return {"id": id, "references": ["yes it is"], "task_id": f"t{id[0]}", "task_category": category, **more}
+
+
+@pytest.fixture()
+def references(tmp_path: Path) -> Path:
+    rows = [reference(f"a{number}", "Textual Entailment") for number in range(6)]
+    rows += [reference(f"b{number}", "Title Generation") for number in range(4)]
+    return write(tmp_path / "r.jsonl", rows)
+
+
+def answers(path: Path, right: set[str], ids: list[str]) -> Path:
+    return write(path, [{"id": id, "prediction": "Yes it is." if id in right else "no"} for id in ids])
+
+
+IDS = [f"a{number}" for number in range(6)] + [f"b{number}" for number in range(4)]
+
+
+def test_by_hand(references: Path, tmp_path: Path) -> None:
+    a = answers(tmp_path / "a.jsonl", {*IDS[:5], "b0"}, IDS)
+    b = answers(tmp_path / "b.jsonl", {"a0", "b1"}, IDS[:-1])
+    result = compare_files("supernatinst", a, b, references)
+    assert (result["n"], result["missing"]) == (10, {"a": 0, "b": 1})
+    line = result["metrics"]["exact_match"]
+    assert (line["a"], line["b"], line["value"]) == (60.0, 20.0, 40.0)
+    assert (line["better"], line["worse"], line["equal"], line["n"]) == (5, 1, 4, 10)
+    assert line["p"] == pytest.approx(2 * (1 + 6) / 64)  # six moved: none or one of them the other way
+    assert line["low"] <= 40 <= line["high"] and line["moved"] == (line["low"] > 0)
+    category = result["by_category"]["textual_entailment"]
+    assert (
+        category["metric"] == "exact_match"
+        and result["by_category"]["title_generation"]["metric"] == "rougeL"
+    )
+    assert category["exact_match"]["value"] == pytest.approx(400 / 6, abs=1e-4)
+    assert category["exact_match"]["p"] == pytest.approx(2 / 16)
+    turned = compare_files("supernatinst", b, a, references)["metrics"]["exact_match"]
+    assert (turned["value"], turned["p"], turned["better"]) == (-40.0, line["p"], 1)
+
+
+def test_the_same_file_twice(references: Path, tmp_path: Path) -> None:
+    a = answers(tmp_path / "a.jsonl", {"a0"}, IDS)
+    for line in compare_files("supernatinst", a, a, references)["metrics"].values():
+        assert (line["value"], line["low"], line["high"], line["p"], line["moved"]) == (0, 0, 0, 1, False)
+        assert (line["better"], line["worse"], line["equal"]) == (0, 0, 10)
+
+
+def test_both_tracks(tmp_path: Path) -> None:
+    rows = [reference("a0", "Word Analogy"), reference("b0", "Word Analogy", track="xlingual")]
+    files = write(tmp_path / "r.jsonl", rows)
+    a, b = answers(tmp_path / "a.jsonl", {"b0"}, ["a0", "b0"]), answers(tmp_path / "b.jsonl", set(), [])
+    result = compare_files("supernatinst", a, b, files)
+    assert result["by_track"]["default"]["metrics"]["exact_match"]["value"] == 0
+    assert result["by_track"]["xlingual"]["metrics"]["exact_match"]["value"] == 100
+
+
+def test_wrong_ids(references: Path, tmp_path: Path) -> None:
+    good = answers(tmp_path / "a.jsonl", set(), IDS)
+    for row, what in (
+        ({"id": "zz", "prediction": "x"}, "no reference has the id 'zz'"),
+        ({"id": 3, "prediction": "x"}, "the id 3 is not a text"),
+        ({"id": None, "prediction": "x"}, "the id None is not a text"),
+        ({"id": ["a0"], "prediction": "x"}, "is not a text"),
+        ({"id": "a0", "prediction": 1}, "prediction is missing or not a text"),
+        ({"id": "a0 ", "prediction": "x"}, "no reference has the id 'a0 '"),
+    ):
+        bad = write(tmp_path / "b.jsonl", [row])
+        for pair in ((good, bad), (bad, good)):
+            with pytest.raises(NightjarError, match=what) as caught:
+                compare_files("supernatinst", *pair, references)
+            assert "b.jsonl:1" in str(caught.value)
+    doubled = write(tmp_path / "b.jsonl", [{"id": "a0", "prediction": "x"}] * 2)
+    with pytest.raises(NightjarError, match=r"b.jsonl:2: the id 'a0' stands in line 1 already"):
+        compare_files("supernatinst", good, doubled, references)
+
+
+def test_row(task: str, id: str, track: str = "default") -> dict[str, Any]:
+    same = {"category": "Word Analogy", "dataset": "d", "file": f"{task}.json", "index": 0, "input": "x"}
+    return {**same, "track": track, "task_id": task, "id": id, "outputs": ["cold", "icy"]}
+
+
+test_row.__test__ = False  # type: ignore[attr-defined]
+
+
+def prediction(row: dict[str, Any], text: str) -> dict[str, Any]:
+    given = {"task_id": row["task_id"], "id": row["id"], "prediction": text}
+    plain: dict[str, Any] = {"string": "", "int32": 0, "double": 0.0, "bool": False}
+    return {
+        field.name: given.get(
+            field.name, [] if str(field.type).startswith("list") else plain[str(field.type)]
+        )
+        for field in contracts.PREDICTIONS.schema
+    }
+
+
+@pytest.fixture()
+def project(workdir: Path) -> Path:
+    """A split in which one id occurs in two tasks, its ingested tasks, and one system's predictions."""
+    rows = [test_row("t1", "same"), test_row("t1", "own"), test_row("t2", "same", "xlingual")]
+    with tables.ArtifactWriter(Path("data/split")) as writer:
+        writer.write(contracts.TEST, sorted(rows, key=lambda row: row["task_id"]))
+    example = {"input": "i", "output": "icy", "explanation": None}
+    task = {field.name: [] if str(field.type).startswith("list") else "" for field in contracts.TASKS.schema}
+    first = {"task_id": "t1", "positive_examples": [example], "definition": ["Do it.", "Or so."]}
+    with tables.ArtifactWriter(Path("data/ingest/natural_instructions")) as writer:
+        writer.write(contracts.TASKS, [task | first, task | {"task_id": "t2"}])
+    with tables.ArtifactWriter(Path("data/predict/supernatinst-combined")) as writer:
+        writer.write(contracts.PREDICTIONS, [prediction(rows[0], "cold"), prediction(rows[2], "hot")])
+    return workdir
+
+
+def test_our_own_artifacts(project: Path) -> None:
+    folder = Path("data/predict/supernatinst-combined")
+    result = score_files("supernatinst", folder)
+    assert (result["n"], result["missing"]) == (3, 1)
+    assert result["by_track"]["default"]["metrics"]["exact_match"] == 50.0
+    assert read_predictions(folder, read_references(None)) == {"t1:same": "cold", "t2:same": "hot"}
+    others = write(Path("theirs.jsonl"), [{"id": "own", "prediction": "icy"}])
+    line = compare_files("supernatinst", folder, others)["metrics"]["exact_match"]
+    assert (line["better"], line["worse"], line["equal"]) == (1, 1, 1)
+
+
+def test_the_heuristics_by_their_names(project: Path) -> None:
+    given = {
+        name: read_predictions(Path(name), read_references(None)) for name in ("copy_demo", "copy_input")
+    }
+    assert given["copy_demo"] == {"t1:same": "icy", "own": "icy", "t2:same": ""}
+    assert set(given["copy_input"].values()) == {"x"}
+    write(Path("copy_input"), [{"id": "own", "prediction": "a file of that name"}])
+    assert read_predictions(Path("copy_input"), read_references(None)) == {"own": "a file of that name"}
+
+
+def test_references_for_others(project: Path) -> None:
+    assert write_references(Path("out/r.jsonl")) == 3
+    lines = [json.loads(line) for line in Path("out/r.jsonl").read_text().splitlines()]
+    assert lines[1] == {
+        "id": "own", "references": ["cold", "icy"], "task_id": "t1", "task_category": "Word Analogy",
+        "track": "default", "input": "x", "definition": "Do it.",
+    }  # fmt: skip
+    folder = Path("data/predict/supernatinst-combined")
+    assert score_files("supernatinst", folder, Path("out/r.jsonl")) == score_files("supernatinst", folder)
+    assert json.loads(Path("out/r.jsonl").read_text().splitlines()[2])["definition"] == ""
+    with pytest.raises(NightjarError, match="a folder"):
+        write_references(Path("out"))
+    with pytest.raises(NightjarError, match="which is read"):
+        write_references(Path("data/ingest/natural_instructions/r.jsonl"))
+
+
+def test_artifacts_that_do_not_belong_together(project: Path) -> None:
+    folder = Path("data/predict/supernatinst-combined")
+    few = write(Path("r.jsonl"), [reference("own", "Word Analogy")])
+    with pytest.raises(NightjarError, match="no reference has the id 'same' of t1"):
+        score_files("supernatinst", folder, few)
+    plain = write(Path("r.jsonl"), [reference("same", "Word Analogy")])
+    with pytest.raises(NightjarError, match="stands in two tasks"):
+        score_files("supernatinst", folder, plain)

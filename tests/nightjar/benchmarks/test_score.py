@@ -1,0 +1,257 @@
+"""Scoring files: the published values, and every way a file can be wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nightjar.benchmarks.score import compare_files, score_files
+from nightjar.core.errors import NightjarError
+
+
+def write(path: Path, rows: list[Any]) -> Path:
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return path
+
+
+def reference(id: str, texts: list[str], category: str = "Word Analogy", **more: Any) -> dict[str, Any]:
+    return {"id": id, "references": texts, "task_id": f"task_{id[0]}", "task_category": category} | more
+
+
+@pytest.fixture()
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    references = [
+        reference("a1", ["yes"], "Textual Entailment"),
+        reference("a2", ["no", "nope"], "Textual Entailment"),
+        reference("b1", ["the quick fox"]),
+    ]
+    predictions = [{"id": "b1", "prediction": "quick foxes"}, {"id": "a1", "prediction": "Yes."}]
+    return write(tmp_path / "p.jsonl", predictions), write(tmp_path / "r.jsonl", references)
+
+
+def test_means_by_hand(files: tuple[Path, Path], tmp_path: Path) -> None:
+    details = tmp_path / "details.jsonl"
+    result = score_files("supernatinst", *files, details)
+    keys = ["benchmark", "tracks", "n", "missing", "metrics", "by_category", "by_task", "intervals"]
+    assert list(result) == keys and result["tracks"] == ["default"]
+    assert (result["n"], result["missing"]) == (3, 1)
+    # b1: fox and foxes share their stem; 2 of 2 and 2 of 3 words match: F = 0.8.
+    assert result["metrics"] == {"exact_match": 33.3333, "rouge1": 60.0, "rougeL": 60.0}
+    half = {"n": 2, "exact_match": 50.0, "rouge1": 50.0, "rougeL": 50.0}
+    assert result["by_task"]["task_a"] == half
+    assert result["by_category"]["textual_entailment"] == {"n": 2, "metric": "exact_match", **half}
+    assert result["by_category"]["word_analogy"]["metric"] == "exact_match"
+    lines = [json.loads(line) for line in details.read_text().splitlines()]
+    assert [line["id"] for line in lines] == ["a1", "a2", "b1"]
+    assert [line["missing"] for line in lines] == [False, True, False]
+    assert lines[2]["rougeL"] == pytest.approx(0.8) and lines[2]["task_id"] == "task_b"
+
+
+def test_intervals_stand_beside_every_mean(tmp_path: Path) -> None:
+    """Of ten right and ten wrong answers: the exact quantiles of the binomial are 0.3 and 0.7."""
+    rows = [reference(f"a{number}", ["yes"]) for number in range(20)]
+    answers = [{"id": f"a{number}", "prediction": "yes" if number < 10 else "no"} for number in range(20)]
+    files = write(tmp_path / "p.jsonl", answers), write(tmp_path / "r.jsonl", rows)
+    result = score_files("supernatinst", *files, samples=4000)
+    told = result["intervals"]
+    assert (told["confidence"], told["samples"]) == (0.95, 4000)
+    for ends in (told["metrics"], told["by_category"]["word_analogy"], told["by_task"]["task_a"]):
+        assert ends["exact_match"] == pytest.approx([30, 70], abs=5.01)
+    assert score_files("supernatinst", *files, samples=4000) == result
+    assert "intervals" not in score_files("supernatinst", *files, samples=0)
+
+
+def test_the_published_values_of_the_sample(published: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Both tracks in one file, instance by instance and as means, each track's own ones too."""
+    cases = {f"{number:03}": case for number, case in enumerate(published)}
+    predictions = [{"id": id, "prediction": case["prediction"]} for id, case in cases.items()]
+    rows = [
+        reference(id, case["references"], task_id=f"t{int(id) % 7}", track=case["track"])
+        for id, case in cases.items()
+    ]
+    files = write(tmp_path / "p.jsonl", predictions), write(tmp_path / "r.jsonl", rows)
+    details = tmp_path / "details.jsonl"
+    result = score_files("supernatinst", *files, details, samples=0)
+    scored = [json.loads(line) for line in details.read_text().splitlines()]
+    assert [line["id"] for line in scored] == list(cases)
+    by_track = {
+        name: [case for case in published if case["track"] == name] for name in ("default", "xlingual")
+    }
+    for metric in ("exact_match", "rouge1", "rougeL"):
+        assert [line[metric] for line in scored] == [case[metric] for case in published]
+        assert result["metrics"][metric] == mean(published, metric)
+        for track, members in by_track.items():
+            assert result["by_track"][track]["metrics"][metric] == mean(members, metric)
+        for number in range(7):
+            assert result["by_task"][f"t{number}"][metric] == mean(published[number::7], metric)
+
+
+def mean(cases: list[dict[str, Any]], metric: str) -> float:
+    """As the published evaluator rounds it."""
+    return round(100 * sum(case[metric] for case in cases) / len(cases), 4)
+
+
+def test_golden(golden: Path, tmp_path: Path) -> None:
+    cases = json.loads((golden / "sni_em_rougeL.json").read_text())["cases"]
+    predictions = write(
+        tmp_path / "p.jsonl", [{"id": str(case["id"]), "prediction": case["prediction"]} for case in cases]
+    )
+    for track, prefix in (("default", ""), ("xlingual", "xlingual_")):
+        rows = [
+            {"id": str(case["id"]), "references": case["references"], "task_id": f"t{case['id'] % 7}",
+             "task_category": "x", "track": track}
+            for case in cases
+        ]  # fmt: skip
+        details = tmp_path / f"{track}.jsonl"
+        result = score_files("supernatinst", predictions, write(tmp_path / "r.jsonl", rows), details)
+        for metric in ("rouge1", "rougeL"):
+            values = [case[prefix + metric] for case in cases]
+            assert result["metrics"][metric] == round(100 * sum(values) / len(values), 4)
+            group = [case[prefix + metric] for case in cases if case["id"] % 7 == 3]
+            assert result["by_task"]["t3"][metric] == round(100 * sum(group) / len(group), 4)
+            scored = [json.loads(line)[metric] for line in details.read_text().splitlines()]
+            assert scored == pytest.approx(values, abs=1e-9)
+
+
+def test_both_tracks(tmp_path: Path) -> None:
+    references = [reference("a1", ["北京"]), reference("b1", ["北京"], track="xlingual")]
+    predictions = [{"id": "a1", "prediction": "北京"}, {"id": "b1", "prediction": "北京"}]
+    result = score_files(
+        "supernatinst", write(tmp_path / "p.jsonl", predictions), write(tmp_path / "r.jsonl", references)
+    )
+    assert result["metrics"]["rougeL"] == 50.0
+    assert result["by_track"]["default"]["metrics"] == {"exact_match": 100.0, "rouge1": 0.0, "rougeL": 0.0}
+    assert result["by_track"]["xlingual"]["metrics"]["rougeL"] == 100.0
+    assert result["by_track"]["xlingual"]["by_category"]["word_analogy"]["n"] == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("{", r"p\.jsonl:2: not JSON"),
+        ('{"id": "a2", "prediction": NaN}', r"p\.jsonl:2: not JSON"),
+        ('{"id": "a2", "prediction": ' + "[" * 1000 + "]" * 1000 + "}", r"p\.jsonl:2: not JSON: nested too"),
+        ('{"id": "a2", "prediction": "\\ud800"}', r"p\.jsonl:2: .* is not valid Unicode"),
+        ([], r"p\.jsonl:2: not an object"),
+        ({"prediction": "x"}, r"p\.jsonl:2: not an object with an id"),
+        ({"id": 7, "prediction": "x"}, r"p\.jsonl:2: the id 7 is not a text"),
+        ({"id": "a2", "prediction": None}, r"p\.jsonl:2: prediction is missing"),
+        ({"id": "zz", "prediction": "x"}, r"p\.jsonl:2: no reference has the id 'zz'"),
+        ({"id": "a1", "prediction": "x"}, r"p\.jsonl:2: the id 'a1' stands in line 1 already"),
+    ],
+)
+def test_bad_predictions(files: tuple[Path, Path], line: Any, what: str) -> None:
+    write(files[0], [{"id": "a1", "prediction": "x"}, line])
+    with pytest.raises(NightjarError, match=what):
+        score_files("supernatinst", *files)
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        (reference("b1", []), "at least one text"),
+        (reference("b1", "yes"), "at least one text"),  # type: ignore[arg-type]
+        (reference("b1", ["yes"], track="french"), "the track is 'french'"),
+        ({"id": "b1", "references": ["a"], "task_id": "t"}, "task_category is missing"),
+        (reference("a1", ["yes"]), "stands in line 1 already"),
+    ],
+)
+def test_bad_references(files: tuple[Path, Path], line: Any, what: str) -> None:
+    write(files[1], [reference("a1", ["yes"]), line])
+    with pytest.raises(NightjarError, match=what) as caught:
+        score_files("supernatinst", *files)
+    assert "r.jsonl:2" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_bad_files(files: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(NightjarError, match="supernatinst"):
+        score_files("sonnets", *files)
+    with pytest.raises(NightjarError, match="no such file"):
+        score_files("supernatinst", tmp_path / "none", files[1])
+    with pytest.raises(NightjarError, match="no such table"):
+        score_files("supernatinst", tmp_path, files[1])
+    files[0].write_bytes(b'{"id": "a1", "prediction": "\xff"}\n')
+    with pytest.raises(NightjarError, match=r"p\.jsonl:1: not UTF-8"):
+        score_files("supernatinst", *files)
+    files[1].write_text("\n")
+    with pytest.raises(NightjarError, match="no references"):
+        score_files("supernatinst", *files)
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"prediction": None}, "no column prediction"),
+        ({"prediction": pa.array([7])}, "column prediction is int64, not string"),
+        ({"prediction": pa.array([None], pa.string())}, "column prediction has nulls"),
+    ],
+)
+def test_predictions_in_parquet_need_their_columns(
+    files: tuple[Path, Path], tmp_path: Path, changes: dict[str, Any], what: str
+) -> None:
+    columns = {"task_id": pa.array(["task_a"]), "id": pa.array(["a1"]), "prediction": pa.array(["Yes"])}
+    folder = tmp_path / "set/predictions"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table(columns), folder / "part.parquet")
+    assert score_files("supernatinst", folder.parent, files[1])["missing"] == 2
+    kept = {name: values for name, values in (columns | changes).items() if values is not None}
+    pq.write_table(pa.table(kept), folder / "part.parquet")
+    with pytest.raises(NightjarError, match=f"set/predictions.*: {what}"):
+        score_files("supernatinst", folder.parent, files[1])
+
+
+def test_details_never_replace_a_folder_or_an_input(files: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "precious"
+    folder.mkdir()
+    (folder / "file").write_text("kept")
+    with pytest.raises(NightjarError, match="a folder"):
+        score_files("supernatinst", *files, folder)
+    before = files[0].read_text()
+    (tmp_path / "link").symlink_to(files[0])
+    for name in (files[0], files[1], tmp_path / "precious/../p.jsonl", tmp_path / "link"):
+        with pytest.raises(NightjarError, match=r"read by the same command|symbolic link"):
+            score_files("supernatinst", *files, name)
+    (tmp_path / "null").symlink_to("/dev/null")
+    score_files("supernatinst", *files, tmp_path / "null", 0)
+    assert (tmp_path / "null").is_char_device() and (tmp_path / "null").is_symlink()
+    assert (folder / "file").read_text() == "kept" and files[0].read_text() == before
+
+
+def test_a_byte_order_mark_is_passed_over_and_a_doubled_key_or_odd_track_refused(tmp_path: Path) -> None:
+    row = '{"id": "a", "references": ["x"], "task_id": "t", "task_category": "Title Generation"%s}\n'
+    references, predictions = tmp_path / "references.jsonl", tmp_path / "predictions.jsonl"
+    references.write_text("\ufeff" + row % "", encoding="utf-8")
+    predictions.write_text('\ufeff{"id": "a", "prediction": "x"}\n', encoding="utf-8")
+    assert score_files("supernatinst", predictions, references)["metrics"]["rougeL"] == 100.0
+    predictions.write_text('{"id": "a", "prediction": "x", "prediction": "y"}\n')
+    with pytest.raises(NightjarError, match="'prediction' occurs twice"):
+        score_files("supernatinst", predictions, references)
+    references.write_text(row % ', "track": ["default"]')
+    with pytest.raises(NightjarError, match="the track is"):
+        score_files("supernatinst", predictions, references)
+
+
+def test_a_pipe_is_read_once_and_a_device_not_at_all(files: tuple[Path, Path], tmp_path: Path) -> None:
+    wanted = score_files("supernatinst", *files, samples=0)
+    pipes = [tmp_path / "one", tmp_path / "two"]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+    with ThreadPoolExecutor(2) as pool:
+        for pipe, file in zip(pipes, files, strict=True):
+            pool.submit(pipe.write_bytes, file.read_bytes())
+        assert score_files("supernatinst", *pipes, samples=0) == wanted
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for pair in ((tmp_path / "zero", files[1]), (files[0], tmp_path / "zero")):
+        with pytest.raises(NightjarError, match="zero: a character device"):
+            score_files("supernatinst", *pair)
+    with pytest.raises(NightjarError, match="two: this pipe is named twice"):
+        score_files("supernatinst", pipes[1], pipes[1])
+    with pytest.raises(NightjarError, match="two: this pipe is named twice"):
+        compare_files("supernatinst", pipes[1], pipes[1], files[1])

@@ -1,0 +1,197 @@
+"""The metrics against the published evaluator's values and against the rouge_score package."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rouge_score import rouge_scorer
+
+from nightjar.benchmarks.text import chunk, metrics, tokens
+
+WORDS = st.sampled_from(
+    ["Nation", "nations", "nationally", "ties", "is", "It's", "café", "2,000", "北京", "", "a_b"]
+)
+SENTENCES = st.lists(WORDS, max_size=12).map(" ".join)
+TEXTS = st.one_of(SENTENCES, st.text(max_size=30))
+CASES = st.lists(st.tuples(TEXTS, st.lists(TEXTS, min_size=1, max_size=3)), min_size=1, max_size=5)
+
+
+class BpeTokens:
+    """The cross-lingual tokens in the form that rouge_score asks for."""
+
+    def tokenize(self, text: str) -> list[str]:
+        return tokens.bpe_tokens(text)
+
+
+@pytest.mark.parametrize("track", ["default", metrics.XLINGUAL])
+def test_the_published_values_of_the_sample(published: list[dict[str, Any]], track: str) -> None:
+    cases = [case for case in published if case["track"] == track]
+    assert len(cases) == {"default": 461, "xlingual": 7}[track]
+    ours = metrics.score(
+        [case["prediction"] for case in cases], [case["references"] for case in cases], track
+    )
+    # Not approximately: the same operations in the same order.
+    for metric in metrics.METRICS:
+        assert getattr(ours, metric).tolist() == [case[metric] for case in cases], metric
+
+
+def test_golden(golden: Path) -> None:
+    cases = json.loads((golden / "sni_em_rougeL.json").read_text())["cases"]
+    predictions, references = [case["prediction"] for case in cases], [case["references"] for case in cases]
+    plain = metrics.score(predictions, references)
+    crossing = metrics.score(predictions, references, metrics.XLINGUAL)
+    for number, case in enumerate(cases):
+        assert metrics.normalise(case["prediction"]) == case["normalized_prediction"]
+        assert tokens.bpe_tokens(case["prediction"]) == case["xlingual_prediction_tokens"]
+        assert plain.exact_match[number] == crossing.exact_match[number] == case["exact_match"]
+        assert plain.rouge1[number] == pytest.approx(case["rouge1"], abs=1e-12)
+        assert plain.rougeL[number] == pytest.approx(case["rougeL"], abs=1e-12)
+        assert crossing.rouge1[number] == pytest.approx(case["xlingual_rouge1"], abs=1e-12)
+        assert crossing.rougeL[number] == pytest.approx(case["xlingual_rougeL"], abs=1e-12)
+
+
+@settings(deadline=None)
+@given(CASES, st.booleans())
+def test_equal_to_rouge_score(cases: list[tuple[str, list[str]]], crossing: bool) -> None:
+    predictions, references = [case[0] for case in cases], [case[1] for case in cases]
+    scorer = (
+        rouge_scorer.RougeScorer(["rouge1", "rougeL"], tokenizer=BpeTokens())
+        if crossing
+        else rouge_scorer.RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
+    )
+    ours = metrics.score(predictions, references, metrics.XLINGUAL if crossing else "default")
+    for number, (prediction, group) in enumerate(cases):
+        theirs = [scorer.score(reference, prediction) for reference in group]
+        # Not approximately: the same operations in the same order.
+        assert ours.rouge1[number] == max(one["rouge1"].fmeasure for one in theirs)
+        assert ours.rougeL[number] == max(one["rougeL"].fmeasure for one in theirs)
+
+
+def test_maximum_is_taken_for_each_metric() -> None:
+    scores = metrics.score(["a b c d"], [["d c b a", "a b x y z v"]])
+    assert scores.rouge1.tolist() == [1.0]
+    assert scores.rougeL.tolist() == [pytest.approx(2 * 0.5 * (1 / 3) / (0.5 + 1 / 3))]
+
+
+@given(st.lists(st.sampled_from(list("abc")), max_size=8), st.lists(st.sampled_from(list("abc")), max_size=8))
+def test_rouge1_counts_words_as_often_as_both_have_them(ours: list[str], theirs: list[str]) -> None:
+    shared = sum((Counter(ours) & Counter(theirs)).values())
+    expected = 2 * shared / (len(ours) + len(theirs)) if shared else 0.0
+    assert metrics.score([" ".join(ours)], [[" ".join(theirs)]]).rouge1[0] == pytest.approx(expected)
+
+
+def test_texts_of_other_scripts() -> None:
+    scores = metrics.score(["北京", "北京"], [["北京"], ["北京。"]])
+    assert scores.exact_match.tolist() == [1.0, 0.0]  # a Chinese full stop is not ASCII punctuation
+    assert scores.rougeL.tolist() == [0.0, 0.0]  # no token at all
+    assert metrics.score(["北京"], [["北京"]], metrics.XLINGUAL).rougeL.tolist() == [1.0]
+
+
+def test_articles_stay_and_case_goes() -> None:
+    assert metrics.normalise(" The  U.S. \n dollar!") == "the us dollar"
+    assert metrics.score(["the cat"], [["cat"]]).exact_match[0] == 0.0
+
+
+def test_bpe_tokens_lose_their_leading_blank() -> None:
+    assert tokens.bpe_tokens("Hello world  x") == ["Hello", "world", "", "x"]
+    cut = tokens.bpe(["Hello world", " world"])
+    assert cut.ends.tolist() == [0, 2, 3] and cut.ids[1] == cut.ids[2]
+
+
+def test_no_prediction_or_no_reference() -> None:
+    assert metrics.score([], []).rougeL.dtype == np.float64
+    with pytest.raises(ValueError, match="at least one reference"):
+        metrics.score(["a"], [[]])
+
+
+@pytest.fixture()
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "CHUNK", 400)
+    monkeypatch.setattr(metrics, "WORTH_A_PROCESS", 1)
+
+
+def many(count: int) -> tuple[list[str], list[list[str]]]:
+    words = ["Nation", "nationally", "ties", "café", "北京", "\ud800", "2,000", "the", "", "a_b", "\n"]
+    source = random.Random(3)
+
+    def text() -> str:
+        return " ".join(source.choices(words, k=source.randint(0, 9)))
+
+    return [text() for _ in range(count)], [
+        [text() for _ in range(source.randint(1, 3))] for _ in range(count)
+    ]
+
+
+def watch(monkeypatch: pytest.MonkeyPatch, kill: bool) -> list[int]:
+    """Who was asked; this process does nothing before a helper was, so that one surely takes part."""
+    asked: list[int] = []
+    first = threading.Event()
+    ask, here = metrics._ask, chunk.score
+
+    def told(pipes: subprocess.Popen[bytes], wanted: Any) -> Any:
+        asked.append(pipes.pid)
+        if kill:
+            pipes.kill()
+            pipes.wait()
+        try:
+            return ask(pipes, wanted)
+        finally:
+            first.set()
+
+    def late(*arguments: Any) -> Any:
+        assert first.wait(60)
+        return here(*arguments)
+
+    monkeypatch.setattr(metrics, "_ask", told)
+    monkeypatch.setattr(metrics.chunk, "score", late)
+    return asked
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_chunks_and_helpers_change_nothing(
+    small_chunks: None, monkeypatch: pytest.MonkeyPatch, kill: bool
+) -> None:
+    """Nor does a helper that dies: its chunk is made up for."""
+    answers, references = many(300)
+    whole = chunk.score(answers, references, "default")
+    alone = metrics.score(answers, references, processes=1)
+    asked = watch(monkeypatch, kill)
+    shared = metrics.score(answers, references, processes=3)
+    assert asked and len(metrics._spans(answers, references)[0]) > 20
+    for name in metrics.METRICS:
+        assert np.array_equal(getattr(whole, name), getattr(alone, name))
+        assert np.array_equal(getattr(whole, name), getattr(shared, name))
+    assert 0 < whole.rougeL.mean() < whole.rouge1.mean() < 1
+
+
+def test_more_words_than_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, references = many(40)
+    plain = chunk.score(answers, references, "default")
+    monkeypatch.setattr(tokens, "_CHARACTERS", 2)
+    assert np.array_equal(chunk.score(answers, references, "default").rouge1, plain.rouge1)
+
+
+def test_pairs_of_tasks(task_files: list[Path]) -> None:
+    source = random.Random(9)
+    answers, references = [], []
+    for file in source.sample(task_files, 20):
+        for instance in source.sample(json.loads(file.read_text("utf-8"))["Instances"], 20):
+            answers.append(source.choice([instance["input"], references[-1][0] if references else ""]))
+            references.append(instance["output"])
+    scorer = rouge_scorer.RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
+    ours = metrics.score(answers, references)
+    for number, (answer, group) in enumerate(zip(answers, references, strict=True)):
+        theirs = [scorer.score(reference, answer) for reference in group]
+        assert ours.rougeL[number] == max(one["rougeL"].fmeasure for one in theirs)
+        assert ours.rouge1[number] == max(one["rouge1"].fmeasure for one in theirs)
+        assert ours.exact_match[number] == (metrics.normalise(answer) in map(metrics.normalise, group))

@@ -1,0 +1,53 @@
+"""Our stemmer against NLTK's, on words that no rule can hide from."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nltk.stem.porter import PorterStemmer
+
+from nightjar.benchmarks.text import porter
+
+THEIRS = PorterStemmer().stem
+# Every suffix of every step, before and after the steps that change it.
+SUFFIXES = (
+    "s", "es", "ss", "sses", "ies", "ied", "eed", "ed", "ing", "y", "ly", "ational", "tional", "enci",
+    "ency", "anci", "ancy", "izer", "bli", "bly", "alli", "ally", "entli", "ently", "eli", "ely", "ousli",
+    "ously", "ization", "ation", "ator", "alism", "iveness", "fulness", "ousness", "aliti", "ality",
+    "iviti", "ivity", "biliti", "bility", "fulli", "fully", "logi", "logy", "icate", "ative", "alize",
+    "iciti", "icity", "ical", "ful", "ness", "al", "ance", "ence", "er", "ic", "able", "ible", "ant",
+    "ement", "ment", "ent", "ion", "sion", "tion", "ou", "ism", "ate", "iti", "ous", "ive", "ize", "e", "l",
+    "ll", "lle", "at", "bl", "iz", "i", "d", "g",
+)  # fmt: skip
+BEGINNINGS = st.text("aeiouybcdlstwxz1", max_size=5)
+
+
+@settings(max_examples=500, deadline=None)
+@given(BEGINNINGS, st.lists(st.sampled_from(SUFFIXES), min_size=1, max_size=3))
+def test_equal_to_nltk(beginning: str, suffixes: list[str]) -> None:
+    word = beginning + "".join(suffixes)
+    assert porter.stem(word) == THEIRS(word)
+
+
+@given(st.text("abcdefghijklmnopqrstuvwxyz0123456789", max_size=12))
+def test_any_word(word: str) -> None:
+    assert porter.stem(word) == THEIRS(word)
+
+
+@pytest.mark.parametrize(
+    "word", [*PorterStemmer().pool, "geology", "archaeology", "dies", "flies", "enjoy", "say"]
+)
+def test_what_nltk_adds(word: str) -> None:
+    assert porter.stem(word) == THEIRS(word)
+
+
+def test_words_of_tasks(task_files: list[Path]) -> None:
+    files = random.Random(5).sample(task_files, 12)
+    words = {word for file in files for word in re.findall("[a-z0-9]+", file.read_text("utf-8").lower())}
+    assert len(words) > 1000
+    assert [word for word in sorted(words) if porter.stem(word) != THEIRS(word)] == []

@@ -1,0 +1,237 @@
+"""Artifacts that were good when they were written, and what somebody did to them since."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nightjar.core import checks, contracts, tables
+from nightjar.core.contracts import (
+    DEV,
+    EVIDENCE,
+    INSTANCE_SCORES,
+    SPLIT_TASKS,
+    SUPERVISED,
+    TASKS,
+    TEST,
+    TRAIN,
+    Table,
+)
+
+SPLIT, INGEST, SCORED = Path("data/split"), Path("data/ingest/d"), Path("data/evaluate/b")
+
+
+def instance(task: str, id: str, text: str = "", **more: Any) -> dict[str, Any]:
+    row = {"dataset": "d", "file": f"{task}.json", "task_id": task, "id": id, "index": 0, "outputs": ["o"]}
+    return {**row, "input": text or f"input of {id}", **more}
+
+
+def task_row(name: str, source: str) -> dict[str, Any]:
+    lists = {field.name: [] for field in TASKS.schema if pa.types.is_list(field.type)}
+    return {**lists, "dataset": "d", "file": f"{name}.json", "task_id": name, "sources": [source]}
+
+
+def role(task: str, role: str, reason: str = "r") -> dict[str, str]:
+    return {"track": "default", "task_id": task, "role": role, "reason": reason}
+
+
+def score(id: str, value: float = 0.5) -> dict[str, Any]:
+    row = {"benchmark": "b", "system": "s", "track": "default", "category": "c", "task_id": "test1", "id": id}
+    return {**row, "exact_match": 0.0, "rouge1": value, "rougeL": value, "calls": 0}
+
+
+ROLES = [role("train1", "train"), role("train2", "train"), role("dev1", "train"), role("test1", "test")]
+
+
+@pytest.fixture()
+def facts(workdir: Path) -> dict[str, Any]:
+    """A small split with its tasks and scores, all as it should be; the facts of the split."""
+    with tables.ArtifactWriter(INGEST) as writer:
+        named = [("train1", "a"), ("train2", "b"), ("dev1", "c"), ("test1", "z")]
+        writer.write(TASKS, [task_row(*pair) for pair in named])
+    with tables.ArtifactWriter(SPLIT) as writer:
+        writer.write(SPLIT_TASKS, ROLES)
+        for task in ("train1", "train2"):
+            writer.write(TRAIN, [instance(task, f"{task}-{n}") for n in range(3)], part=task)
+        writer.write(DEV, [instance("dev1", "dev1-0")], part="dev1")
+        more = {"track": "default", "category": "c"}
+        writer.write(TEST, [instance("test1", f"t-{n}", **more) for n in range(4)], part="test1")
+        writer.write(SUPERVISED, [instance("test1", "s-0")], part="test1")
+    with tables.ArtifactWriter(SCORED) as writer:
+        writer.write(INSTANCE_SCORES, [score(f"t-{n}") for n in range(4)])
+    return {
+        "stage": "split",
+        "rows_in": 12,
+        "rows_out": 9,
+        "rows_rejected": 3,
+        "tables": {SPLIT.as_posix(): checks.inventory(SPLIT)},
+    }
+
+
+def found(facts: Mapping[str, Any] | None = None, path: Path = SPLIT, **more: Any) -> list[checks.Finding]:
+    near = [INGEST] if path == SPLIT else [INGEST, SPLIT]
+    return checks.check_stage([path], near, facts, **more)
+
+
+def edit(part: str, change: Callable[[list[dict[str, Any]]], Any], table: Table, path: Path = SPLIT) -> None:
+    """Rewrite a part behind the back of nightjar.core.tables."""
+    file = path / table.name / f"{part}.parquet"
+    rows = pq.read_table(file).to_pylist()
+    rows = change(rows) or rows
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), file, store_schema=False)
+
+
+def only(findings: list[checks.Finding]) -> checks.Finding:
+    assert len(findings) == 1, [str(it) for it in findings]
+    json.dumps(findings[0].as_dict(), allow_nan=False)
+    assert "\n" not in str(findings[0])
+    return findings[0]
+
+
+def test_nothing_is_found_where_nothing_was_done(facts: dict[str, Any]) -> None:
+    assert found(facts) == []
+    assert found(None, SCORED) == []
+    assert checks.check_stage([Path("models/x")], [], {"stage": "train", "rows_in": 1, "rows_out": 1}) == []
+
+
+def test_a_part_cut_off(facts: dict[str, Any]) -> None:
+    file = SPLIT / "train/train1.parquet"
+    file.write_bytes(file.read_bytes()[:-20])
+    it = only(found(facts))
+    assert (it.check, it.where) == ("readable", "data/split/train") and it.rows[0]["part"] == "train1"
+    file.write_bytes(b"")
+    assert only(found(facts)).check == "readable"
+
+
+def test_rows_and_tables_that_went_missing(facts: dict[str, Any]) -> None:
+    edit("train1", lambda rows: rows[:2], TRAIN)
+    it = only(found(facts))
+    assert it.check == "accounts" and "5 rows on disk, but its stage wrote 6" in it.what
+    (SPLIT / "train/train1.parquet").unlink()
+    assert "3 rows on disk" in only(found(facts)).what
+    assert found(None) == [], "without facts nobody can tell"
+    for file in (SPLIT / "dev").iterdir():
+        file.unlink()
+    assert [it.what for it in found(facts) if it.table == "dev"] == [
+        "the table is gone; its stage wrote 1 rows"
+    ]
+    (SPLIT / "rejected.parquet").unlink()
+    assert {it.check for it in found(facts) if it.table == "rejected"} == {"contract", "accounts"}
+
+
+def test_facts_that_do_not_add_up(facts: dict[str, Any]) -> None:
+    it = only(found({**facts, "rows_out": 8}))
+    assert (it.check, it.artifact) == (
+        "accounts",
+        "split",
+    ) and "12 rows in, but 8 out and 3 rejected" in it.what
+    inventory = {"data/split": {**facts["tables"]["data/split"], "train": {"rows": 6, "version": 0}}}
+    it = only(found({**facts, "tables": inventory}))
+    assert it.check == "schema" and "version 0" in it.what
+    gone = only(found({**facts, "tables": {"data/none": {}}, "outputs": ["data/none"]}, Path("data/none")))
+    assert gone.check == "present"
+
+
+def test_nulls_where_none_may_be(facts: dict[str, Any]) -> None:
+    file = SPLIT / "train/train1.parquet"
+    table = pq.read_table(file)
+    ids = pa.array(["x", None, None])
+    pq.write_table(table.set_column(table.schema.names.index("id"), "id", ids), file)
+    it = only(found())
+    assert (it.check, it.what, it.count) == ("nulls", "column id has nulls", 2)
+    assert [row["row"] for row in it.rows] == [1, 2] and it.rows[0]["task_id"] == "train1"
+
+
+def test_another_schema(facts: dict[str, Any]) -> None:
+    for part in ("train1", "train2"):
+        file = SPLIT / f"train/{part}.parquet"
+        table = pq.read_table(file)
+        pq.write_table(table.append_column("more", pa.nulls(3)).drop_columns(["file"]), file)
+    it = only(found())
+    assert it.check == "schema" and "without file; with more" in it.what
+    assert [row["part"] for row in it.rows] == ["train1", "train2"]
+    file = SPLIT / "dev/dev1.parquet"
+    table = pq.read_table(file)
+    pq.write_table(table.set_column(4, "index", pa.array([0], pa.int64())), file)
+    assert "column index is int64, not int32 not null" in [it.what for it in found() if it.table == "dev"]
+
+
+def test_a_folder_that_no_contract_knows(facts: dict[str, Any]) -> None:
+    (SPLIT / "odd").mkdir()
+    pq.write_table(pa.table({"a": [1]}), SPLIT / "odd/part-0.parquet")
+    assert (only(found()).check, only(found()).table) == ("contract", "odd")
+
+
+def test_values_out_of_range_and_not_allowed(facts: dict[str, Any]) -> None:
+    edit("part-0", lambda rows: [rows[0], {**rows[1], "rougeL": 1.5}, {**rows[2], "rougeL": float("nan")}],
+         INSTANCE_SCORES, SCORED)  # fmt: skip
+    it = only(found(None, SCORED))
+    assert (it.check, it.count, it.what) == ("range", 2, "rougeL is not within 0 to 1")
+    assert [(row["id"], row["rougeL"]) for row in it.rows] == [("t-1", 1.5), ("t-2", "nan")]
+    edit("part-0", lambda rows: [{**rows[0], "role": "spectator"}, *rows[1:]], SPLIT_TASKS)
+    it = only(found())
+    assert (it.check, it.count) == ("allowed", 1) and it.rows[0]["role"] == "spectator"
+
+
+def test_one_key_twice(facts: dict[str, Any]) -> None:
+    edit("train1", lambda rows: [*rows, rows[0]], TRAIN)
+    it = only(found())
+    assert it.check == "keys" and it.rows == ({"task_id": "train1", "id": "train1-0", "times": 2},)
+    edit("train1", lambda rows: rows[:3], TRAIN)
+    (SPLIT / "train/train9.parquet").write_bytes((SPLIT / "train/train1.parquet").read_bytes())
+    it = only(found())
+    assert it.rows[0]["parts"] == "train1, train9"
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.integers(0, 3)), max_size=30))
+@settings(max_examples=40, deadline=None)
+def test_keys_are_counted_as_by_hand(
+    tmp_path_factory: pytest.TempPathFactory, keys: list[tuple[str, str, int]]
+) -> None:
+    path = tmp_path_factory.mktemp("keys")
+    (path / "evidence").mkdir()
+    row = {"document_id": "d", "title": "", "text": "", "score": 0.0, "passage": 0, "split": "train"}
+    rows = [{**row, "task_id": task, "id": id, "rank": rank} for task, id, rank in keys]
+    for number, half in enumerate((rows[::2], rows[1::2])):
+        table = pa.Table.from_pylist(half, schema=EVIDENCE.schema)
+        pq.write_table(table, path / f"evidence/part-{number}.parquet", store_schema=False)
+    pq.write_table(contracts.REJECTED.schema.empty_table(), path / "rejected.parquet")
+    counted = Counter(keys)
+    twice = {key: n for key, n in counted.items() if n > 1}
+    findings = checks.check(path)
+    assert sum(it.count for it in findings) == sum(twice.values()) - len(twice)
+    assert {it.check for it in findings} == ({"keys"} if twice else set())
+    shown = {(it["task_id"], it["id"], it["rank"]): it["times"] for found in findings for it in found.rows}
+    assert shown.items() <= twice.items() and len(shown) == min(10, len(twice))
+
+
+def test_a_part_that_is_no_ordinary_file_is_found_and_not_read(facts: dict[str, Any]) -> None:
+    for name in ("train/train1.parquet", "rejected.parquet"):
+        file = SPLIT / name
+        whole = file.read_bytes()
+        for make, what in (
+            (os.mkfifo, "a named pipe"),
+            (lambda path: path.symlink_to("/dev/zero"), "a character device"),
+            (lambda path: path.symlink_to("nowhere"), "a broken link"),
+        ):
+            file.unlink()
+            make(file)
+            it = only(found(facts))
+            assert (it.check, it.artifact, it.blocks) == ("readable", "data/split", True)
+            assert name in it.what and what in it.what
+            near = only(found(None, SCORED))
+            assert near.check == "references" and name in near.what
+            assert it.what in near.what or what in near.what
+        file.unlink()
+        file.write_bytes(whole)
+    assert found(facts) == []

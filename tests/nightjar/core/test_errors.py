@@ -1,0 +1,52 @@
+"""Errors as one line each: what, where, what to do."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from nightjar.core.errors import NightjarError, from_os_error
+
+
+def test_an_error_is_one_line_whatever_was_put_into_it() -> None:
+    error = NightjarError("a\n  broken\tthing", "some\nfile", "mend\n\nit")
+    assert str(error) == "some file: a broken thing; mend it"
+    error = NightjarError("a\x1b[2J\x00b\x9b", "x\r\u202e\u2028y\udcff", "mend\x0bit\x85now")
+    assert str(error) == "x \\u202e y\\udcff: a\\x1b[2J\\x00b\\x9b; mend it now"
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EDQUOT, "quota"),
+        (errno.EFBIG, "limit on file sizes"),
+        (errno.EACCES, "permission denied"),
+        (errno.ENOENT, "no such file"),
+        (errno.ENOTDIR, "Not a directory"),
+        (errno.ENAMETOOLONG, "name too long"),
+        (errno.ELOOP, "links in a circle"),
+        (errno.EROFS, "read-only"),
+        (errno.ENXIO, "cannot be opened"),
+    ],
+)
+def test_what_the_system_refuses_is_told_in_one_line(number: int, told: str) -> None:
+    error = OSError(number, "Not a directory" if number == errno.ENOTDIR else "text", "data/x")
+    translated = from_os_error(error, "ingest")
+    assert translated is not None
+    assert told in str(translated)
+
+
+def test_arrow_s_own_wording_of_a_full_disk_is_understood() -> None:
+    error = OSError("[Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device")
+    assert "the disk is full" in str(from_os_error(error, "split"))
+
+
+def test_an_unknown_error_is_not_dressed_up() -> None:
+    assert from_os_error(OSError(errno.EIO, "input/output error"), "split") is None
+
+
+def test_a_temporary_file_is_told_by_the_name_that_it_is_to_take() -> None:
+    error = NotADirectoryError(20, "Not a directory", "out/.x.json.tmp-123")
+    assert str(from_os_error(error, "out/x.json")).startswith("out/x.json: ")

@@ -1,0 +1,93 @@
+"""The tool prompts: their layout, their calls, and the one tie to the text of the examples."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from nightjar.core.errors import NightjarError
+from nightjar.prompts.tool_prompts import CALL_NAMES, EXAMPLES, call_name, head, prompt
+
+CALL = re.compile(r"\[(\w+)\((.*?)\)\] ?")
+# Where the paper's output says something else than its input, or a call takes the place of the text.
+DIFFERENT = {("Calculator", 2), ("MT", 2)}
+
+
+def test_layout() -> None:
+    assert prompt("calendar", "It is 5.") == (
+        "Your task is to add calls to a Calendar API to a piece of text. The API calls should help you get "
+        'information required to complete the text. You can call the API by writing "[Calendar()]" Here are '
+        "some examples of API calls:\n"
+        "\n"
+        "Input: Today is the first Friday of the year.\n"
+        "Output: Today is the first [Calendar()] Friday of the year.\n"
+        "\n"
+        "Input: The president of the United States is Joe Biden.\n"
+        "Output: The president of the United States is [Calendar()] Joe Biden.\n"
+        "\n"
+        "Input: The current day of the week is Wednesday.\n"
+        "Output: The current day of the week is [Calendar()] Wednesday.\n"
+        "\n"
+        "Input: The number of days from now until Christmas is 30.\n"
+        "Output: The number of days from now until Christmas is [Calendar()] 30.\n"
+        "\n"
+        "Input: The store is never open on the weekend, so today it is closed.\n"
+        "Output: The store is never open on the weekend, so today [Calendar()] it is closed.\n"
+        "\n"
+        "Input: It is 5.\n"
+        "Output:"
+    )
+
+
+@pytest.mark.parametrize(("tool", "name"), CALL_NAMES.items())
+def test_every_tool(tool: str, name: str) -> None:
+    text = "x {braces} \\ and a\nsecond line"
+    assert head(tool) == head(name)
+    assert call_name(tool) == call_name(name) == name
+    assert prompt(tool, text) == f"{head(tool)}Input: {text}\nOutput:"
+    assert f"[{name}(" in head(tool).partition("\n")[0]
+    assert head(tool).count("Input: ") == head(tool).count("\nOutput: ") == len(EXAMPLES[name])
+    assert head(tool).endswith("\n\n")
+    assert "..." not in head(tool)
+
+
+@pytest.mark.parametrize("name", CALL_NAMES.values())
+def test_outputs_are_the_inputs_with_calls(name: str) -> None:
+    """An output without its calls is the input, so nothing was lost in filling in what the sheet shortens."""
+    for number, (given, annotated) in enumerate(EXAMPLES[name]):
+        assert {match[1] for match in CALL.finditer(annotated)} == {name}
+        if (name, number) not in DIFFERENT:
+            # The call before a comma has its blank in front, where the others have it behind.
+            assert CALL.sub("", annotated).replace(" , there", ", there") == given
+
+
+def test_calls_of_the_examples() -> None:
+    calls = {
+        name: [m[2] for _, text in pairs for m in CALL.finditer(text)] for name, pairs in EXAMPLES.items()
+    }
+    assert calls == {
+        "QA": [
+            '"Where was Joe Biden born?"',
+            '"In which state is Scranton?"',
+            '"What other name is Coca-Cola known by?"',
+            '"Who manufactures Coca-Cola?"',
+        ],
+        "WikiSearch": [
+            '"Ghana flag red meaning"',
+            '"nanomaterial production risks"',
+            '"Metformin first-line drug"',
+        ],
+        "Calculator": ["18 + 12 * 3", "658,893 / 11.4%", "723 / 252", "723 - 20", "2011 - 1994", "4 * 30"],
+        "Calendar": [""] * 5,
+        "MT": [
+            "O homem suprimido",
+            "der klassische jüdische Mann",
+            "南京高淳县住房和城乡建设局 城市新区设计",
+        ],
+    }
+
+
+def test_unknown_tool() -> None:
+    with pytest.raises(NightjarError, match="telephone"):
+        head("telephone")

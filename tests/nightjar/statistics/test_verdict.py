@@ -1,0 +1,150 @@
+"""Verdicts against exact bootstrap distributions, a literal Holm, and worlds in which the truth is known."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightjar.statistics.verdict import (
+    Cell,
+    Rule,
+    Scored,
+    binomial_interval,
+    decide,
+    holm,
+    judge,
+    resampled,
+    simulated_night,
+    summary,
+)
+
+RULE = Rule.of(alpha=0.05, minimum=10, samples=4000, seed=3)
+
+
+def scored(values: np.ndarray, prefix: str = "i", content: str | None = "same") -> Scored:
+    ids = tuple(("task", f"{prefix}{number:05d}") for number in range(len(values)))
+    return Scored(ids, (content,) * len(values), np.asarray(values, dtype=float))
+
+
+def cell(system: str = "model", metric: str = "rougeL", track: str = "default") -> Cell:
+    return Cell("made", system, track, metric)
+
+
+def words(rows: list[dict]) -> dict[str, str]:
+    return {row["system"]: row["verdict"] for row in rows}
+
+
+def test_better_worse_and_unchanged_are_told_apart_by_size_noise_and_pairing() -> None:
+    rng = np.random.default_rng(0)
+    before = rng.random(200) * 0.5
+    now = {
+        "better": before + 0.1,
+        "worse": before - before * 0.2,
+        "same": before,
+        # As large a mean difference as a real one could have, but all of it on one instance.
+        "one": np.concatenate([[before[0] + 0.4], before[1:]]),
+        "shuffled": rng.permutation(before),
+    }
+    rows = judge(
+        {cell(name): scored(values) for name, values in now.items()},
+        {cell(name): scored(before) for name in now},
+        {},
+        RULE,
+    )
+    assert words(rows) == {
+        "better": "better",
+        "one": "unchanged",
+        "same": "unchanged",
+        "shuffled": "unchanged",
+        "worse": "worse",
+    }
+    told = {row["system"]: row for row in rows}
+    assert told["same"]["p"] == 1 and told["same"]["equal"] == 200 and told["same"]["reason"] == ""
+    assert told["better"]["value"] == pytest.approx(10) and told["better"]["better"] == 200
+    assert told["worse"]["high"] < 0 and told["worse"]["now"] < told["worse"]["before"]
+    # The other cells of the family do not move the draws.
+    alone = judge({cell("one"): scored(now["one"])}, {cell("one"): scored(before)}, {}, RULE)
+    assert alone[0]["p"] == pytest.approx(told["one"]["p"])
+    assert alone[0]["low"] == pytest.approx(told["one"]["low"])
+
+
+def test_what_cannot_be_compared_says_why_and_counts_in_no_correction() -> None:
+    values = np.linspace(0, 1, 40)
+    now = {cell(name): scored(values * 0.9) for name in ("a", "new", "params", "worse")}
+    before = {cell(name): scored(values) for name in ("a", "gone", "params", "worse")}
+    now[cell("a")] = scored(values, prefix="j")
+    now[cell("few")], before[cell("few")] = scored(values[:9]), scored(values[:9])
+    now[cell("text")], before[cell("text")] = scored(values), scored(values, content="older")
+    now[cell("unknown")], before[cell("unknown")] = scored(values), scored(values, content=None)
+    rows = {row["system"]: row for row in judge(now, before, {cell("params"): "seed 1 → 2"}, RULE)}
+    assert {name: row["reason"] for name, row in rows.items() if row["verdict"] == "not comparable"} == {
+        "a": "other instances: 40 new, 40 gone",
+        "few": "too few instances: 9, wanted are 10",
+        "gone": "missing now; the run it is compared with has it",
+        "new": "the run it is compared with has no such score",
+        "params": "seed 1 → 2",
+        "text": "40 instances have another input or other references",
+    }
+    assert rows["unknown"]["verdict"] == "unchanged"
+    assert rows["worse"]["verdict"] == "worse"
+    # Two cells were compared: Holm multiplies the smaller p by two.
+    assert rows["worse"]["p_corrected"] == pytest.approx(2 * rows["worse"]["p"])
+    assert rows["gone"]["p"] is None and rows["gone"]["now"] is None and rows["gone"]["before"] == 50
+    assert summary(rows.values()) == "worse"
+    assert summary([rows["gone"], rows["unknown"]]) == "unchanged"
+    assert summary([rows["gone"]]) == summary([]) == "not comparable"
+
+
+def test_resampled_means_follow_the_exact_bootstrap_distribution() -> None:
+    """Against all ways to draw, counted; both columns of a draw are of the same instances."""
+    values = np.array([0.0, 0.0, 0.0, 1.0])
+    exact = np.array([np.mean(ways) for ways in itertools.product(values, repeat=4)])
+    drawn = resampled(np.stack([values, 1 - values], axis=1), 40_000, np.random.default_rng(1))
+    for quarter in (0, 0.25, 0.5, 0.75, 1):
+        assert (drawn[:, 0] == quarter).mean() == pytest.approx((exact == quarter).mean(), abs=0.01)
+    assert np.allclose(drawn.sum(axis=1), 1)
+    # More draws than are made at a time.
+    long = resampled(np.arange(2000.0)[:, None], 1500, np.random.default_rng(2))
+    assert long.std() == pytest.approx(np.arange(2000).std() / math.sqrt(2000), rel=0.1)
+    assert len(np.unique(long)) > 1400
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.floats(0.01, 0.5))
+def test_holm_rejects_what_the_procedure_as_published_rejects(p: list[float], alpha: float) -> None:
+    rejected: set[int] = set()
+    for rank, number in enumerate(sorted(range(len(p)), key=lambda number: p[number])):
+        if p[number] * (len(p) - rank) > alpha:
+            break
+        rejected.add(number)
+    assert {number for number, corrected in enumerate(holm(p)) if corrected <= alpha} == rejected
+
+
+def test_there_are_enough_resamples_for_a_large_family() -> None:
+    rule = Rule.of(alpha=0.01, minimum=1, samples=10, seed=0)
+    rows = decide([np.full(50, 0.1)] + [np.zeros(50)] * 99, [("made",)] * 100, rule)
+    assert [row["verdict"] for row in rows] == ["better"] + ["unchanged"] * 99
+
+
+def test_unchanged_noisy_models_are_called_moved_no_oftener_than_alpha() -> None:
+    """600 nights of two systems whose answers are drawn anew from the same answers."""
+    rng = np.random.default_rng(7)
+    rule = Rule.of(alpha=0.05, minimum=1, samples=500, seed=0)
+    answers = [np.stack([rng.random((60, 4)) < 0.4, rng.random((60, 4))], axis=2).astype(float)] * 2
+    false = sum(summary(simulated_night(answers, 0.5, rng, rule)) != "unchanged" for _ in range(600))
+    low, high = binomial_interval(false, 600)
+    assert low < 0.05, f"{false} of 600 nights"
+    assert high > 0.005, "hardly ever an alarm: the simulation moves nothing"
+    assert summary(simulated_night(answers, 0.0, rng, rule)) == "unchanged"
+
+
+def test_the_binomial_interval_is_the_published_one() -> None:
+    # Clopper and Pearson 1934; the figures can be looked up in any table.
+    assert binomial_interval(0, 10) == (0.0, pytest.approx(0.3085, abs=1e-4))
+    assert binomial_interval(10, 10) == (pytest.approx(0.6915, abs=1e-4), 1.0)
+    assert binomial_interval(5, 10) == (pytest.approx(0.1871, abs=1e-4), pytest.approx(0.8129, abs=1e-4))
+    assert binomial_interval(20, 2000) == (pytest.approx(0.00612, abs=1e-5), pytest.approx(0.01540, abs=1e-5))

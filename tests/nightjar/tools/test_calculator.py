@@ -1,0 +1,200 @@
+"""The calculator against the results in the paper, exact arithmetic on trees, and Python's own grammar."""
+
+from __future__ import annotations
+
+import ast
+import json
+import time
+from decimal import ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from nightjar.tools.calculator import MAX_LENGTH, NoResult, compute, evaluate, show
+
+Tree = tuple  # ("num", text) | ("neg", tree) | (sign, tree, tree)
+
+NUMBERS = st.integers(0, 10**6).map(str) | st.from_regex(r"[0-9]{1,4}\.[0-9]{1,4}", fullmatch=True)
+TREES: st.SearchStrategy[Tree] = st.recursive(
+    NUMBERS.map(lambda text: ("num", text)),
+    lambda inner: inner.map(lambda tree: ("neg", tree)) | st.tuples(st.sampled_from("+-*/"), inner, inner),
+    max_leaves=8,
+)
+
+
+def _value(tree: Tree) -> Fraction:
+    if tree[0] == "num":
+        return Fraction(tree[1])
+    if tree[0] == "neg":
+        return -_value(tree[1])
+    a, b = _value(tree[1]), _value(tree[2])
+    return {"+": a.__add__, "-": a.__sub__, "*": a.__mul__, "/": a.__truediv__}[tree[0]](b)
+
+
+def _text(tree: Tree) -> str:
+    """Every operation in parentheses, so that the reading is beyond doubt."""
+    if tree[0] == "num":
+        return str(tree[1])
+    if tree[0] == "neg":
+        return f"-({_text(tree[1])})"
+    return f"({_text(tree[1])}) {tree[0]} ({_text(tree[2])})"
+
+
+def _python(node: ast.expr) -> Fraction:
+    """Python's reading of an expression of integers, in exact arithmetic."""
+    if isinstance(node, ast.Constant):
+        return Fraction(node.value)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_python(node.operand)
+    assert isinstance(node, ast.BinOp)
+    a, b = _python(node.left), _python(node.right)
+    signs = {ast.Add: a.__add__, ast.Sub: a.__sub__, ast.Mult: a.__mul__, ast.Div: a.__truediv__}
+    return signs[type(node.op)](b)
+
+
+def test_results_in_the_paper(golden: Path) -> None:
+    sheet = json.loads((golden / "toolformer_formulas.json").read_text())
+    cases = sheet["calculator_results_seen_in_paper"]
+    assert len(cases) == 9
+    assert {case["expr"]: evaluate(case["expr"]) for case in cases} == {
+        case["expr"]: case["result"] for case in cases
+    }
+
+
+@pytest.mark.parametrize(
+    ("expression", "result"),
+    [
+        ("27 + 4 * 2", "35"),
+        ("400/1400", "0.29"),
+        ("735 / 499", "1.47"),
+        ("85/23", "3.70"),
+        ("18 + 12 * 3", "54"),
+        ("723 / 252", "2.87"),
+        ("2011 - 1994", "17"),
+        ("4 * 30", "120"),
+        ("723 - 20", "703"),
+        ("10-5-2", "3"),
+        ("8/4/2", "1"),
+        ("2 * -3", "-6"),
+        ("--3", "3"),
+        ("-(1 + 2)", "-3"),
+        (" ( 1 ) ", "1"),
+        (".5 * 2", "1"),
+        ("0.1 + 0.2", "0.30"),
+        ("1/8", "0.13"),
+        ("-1/8", "-0.13"),
+        ("-1/1000", "0.00"),
+        ("2999/3000", "1.00"),
+        ("-0", "0"),
+        ("1.0", "1"),
+        ("007", "7"),
+    ],
+)
+def test_result(expression: str, result: str) -> None:
+    assert evaluate(expression) == result
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *(
+            "658,893 / 11.4%",
+            "1/0",
+            "1/(2-2)",
+            "2 ** 3",
+            "9**9**9**9",
+            "7 // 2",
+            "5 % 2",
+            "1 2",
+            "1 +",
+            "+1",
+            "*",
+        ),
+        *(
+            "",
+            "  ",
+            "()",
+            "(1",
+            "1)",
+            "(1))(",
+            "1..2",
+            "5.",
+            "1e3",
+            "0x10",
+            "1_000",
+            "x",
+            "18 + 12 x 3",
+            "3 = 3",
+        ),
+        *("__import__('os')", "1;2", "١ + ١", "²", "nan", "inf", "1j", "1 \n+ 1", "1/1/0"),
+        *("9" * 10_000, "9" * 31, "(" * 100 + "1" + ")" * 100, "-" * 100 + "1", "1+" * 100 + "1"),
+    ],
+)
+def test_no_result(expression: str) -> None:
+    started = time.process_time()
+    assert evaluate(expression) is None
+    assert time.process_time() - started < 0.1
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("1/0", "division by zero"),
+        ("1" * 201, "too long"),
+        ("1,000", "','"),
+        ("(1", "not closed"),
+        ("1 +", "at the end"),
+        ("1 2", "'2'"),
+        ("9" * 40, "30 digits"),
+    ],
+)
+def test_reason(expression: str, reason: str) -> None:
+    with pytest.raises(NoResult, match=reason):
+        compute(expression)
+
+
+@given(TREES)
+def test_value_of_any_tree(tree: Tree) -> None:
+    text = _text(tree)
+    assume(len(text) <= MAX_LENGTH)
+    try:
+        expected = _value(tree)
+    except ZeroDivisionError:
+        assert evaluate(text) is None
+    else:
+        assert compute(text) == expected
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["+", "-", "*", "/", " - ", "*-", "-("]), st.integers(0, 99)), max_size=9
+    )
+)
+def test_precedence_and_association_as_in_python(pairs: list[tuple[str, int]]) -> None:
+    text = "1" + "".join(f"{sign}{number}" for sign, number in pairs)
+    text += ")" * text.count("(")
+    try:
+        expected = _python(ast.parse(text, mode="eval").body)
+    except ZeroDivisionError:
+        assert evaluate(text) is None
+    else:
+        assert compute(text) == expected
+
+
+@given(st.fractions(-(10**9), 10**9, max_denominator=10**5))
+def test_rounding_is_half_up(value: Fraction) -> None:
+    if value.denominator == 1:
+        assert show(value) == str(int(value))
+        return
+    exact = Context(prec=60).divide(Decimal(value.numerator), Decimal(value.denominator))
+    expected = exact.quantize(Decimal("0.01"), ROUND_HALF_UP)
+    assert show(value) == str(expected if expected else abs(expected))
+
+
+@given(st.text(max_size=250))
+def test_any_text_is_answered_without_an_error(text: str) -> None:
+    result = evaluate(text)
+    assert result is None or Fraction(result) is not None

@@ -1,0 +1,198 @@
+"""`nightjar ingest`: what it prints, what it may write over, and what it must leave alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+from pipelines.cli import main
+from pipelines.commands.data import duration
+from tests.in_process import captured
+from tests.pipelines.test_cli import TASK
+
+HEAD = {
+    "Categories": ["c"],
+    "Source": ["made"],
+    "Input_language": ["English"],
+    "Output_language": ["English"],
+}
+READ = ("ingest", "--dataset", "natural_instructions", "--input", "tasks", "--output")
+CHECK = ("ingest", "--check", "--dataset", "natural_instructions", "--input")
+
+
+@pytest.fixture()
+def project(workdir: Path) -> Path:
+    """A folder with a folder of tasks, one of documents, and an artifact of the tasks with a published list."""
+    (workdir / "tasks/splits/default").mkdir(parents=True)
+    (workdir / "tasks/splits/default/test_tasks.txt").write_text("task1_colours\n")
+    (workdir / "tasks/task1_colours.json").write_text(json.dumps({**TASK, **HEAD}))
+    (workdir / "docs").mkdir()
+    (workdir / "docs/a.txt").write_text("A paragraph.")
+    assert run(*READ, "out") == 0
+    return workdir
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line of a command that must refuse and leave every file as it was."""
+    before = state()
+    capsys.readouterr()
+    assert run(*arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("nightjar: ") and err.count("\n") == 1, err
+    assert state() == before
+    return err
+
+
+def state() -> dict[str, object]:
+    found = {}
+    for path in sorted(Path().rglob("*")):
+        found[str(path)] = (
+            path.read_bytes() if path.is_file() and not path.is_symlink() else os.lstat(path).st_mode
+        )
+    return found
+
+
+def test_an_artifact_of_the_same_kind_is_replaced(project: Path) -> None:
+    assert (project / "out/splits/default/test_tasks.txt").exists()
+    (project / "tasks/task2_colours.json").write_text(json.dumps({**TASK, **HEAD}))
+    assert run(*READ, "out") == 0
+    assert len(tables.read(project / "out", contracts.TASKS)) == 2
+    (project / "empty").mkdir()
+    assert run(*READ, "empty") == 0
+    assert run(*READ, "tasks/out") == 0, "a folder inside the input is no task file"
+
+
+def test_no_other_folder_is_replaced(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = ("ingest", "--dataset", "corpus", "--input", "docs", "--output")
+    assert run(*corpus, "corpus") == 0
+    assert "corpus: documents" in refused(capsys, *READ, "corpus")
+    assert "out: instances" in refused(capsys, *corpus, "out")
+    for name in ("notes.txt", "instances/notes.txt", "splits/notes.txt", "mine/notes.txt"):
+        strange = project / "out" / name
+        strange.parent.mkdir(exist_ok=True)
+        strange.write_text("precious")
+        assert f"out: {name} in it" in refused(capsys, *READ, "out")
+        strange.unlink()
+    assert "out: mine in it" in refused(capsys, *READ, "out"), "an empty folder"
+    (project / "out/mine").rmdir()
+    other = project / "out/instances/other.parquet"
+    pq.write_table(pa.table({"mine": [1]}), other)
+    assert "out: instances/other.parquet" in refused(capsys, *READ, "out")
+    other.write_text("no Parquet")
+    assert "out: instances/other.parquet" in refused(capsys, *READ, "out")
+    other.unlink()
+    (project / "out/rejected.parquet").unlink()
+    assert "out: no rejected.parquet" in refused(capsys, *READ, "out")
+    (project / "mine").mkdir()
+    pq.write_table(pa.table({"mine": [1]}), project / "mine/rejected.parquet")
+    assert "mine: rejected.parquet" in refused(capsys, *READ, "mine")
+
+
+def test_the_input_of_ingest_is_never_replaced(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "tasks: it holds the input" in refused(capsys, *READ, "tasks")
+    assert ".: it holds the input" in refused(capsys, *READ, ".")
+    (project / "view").symlink_to("tasks")
+    assert "view: a symbolic link to tasks" in refused(capsys, *READ, "view")
+    assert "task1_colours.json: a file" in refused(capsys, *READ, "tasks/task1_colours.json")
+    assert "name too long" in refused(capsys, *READ, "x" * 256)
+    os.mkfifo("pipe")
+    assert "pipe: a named pipe" in refused(capsys, *READ, "pipe")
+
+
+def test_the_report_of_the_checks_replaces_nothing_that_was_read(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for output in ("tasks/task1_colours.json", "tasks/new.json", "tasks/splits/default/test_tasks.txt"):
+        assert "is read" in refused(capsys, *CHECK, "tasks", "--output", output)
+    (project / "clone").mkdir()
+    (project / "tasks").rename("clone/tasks")
+    assert "is read" in refused(capsys, *CHECK, "clone", "--output", "clone/tasks/new.json")
+    assert run(*CHECK, "clone", "--output", "clone/checks.json") == run(
+        *CHECK, "clone", "--output", "clone/checks.json"
+    )
+    assert json.loads((project / "clone/checks.json").read_text())["files"] == 1
+    (project / "null").symlink_to("/dev/null")
+    run(*CHECK, "clone", "--output", "null")
+    assert (project / "null").is_symlink() and Path("/dev/null").is_char_device()
+
+
+def test_a_damaged_output_of_a_stage_can_still_be_made_again(project: Path) -> None:
+    """The rule is for folders that a user names: a stage's own output is a rebuild's to replace."""
+    from stages.ingest.datasets import check_output, ingest
+
+    (project / "out/tasks/part-0.parquet").write_text("cut off")
+    with pytest.raises(NightjarError, match=r"tasks/part-0\.parquet"):
+        check_output("natural_instructions", project / "tasks", project / "out")
+    assert ingest("natural_instructions", project / "tasks", project / "out").rows_out == 1
+
+
+@pytest.mark.parametrize(
+    "command", ["score --predictions", "compare --a", "references --output", "encode --task"]
+)
+def test_an_empty_name_is_no_path(workdir: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert f"Invalid value for '{command.split()[1]}': the name is empty" in refused(
+        capsys, *command.split(), ""
+    )
+
+
+def printed(dataset: str, source: Path, output: Path) -> list[str]:
+    words = ["ingest", "--dataset", dataset, "--input", str(source), "--output", str(output)]
+    done = captured(main, words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_corpus_has_documents_and_no_tasks(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    lines = [json.dumps({"text": "One."}), json.dumps({"text": "Two."}), json.dumps({"text": " "}), "{"]
+    (tmp_path / "in" / "documents.jsonl").write_text("\n".join(lines))
+    told = printed("corpus", tmp_path / "in", tmp_path / "out")
+    assert told[:6] == [
+        "source: files",
+        "files: 1, 0 of them rejected",
+        "documents: 2",
+        "rejected: 2",
+        "  not JSON: 1",
+        "  text is blank: 1",
+    ]
+    assert not [line for line in told if line.startswith(("tasks", "instances", "lists"))]
+
+
+def test_tasks_have_instances_and_lists(tmp_path: Path, sample: Path) -> None:
+    told = printed("natural_instructions", sample / "natural_instructions", tmp_path / "out")
+    assert told[:5] == [
+        "files: 60, 0 of them rejected",
+        "tasks: 60",
+        "instances: 5,165",
+        "rejected: 0",
+        "published lists: none",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0.00 s"),
+        (0.01555, "0.02 s"),
+        (9.999, "10.0 s"),
+        (59.94, "59.9 s"),
+        (59.96, "1 min 0 s"),
+        (3725, "62 min 5 s"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -1,0 +1,252 @@
+"""`nightjar judge` on an ingested task, a predictions artifact and files; and on wrong input."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from nightjar.core.contracts import PREDICTIONS, TEST
+from nightjar.core.tables import ArtifactWriter
+from pipelines.cli import main
+
+TWICE = ("n-0", "task1_colours:n-0")
+INGESTED = "data/ingest/natural_instructions"
+HEAD = {
+    "Categories": ["Word Analogy"],
+    "Source": ["made"],
+    "Domains": [],
+    "URL": [],
+    "Input_language": ["English"],
+    "Output_language": ["English"],
+    "Instruction_language": ["English"],
+    "Definition": ["Say the colour."],
+    "Negative Examples": [{"input": "snow", "output": "cold", "explanation": "no colour"}],
+    "Positive Examples": [{"input": "grass", "output": "green", "explanation": "it is"}],
+}
+
+
+def nightjar(*arguments: str) -> None:
+    """The command, which must succeed."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    assert ended.value.code == 0
+
+
+def wrong(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line of the command, which must refuse."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    assert ended.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("nightjar: ") and err.count("\n") == 1 and "; " in err
+    return err
+
+
+def predictions(path: Path, system: str, answers: dict[tuple[str, str], str], more: str = "") -> None:
+    """A predictions artifact; columns that do not matter here are empty."""
+    rows: list[dict[str, Any]] = []
+    for (task, id), prediction in answers.items():
+        row: dict[str, Any] = {}
+        for column in PREDICTIONS.schema:
+            if pa.types.is_string(column.type):
+                row[column.name] = ""
+            elif pa.types.is_list(column.type):
+                row[column.name] = []
+            else:
+                row[column.name] = 0
+        rows.append({**row, "system": system, "task_id": task, "id": id, "prediction": prediction})
+    if more:
+        rows.append({**rows[0], "system": more})
+    with ArtifactWriter(path) as writer:
+        writer.write(PREDICTIONS, rows)
+
+
+@pytest.fixture()
+def project(workdir: Path) -> Path:
+    """A project with two ingested tasks that share ids, and predictions for all their instances."""
+    tasks = workdir / "tasks"
+    tasks.mkdir()
+    answers = {}
+    for task in ("task1_colours", "task2_colours"):
+        instances = [{"id": f"n-{i}", "input": f"thing {i}", "output": [f"{task} {i}"]} for i in range(6)]
+        (tasks / f"{task}.json").write_text(json.dumps({**HEAD, "Instances": instances}))
+        answers |= {(task, f"n-{i}"): f"{task} answer {i}" for i in range(6)}
+    nightjar("ingest", "--dataset", "natural_instructions", "--input", "tasks", "--output", INGESTED)
+    predictions(workdir / "good", "good", answers)
+    predictions(workdir / "less", "less", dict(list(answers.items())[:-1]))
+    predictions(workdir / "two", "two", answers, more="three")
+    predictions(workdir / "strange", "strange", {("task3", "n-0"): "x"})
+    (workdir / "answers.jsonl").write_text('{"id": "n-1", "prediction": "x"}\n')
+    (workdir / "broken.jsonl").write_text('{"id": "n-1", "prediction": 1}\n')
+    (workdir / "empty.jsonl").write_text("\n")
+    return workdir
+
+
+def test_export_and_score_of_the_pipelines_own_artifacts(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    sets = ["--a", "good", "--b", "references"]
+    nightjar("judge", "export", *sets, "--output", "page.html", "--tasks", "2", "--instances", "3", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert (told["items"], told["tasks"], told["key"]) == (6, 2, "page.key.json")
+    page = (project / "page.html").read_text()
+    for text in ("Say the colour.", "grass", "no colour", "task1_colours answer "):
+        assert text in page
+    key = json.loads((project / "page.key.json").read_text())
+    for item in key["items"]:
+        assert item["category"] == "word_analogy" and item["task_id"] in ("task1_colours", "task2_colours")
+    answers = [{"item": item["item"], "answer": "left"} for item in key["items"][:4]]
+    file = {"format": "nightjar-judge-answers/1", "page": told["digest"], "judge": "Ann", "items": 6}
+    (project / "ann.json").write_text(json.dumps({**file, "answers": answers}))
+    (project / "bo.json").write_text(json.dumps({**file, "judge": "Bo", "answers": answers[:1]}))
+    credit = 25.0 * sum(item["left"] == "a" for item in key["items"][:4])
+    nightjar("judge", "score", "--key", "page.key.json", "ann.json", "bo.json", "--json")
+    scored = json.loads(capsys.readouterr().out)
+    assert scored["credit"]["value"] == credit and scored["credit"]["n"] == 4
+    assert scored["agreement"] == {"n": 1, "raw": 100.0, "alpha": None}
+    nightjar("judge", "score", "--key", "page.key.json", "ann.json", "bo.json")
+    text = capsys.readouterr().out
+    assert "Ann: 4 answered, 2 left open" in text
+    assert f"A at least as good as B: {credit:.1f}% [" in text and "undefined" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ("--a good --b good", "good: a set is compared with itself"),
+        ("--a references --b references", "references: a set is compared with itself"),
+        ("--a good --b less", "good: 1 instances are not in less, the first is task2_colours:n-5"),
+        ("--a less --b good", "good: 1 instances are not in less, the first is task2_colours:n-5"),
+        ("--a two --b references", "two: it holds the systems three, two"),
+        ("--a strange --b references", "strange: the id 'n-0' is of 0 instances in data/ingest"),
+        ("--a answers.jsonl --b references", "answers.jsonl: the id 'n-1' is of 2 instances in data/ingest"),
+        ("--a broken.jsonl --b references", "broken.jsonl:1: prediction is missing or not a text"),
+        ("--a empty.jsonl --b references", "empty.jsonl: no answers"),
+        ("--a none --b references", "none: no such file"),
+        ("--a tasks --b references", "no such table"),
+        ("--a good --b references --tasks 3", "2 of 2 tasks have 5 instances, and 3 are wanted"),
+        ("--a good --b references --instances 9", "0 of 2 tasks have 9 instances"),
+        ("--a good --b references --tasks 0", "Invalid value for '--tasks'"),
+        ("--a good --b references --ingested nowhere", "no such table"),
+        ("--a good --b references --references empty.jsonl", "empty.jsonl: no references"),
+        ("--a good --b references --references answers.jsonl", "answers.jsonl:1: references is not a list"),
+        ("--a good --b references --output page.txt", "page.txt: the page's name does not end in .html"),
+        ("--a good", "Missing option '--b'"),
+        (f"--a good --b references --output {'x' * 251}.html", "name too long"),
+        (f"--a good --b references --output {'x' * 250}.html", "name too long"),  # of the key
+        ("--a good --b references --output good/page.html", "good/page.html: it is in good, which is read"),
+        ("--a set.html --b references --output set.html", "set.html: this file is read by the same command"),
+        ("--a good --b set.html --output set.html", "set.html: this file is read"),
+        ("--a good --b references --references r.html --output r.html", "r.html: this file is read"),
+        ("--a a.key.json --b references --output a.html", "a.key.json: this file is read"),
+        ("--a good --b references --output link.html", "link.html: a symbolic link to set.html"),
+        ("--a good --b references --output pipe.html", "pipe.key.json: a named pipe"),
+    ],
+)
+def test_wrong_sets_get_one_line_and_nothing_is_written(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: str, wanted: str
+) -> None:
+    words = arguments.split()
+    if "--output" not in words:
+        words += ["--output", "page.html"]
+    for name in ("set.html", "a.key.json"):
+        (project / name).write_text('{"id": "n-1", "prediction": "precious"}\n')
+    row = {"id": "n-1", "references": ["gold"], "task_id": "task1_colours", "task_category": "c"}
+    (project / "r.html").write_text(json.dumps(row) + "\n")
+    (project / "link.html").symlink_to("set.html")
+    os.mkfifo(project / "pipe.key.json")
+    before = sorted(project.rglob("*"))
+    assert wanted in wrong(capsys, "judge", "export", *words)
+    assert sorted(project.rglob("*")) == before
+    assert (
+        "precious" in (project / "set.html").read_text()
+        and "precious" in (project / "a.key.json").read_text()
+    )
+
+
+def test_references_of_ones_own_take_the_texts_they_lack_from_the_ingested_task(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"references": ["own gold"], "task_id": "task2_colours", "task_category": "Title Generation"}
+    (project / "r.jsonl").write_text(json.dumps({**row, "id": "n-1"}) + "\n")
+    sets = ["--a", "answers.jsonl", "--b", "references", "--references", "r.jsonl", "--instances", "1"]
+    nightjar("judge", "export", *sets, "--output", "page.html")
+    page = (project / "page.html").read_text()
+    assert "own gold" in page and "thing 1" in page and "Say the colour." in page
+    key = json.loads((project / "page.key.json").read_text())
+    assert key["items"][0]["category"] == "title_generation"
+    (project / "r.jsonl").write_text(json.dumps({**row, "id": "n-9"}) + "\n")
+    (project / "answers.jsonl").write_text('{"id": "n-9", "prediction": "x"}\n')
+    told = wrong(capsys, "judge", "export", *sets, "--output", "other.html")
+    assert "the input of 1 instances is not there, the first is task2_colours:n-9" in told
+    (project / "r.jsonl").write_text(json.dumps({**row, "id": "n-9", "input": 3}) + "\n")
+    assert "r.jsonl:1: input is not a text" in wrong(capsys, "judge", "export", *sets, "--output", "o.html")
+
+
+def test_nightjars_own_references_are_enough_without_the_ingested_tasks(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test = [
+        {"track": "default", "category": "Word Analogy", "dataset": "natural_instructions", "file": f"{task}.json",
+         "task_id": task, "id": f"n-{i}", "index": i, "input": f"thing {i}", "outputs": [f"{task} {i}", "other"]}
+        for task in ("task1_colours", "task2_colours") for i in range(6)
+    ]  # fmt: skip
+    with ArtifactWriter(project / "data/split") as writer:
+        writer.write(TEST, test)
+    nightjar("references", "--output", "elsewhere/r.jsonl")
+    lines = [json.loads(line) for line in (project / "elsewhere/r.jsonl").read_text().splitlines()]
+    assert lines[7]["id"] == "task2_colours:n-1"  # the other task has an instance n-1 too
+    assert (lines[7]["input"], lines[7]["definition"]) == ("thing 1", "Say the colour.")
+    answers = [{"id": line["id"], "prediction": f"mine {number}"} for number, line in enumerate(lines)]
+    (project / "elsewhere/mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    options = ["--references", "r.jsonl", "--tasks", "2", "--instances", "6", "--output", "page.html"]
+    monkeypatch.chdir(project / "elsewhere")
+    for a, b in (("../good", "references"), ("mine.jsonl", "../good"), ("mine.jsonl", "references")):
+        nightjar("judge", "export", "--a", a, "--b", b, *options)
+        page = Path("page.html").read_text()
+        texts = ["thing 5", "Say the colour.", "mine 7" if a == "mine.jsonl" else "task2_colours answer 1"]
+        assert all(text in page for text in texts) and "grass" not in page
+        Path("page.key.json").unlink()
+    # Where the tasks are ingested, the page has their examples too.
+    nightjar(
+        "judge", "export", "--a", "mine.jsonl", "--b", "references", *options, "--ingested", f"../{INGESTED}"
+    )
+    assert "grass" in Path("page.html").read_text()
+    Path("r.jsonl").write_text(
+        "".join(json.dumps(line | {"id": id}) + "\n" for line in lines[:1] for id in TWICE)
+    )
+    told = wrong(capsys, "judge", "export", "--a", "mine.jsonl", "--b", "references", *options)
+    assert "r.jsonl:2: task1_colours:n-0 is there twice; give every id once" in told
+    rows = [{"id": id, "prediction": "x"} for id in TWICE]
+    Path("twice.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("r.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines[:1]))
+    told = wrong(capsys, "judge", "export", "--a", "twice.jsonl", "--b", "references", *options)
+    assert "twice.jsonl: task1_colours:n-0 has two answers; give every id once" in told
+    # A file without the texts, as others may write it, says what it lacks.
+    for lacking in ("input", "definition"):
+        rows = [{key: value for key, value in line.items() if key != lacking} for line in lines]
+        Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        told = wrong(capsys, "judge", "export", "--a", "mine.jsonl", "--b", "references", *options)
+        assert f"r.jsonl: there is no `{lacking}` in it, and no ingested tasks in data/ingest" in told
+        assert "nightjar references" in told
+
+
+def test_score_without_answers(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Missing argument 'ANSWERS...'" in wrong(capsys, "judge", "score", "--key", "page.key.json")
+    assert "answers.jsonl: format: Field required" in wrong(
+        capsys, "judge", "score", "--key", "answers.jsonl", "ann.json"
+    )
+
+
+@pytest.mark.parametrize("command", ["export", "score"])
+def test_each_has_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    nightjar("judge", command, "--help")
+    text = capsys.readouterr().out
+    assert f"Example:\n    nightjar judge {command}" in text and "--json" in text
