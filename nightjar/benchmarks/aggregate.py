@@ -1,6 +1,7 @@
-"""From one score an instance to the numbers of a table: means with bootstrap intervals (facts 1.9).
+"""From the parts of each instance to the numbers of a table, with bootstrap intervals and paired tests.
 
-A mean is over instances, not over tasks: a task with fewer instances weighs less, as published.
+A number of several tasks is over their instances, not over the tasks: a task with fewer instances weighs less, as
+published for Super-NaturalInstructions (facts 1.9).
 """
 
 from __future__ import annotations
@@ -8,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from nightjar.benchmarks.text.metrics import METRICS
+from nightjar.benchmarks.card import Card, Floats, Metric
+from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.statistics import paired
-from nightjar.statistics.bootstrap import Bootstrap, percent, percentage
+from nightjar.statistics.bootstrap import DECIMALS, Bootstrap
+
+Places = dict[tuple[str, str], list[int]]
 
 
 def category_name(category: str) -> str:
@@ -21,104 +22,183 @@ def category_name(category: str) -> str:
     return "_".join(category.lower().split())
 
 
-def group(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
-    """Rows by (level, name): overall, then each category, then each task, names sorted."""
-    overall: list[Mapping[str, Any]] = []
-    by_category: dict[str, list[Mapping[str, Any]]] = {}
-    by_task: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        overall.append(row)
-        by_category.setdefault(category_name(row["category"]), []).append(row)
-        by_task.setdefault(row["task_id"], []).append(row)
+def group(keys: Sequence[Key], places: Iterable[int], levels: Sequence[str]) -> Places:
+    """The places of instances by (level, name): overall, then each category, then each task, names sorted."""
+    overall: list[int] = []
+    found: dict[str, dict[str, list[int]]] = {"category": {}, "task": {}}
+    for place in places:
+        key = keys[place]
+        overall.append(place)
+        found["category"].setdefault(category_name(key.category), []).append(place)
+        found["task"].setdefault(key.task_id, []).append(place)
+    cells: Places = {("overall", "overall"): overall}
+    for level, names in found.items():
+        cells |= {(level, name): names[name] for name in sorted(names)}
+    return {cell: members for cell, members in cells.items() if cell[0] in levels}
+
+
+def by_track(scores: SystemScores) -> dict[str, list[int]]:
+    """The places of instances by track, tracks sorted."""
+    found: dict[str, list[int]] = {track: [] for track in scores.tracks()}
+    for place, key in enumerate(scores.keys):
+        found[key.track].append(place)
+    return found
+
+
+def reported(metric: Metric, number: float) -> float:
+    """A value of the metric's statistic in the unit in which it is reported, rounded to 4 decimals."""
+    return round(metric.scale * number, DECIMALS)
+
+
+def estimate(metric: Metric, values: Floats) -> float:
+    """The reported number of instances, `values` of shape (n, parts); a mean is summed in order, as published."""
+    if values.shape[1] == 1:
+        return round(metric.scale * sum(values[:, 0].tolist()) / len(values), DECIMALS)
+    return reported(metric, float(metric.statistic(values[None])[0]))
+
+
+def interval(
+    metric: Metric, values: Floats, bootstrap: Bootstrap, *of: str
+) -> tuple[float | None, float | None]:
+    """The ends of the interval of `estimate`; `of` names the cell."""
+    low, high = bootstrap.interval(values[:, 0], *of)
+    return reported(metric, low), reported(metric, high)
+
+
+def aggregate(card: Card, scores: Sequence[SystemScores], bootstrap: Bootstrap) -> list[dict[str, Any]]:
+    """Rows of contracts.SCORES: every system, track, level and metric that has instances, in this order."""
+    table = []
+    for system in scores:
+        for track, places in by_track(system).items():
+            for (level, name), members in group(system.keys, places, card.levels).items():
+                for metric in card.metrics:
+                    values = system.of(metric, members)
+                    if not len(values):
+                        continue
+                    of = (card.name, system.system, track, level, name, metric.name)
+                    low, high = interval(metric, values, bootstrap, *of)
+                    columns = ("benchmark", "system", "track", "level", "name", "metric")
+                    told = {"n": len(values), "value": estimate(metric, values), "low": low, "high": high}
+                    table.append(dict(zip(columns, of, strict=True)) | told)
+    return table
+
+
+def aligned(ours: SystemScores, theirs: SystemScores) -> SystemScores:
+    """`theirs` in the order of the instances of `ours`. Raises ValueError if they are not the same instances."""
+    places = {key.instance: place for place, key in enumerate(theirs.keys)}
+    if len(ours.keys) != len(theirs.keys) or any(key.instance not in places for key in ours.keys):
+        raise ValueError(f"{ours.system} and {theirs.system} were not scored on the same instances")
+    order = [places[key.instance] for key in ours.keys]
+    parts = {name: values[order] for name, values in theirs.parts.items()}
+    return SystemScores(theirs.system, ours.keys, parts)
+
+
+def compare(
+    card: Card,
+    scores: Sequence[SystemScores],
+    pairs: Sequence[tuple[str, str]],
+    bootstrap: Bootstrap,
+    levels: Sequence[str] = ("overall",),
+) -> list[dict[str, Any]]:
+    """Rows of contracts.COMPARISONS: for each (system, baseline) the paired difference, by track, level and metric.
+
+    The bootstrap draws instances, not scores, so that what makes an instance hard for both cancels out. See
+    `difference` for the columns. Raises ValueError if two systems were not scored on the same instances.
+    """
+    by_name = {one.system: one for one in scores}
+    table = []
+    for system, baseline in pairs:
+        ours = by_name[system]
+        theirs = aligned(ours, by_name[baseline])
+        for track, places in by_track(ours).items():
+            wanted = [level for level in levels if level in card.levels]
+            for (level, name), members in group(ours.keys, places, wanted).items():
+                cell = {"benchmark": card.name, "system": system, "baseline": baseline, "track": track}
+                cell |= {"level": level, "name": name}
+                for metric in card.metrics:
+                    both = ours.of(metric, members), theirs.of(metric, members)
+                    if len(both[0]):
+                        of = (system, baseline, track, level, name, metric.name)
+                        told = difference(metric, *both, bootstrap, *of)
+                        table.append({**cell, "metric": metric.name, **told})
+    return table
+
+
+def difference(
+    metric: Metric, ours: Floats, theirs: Floats, bootstrap: Bootstrap, *of: str
+) -> dict[str, Any]:
+    """The difference of two systems on the same instances, parts of shape (n, parts) each; `of` names the cell.
+
+    Keys: n, `value` with `low` and `high` in the unit of the metric, the two-sided `p` of a permutation test, how many
+    instances are `better`, `worse` and `equal` (counts are None for a metric of several parts), and `moved`: whether
+    the difference is seen.
+    """
+    values = (ours - theirs)[:, 0]
+    low, high = interval(metric, values[:, None], bootstrap, "difference", *of)
+    counts = paired.moved(values if metric.higher_is_better else -values)
+    p = paired.p_value(values, bootstrap.stream("signs", *of))
     return {
-        ("overall", "overall"): overall,
-        **{("category", name): by_category[name] for name in sorted(by_category)},
-        **{("task", name): by_task[name] for name in sorted(by_task)},
+        "n": len(values),
+        "value": estimate(metric, values[:, None]),
+        "low": low,
+        "high": high,
+        "moved": low is not None and high is not None and (low > 0 or high < 0),
+        "p": p,
+        "better": counts.better,
+        "worse": counts.worse,
+        "equal": counts.equal,
     }
 
 
-def aggregate(rows: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> list[dict[str, Any]]:
-    """Rows of contracts.SCORES from rows of contracts.INSTANCE_SCORES.
+def improvements(
+    card: Card, scores: Sequence[SystemScores], baselines: Sequence[str], bootstrap: Bootstrap
+) -> list[dict[str, Any]]:
+    """Rows of contracts.IMPROVEMENTS: each other system minus the best baseline of each task (facts 1, figures 11, 12).
 
-    Values and interval ends are percentages with 4 decimals. Systems keep the order they come in.
+    The metric is the card's first. The best baseline is chosen for each task by its mean, as published, the first
+    named among equals; because the larger of two is chosen by what is observed, gains are, if anything,
+    underestimated. Intervals resample the task's instances in pairs.
     """
-    cells: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        cells.setdefault((row["benchmark"], row["system"], row["track"]), []).append(row)
+    metric = card.metrics[0]
+    by_name = {one.system: one for one in scores}
+    if any(name not in by_name for name in baselines) or not baselines:
+        return []
     table = []
-    for (benchmark, system, track), chosen in cells.items():
-        for (level, name), members in group(chosen).items():
-            for metric in METRICS:
-                values = np.array([row[metric] for row in members])
-                low, high = bootstrap.interval(values, benchmark, system, track, level, name, metric)
+    for ours in scores:
+        if ours.system in baselines:
+            continue
+        others = {name: aligned(ours, by_name[name]) for name in baselines}
+        for track, places in by_track(ours).items():
+            for (_, task_id), members in group(ours.keys, places, ("task",)).items():
+                values = {name: other.of(metric, members) for name, other in others.items()}
+                best = max(baselines, key=lambda name: estimate(metric, values[name]))
+                gains = ours.of(metric, members) - values[best]
+                low, high = interval(metric, gains, bootstrap, "improvement", ours.system, track, task_id)
                 table.append(
                     {
-                        "benchmark": benchmark,
-                        "system": system,
+                        "benchmark": card.name,
+                        "system": ours.system,
                         "track": track,
-                        "level": level,
-                        "name": name,
-                        "metric": metric,
-                        "n": len(members),
-                        "value": percent(values),
-                        "low": percentage(low),
-                        "high": percentage(high),
+                        "category": category_name(ours.keys[members[0]].category),
+                        "task_id": task_id,
+                        "heuristic": best,
+                        "metric": metric.name,
+                        "n": len(gains),
+                        "value": estimate(metric, gains),
+                        "low": low,
+                        "high": high,
                     }
                 )
     return table
 
 
-def compare(
-    rows: Sequence[Mapping[str, Any]],
-    pairs: Sequence[tuple[str, str]],
-    bootstrap: Bootstrap,
-    levels: Sequence[str] = ("overall",),
-) -> list[dict[str, Any]]:
-    """For each (system, baseline) pair the mean difference over the same instances, by track and metric.
+def pairs(systems: Sequence[str], baselines: Sequence[str]) -> list[tuple[str, str]]:
+    """Which systems are compared: each with every system before it, and with the card's baselines.
 
-    The bootstrap draws instances, not scores, so that what makes an instance hard for both cancels out.
-    `value`, `low` and `high` are differences of percentages, `p` that of `paired.p_value`; `better`, `worse`
-    and `equal` count instances; `moved` tells that the interval leaves zero out. `levels` may name category
-    and task too: rows of `level` and `name` follow those of the whole. Raises ValueError if two systems were
-    not scored on the same instances.
+    `systems` begins with the untuned model.
     """
-    scores: dict[tuple[str, str], dict[tuple[str, str], Mapping[str, Any]]] = {}
-    for row in rows:
-        scores.setdefault((row["system"], row["track"]), {})[row["task_id"], row["id"]] = row
-    table = []
-    for system, baseline in pairs:
-        for track in sorted({track for name, track in scores if name == system}):
-            ours, theirs = scores[system, track], scores.get((baseline, track), {})
-            if ours.keys() != theirs.keys():
-                raise ValueError(f"{system} and {baseline} were not scored on the same instances")
-            for (level, name), members in group(ours[key] for key in sorted(ours)).items():
-                if level not in levels:
-                    continue
-                of = [theirs[row["task_id"], row["id"]] for row in members]
-                cell = {"system": system, "baseline": baseline, "track": track, "level": level, "name": name}
-                for metric in METRICS:
-                    values = np.array(
-                        [row[metric] - other[metric] for row, other in zip(members, of, strict=True)]
-                    )
-                    table.append(
-                        cell | {"metric": metric} | difference(values, bootstrap, *cell.values(), metric)
-                    )
-    return table
-
-
-def difference(values: NDArray[np.float64], bootstrap: Bootstrap, *of: str) -> dict[str, Any]:
-    """Mean, interval, p and counts of paired differences; `of` names the cell (see `compare`)."""
-    low, high = bootstrap.interval(values, "difference", *of)
-    low, high = percentage(low), percentage(high)
-    counts = paired.moved(values)
-    return {
-        "n": len(values),
-        "value": percent(values),
-        "low": low,
-        "high": high,
-        "moved": low > 0 or high < 0,
-        "p": paired.p_value(values, bootstrap.stream("signs", *of)),
-        "better": counts.better,
-        "worse": counts.worse,
-        "equal": counts.equal,
-    }
+    return [
+        (system, other)
+        for place, system in enumerate(systems)
+        for other in (*reversed(systems[:place]), *baselines)
+    ]

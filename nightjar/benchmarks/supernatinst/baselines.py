@@ -3,46 +3,48 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
-Row = Mapping[str, Any]
-Copy = Callable[[Row, Row], str]
+from nightjar.benchmarks.card import Baseline, Question
+from nightjar.core.config import Model
 
 
-def copy_input(instance: Row, task: Row) -> str:
+class Settings(Model):
+    """`copy_demo`: which positive example that baseline copies, the first as in the published code or a random one as
+    in the paper's text.
+    """
+
+    copy_demo: Literal["first", "random"] = "first"
+
+
+def copy_input(question: Question, seed: int) -> str:
     """The whole instance input, unchanged."""
-    text: str = instance["input"]
+    text: str = question.parts["input"]
     return text
 
 
-def copy_demo(instance: Row, task: Row) -> str:
-    """The output of the task's first positive example, as the published code; empty if it has none."""
-    examples = task["positive_examples"]
+def copy_demo(question: Question, seed: int) -> str:
+    """The output of the task's first positive example, as in the published code; empty if it has none."""
+    examples = question.shared["positive_examples"]
     text: str = examples[0]["output"] if examples else ""
     return text
 
 
-def copy_random_demo(seed: int) -> Copy:
+def copy_random_demo(question: Question, seed: int) -> str:
     """The output of a positive example drawn for each instance, as the paper's text has it.
 
-    The draw hangs on the seed, the task and the instance alone, so that no other instance changes it.
+    The draw depends on the seed, the task and the instance alone, so that no other instance changes it.
     """
-
-    def copy(instance: Row, task: Row) -> str:
-        examples = task["positive_examples"]
-        if not examples:
-            return ""
-        source = random.Random(f"{seed}\x1f{instance['task_id']}\x1f{instance['id']}")
-        text: str = source.choice(examples)["output"]
-        return text
-
-    return copy
+    examples = question.shared["positive_examples"]
+    if not examples:
+        return ""
+    source = random.Random(f"{seed}\x1f{question.task_id}\x1f{question.id}")
+    text: str = source.choice(examples)["output"]
+    return text
 
 
-def baselines(copy: str, seed: int) -> dict[str, Copy]:
-    """The baselines by name; `copy` says which example copy_demo copies, first or random."""
-    return {"copy_input": copy_input, "copy_demo": copy_demo if copy == "first" else copy_random_demo(seed)}
-
-
-NAMES = ("copy_input", "copy_demo")
+def baselines(settings: Any) -> Mapping[str, Baseline]:
+    """The baselines by name, under the card's settings."""
+    demo = copy_demo if settings.copy_demo == "first" else copy_random_demo
+    return {"copy_input": copy_input, "copy_demo": demo}

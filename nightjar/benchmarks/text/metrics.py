@@ -34,7 +34,7 @@ WORTH_A_PROCESS = 4_000_000
 _PAIRS = 10_000
 # What a helper says when it can take a chunk.
 _READY = b"r"
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 
 Span = tuple[int, int]
 

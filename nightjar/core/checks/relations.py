@@ -29,6 +29,8 @@ from nightjar.core.contracts import (
     OVERLAPS,
     PASSAGES,
     PREDICTIONS,
+    QUESTIONS,
+    RECORDS,
     SPLIT_TASKS,
     SUPERVISED,
     TASKS,
@@ -57,12 +59,15 @@ REFERENCES = (
     Reference(INSTANCES, ("task_id",), TASKS, ("task_id",)),
     Reference(SPLIT_TASKS, ("task_id",), TASKS, ("task_id",)),
     Reference(PASSAGES, ("document_id",), DOCUMENTS, ("id",)),
-    *(Reference(EVIDENCE, INSTANCE, side, INSTANCE, ("split", side.name)) for side in (TRAIN, DEV, TEST)),
+    *(Reference(EVIDENCE, INSTANCE, side, INSTANCE, ("split", side.name)) for side in (TRAIN, DEV)),
+    Reference(EVIDENCE, INSTANCE, QUESTIONS, INSTANCE, ("split", "test")),
     Reference(EVIDENCE, ("passage", "document_id"), PASSAGES, ("passage", "document_id")),
     *(Reference(table, ("id",), DOCUMENTS, ("id",), ("source", "corpus")) for table in (CANDIDATES, CALLS_MERGED)),
     *(Reference(table, INSTANCE, TRAIN, INSTANCE, ("source", "train")) for table in (CANDIDATES, CALLS_MERGED)),
-    *(Reference(table, INSTANCE, TEST, INSTANCE) for table in (PREDICTIONS, INSTANCE_SCORES, OVERLAPS)),
-    Reference(IMPROVEMENTS, ("task_id",), TEST, ("task_id",)),
+    *(Reference(table, INSTANCE, TEST, INSTANCE) for table in (QUESTIONS, OVERLAPS)),
+    Reference(QUESTIONS, INSTANCE, RECORDS, INSTANCE),
+    *(Reference(table, INSTANCE, QUESTIONS, INSTANCE) for table in (PREDICTIONS, INSTANCE_SCORES)),
+    Reference(IMPROVEMENTS, ("task_id",), QUESTIONS, ("task_id",)),
 )  # fmt: skip
 
 

@@ -22,13 +22,13 @@ from nightjar.core.contracts.data import (
 )
 from nightjar.core.contracts.evaluation import (
     COMPARISONS,
-    EXACT_MATCH_CATEGORIES,
     IMPROVEMENTS,
     INSTANCE_SCORES,
     PREDICTIONS,
+    QUESTIONS,
+    RECORDS,
     SCORES,
     TIMINGS,
-    category_metric,
 )
 from nightjar.core.contracts.ledger import LEDGER_INSTANCES, LEDGER_RUN, LEDGER_SCORES, LEDGER_VERDICTS
 from nightjar.core.contracts.table import EXAMPLES, STRINGS, Table
@@ -41,7 +41,6 @@ __all__ = [
     "DEV",
     "DOCUMENTS",
     "EVIDENCE",
-    "EXACT_MATCH_CATEGORIES",
     "EXAMPLES",
     "IMPROVEMENTS",
     "INSTANCES",
@@ -53,6 +52,8 @@ __all__ = [
     "OVERLAPS",
     "PASSAGES",
     "PREDICTIONS",
+    "QUESTIONS",
+    "RECORDS",
     "REJECTED",
     "SCORES",
     "SPLIT_TASKS",
@@ -67,5 +68,4 @@ __all__ = [
     "TRACKS",
     "TRAIN",
     "Table",
-    "category_metric",
 ]

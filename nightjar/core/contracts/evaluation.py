@@ -4,26 +4,44 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from nightjar.core.contracts.table import Table, schema
+from nightjar.core.contracts.table import PROVENANCE, STRINGS, Table, schema
 
-# The categories whose answers are labels, in the published form of their names.
-EXACT_MATCH_CATEGORIES = frozenset(
-    {
-        "textual_entailment",
-        "cause_effect_classification",
-        "coreference_resolution",
-        "dialogue_act_recognition",
-        "answerability_classification",
-        "word_analogy",
-    }
+# What a card's `load` reads from a dataset's own files. `parts` is a JSON object.
+RECORDS = Table(
+    "records",
+    1,
+    schema(
+        *PROVENANCE,
+        ("task_id", pa.string()),
+        ("category", pa.string()),
+        ("id", pa.string()),
+        ("parts", pa.string()),
+        ("references", STRINGS),
+        ("day", pa.date32(), True),
+    ),
+    key=("task_id", "id"),
+    shard="task_id",
 )
-
-
-def category_metric(category: str) -> str:
-    """The metric that is published for a category, named in any spelling: right answers where they are labels."""
-    return "exact_match" if "_".join(category.lower().split()) in EXACT_MATCH_CATEGORIES else "rougeL"
-
-
+# What every system is asked. `shared` and `parts` are JSON objects: the parts of a prompt that all questions of a task
+# have, and those of this question. `day` is the date that the calendar gives.
+QUESTIONS = Table(
+    "questions",
+    1,
+    schema(
+        ("benchmark", pa.string()),
+        ("track", pa.string()),
+        ("category", pa.string()),
+        ("task_id", pa.string()),
+        ("id", pa.string()),
+        *PROVENANCE,
+        ("shared", pa.string()),
+        ("parts", pa.string()),
+        ("references", STRINGS),
+        ("day", pa.date32(), True),
+    ),
+    key=("task_id", "id"),
+    shard="task_id",
+)
 CALL = pa.struct(
     [
         pa.field("tool", pa.string(), nullable=False),
@@ -31,9 +49,11 @@ CALL = pa.struct(
         pa.field("result", pa.string()),
     ]
 )
+# `answers` are what was generated, without calls, the first one first; `text` is the first as decoded, `calls` what was
+# executed for it.
 PREDICTIONS = Table(
     "predictions",
-    1,
+    2,
     schema(
         ("benchmark", pa.string()),
         ("system", pa.string()),
@@ -41,7 +61,7 @@ PREDICTIONS = Table(
         ("category", pa.string()),
         ("task_id", pa.string()),
         ("id", pa.string()),
-        ("prediction", pa.string()),
+        ("answers", STRINGS),
         ("text", pa.string()),
         ("calls", pa.list_(pa.field("element", CALL, nullable=False))),
         ("prompt", pa.string()),
@@ -51,7 +71,7 @@ PREDICTIONS = Table(
         ("model_sha256", pa.string()),
         ("adapter_sha256", pa.string(), True),
     ),
-    key=("system", "task_id", "id"),
+    key=("benchmark", "system", "task_id", "id"),
 )
 # Local, outside the artifacts: a clock would make two equal runs differ.
 TIMINGS = Table(
@@ -60,9 +80,10 @@ TIMINGS = Table(
     schema(("system", pa.string()), ("task_id", pa.string()), ("id", pa.string()), ("seconds", pa.float64())),
     key=("system", "task_id", "id"),
 )
+# One row an instance and part of a metric; most metrics have one part, named like the metric.
 INSTANCE_SCORES = Table(
     "instance_scores",
-    1,
+    2,
     schema(
         ("benchmark", pa.string()),
         ("system", pa.string()),
@@ -70,17 +91,15 @@ INSTANCE_SCORES = Table(
         ("category", pa.string()),
         ("task_id", pa.string()),
         ("id", pa.string()),
-        ("exact_match", pa.float64()),
-        ("rouge1", pa.float64()),
-        ("rougeL", pa.float64()),
-        ("calls", pa.int32()),
+        ("metric", pa.string()),
+        ("value", pa.float64()),
     ),
-    key=("system", "task_id", "id"),
-    ranges={"exact_match": (0, 1), "rouge1": (0, 1), "rougeL": (0, 1)},
+    key=("benchmark", "system", "task_id", "id", "metric"),
 )
+# Values in the unit of their metric. An interval of fewer than 20 instances is null.
 SCORES = Table(
     "scores",
-    1,
+    2,
     schema(
         ("benchmark", pa.string()),
         ("system", pa.string()),
@@ -90,17 +109,17 @@ SCORES = Table(
         ("metric", pa.string()),
         ("n", pa.int64()),
         ("value", pa.float64()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
+        ("low", pa.float64(), True),
+        ("high", pa.float64(), True),
     ),
-    key=("system", "track", "level", "name", "metric"),
+    key=("benchmark", "system", "track", "level", "name", "metric"),
     allowed={"level": frozenset({"overall", "category", "task"})},
-    ranges={"value": (0, 100), "low": (0, 100), "high": (0, 100)},
 )
-# Paired differences of two systems in percent, with the p of a test that flips signs and how many instances moved.
+# Paired differences of two systems in the unit of the metric, with the p of a permutation test, how many instances
+# moved, and whether the difference is seen (nightjar.statistics).
 COMPARISONS = Table(
     "comparisons",
-    1,
+    2,
     schema(
         ("benchmark", pa.string()),
         ("system", pa.string()),
@@ -111,22 +130,22 @@ COMPARISONS = Table(
         ("metric", pa.string()),
         ("n", pa.int64()),
         ("value", pa.float64()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
+        ("low", pa.float64(), True),
+        ("high", pa.float64(), True),
         ("moved", pa.bool_()),
         ("p", pa.float64()),
         ("better", pa.int64()),
         ("worse", pa.int64()),
         ("equal", pa.int64()),
     ),
-    key=("system", "baseline", "track", "level", "name", "metric"),
+    key=("benchmark", "system", "baseline", "track", "level", "name", "metric"),
     allowed={"level": frozenset({"overall", "category"})},
-    ranges={"value": (-100, 100), "low": (-100, 100), "high": (-100, 100), "p": (0, 1)},
+    ranges={"p": (0, 1)},
 )
-# ROUGE-L of a system on a task minus that of the better of the two copying baselines there.
+# The main metric of a system on a task minus that of the best baseline there.
 IMPROVEMENTS = Table(
     "improvements",
-    1,
+    2,
     schema(
         ("benchmark", pa.string()),
         ("system", pa.string()),
@@ -134,11 +153,11 @@ IMPROVEMENTS = Table(
         ("category", pa.string()),
         ("task_id", pa.string()),
         ("heuristic", pa.string()),
+        ("metric", pa.string()),
         ("n", pa.int64()),
         ("value", pa.float64()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
+        ("low", pa.float64(), True),
+        ("high", pa.float64(), True),
     ),
-    key=("system", "track", "task_id"),
-    ranges={"value": (-100, 100), "low": (-100, 100), "high": (-100, 100)},
+    key=("benchmark", "system", "track", "task_id"),
 )

@@ -42,9 +42,8 @@ LEDGER_SCORES = Table(
     "scores",
     SCORES.version,
     SCORES.schema,
-    key=("benchmark", *SCORES.key),
+    key=SCORES.key,
     allowed=SCORES.allowed,
-    ranges=SCORES.ranges,
 )
 # One row a metric; `content` is a digest of the instance's input and references where they are known.
 LEDGER_INSTANCES = Table(
@@ -61,7 +60,6 @@ LEDGER_INSTANCES = Table(
         ("value", pa.float64()),
     ),
     key=("benchmark", "system", "task_id", "id", "metric"),
-    ranges={"value": (0, 1)},
 )
 # A cell's paired difference from the run it is compared with, in percentage points; null where it is not comparable.
 LEDGER_VERDICTS = Table(

@@ -1,0 +1,266 @@
+"""A benchmark is a card: what prediction, scoring, intervals, paired tests, files and the report need to know of it.
+
+Everything generic works from the card and names no benchmark. A benchmark is one folder in nightjar/benchmarks, or a
+module of another package, and one registration (`registry`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nightjar.core.config import Model
+from nightjar.core.params import Encoding
+from nightjar.statistics.statistic import Statistic, mean
+
+Floats = NDArray[np.float64]
+Row = Mapping[str, Any]
+# The track of benchmarks that have one, and of questions whose track is not named.
+DEFAULT_TRACK = "default"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number that a benchmark reports for a set of instances.
+
+    `parts` are the numbers kept for each instance (one named like the metric, if none are given); `statistic` makes the
+    reported number of them, times `scale`: 100 for percentages. `range` is that of the reported number.
+    """
+
+    name: str
+    title: str
+    parts: tuple[str, ...] = ()
+    statistic: Statistic = mean
+    range: tuple[float, float] = (0.0, 100.0)
+    scale: float = 100.0
+    higher_is_better: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", self.parts or (self.name,))
+
+
+@dataclass(frozen=True)
+class Task:
+    """What holds for the questions of one task. None and empty: as the parameters say."""
+
+    title: str = ""
+    max_new_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    forbidden_tools: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question of a benchmark: a row of contracts.QUESTIONS.
+
+    `shared` holds the parts that all questions of a task have, `parts` those of this one; both are JSON objects.
+    `day` is the date that the calendar gives. `dataset` and `file` name the source.
+    """
+
+    benchmark: str
+    task_id: str
+    id: str
+    parts: Mapping[str, Any]
+    references: tuple[str, ...]
+    track: str = DEFAULT_TRACK
+    category: str = ""
+    shared: Mapping[str, Any] = field(default_factory=dict)
+    day: date | None = None
+    dataset: str = ""
+    file: str = ""
+
+    @cached_property
+    def key(self) -> tuple[str, str]:
+        """(task_id, id), unique in a benchmark."""
+        return self.task_id, self.id
+
+    def row(self) -> dict[str, Any]:
+        """The row of contracts.QUESTIONS."""
+        return {
+            "benchmark": self.benchmark,
+            "track": self.track,
+            "category": self.category,
+            "task_id": self.task_id,
+            "id": self.id,
+            "dataset": self.dataset,
+            "file": self.file,
+            "shared": json.dumps(self.shared, ensure_ascii=False),
+            "parts": json.dumps(self.parts, ensure_ascii=False),
+            "references": list(self.references),
+            "day": self.day,
+        }
+
+
+def questions_of(rows: Iterable[Row]) -> list[Question]:
+    """Questions from rows of contracts.QUESTIONS; equal `shared` texts are parsed once."""
+    parsed: dict[str, Mapping[str, Any]] = {}
+    found = []
+    for row in rows:
+        shared = parsed.setdefault(row["shared"], {}) or json.loads(row["shared"])
+        parsed[row["shared"]] = shared
+        known = {name: row[name] for name in ("benchmark", "track", "category", "task_id", "id", "day")}
+        found.append(
+            Question(
+                **known,
+                dataset=row["dataset"],
+                file=row["file"],
+                shared=shared,
+                parts=json.loads(row["parts"]),
+                references=tuple(row["references"]),
+            )
+        )
+    return found
+
+
+class Tokenizer(Protocol):
+    """What decides lengths: ids without special tokens, and the text of ids."""
+
+    def encode(self, text: str) -> list[int]: ...
+
+    def decode(self, ids: list[int]) -> str: ...
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a question is asked: the encoding's settings, the model's tokenizer, and retrieved passages, best first.
+
+    `evidence` rows have `title` and `text`.
+    """
+
+    encoding: Encoding
+    tokenizer: Tokenizer
+    evidence: Sequence[Row] = ()
+    encoder_decoder: bool = False
+
+
+@dataclass(frozen=True)
+class Record:
+    """A row that a card's `load` read from a dataset's own files; see contracts.RECORDS."""
+
+    task_id: str
+    id: str
+    file: str
+    parts: Mapping[str, Any]
+    references: tuple[str, ...]
+    category: str = ""
+    day: date | None = None
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A row that `load` refused, with the reason and its raw text."""
+
+    file: str
+    reason: str
+    raw: str
+    id: str | None = None
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where a card's `questions` finds the artifacts that it reads."""
+
+    ingested: Path = Path("data/ingest")
+    split: Path = Path("data/split")
+
+
+@dataclass(frozen=True)
+class Published:
+    """A row of a paper's table: `values` by track, in the unit of the metric."""
+
+    system: str
+    values: Mapping[str, float]
+    source: str
+
+
+@dataclass(frozen=True)
+class Files:
+    """The JSON Lines that `nightjar score` reads for a benchmark: the form of a line, and how its keys are named.
+
+    `task` and `category` are the names of those keys; a key that is optional is not among `required`. `by_task`: an
+    answer names its task, and ids are unique within tasks only.
+    """
+
+    prediction: str
+    reference: str
+    task: str = "task"
+    category: str | None = None
+    by_task: bool = True
+
+
+# A question and a seed to the answer that a baseline gives without a model.
+Baseline = Callable[[Question, int], str]
+
+
+def _no_baselines(settings: Model) -> Mapping[str, Baseline]:
+    return {}
+
+
+def _no_details(scores: Sequence[Any], bootstrap: Any) -> dict[str, Any]:
+    return {}
+
+
+class NoSettings(Model):
+    """The settings of a card that has none."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A benchmark.
+
+    `questions` makes its questions from artifacts, `prompt` the text that a model reads, `score` the parts of its
+    metrics from questions and each question's answers: one array a part, NaN where a part does not apply. `load` reads
+    the dataset's own files, in the stage ingest; None if another stage reads them. The first metric is the main one;
+    `metric_of` names another for a category.
+    """
+
+    name: str
+    version: int
+    title: str
+    source: str
+    datasets: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    questions: Callable[[Sources, Any, int], Iterator[Question]]
+    prompt: Callable[[Question, Asking], str]
+    score: Callable[[Sequence[Question], Sequence[Sequence[str]]], Mapping[str, Floats]]
+    files: Files
+    settings: type[Model] = NoSettings
+    load: Callable[[Path], Iterator[Record | Refused]] | None = None
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+    tracks: Mapping[str, str] = field(default_factory=dict)
+    levels: tuple[str, ...] = ("overall", "category", "task")
+    metric_of: Callable[[str], str] | None = None
+    baselines: Callable[[Any], Mapping[str, Baseline]] = _no_baselines
+    details: Callable[[Sequence[Any], Any], dict[str, Any]] = _no_details
+    published: tuple[Published, ...] = ()
+
+    def task(self, task_id: str) -> Task:
+        """The settings of a task; those of a task that the card does not name are the parameters'."""
+        return self.tasks.get(task_id, _DEFAULT_TASK)
+
+    def metric(self, name: str) -> Metric:
+        """The metric of that name. Raises KeyError if there is none."""
+        return self._metrics[name]
+
+    @cached_property
+    def _metrics(self) -> dict[str, Metric]:
+        return {metric.name: metric for metric in self.metrics}
+
+    def main_metric(self, category: str = "") -> Metric:
+        """The metric that is published for a category, or for the whole."""
+        return self.metric(self.metric_of(category)) if self.metric_of and category else self.metrics[0]
+
+    def track_title(self, track: str) -> str:
+        """The title of a track; its name if it has none."""
+        return self.tracks.get(track, track)
+
+
+_DEFAULT_TASK = Task()

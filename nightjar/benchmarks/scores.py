@@ -1,0 +1,85 @@
+"""The scores of one system: the parts of its metrics, an array each, and the instances they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nightjar.benchmarks.card import Card, Floats, Metric, Question
+
+
+class Key(NamedTuple):
+    """What an instance is counted under, and its name."""
+
+    track: str
+    category: str
+    task_id: str
+    id: str
+
+    @property
+    def instance(self) -> tuple[str, str]:
+        """(task_id, id), unique in a benchmark."""
+        return self.task_id, self.id
+
+
+@dataclass(frozen=True)
+class SystemScores:
+    """`parts` are arrays of shape (len(keys),), NaN where a part does not apply to an instance."""
+
+    system: str
+    keys: Sequence[Key]
+    parts: Mapping[str, Floats]
+
+    def of(self, metric: Metric, places: Sequence[int] | None = None) -> Floats:
+        """The parts of a metric, shape (instances, parts), of the instances at `places` (None: all) that have them."""
+        if any(name not in self.parts for name in metric.parts):
+            return np.empty((0, len(metric.parts)))
+        values = np.stack([self.parts[name] for name in metric.parts], axis=1)
+        values = values if places is None else values[places]
+        return values[~np.isnan(values).any(axis=1)]
+
+    def tracks(self) -> list[str]:
+        """The tracks of the instances, sorted."""
+        return sorted({key.track for key in self.keys})
+
+    def rows(self, benchmark: str) -> Iterator[dict[str, Any]]:
+        """Rows of contracts.INSTANCE_SCORES, by instance."""
+        columns = [(name, values.tolist()) for name, values in self.parts.items()]
+        for place, key in enumerate(self.keys):
+            told = {"benchmark": benchmark, "system": self.system, **key._asdict()}
+            for name, values in columns:
+                if values[place] == values[place]:
+                    yield {**told, "metric": name, "value": values[place]}
+
+
+def score(
+    card: Card, system: str, questions: Sequence[Question], answers: Sequence[Sequence[str]]
+) -> SystemScores:
+    """The scores of the answers to all questions, one list of answers a question.
+
+    Raises ValueError if the card gives other than one value a question and part.
+    """
+    parts = card.score(questions, answers)
+    if any(values.shape != (len(questions),) for values in parts.values()):
+        raise ValueError(f"{card.name} gives not one value for each of {len(questions)} questions")
+    keys = [Key(it.track, it.category, it.task_id, it.id) for it in questions]
+    return SystemScores(system, keys, parts)
+
+
+def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[SystemScores]:
+    """The scores of every system from rows of contracts.INSTANCE_SCORES, in the order in which they come."""
+    found: dict[str, dict[Key, dict[str, float]]] = {}
+    for row in rows:
+        key = Key(row["track"], row["category"], row["task_id"], row["id"])
+        found.setdefault(row["system"], {}).setdefault(key, {})[row["metric"]] = row["value"]
+    scores = []
+    for system, instances in found.items():
+        names = dict.fromkeys(name for values in instances.values() for name in values)
+        parts = {
+            name: np.array([values.get(name, np.nan) for values in instances.values()]) for name in names
+        }
+        scores.append(SystemScores(system, list(instances), parts))
+    return scores
