@@ -6,7 +6,7 @@ published for Super-NaturalInstructions (facts 1.9).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nightjar.benchmarks.card import Card, Floats, Metric

@@ -166,10 +166,10 @@ class Refused:
 
 @dataclass(frozen=True)
 class Sources:
-    """Where a card's `questions` finds the artifacts that it reads."""
+    """The artifacts that a card's `questions` reads: the dataset, and the split (the dataset again if none)."""
 
-    ingested: Path = Path("data/ingest")
-    split: Path = Path("data/split")
+    data: Path
+    split: Path
 
 
 @dataclass(frozen=True)
@@ -183,10 +183,11 @@ class Published:
 
 @dataclass(frozen=True)
 class Files:
-    """The JSON Lines that `nightjar score` reads for a benchmark: the form of a line, and how its keys are named.
+    """The JSON Lines that `nightjar score` reads for a benchmark: the form of a line, and the names of its keys.
 
-    `task` and `category` are the names of those keys; a key that is optional is not among `required`. `by_task`: an
-    answer names its task, and ids are unique within tasks only.
+    `category`: None if references have none. `by_task`: each task is a track with its own scores, answers name their
+    task, and ids are unique within a task; otherwise ids are unique. `shown`: the parts that `nightjar references`
+    writes beside the references.
     """
 
     prediction: str
@@ -194,6 +195,7 @@ class Files:
     task: str = "task"
     category: str | None = None
     by_task: bool = True
+    shown: tuple[str, ...] = ()
 
 
 # A question and a seed to the answer that a baseline gives without a model.
@@ -218,8 +220,8 @@ class Card:
 
     `questions` makes its questions from artifacts, `prompt` the text that a model reads, `score` the parts of its
     metrics from questions and each question's answers: one array a part, NaN where a part does not apply. `load` reads
-    the dataset's own files, in the stage ingest; None if another stage reads them. The first metric is the main one;
-    `metric_of` names another for a category.
+    the dataset's own files, in the stage ingest; None if another stage reads them. `query` makes the text that evidence
+    is searched by from a question's parts. The first metric is the main one; `metric_of` names another for a category.
     """
 
     name: str
@@ -232,6 +234,7 @@ class Card:
     prompt: Callable[[Question, Asking], str]
     score: Callable[[Sequence[Question], Sequence[Sequence[str]]], Mapping[str, Floats]]
     files: Files
+    query: Callable[[Mapping[str, Any]], str] = lambda parts: str(parts["question"])
     settings: type[Model] = NoSettings
     load: Callable[[Path], Iterator[Record | Refused]] | None = None
     tasks: Mapping[str, Task] = field(default_factory=dict)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
 from nightjar.benchmarks.card import Card
-from nightjar.core.config import PARAMS_FILE, Model, checked
+from nightjar.core.config import PARAMS_FILE, checked
 from nightjar.core.errors import NightjarError
+from nightjar.core.params import Params
 
 GROUP = "nightjar.benchmarks"
 # Name: the module that holds its CARD.
@@ -24,7 +25,7 @@ def names() -> list[str]:
     return [*OWN, *(name for name in _foreign() if name not in OWN)]
 
 
-@lru_cache(maxsize=None)
+@cache
 def card(name: str) -> Card:
     """The card of that name. Raises NightjarError if there is none, or its module is broken."""
     foreign = _foreign()
@@ -43,9 +44,19 @@ def card(name: str) -> Card:
     return found
 
 
-def settings(card: Card, values: Mapping[str, Mapping[str, Any]], where: object = PARAMS_FILE) -> Model:
-    """The checked settings of a card from the group `benchmarks` of the parameters. Raises NightjarError."""
-    return checked(card.settings, dict(values.get(card.name, {})), where, "benchmarks", card.name)
+def settings(card: Card, values: Mapping[str, Any], where: object = PARAMS_FILE) -> Any:
+    """The card's settings from its own keys in the group `benchmarks` of the parameters. Raises NightjarError."""
+    return checked(card.settings, dict(values), where, "benchmarks", card.name)
+
+
+def check(params: Params, where: object = PARAMS_FILE) -> None:
+    """Raise NightjarError for a benchmark in the parameters that there is not, or whose settings its card refuses."""
+    for name, group in params.benchmarks.items():
+        settings(card(name), group.settings(), where)
+    for system in params.predict.systems.values():
+        if system.benchmark not in params.benchmarks:
+            what = f"predict.systems has {system.benchmark}-{system.system}"
+            raise NightjarError(what, where, f"add {system.benchmark} to the group benchmarks")
 
 
 @lru_cache(maxsize=1)

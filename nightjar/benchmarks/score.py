@@ -6,20 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from nightjar.benchmarks.aggregate import category_name, difference, group
-from nightjar.benchmarks.supernatinst import files
-from nightjar.benchmarks.text import metrics
-from nightjar.core.contracts import category_metric
-from nightjar.core.errors import NightjarError
+from nightjar.benchmarks import files, registry
+from nightjar.benchmarks.aggregate import by_track, category_name, difference, estimate, group, interval
+from nightjar.benchmarks.card import Card, Question
+from nightjar.benchmarks.scores import SystemScores, score
 from nightjar.core.files import check_output, write_lines
-from nightjar.statistics.bootstrap import Bootstrap, percent, percentage
+from nightjar.statistics.bootstrap import Bootstrap
 
-BENCHMARKS = ("supernatinst",)
 SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 def score_files(
@@ -32,49 +26,48 @@ def score_files(
     """Scores of predictions against references: files or artifact folders as `files` reads them.
 
     Returns {"benchmark", "tracks", "n", "missing", "metrics", "by_category", "by_task", "intervals"}. `tracks` are
-    those of the references, sorted. `metrics` holds exact_match, rouge1 and rougeL as percentages with 4 decimals,
-    means over all instances; so does every entry of `by_category` and `by_task`, beside its own `n`; a category also
-    names the `metric` that is published for it. Categories are named in the published form (textual_entailment),
-    tasks as the references name them. `intervals` repeats metrics, by_category and by_task with [low, high] in place
-    of each value: bootstrap intervals over instances at the `confidence` beside them, from so many `samples` (0: no
-    intervals).
+    those of the references, sorted. `metrics` holds each metric of the card in its unit with 4 decimals, over all
+    instances; so does every entry of `by_category` and `by_task`, beside its own `n`; a category also names the
+    `metric` that is published for it. `intervals` repeats metrics, by_category and by_task with [low, high] in place of
+    each value, or None for too few instances: bootstrap intervals over instances at the `confidence` beside them, from
+    so many `samples` (0: no intervals). Levels that the card does not report are empty.
 
-    Rows whose track is "xlingual" are scored in the cross-lingual form. If both tracks occur, `metrics`,
-    `by_category` and `by_task` are means over the rows of both, each row in its track's form, and "by_track"
-    gives {"n", "metrics", "by_category", "by_task", "intervals"} of each alone: those are the published numbers.
-    A reference without a prediction scores as the empty text and is counted in `missing`.
+    If several tracks occur, "by_track" gives {"n", "metrics", "by_category", "by_task", "intervals"} of each alone.
+    Where each task is a track, `metrics` then holds the main metric of each task under the name of the task.
+    A reference without a prediction scores as an empty answer and is counted in `missing`.
 
-    `details`, if given, gets one JSON line an instance, in the order of the references: id, task_id,
-    task_category, track and its metrics from 0 to 1, and `missing`. It is written whole or not at all.
+    `details`, if given, gets one JSON line an instance, in the order of the references: id, task, category, track,
+    the parts of its metrics, and `missing`. It is written whole or not at all.
 
     Raises NightjarError for an unknown benchmark, for `details` that must not be written, and with file and line for
     what `files` refuses.
     """
-    _check_benchmark(benchmark)
-    inputs = [predictions, references or files.SPLIT]
+    card = registry.card(benchmark)
+    inputs = [predictions, references or files.QUESTIONS / card.name]
     files.check_pipes(inputs)
     if details is not None:
         check_output(details, inputs)
-    rows = files.read_references(references)
-    given = files.read_predictions(predictions, rows)
-    scored = _score(rows, given)
+    questions = files.read_references(card, references)
+    given = files.read_answers(card, predictions, questions)
+    scored = _score(card, "", questions, given)
     bootstrap = Bootstrap(SEED, samples, CONFIDENCE) if samples else None
-    tracks = sorted({row["track"] for row in rows})
+    tracks = by_track(scored)
     result: dict[str, Any] = {
         "benchmark": benchmark,
-        "tracks": tracks,
-        "n": len(rows),
-        "missing": len(rows) - len(given),
-        **_tables(scored, bootstrap),
+        "tracks": list(tracks),
+        "n": len(questions),
+        "missing": len(questions) - len(given),
+        **_tables(card, scored, range(len(questions)), bootstrap),
     }
     if len(tracks) > 1:
-        result["by_track"] = {}
-        for track in tracks:
-            chosen = [row for row in scored if row["track"] == track]
-            tables = _tables(chosen, bootstrap, track)
-            result["by_track"][track] = {"n": len(chosen), **tables}
+        result["by_track"] = {
+            track: {"n": len(places), **_tables(card, scored, places, bootstrap, track)}
+            for track, places in tracks.items()
+        }
+        if card.files.by_task:
+            result |= _by_task(card, result["by_track"])
     if details is not None:
-        _write_details(details, scored, given, inputs)
+        _write_details(card, details, scored, questions, given, inputs)
     return result
 
 
@@ -85,32 +78,31 @@ def compare_files(
 
     Returns {"benchmark", "tracks", "n", "missing": {"a", "b"}, "confidence", "metrics", "by_category"}. `metrics` gives
     for each metric {"a", "b", "value", "low", "high", "p", "better", "worse", "equal", "n", "moved"}: both
-    means and their difference a - b in percent, its paired bootstrap interval, the two-sided p of a sign-flip
-    test, and how many instances a does better, worse and equally well on. `by_category` has the same of each
-    category, with the `metric` that is published for it; its p-values are not corrected for their number. If
-    both tracks occur, "by_track" gives both of each track alone. What has no prediction scores as empty, and
+    values and their difference a - b in the unit of the metric, its paired bootstrap interval, the two-sided p of a
+    permutation test, and how many instances a does better, worse and equally well on. `by_category` has the same of
+    each category, with the `metric` that is published for it; its p-values are not corrected for their number. If
+    several tracks occur, "by_track" gives both of each track alone. What has no prediction scores as empty, and
     is counted. Raises NightjarError as `score_files` does.
     """
-    _check_benchmark(benchmark)
+    card = registry.card(benchmark)
     files.check_pipes([a, b, references])
-    rows = files.read_references(references)
-    given = [files.read_predictions(path, rows) for path in (a, b)]
-    ours, theirs = (_score(rows, answers) for answers in given)
-    pairs = [(one, other) for one, other in zip(ours, theirs, strict=True)]
+    questions = files.read_references(card, references)
+    given = [files.read_answers(card, path, questions) for path in (a, b)]
+    ours, theirs = (_score(card, name, questions, answers) for name, answers in zip("ab", given, strict=True))
     bootstrap = Bootstrap(SEED, samples, CONFIDENCE)
-    tracks = sorted({row["track"] for row in rows})
-    result = {
+    tracks = by_track(ours)
+    result: dict[str, Any] = {
         "benchmark": benchmark,
-        "tracks": tracks,
-        "n": len(rows),
-        "missing": {name: len(rows) - len(answers) for name, answers in zip("ab", given, strict=True)},
+        "tracks": list(tracks),
+        "n": len(questions),
+        "missing": {name: len(questions) - len(answers) for name, answers in zip("ab", given, strict=True)},
         "confidence": CONFIDENCE,
-        **_differences(pairs, bootstrap),
+        **_differences(card, ours, theirs, range(len(questions)), bootstrap),
     }
     if len(tracks) > 1:
         result["by_track"] = {
-            track: _differences([pair for pair in pairs if pair[0]["track"] == track], bootstrap, track)
-            for track in tracks
+            track: _differences(card, ours, theirs, places, bootstrap, track)
+            for track, places in tracks.items()
         }
     return result
 
@@ -125,6 +117,7 @@ def score_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     `low` and `high` are None without intervals.
     """
+    card = registry.card(result["benchmark"])
     rows = []
     for track, part in parts(result).items():
         cells = [("overall", "overall", part["n"], part["metrics"], part.get("intervals", {}).get("metrics"))]
@@ -132,81 +125,95 @@ def score_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
             ends = part.get("intervals", {}).get(f"by_{level}", {})
             for name, row in part[f"by_{level}"].items():
                 cells.append((level, name, row["n"], row, ends.get(name)))
-        for level, name, n, means, interval in cells:
-            for metric in metrics.METRICS:
-                low, high = interval[metric] if interval else (None, None)
+        for level, name, n, values, intervals in cells:
+            for metric in [it.name for it in card.metrics if it.name in values]:
+                low, high = (intervals and intervals[metric]) or (None, None)
                 cell = {"track": track, "level": level, "name": name, "metric": metric, "n": n}
-                rows.append(cell | {"value": means[metric], "low": low, "high": high})
+                rows.append(cell | {"value": values[metric], "low": low, "high": high})
     return rows
 
 
 def difference_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What `compare_files` returned as one flat table, each track alone; `difference` is a - b in percent."""
+    """What `compare_files` returned as one flat table, each track alone; `difference` is a - b."""
+    card = registry.card(result["benchmark"])
     rows = []
     for track, part in parts(result).items():
         cells = [("overall", "overall", part["metrics"])]
         cells += [("category", name, cell) for name, cell in part["by_category"].items()]
         for level, name, cell in cells:
-            for metric in metrics.METRICS:
-                told = cell[metric]
+            for metric in [it.name for it in card.metrics if it.name in cell]:
+                found = cell[metric]
                 row = {"track": track, "level": level, "name": name, "metric": metric}
-                row |= {"n": told["n"], "a": told["a"], "b": told["b"], "difference": told["value"]}
+                row |= {"n": found["n"], "a": found["a"], "b": found["b"], "difference": found["value"]}
                 rows.append(
-                    row | {key: told[key] for key in ("low", "high", "p", "better", "worse", "equal")}
+                    row | {key: found[key] for key in ("low", "high", "p", "better", "worse", "equal")}
                 )
     return rows
 
 
-def _score(rows: Rows, given: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The rows with their metrics, each track in its own form; those without an answer as empty texts."""
-    scored = [dict(row) for row in rows]
-    for track in sorted({row["track"] for row in rows}):
-        chosen = [row for row in scored if row["track"] == track]
-        texts = [given.get(row["id"], "") for row in chosen]
-        scores = metrics.score(texts, [row["references"] for row in chosen], track)
-        for number, row in enumerate(chosen):
-            row.update({metric: float(getattr(scores, metric)[number]) for metric in metrics.METRICS})
-    return scored
+def _score(
+    card: Card, system: str, questions: Sequence[Question], given: Mapping[files.Key, list[str]]
+) -> SystemScores:
+    return score(card, system, questions, [given.get(question.key, []) for question in questions])
 
 
-def _tables(rows: Rows, bootstrap: Bootstrap | None, *of: str) -> dict[str, Any]:
+def _by_task(card: Card, by_track: Mapping[str, Any]) -> dict[str, Any]:
+    """The main metric of each task, where each task is a track."""
+    main = card.metrics[0].name
+    found: dict[str, Any] = {"metrics": {track: part["metrics"][main] for track, part in by_track.items()}}
+    first = next(iter(by_track.values()))
+    if "intervals" in first:
+        ends = {track: part["intervals"]["metrics"][main] for track, part in by_track.items()}
+        found["intervals"] = {**first["intervals"], "metrics": ends}
+    return found
+
+
+def _tables(
+    card: Card, scores: SystemScores, places: Sequence[int], bootstrap: Bootstrap | None, *of: str
+) -> dict[str, Any]:
     tables: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
     intervals: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
-    for (level, name), members in group(rows).items():
-        means, ends = {}, {}
-        for metric in metrics.METRICS:
-            values = np.array([row[metric] for row in members])
-            means[metric] = percent(values)
+    for (level, name), members in group(scores.keys, places, card.levels).items():
+        found, ends = {}, {}
+        for metric in card.metrics:
+            values = scores.of(metric, members)
+            if not len(values):
+                continue
+            found[metric.name] = estimate(metric, values)
             if bootstrap:
-                ends[metric] = [
-                    percentage(end) for end in bootstrap.interval(values, *of, level, name, metric)
-                ]
+                low, high = interval(metric, values, bootstrap, *of, level, name, metric.name)
+                ends[metric.name] = None if low is None else [low, high]
         if level == "overall":
-            tables["metrics"], intervals["metrics"] = means, ends
+            tables["metrics"], intervals["metrics"] = found, ends
         else:
-            published = {"metric": category_metric(name)} if level == "category" else {}
-            tables[f"by_{level}"][name] = {"n": len(members), **published, **means}
+            published = {"metric": card.main_metric(name).name} if level == "category" else {}
+            tables[f"by_{level}"][name] = {"n": len(members), **published, **found}
             intervals[f"by_{level}"][name] = ends
     if bootstrap:
-        told = {"confidence": bootstrap.confidence, "samples": bootstrap.samples}
-        tables["intervals"] = {**told, **intervals}
+        how = {"confidence": bootstrap.confidence, "samples": bootstrap.samples}
+        tables["intervals"] = {**how, **intervals}
     return tables
 
 
 def _differences(
-    pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], bootstrap: Bootstrap, *of: str
+    card: Card,
+    ours: SystemScores,
+    theirs: SystemScores,
+    places: Sequence[int],
+    bootstrap: Bootstrap,
+    *of: str,
 ) -> dict[str, Any]:
     found: dict[str, Any] = {"metrics": {}, "by_category": {}}
-    theirs = {ours["id"]: other for ours, other in pairs}
-    for (level, name), members in group(ours for ours, _ in pairs).items():
-        if level == "task":
-            continue
-        entry: dict[str, Any] = {"metric": category_metric(name)} if level == "category" else {}
-        for metric in metrics.METRICS:
-            mine = np.array([row[metric] for row in members])
-            other = np.array([theirs[row["id"]][metric] for row in members])
-            both = {"a": percent(mine), "b": percent(other)}
-            entry[metric] = both | difference(mine - other, bootstrap, *of, level, name, metric)
+    levels = [level for level in card.levels if level != "task"]
+    for (level, name), members in group(ours.keys, places, levels).items():
+        entry: dict[str, Any] = {"metric": card.main_metric(name).name} if level == "category" else {}
+        for metric in card.metrics:
+            mine, other = ours.of(metric, members), theirs.of(metric, members)
+            if len(mine):
+                both = {"a": estimate(metric, mine), "b": estimate(metric, other)}
+                entry[metric.name] = both | difference(
+                    metric, mine, other, bootstrap, *of, level, name, metric.name
+                )
         if level == "overall":
             found["metrics"] = entry
         else:
@@ -214,21 +221,21 @@ def _differences(
     return found
 
 
-def _check_benchmark(benchmark: str) -> None:
-    if benchmark not in BENCHMARKS:
-        raise NightjarError("no such benchmark", repr(benchmark), f"there are: {', '.join(BENCHMARKS)}")
-
-
-def _write_details(path: Path, rows: Rows, given: Mapping[str, str], inputs: Sequence[Path]) -> None:
-    lines = [
-        {
-            "id": row["id"],
-            "task_id": row["task_id"],
-            "task_category": category_name(row["category"]),
-            "track": row["track"],
-            **{metric: row[metric] for metric in metrics.METRICS},
-            "missing": row["id"] not in given,
-        }
-        for row in rows
-    ]
+def _write_details(
+    card: Card,
+    path: Path,
+    scores: SystemScores,
+    questions: Sequence[Question],
+    given: Mapping[files.Key, list[str]],
+    inputs: Sequence[Path],
+) -> None:
+    form = card.files
+    columns = [(name, values.tolist()) for name, values in scores.parts.items()]
+    lines = []
+    for place, question in enumerate(questions):
+        line: dict[str, Any] = {"id": question.id, form.task: question.task_id}
+        if form.category:
+            line |= {form.category: category_name(question.category), "track": question.track}
+        line |= {name: values[place] for name, values in columns if values[place] == values[place]}
+        lines.append(line | {"missing": question.key not in given})
     write_lines(path, lines, inputs)

@@ -26,6 +26,8 @@ from nightjar.core.errors import NightjarError, from_os_error
 OWN = Path(".nightjar")
 # The facts of the stages' last runs.
 METRICS = Path("data/metrics")
+# The report reads that folder, so that its own facts are beside it.
+REPORT_METRICS = Path("data/metrics-report.json")
 # In bytes; a file's whole name may have 255, and there are endings.
 LONGEST_NAME = 180
 FILE, FOLDER, PIPE, BROKEN = "a file", "a folder", "a named pipe", "a broken link"
@@ -179,7 +181,7 @@ def write_text(path: Path, text: str) -> None:
 
 def metrics_file(stage: str) -> Path:
     """Where the facts of a stage are kept, e.g. data/metrics/ingest-corpus.json for ingest@corpus."""
-    return METRICS / f"{stage.replace('@', '-')}.json"
+    return REPORT_METRICS if stage == "report" else METRICS / f"{stage.replace('@', '-')}.json"
 
 
 def own_folder(root: Path) -> Path:

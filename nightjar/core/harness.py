@@ -15,7 +15,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -25,7 +25,7 @@ from nightjar.core import checks, display, garbage, history, machine
 from nightjar.core import params as params_module
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import metrics_file, write_text
-from nightjar.core.journal import Shard
+from nightjar.core.journal import Journal, Shard
 from nightjar.core.params import Params
 
 log = logging.getLogger("nightjar")
@@ -56,6 +56,36 @@ class Stage:
 
     def writes(self, *paths: Path) -> None:
         self.outputs.extend(path.as_posix() for path in paths)
+
+    @contextlib.contextmanager
+    def resumed(
+        self,
+        decides: Mapping[str, Any],
+        units: int,
+        compute: Callable[[int], Any],
+        things: str,
+        size: Callable[[int], int] = lambda unit: 1,
+    ) -> Iterator[Iterable[Any] | None]:
+        """The values of all units in order: those that an earlier run recorded, and the others, computed now.
+
+        A unit is recorded as soon as it is computed, in the journal of the runs that `decides` determines; `size` is
+        how many of `things` it has. The journal is removed when the block ends without an error. A shard computes its
+        share and gets None: only the run that publishes has all values.
+        """
+        with Journal(self.name, decides, self.shard) as journal:
+            todo = journal.todo(units)
+            if recorded := sum(map(size, journal)):
+                total = sum(map(size, range(units)))
+                log.info("%d of %d %s were done before", recorded, total, things)
+            progress = Progress(things, sum(map(size, todo)))
+            for unit in todo:
+                journal.add(unit, compute(unit))
+                progress.add(size(unit))
+            if self.shard:
+                yield None
+            else:
+                yield map(journal.__getitem__, range(units))
+                journal.remove()
 
     def count(self, rows_in: int, rows_out: int, rejected: int = 0) -> None:
         """Account for the rows. Raises NightjarError unless rows in = rows out + rows rejected."""
@@ -107,17 +137,18 @@ def _remember(stage: str, seconds: float, status: str) -> None:
 def main(
     folder: str,
     run: Callable[[Stage], None],
-    items: tuple[str, ...] = (),
+    items: tuple[str, ...] | Callable[[Params], Iterable[str]] = (),
     packages: tuple[str, ...] = ("pyarrow",),
     threads: bool = False,
     shards: bool = False,
 ) -> None:
     """Run a stage from its `__main__.py` and exit: 0 if all is well, 2 with one line on bad input.
 
-    `items` are the words allowed after the stage's name, `packages` those whose versions belong to the facts.
-    With `threads`, the number of threads of numerical libraries is set from the parameters before torch loads:
-    the order of floating-point sums depends on it, and so do the bytes of a trained model. With `shards`, `--shard I/N`
-    may follow: the run does that share of the work and writes neither artifact nor facts.
+    `items` are the words allowed after the stage's name, which may depend on the parameters; `packages` those whose
+    versions belong to the facts. With `threads`, the number of threads of numerical libraries is set from the
+    parameters before torch loads: the order of floating-point sums depends on it, and so do the bytes of a trained
+    model. With `shards`, `--shard I/N` may follow: the run does that share of the work and writes neither artifact nor
+    facts.
     """
     display.protect()
     garbage.seldom()
@@ -130,13 +161,15 @@ def main(
         if shards and len(arguments) > 1 and arguments[-2] == "--shard":
             shard = Shard.parse(arguments[-1])
             arguments = arguments[:-2]
-        if (len(arguments) != 1 or arguments[0] not in items) if items else bool(arguments):
-            wanted = f"one of {', '.join(items)}" if items else "no argument"
+        params = params_module.load()
+        allowed = tuple(items(params) if callable(items) else items)
+        if (len(arguments) != 1 or arguments[0] not in allowed) if items else bool(arguments):
+            wanted = f"one of {', '.join(allowed)}" if items else "no argument"
             raise NightjarError(
                 f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {wanted}"
             )
         name = f"{folder}@{arguments[0]}" if items else folder
-        stage = Stage(name, params_module.load(), shard)
+        stage = Stage(name, params, shard)
         if not sys.stderr.isatty():
             os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
         if threads:

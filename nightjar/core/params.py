@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from nightjar.core.config import (
     PARAMS_FILE,
@@ -25,6 +25,10 @@ from nightjar.core.config import (
 )
 from nightjar.core.driver_params import Checks, Nightly, Rebuild, ServerSettings, Shards
 from nightjar.core.errors import NightjarError
+
+Name = Annotated[str, Field(min_length=1)]
+# A benchmark, a system or a recipe: part of a stage's name and of a path.
+Item = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 class ModelSource(Model):
@@ -49,9 +53,12 @@ class CorpusSource(DatasetPath):
     max_inputs: Limit
 
 
-class Ingest(Model):
+class Ingest(Model, extra="allow"):
+    """The datasets; those of benchmarks whose card reads its own files by the name of the benchmark."""
+
     natural_instructions: DatasetPath
     corpus: CorpusSource
+    __pydantic_extra__: dict[str, DatasetPath]
 
 
 class Split(Model):
@@ -116,8 +123,13 @@ class Index(Model):
 
 
 class Retrieve(Model):
+    """`benchmarks`: for each benchmark whose questions get evidence, what else gets it: data/split for its training and
+    dev instances, or its own questions.
+    """
+
     retriever: Literal["dense", "bm25", "hybrid"]
     passages: Positive
+    benchmarks: dict[str, Name]
 
 
 class Recipe(Model):
@@ -148,11 +160,27 @@ class Recipe(Model):
 SHARDED = ("fsdp", "deepspeed_zero3")
 
 
-class Train(Model):
+class RecipeInputs(Model):
+    """The artifacts with a recipe's calls and evidence; data/split for none."""
+
+    calls: Name
+    evidence: Name
+
+
+class Train(Model, extra="allow"):
+    """`recipes` lists those that run; the settings of each are under its own name."""
+
     launcher: Literal["none", "one_cpu", "one_gpu", "fsdp", "deepspeed_zero3"]
-    combined: Recipe
-    tk_instruct: Recipe
-    supervised: Recipe
+    recipes: dict[Item, RecipeInputs]
+    __pydantic_extra__: dict[str, Recipe]
+
+    def recipe(self, name: str) -> Recipe:
+        """The settings of a recipe. Raises NightjarError if there are none of that name."""
+        found = (self.__pydantic_extra__ or {}).get(name)
+        if found is None:
+            fix = f"recipes are {', '.join(self.__pydantic_extra__ or {})}"
+            raise NightjarError("no such recipe", f"train.{name}", fix)
+        return found
 
 
 # The keys of nightjar.prompts.encodings.NAMED.
@@ -189,18 +217,62 @@ class PredictBenchmark(Model):
     max_calls: Count
 
 
-class Predict(Model):
-    supernatinst: PredictBenchmark
+class System(Model):
+    """A system on a benchmark: its weights, and the artifact with its evidence (the questions themselves for none)."""
+
+    benchmark: Item
+    system: Item
+    weights: Name
+    evidence: Name
 
 
-class EvaluateBenchmark(Model):
-    copy_demo: Literal["first", "random"]
+class Predict(Model, extra="allow"):
+    """`systems` lists what is predicted, as BENCHMARK-SYSTEM; the settings of a benchmark are under its own name."""
+
+    systems: dict[Name, System]
+    __pydantic_extra__: dict[str, PredictBenchmark]
+
+    def benchmark(self, name: str) -> PredictBenchmark:
+        """The settings of a benchmark. Raises NightjarError if there are none of that name."""
+        found = (self.__pydantic_extra__ or {}).get(name)
+        if found is None:
+            fix = f"benchmarks are {', '.join(self.__pydantic_extra__ or {})}"
+            raise NightjarError("no settings for this benchmark", f"predict.{name}", fix)
+        return found
+
+    def of(self, benchmark: str) -> list[str]:
+        """The systems of a benchmark, in their order."""
+        return [one.system for one in self.systems.values() if one.benchmark == benchmark]
+
+    @model_validator(mode="after")
+    def _named(self) -> Predict:
+        for name, one in self.systems.items():
+            if name != f"{one.benchmark}-{one.system}":
+                raise ValueError(f"systems.{name} is {one.benchmark}-{one.system}; give it that name")
+            if one.benchmark not in (self.__pydantic_extra__ or {}):
+                raise ValueError(f"systems.{name} has no settings; add the group {one.benchmark}")
+        return self
+
+
+class Evaluate(Model):
     bootstrap_samples: Samples
     confidence: Annotated[float, Field(gt=0, lt=1)]
 
 
-class Evaluate(Model):
-    supernatinst: EvaluateBenchmark
+class Benchmark(Model, extra="allow"):
+    """What a benchmark's questions are made of. The other keys are the settings of its card, which checks them.
+
+    `code` is the folder with the card, `data` the ingested dataset, `split` the artifact with the test instances (the
+    dataset again for a benchmark without a split).
+    """
+
+    code: Name
+    data: Name
+    split: Name
+
+    def settings(self) -> dict[str, Any]:
+        """The card's own settings."""
+        return dict(self.__pydantic_extra__ or {})
 
 
 class Contamination(Model):
@@ -222,6 +294,7 @@ class Params(Model):
     train: Train
     predict: Predict
     evaluate: Evaluate
+    benchmarks: dict[Item, Benchmark]
     contamination: Contamination
     checks: Checks
     rebuild: Rebuild
@@ -237,7 +310,7 @@ def validate(values: dict[str, Any], where: object = PARAMS_FILE) -> Params:
 
 def check_training(params: Params, name: str, where: object = PARAMS_FILE) -> None:
     """Raise NightjarError for settings of the recipe `name` that cannot work together."""
-    recipe: Recipe = getattr(params.train, name)
+    recipe = params.train.recipe(name)
     if params.train.launcher in SHARDED and recipe.checkpoint_every is not None:
         what = (
             f"{params.train.launcher} spreads the optimizer over processes, and such a run cannot be resumed"

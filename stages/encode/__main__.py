@@ -1,21 +1,19 @@
-"""python -m stages.encode combined|tk_instruct|supervised: data/encode/<recipe>, token ids to train on."""
+"""python -m stages.encode RECIPE: data/encode/RECIPE, token ids to train on."""
 
 from importlib.metadata import version
 from pathlib import Path
 
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.core.harness import Progress, Stage, log, main
-from nightjar.core.journal import Journal, code, contents
+from nightjar.core.harness import Stage, main
+from nightjar.core.journal import code, contents
+from nightjar.core.params import Params
 
 INGEST, SPLIT, MODEL = (
     Path("data/ingest/natural_instructions"),
     Path("data/split"),
     Path("models/base/language_model"),
 )
-MERGED, RETRIEVE = Path("data/augment/merged"), Path("data/retrieve")
-# Which recipes dvc.yaml gives kept calls and evidence: the others do not wait for them, so they cannot read them.
-READS = {"combined": {"calls", "evidence"}, "tk_instruct": set[str](), "supervised": set[str]()}
 PACKAGES = ("pyarrow", "transformers", "tokenizers")
 
 
@@ -23,13 +21,9 @@ def run(stage: Stage) -> None:
     from nightjar.lm.load import load_tokenizer, prepare
     from stages.encode.build import TABLES, Build, Sources
 
-    recipe = getattr(stage.params.train, stage.item)
-    for key in ("calls", "evidence"):
-        if getattr(recipe, key) and (key not in READS[stage.item] or recipe.data != "train"):
-            where, fix = f"params.yaml: train.{stage.item}.{key}", "switch it off, or use the recipe combined"
-            raise NightjarError("only combined, on the training tasks, can have this", where, fix)
+    recipe = stage.params.train.recipe(stage.item)
+    calls, evidence = inputs(stage.params, stage.item)
     prepare(stage.params.seed, stage.params.threads)
-    calls, evidence = MERGED if recipe.calls else None, RETRIEVE if recipe.evidence else None
     output = Path("data/encode") / stage.item
     work = Build(
         Sources(SPLIT, INGEST, calls, evidence), recipe, stage.params.encoding, load_tokenizer(MODEL)
@@ -42,18 +36,10 @@ def run(stage: Stage) -> None:
         "code": [code("stages/encode", "nightjar/lm/load.py", "nightjar/prompts"), *map(version, PACKAGES)],
         "reads": contents(*(path for path in [*read, *tokenizer] if path)),
     }
-    with Journal(stage.name, decides, stage.shard) as journal:
-        if journal:
-            log.info("%d of %d tasks were encoded before", len(journal), len(work.units))
-        todo = journal.todo(len(work.units))
-        progress = Progress("tasks", len(todo))
-        for number in todo:
-            journal.add(number, work.encode(number))
-            progress.add()
-        if stage.shard:
+    with stage.resumed(decides, len(work.units), work.encode, "tasks") as encoded:
+        if encoded is None:
             return
-        outcome = work.write(output, map(journal.__getitem__, range(len(work.units))))
-        journal.remove()
+        outcome = work.write(output, encoded)
     stage.reads(*(path for path in (SPLIT, INGEST, calls, evidence, MODEL) if path))
     stage.writes(output)
     rows = sum(
@@ -67,5 +53,24 @@ def run(stage: Stage) -> None:
     }
 
 
+def inputs(params: Params, name: str) -> tuple[Path | None, Path | None]:
+    """The artifacts with a recipe's calls and its evidence; None for none.
+
+    Raises NightjarError if train.recipes names none for what the recipe uses, or the recipe does not train on the
+    training tasks, which alone have both.
+    """
+    recipe, named = params.train.recipe(name), params.train.recipes[name]
+    found: list[Path | None] = []
+    for key in ("calls", "evidence"):
+        path = Path(getattr(named, key))
+        if getattr(recipe, key) and (path == SPLIT or recipe.data != "train"):
+            fix = f"name an artifact in train.recipes.{name}.{key} and train on data: train, or switch it off"
+            raise NightjarError(f"the recipe has no {key}", f"params.yaml: train.{name}.{key}", fix)
+        found.append(path if getattr(recipe, key) else None)
+    return found[0], found[1]
+
+
 if __name__ == "__main__":
-    main("encode", run, items=tuple(READS), packages=PACKAGES, threads=True, shards=True)
+    main(
+        "encode", run, items=lambda params: params.train.recipes, packages=PACKAGES, threads=True, shards=True
+    )

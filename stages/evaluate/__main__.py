@@ -1,74 +1,89 @@
-"""Stage evaluate: test instances and predictions in, one score an instance and their means out."""
+"""python -m stages.evaluate BENCHMARK: data/evaluate/BENCHMARK, the scores of every system and how they compare."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from nightjar.benchmarks import aggregate, agreement
-from nightjar.benchmarks.supernatinst import baselines
-from nightjar.benchmarks.supernatinst import scoring as supernatinst
+from nightjar.benchmarks import aggregate, registry
+from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.scores import score
 from nightjar.core import contracts, harness
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rows
 from nightjar.statistics.bootstrap import Bootstrap
 
-SPLIT = Path("data/split")
-INGESTED = Path("data/ingest/natural_instructions")
-
 
 def run(stage: harness.Stage) -> None:
-    settings = stage.params.evaluate.supernatinst
-    out = Path("data/evaluate", stage.item)
-    predicted = {system: Path("data/predict", f"{stage.item}-{system}") for system in supernatinst.MODELS}
-    stage.reads(SPLIT, INGESTED, *predicted.values())
-    test = read_rows(SPLIT, contracts.TEST)
-    if not test:
-        raise NightjarError(
-            "no test instances", SPLIT, "the split left no test task: see data/split/rejected.parquet"
-        )
-    needed = ["task_id", "positive_examples"]
-    tasks = {row["task_id"]: row for row in read_rows(INGESTED, contracts.TASKS, needed)}
+    registry.check(stage.params)
+    card = registry.card(stage.item)
+    settings = registry.settings(card, stage.params.benchmarks[card.name].settings())
+    source, out = Path("data/questions", card.name), Path("data/evaluate", card.name)
+    systems = stage.params.predict.of(card.name)
+    predicted = {system: Path("data/predict", card.name, system) for system in systems}
+    stage.reads(source, *predicted.values())
+    questions = read_questions(source)
 
-    rows = []
-    for system, copy in baselines.baselines(settings.copy_demo, stage.params.seed).items():
-        given = supernatinst.baseline_answers(test, tasks, copy, INGESTED)
-        rows += supernatinst.score_system(system, test, given)
+    baselines = card.baselines(settings)
+    scores = [
+        score(card, name, questions, [[answer(question, stage.params.seed)] for question in questions])
+        for name, answer in baselines.items()
+    ]
     missing = {}
     for system, folder in predicted.items():
-        predictions = read_rows(folder, contracts.PREDICTIONS, ["task_id", "id", "prediction", "calls"])
-        given, missing[system] = supernatinst.answers(test, predictions, folder)
-        rows += supernatinst.score_system(system, test, given)
+        answers, missing[system] = read_answers(questions, folder)
+        scores.append(score(card, system, questions, answers))
 
-    bootstrap = Bootstrap(stage.params.seed, settings.bootstrap_samples, settings.confidence)
-    scores = aggregate.aggregate(rows, bootstrap)
+    bootstrap = Bootstrap(
+        stage.params.seed, stage.params.evaluate.bootstrap_samples, stage.params.evaluate.confidence
+    )
     compared = aggregate.compare(
-        rows,
-        (*supernatinst.COMPARISONS, *supernatinst.BOUND_COMPARISONS),
+        card,
+        scores,
+        aggregate.pairs(systems, list(baselines)),
         bootstrap,
         ("overall", "category"),
     )
-    stage.details["comparisons"] = [row for row in compared if row["level"] == "overall"]
-    stage.details["correlation"] = agreement.correlation(rows, bootstrap)
-    stage.details["confidence"] = settings.confidence
-    stage.details["missing_predictions"] = missing
+    rows = [row for one in scores for row in one.rows(card.name)]
+    table = aggregate.aggregate(card, scores, bootstrap)
+    stage.details |= {
+        "card": {"name": card.name, "version": card.version},
+        "comparisons": [row for row in compared if row["level"] == "overall"],
+        "confidence": bootstrap.confidence,
+        "missing_predictions": missing,
+        **card.details(scores, bootstrap),
+    }
     with ArtifactWriter(out) as writer:
         writer.write(contracts.INSTANCE_SCORES, rows)
-        writer.write(contracts.SCORES, scores)
-        writer.write(contracts.COMPARISONS, [{"benchmark": stage.item, **row} for row in compared])
-        writer.write(contracts.IMPROVEMENTS, agreement.improvements(rows, baselines.NAMES, bootstrap))
-        stage.count(len(test) * (len(predicted) + len(baselines.NAMES)), len(rows))
+        writer.write(contracts.SCORES, table)
+        writer.write(contracts.COMPARISONS, compared)
+        writer.write(contracts.IMPROVEMENTS, aggregate.improvements(card, scores, list(baselines), bootstrap))
+    scored = len(questions) * len(scores)
+    stage.count(scored, scored)
+    main = card.metrics[0].name
     stage.details["scores"] = {
-        f"{row['track']}/{row['system']}": {"rougeL": row["value"], "n": row["n"]}
-        for row in scores
-        if row["level"] == "overall" and row["metric"] == "rougeL"
+        f"{row['track']}/{row['system']}": {main: row["value"], "n": row["n"]}
+        for row in table
+        if row["level"] == "overall" and row["metric"] == main
     }
     stage.writes(out)
 
 
+def read_answers(questions: list[Question], folder: Path) -> tuple[list[list[str]], int]:
+    """The predicted answers to each question, none for a question without a prediction; and how many those are.
+
+    Raises NightjarError if a prediction belongs to no question: then predictions and questions are of different runs.
+    """
+    rows = read_rows(folder, contracts.PREDICTIONS, ["task_id", "id", "answers"])
+    found = {(row["task_id"], row["id"]): row["answers"] for row in rows}
+    wanted = {question.key for question in questions}
+    if unknown := sorted(found.keys() - wanted):
+        what = f"{len(unknown)} predictions belong to no question, the first is {unknown[0]}"
+        raise NightjarError(what, folder, "predict again on the present questions")
+    return [found.get(question.key, []) for question in questions], len(wanted) - len(found)
+
+
 if __name__ == "__main__":
     harness.main(
-        "evaluate",
-        run,
-        items=(supernatinst.BENCHMARK,),
-        packages=("numpy", "rapidfuzz", "tokenizers"),
+        "evaluate", run, items=lambda params: params.benchmarks, packages=("numpy", "rapidfuzz", "tokenizers")
     )

@@ -6,27 +6,23 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
+from nightjar.benchmarks.card import Asking, Card, Question
 from nightjar.core.params import Encoding, PredictBenchmark
 from nightjar.lm.forward import Prefix, common_length, prefill
 from nightjar.lm.load import LanguageModel, Tokenizer
 from nightjar.lm.sample import Sampling, generator_for
-from nightjar.prompts.model_text import model_input
-from nightjar.tools.calendar import find_date
 from nightjar.tools.decode import answer
 
 
 @dataclass(frozen=True)
-class Question:
-    """What the model is asked for one instance: the prompt, its ids, and the day that the calendar would tell."""
+class Asked:
+    """A question as the model reads it: the prompt and its ids."""
 
-    task_id: str
-    id: str
+    question: Question
     prompt: str
     ids: list[int]
-    day: date | None
 
     @property
     def sha256(self) -> str:
@@ -35,48 +31,59 @@ class Question:
 
 
 def ask(
+    card: Card,
     tokenizer: Tokenizer,
-    instances: Sequence[Mapping[str, Any]],
-    tasks: Mapping[str, Mapping[str, Any]],
+    questions: Sequence[Question],
     evidence: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]],
     passages: int,
     options: Encoding,
-) -> list[Question]:
-    """The question of every instance (contracts.TEST), in their order, with at most `passages` of its evidence."""
-    questions = []
-    for row in instances:
-        task_id, id = row["task_id"], row["id"]
-        found = evidence.get((task_id, id), ())[:passages]
-        text = model_input(tasks[task_id], row["input"], options, tokenizer, found, tokenizer.encoder_decoder)
+) -> list[Asked]:
+    """The prompt of every question, in their order, with at most `passages` of its evidence."""
+    asked = []
+    for question in questions:
+        found = evidence.get(question.key, ())[:passages]
+        text = card.prompt(question, Asking(options, tokenizer, found, tokenizer.encoder_decoder))
         ids = tokenizer.encode(text)
         if tokenizer.encoder_decoder:
             # A text that was cut to length may have more tokens when read again: it is cut once more (facts 1.7).
             ids = tokenizer.fit(ids, options.max_source_length)
-        questions.append(Question(task_id, id, text, ids, find_date(row["input"])))
-    return questions
+        asked.append(Asked(question, text, ids))
+    return asked
+
+
+def stops(card: Card, task_id: str, settings: PredictBenchmark) -> list[str]:
+    """The texts that end an answer to a question of the task."""
+    return list(card.task(task_id).stop) or settings.stop
+
+
+def limit(card: Card, task_id: str, settings: PredictBenchmark) -> int:
+    """The most tokens of an answer to a question of the task."""
+    own = card.task(task_id).max_new_tokens
+    return settings.max_new_tokens if own is None else min(own, settings.max_new_tokens)
 
 
 def answering(
     lm: LanguageModel,
-    questions: Sequence[Question],
+    card: Card,
+    asked: Sequence[Asked],
     batches: Sequence[Sequence[int]],
     settings: PredictBenchmark,
     calls: bool,
     seed: int,
 ) -> Callable[[int], list[dict[str, Any]]]:
-    """A function that answers the batch of a number: for each of its rows prediction, text, calls, new_tokens, seconds.
+    """A function that answers the batch of a number: for each of its rows answers, text, calls, new_tokens, seconds.
 
-    `batches` are those of `batches.plan`. With `calls` the model may call tools; the calendar tells the day that the
-    instance's own input names, and has no answer where it names none. `seconds` are those of a batch divided by its
-    rows. An answer does not hang on which batches were answered before.
+    `batches` are those of `batches.plan`. With `calls` the model may call tools; the calendar gives the question's day,
+    and no result where it has none. `seconds` are those of a batch divided by its rows. An answer does not depend on
+    which batches were answered before.
     """
-    shared = _Shared(lm, questions)
+    shared = _Shared(lm, asked)
 
     def answer_batch(number: int) -> list[dict[str, Any]]:
         rows = batches[number]
         started = time.monotonic()
-        base = shared.of(questions[rows[0]].task_id)
-        given = _answer(lm, [questions[row] for row in rows], settings, calls, seed, base)
+        base = shared.of(asked[rows[0]].question.task_id)
+        given = _answer(lm, card, [asked[row] for row in rows], settings, calls, seed, base)
         seconds = (time.monotonic() - started) / len(rows)
         return [{**row, "seconds": round(seconds, 6)} for row in given]
 
@@ -98,16 +105,16 @@ def in_order(
 class _Shared:
     """What all prompts of a task begin with, computed once a task.
 
-    It hangs on the questions alone, not on which batches are still to be answered: a resumed run computes the same.
+    It depends on the questions alone, not on which batches are still to be answered: a resumed run computes the same.
     """
 
-    def __init__(self, lm: LanguageModel, questions: Sequence[Question]) -> None:
+    def __init__(self, lm: LanguageModel, asked: Sequence[Asked]) -> None:
         self.lm = lm
         self.task_id: str | None = None
         self.base: Prefix | None = None
         self.prompts: dict[str, list[list[int]]] = {}
-        for question in questions:
-            self.prompts.setdefault(question.task_id, []).append(question.ids)
+        for one in asked:
+            self.prompts.setdefault(one.question.task_id, []).append(one.ids)
 
     def of(self, task_id: str) -> Prefix | None:
         if self.lm.encoder_decoder:
@@ -122,7 +129,8 @@ class _Shared:
 
 def _answer(
     lm: LanguageModel,
-    questions: Sequence[Question],
+    card: Card,
+    asked: Sequence[Asked],
     settings: PredictBenchmark,
     calls: bool,
     seed: int,
@@ -130,14 +138,16 @@ def _answer(
 ) -> list[dict[str, Any]]:
     sampling = None
     if settings.temperature > 0:
-        generators = [generator_for(seed, question.sha256) for question in questions]
+        generators = [generator_for(seed, one.sha256) for one in asked]
         sampling = Sampling(settings.temperature, generators, settings.top_p)
+    # An encoder-decoder's batch has questions of several tasks: the longest limit and all stop strings hold for it.
+    tasks = list(dict.fromkeys(one.question.task_id for one in asked))
     answers = answer(
         lm,
-        [question.ids for question in questions],
-        [question.day for question in questions],
-        settings.max_new_tokens,
-        settings.stop,
+        [one.ids for one in asked],
+        [one.question.day for one in asked],
+        max(limit(card, task, settings) for task in tasks),
+        list(dict.fromkeys(mark for task in tasks for mark in stops(card, task, settings))),
         settings.call_top_k if calls else 0,
         settings.max_calls,
         sampling,
@@ -145,9 +155,9 @@ def _answer(
     )
     return [
         {
-            "prediction": before_full_stop(given.prediction)
-            if settings.cut_at_full_stop
-            else given.prediction,
+            "answers": [
+                before_full_stop(given.prediction) if settings.cut_at_full_stop else given.prediction
+            ],
             "text": given.text,
             "calls": [{"tool": c.call.tool, "input": c.call.input, "result": c.result} for c in given.calls],
             "new_tokens": given.tokens,
@@ -161,19 +171,18 @@ def before_full_stop(text: str) -> str:
     return text.strip().partition(".")[0]
 
 
-def table_row(
-    instance: Mapping[str, Any], question: Question, given: Mapping[str, Any], lm: LanguageModel
-) -> dict[str, Any]:
+def table_row(asked: Asked, given: Mapping[str, Any], lm: LanguageModel) -> dict[str, Any]:
     """A row of contracts.PREDICTIONS without benchmark and system."""
+    question = asked.question
     return {
-        "track": instance["track"],
-        "category": instance["category"],
+        "track": question.track,
+        "category": question.category,
         "task_id": question.task_id,
         "id": question.id,
-        **{name: given[name] for name in ("prediction", "text", "calls", "new_tokens")},
-        "prompt": question.prompt,
-        "prompt_sha256": question.sha256,
-        "prompt_tokens": len(question.ids),
+        **{name: given[name] for name in ("answers", "text", "calls", "new_tokens")},
+        "prompt": asked.prompt,
+        "prompt_sha256": asked.sha256,
+        "prompt_tokens": len(asked.ids),
         "model_sha256": lm.sha256,
         "adapter_sha256": lm.adapter_sha256,
     }

@@ -1,44 +1,32 @@
-"""The prompts of a benchmark's test instances: what the untuned model is shown, and a file of it for other models."""
+"""The prompts of a benchmark's questions: what the untuned model is shown, and a file of them for other models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from nightjar.core import contracts, tables
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.files import read_questions
 from nightjar.core.config import PARAMS_FILE
-from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_lines
 from nightjar.core.ids import unique_ids
-from nightjar.core.params import Encoding, Params, Predict
+from nightjar.core.params import Encoding, Params
 from nightjar.prompts.encodings import named
 
-INGEST, SPLIT = Path("data/ingest/natural_instructions"), Path("data/split")
+QUESTIONS = Path("data/questions")
 MODEL = Path("models/base/language_model")
 
 
-def shown(params: Params, benchmark: str, encoding: str | None = None) -> Encoding:
-    """What a prompt of `benchmark` has besides its instance: the encoding of this name, or by the parameters.
+def encoding_of(params: Params, benchmark: str, encoding: str | None = None) -> Encoding:
+    """The encoding of a benchmark's prompts: the one of this name, or by the parameters.
 
-    Raises NightjarError for an unknown benchmark or encoding.
+    Raises NightjarError for an unknown encoding, and for a benchmark without settings.
     """
-    if benchmark not in Predict.model_fields:
-        raise NightjarError(
-            "no such benchmark", repr(benchmark), f"benchmarks are {', '.join(Predict.model_fields)}"
-        )
-    name = encoding if encoding is not None else getattr(params.predict, benchmark).encoding
+    name = encoding if encoding is not None else params.predict.benchmark(benchmark).encoding
     return params.encoding if name is None else named(params.encoding, name)
 
 
-def read_test() -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
-    """The test instances (contracts.TEST) in their order, and the tasks (contracts.TASKS) by their names."""
-    tasks = {row["task_id"]: row for row in tables.read_rows(INGEST, contracts.TASKS)}
-    return tables.read_rows(SPLIT, contracts.TEST), tasks
-
-
 def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | None = None) -> int:
-    """Write one JSON line a test instance to `output`: id, task_id, prompt, stop, max_tokens; returns how many.
+    """Write one JSON line a question to `output`: id, task, prompt, stop, max_tokens; returns how many.
 
     The prompt is the text that predict@<benchmark>-untuned gives its model under `params`, with `encoding` in place of
     theirs if one is named. It has no special tokens and no chat template: that stage adds neither a template nor, for a
@@ -46,36 +34,30 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
     `nightjar references`. The file is written whole or not at all.
 
     Raises NightjarError for an unknown benchmark or encoding, for artifacts or a model that are missing, and for an
-    output that must not be written (`nightjar.core.files.check_output`).
+    output that must not be written (`core.files.check_output`).
     """
     from nightjar.lm.load import load_tokenizer
-    from stages.predict.answers import ask
+    from stages.predict.answers import ask, limit, stops
 
-    inputs = [INGEST, SPLIT, MODEL, PARAMS_FILE]
+    card = registry.card(benchmark)
+    source = QUESTIONS / card.name
+    inputs = [source, MODEL, PARAMS_FILE]
     check_output(output, inputs)
-    options = shown(params, benchmark, encoding)
-    instances, tasks = read_test()
-    _check(instances, tasks)
-    settings = getattr(params.predict, benchmark)
-    questions = ask(load_tokenizer(MODEL), instances, tasks, {}, 0, options)
+    options = encoding_of(params, benchmark, encoding)
+    settings = params.predict.benchmark(benchmark)
+    questions = read_questions(source)
+    asked = ask(card, load_tokenizer(MODEL), questions, {}, 0, options)
+    names = [{"task_id": question.task_id, "id": question.id} for question in questions]
+    ids = [question.id for question in questions] if card.files.by_task else unique_ids(names)
     lines = [
         {
             "id": id,
-            "task_id": question.task_id,
-            "prompt": question.prompt,
-            "stop": settings.stop,
-            "max_tokens": settings.max_new_tokens,
+            card.files.task: one.question.task_id,
+            "prompt": one.prompt,
+            "stop": stops(card, one.question.task_id, settings),
+            "max_tokens": limit(card, one.question.task_id, settings),
         }
-        for id, question in zip(unique_ids(instances), questions, strict=True)
+        for id, one in zip(ids, asked, strict=True)
     ]
     write_lines(output, lines, inputs)
     return len(lines)
-
-
-def _check(instances: Sequence[Mapping[str, Any]], tasks: Mapping[str, Any]) -> None:
-    if not instances:
-        raise NightjarError("no test instances", SPLIT, "the split left no test task")
-    for row in instances:
-        if row["task_id"] not in tasks:
-            fix = "split and ingest are of different runs: rebuild"
-            raise NightjarError(f"no task {row['task_id']}", INGEST, fix)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import contracts, tables
-from nightjar.core.contracts import category_metric
+
 from stages.report.drawings import Lane
 
 # The system that saw the test tasks: a bound, so it is not what is marked as best.

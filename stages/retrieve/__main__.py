@@ -1,10 +1,11 @@
-"""python -m stages.retrieve: data/retrieve, evidence for every instance of data/split out of data/index."""
+"""python -m stages.retrieve BENCHMARK: data/retrieve/BENCHMARK, evidence out of data/index."""
 
 from pathlib import Path
 
 from nightjar.core.harness import Stage, main
 
-INDEX, SPLIT, OUTPUT = Path("data/index"), Path("data/split"), Path("data/retrieve")
+INDEX, QUESTIONS, SPLIT = Path("data/index"), Path("data/questions"), Path("data/split")
+OUTPUT = Path("data/retrieve")
 ENCODER = Path("models/base/sentence_encoder")
 
 
@@ -14,13 +15,21 @@ def run(stage: Stage) -> None:
     from stages.retrieve.retriever import Retriever
 
     settings = stage.params.retrieve
+    questions = QUESTIONS / stage.item
+    split = SPLIT if Path(settings.benchmarks[stage.item]) == SPLIT else None
     retriever = Retriever(INDEX, ENCODER, settings.retriever, stage.params.threads)
-    facts = write_evidence(retriever, SPLIT, OUTPUT, settings.passages)
-    stage.reads(INDEX, SPLIT, ENCODER)
-    stage.writes(OUTPUT)
+    facts = write_evidence(retriever, questions, split, OUTPUT / stage.item, settings.passages)
+    stage.reads(INDEX, questions, *([split] if split else []), ENCODER)
+    stage.writes(OUTPUT / stage.item)
     stage.count(facts.queries, facts.answered, facts.rejected)
     stage.details.update(retriever=settings.retriever, evidence=facts.evidence, faiss=FAISS_VERSION)
 
 
 if __name__ == "__main__":
-    main("retrieve", run, packages=("pyarrow", "torch", "transformers", "bm25s"), threads=True)
+    main(
+        "retrieve",
+        run,
+        items=lambda params: params.retrieve.benchmarks,
+        packages=("pyarrow", "torch", "transformers", "bm25s"),
+        threads=True,
+    )

@@ -1,8 +1,6 @@
-"""python -m stages.train combined|tk_instruct|supervised: models/train/<recipe>, an adapter or a model, and how."""
+"""python -m stages.train RECIPE: models/train/RECIPE, an adapter or a model, and how it was trained."""
 
 from nightjar.core.harness import Stage, main
-
-RECIPES = ("combined", "tk_instruct", "supervised")
 
 
 def run(stage: Stage) -> None:
@@ -22,4 +20,4 @@ def run(stage: Stage) -> None:
 
 if __name__ == "__main__":
     packages = ("torch", "transformers", "accelerate", "peft")
-    main("train", run, items=RECIPES, packages=packages, threads=True)
+    main("train", run, items=lambda params: params.train.recipes, packages=packages, threads=True)

@@ -15,7 +15,7 @@ from accelerate import Accelerator
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.harness import log
-from nightjar.core.params import SHARDED, Params, Recipe, check_training
+from nightjar.core.params import SHARDED, Params, check_training
 from nightjar.lm.load import LanguageModel, load, prepare
 from nightjar.lm.weights import sha256_of
 from stages.train import checkpoint, logs
@@ -36,7 +36,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     the frozen ones are in `precision` unless they are spread over processes.
     Raises NightjarError for a missing or damaged input, or if the same training is already running.
     """
-    recipe: Recipe = getattr(params.train, name)
+    recipe = params.train.recipe(name)
     sharded = params.train.launcher in SHARDED
     check_training(params, name)
     prepare(params.seed, params.threads)

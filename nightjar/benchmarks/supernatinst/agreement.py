@@ -1,16 +1,16 @@
-"""Two questions about the scores themselves: does ROUGE-L agree with accuracy, and what is gained per task?"""
+"""Does ROUGE-L agree with accuracy? Their correlation over the classification categories (facts 1.9, appendix E)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.aggregate import category_name
-from nightjar.core.contracts import category_metric
-from nightjar.statistics.bootstrap import Bootstrap, percent, percentage
+from nightjar.benchmarks.aggregate import by_track, category_name
+from nightjar.benchmarks.scores import SystemScores
+from nightjar.statistics.bootstrap import Bootstrap, percent
 
 # Fewer points lie on a line by chance.
 LEAST_POINTS = 3
@@ -19,13 +19,15 @@ LEAST_POINTS = 3
 LEAST_POINTS_FOR_AN_INTERVAL = 10
 DECIMALS = 4
 
-Rows = Sequence[Mapping[str, Any]]
+_BOTH = ("rougeL", "exact_match")
 
 
-def correlation(rows: Rows, bootstrap: Bootstrap) -> list[dict[str, Any]]:
+def correlation(
+    scores: Sequence[SystemScores], metric_of: Callable[[str], str], bootstrap: Bootstrap
+) -> list[dict[str, Any]]:
     """Pearson's r of ROUGE-L with accuracy over the classification types, one entry a track (appendix E).
 
-    The paper gives 0.970 and tells neither its points nor an interval. Here a point is one system on one category
+    The paper gives 0.970 and names neither its points nor an interval. Here a point is one system on one category
     whose published metric is exact match: its mean ROUGE-L against its share of right answers. So r asks whether
     ROUGE-L would rank systems and categories as accuracy does. The interval resamples the instances of each
     category, the same for all systems, and both metrics together; systems and categories remain as they are, so it
@@ -36,15 +38,11 @@ def correlation(rows: Rows, bootstrap: Bootstrap) -> list[dict[str, Any]]:
     high are None with fewer than LEAST_POINTS_FOR_AN_INTERVAL.
     """
     table = []
-    for track in sorted({row["track"] for row in rows}):
-        cells = _cells([row for row in rows if row["track"] == track])
+    for track in sorted({track for one in scores for track in one.tracks()}):
+        cells = _cells(scores, metric_of, track)
         points = [
-            {
-                "system": system,
-                "category": category,
-                "rougeL": percent(both[0]),
-                "exact_match": percent(both[1]),
-            }
+            {"system": system, "category": category}
+            | {name: percent(values) for name, values in zip(_BOTH, both, strict=True)}
             for category, systems in cells.items()
             for system, both in systems.items()
         ]
@@ -59,25 +57,22 @@ def correlation(rows: Rows, bootstrap: Bootstrap) -> list[dict[str, Any]]:
     return table
 
 
-def _cells(rows: Rows) -> dict[str, dict[str, NDArray[np.float64]]]:
+def _cells(
+    scores: Sequence[SystemScores], metric_of: Callable[[str], str], track: str
+) -> dict[str, dict[str, NDArray[np.float64]]]:
     """By category and system ROUGE-L and exact match, shape (2, instances), instances in one order throughout."""
-    found: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
-    for row in rows:
-        if category_metric(row["category"]) == "exact_match":
-            of_category = found.setdefault(category_name(row["category"]), {})
-            of_category.setdefault(row["system"], []).append(row)
-    return {
-        category: {
-            system: np.array(
-                [
-                    [row[metric] for row in sorted(members, key=lambda row: (row["task_id"], row["id"]))]
-                    for metric in ("rougeL", "exact_match")
-                ]
-            )
-            for system, members in found[category].items()
-        }
-        for category in sorted(found)
-    }
+    found: dict[str, dict[str, NDArray[np.float64]]] = {}
+    for one in scores:
+        places: dict[str, list[int]] = {}
+        for place in by_track(one).get(track, []):
+            category = one.keys[place].category
+            if metric_of(category) == "exact_match":
+                places.setdefault(category_name(category), []).append(place)
+        for category, members in places.items():
+            ordered = sorted(members, key=lambda place: one.keys[place].instance)
+            both = np.stack([one.parts[name][ordered] for name in _BOTH])
+            found.setdefault(category, {})[one.system] = both
+    return {category: found[category] for category in sorted(found)}
 
 
 def _interval(
@@ -98,45 +93,3 @@ def _interval(
         return None
     low, high = bootstrap.ends((one * other).sum(axis=0)[usable] / scale[usable])
     return round(low, DECIMALS), round(high, DECIMALS)
-
-
-def improvements(rows: Rows, heuristics: Sequence[str], bootstrap: Bootstrap) -> list[dict[str, Any]]:
-    """Rows of contracts.IMPROVEMENTS: each other system's ROUGE-L minus the better heuristic's (figures 11, 12).
-
-    The better heuristic is chosen for each task by its mean, as published, the first named where both are equal;
-    since the larger of two is chosen by what is seen, gains are, if anything, told too small. Intervals resample
-    the task's instances in pairs.
-    """
-    scores: dict[tuple[str, str], dict[str, dict[str, Mapping[str, Any]]]] = {}
-    for row in rows:
-        of_task = scores.setdefault((row["track"], row["task_id"]), {})
-        of_task.setdefault(row["system"], {})[row["id"]] = row
-    table = []
-    for system in dict.fromkeys(row["system"] for row in rows):
-        if system in heuristics:
-            continue
-        for track, task_id in sorted(scores):
-            of_task = scores[track, task_id]
-            ids = sorted(of_task[system])
-            values = {
-                name: np.array([of_task[name][id]["rougeL"] for id in ids]) for name in (system, *heuristics)
-            }
-            better = max(heuristics, key=lambda name: float(values[name].mean()))
-            gains = values[system] - values[better]
-            low, high = bootstrap.interval(gains, "improvement", system, track, task_id)
-            one = of_task[system][ids[0]]
-            table.append(
-                {
-                    "benchmark": one["benchmark"],
-                    "system": system,
-                    "track": track,
-                    "category": category_name(one["category"]),
-                    "task_id": task_id,
-                    "heuristic": better,
-                    "n": len(ids),
-                    "value": percent(gains),
-                    "low": percentage(low),
-                    "high": percentage(high),
-                }
-            )
-    return table

@@ -1,4 +1,4 @@
-"""Super-NaturalInstructions (Wang et al. 2022, facts/1): unseen tasks by their instructions, ROUGE-L and exact match."""
+"""Super-NaturalInstructions (Wang et al. 2022, facts/1): unseen tasks, ROUGE-L and exact match."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ CARD = Card(
         task="task_id",
         category="task_category",
         by_task=False,
+        shown=("input", "definition"),
     ),
+    query=lambda parts: str(parts["input"]),
     settings=Settings,
     tracks={"default": "English track", "xlingual": "cross-lingual track"},
     metric_of=category_metric,

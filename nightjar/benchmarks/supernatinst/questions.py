@@ -22,17 +22,16 @@ def questions(sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
 
     Raises NightjarError if there is none, or an instance's task is not among those that were ingested.
     """
-    ingested = sources.ingested / DATASET
     test = read_rows(sources.split, contracts.TEST)
     if not test:
         fix = f"the split left no test task: see {sources.split}/rejected.parquet"
         raise NightjarError("no test instances", sources.split, fix)
-    tasks = {row["task_id"]: row for row in read_rows(ingested, contracts.TASKS, ["task_id", *_TASK])}
+    tasks = {row["task_id"]: row for row in read_rows(sources.data, contracts.TASKS, ["task_id", *_TASK])}
     for row in test:
         task = tasks.get(row["task_id"])
         if task is None:
             fix = "split and ingest are of different runs: rebuild"
-            raise NightjarError(f"no task {row['task_id']}", ingested, fix)
+            raise NightjarError(f"no task {row['task_id']}", sources.data, fix)
         yield Question(
             NAME,
             row["task_id"],
@@ -52,6 +51,4 @@ def prompt(question: Question, asking: Asking) -> str:
     """The published input text of the question (facts 1.6 to 1.8), with retrieved passages where they are given."""
     task = {"task_id": question.task_id, **question.shared}
     text = question.parts["input"]
-    return model_input(
-        task, text, asking.encoding, asking.tokenizer, asking.evidence, asking.encoder_decoder
-    )
+    return model_input(task, text, asking.encoding, asking.tokenizer, asking.evidence, asking.encoder_decoder)

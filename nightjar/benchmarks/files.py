@@ -1,0 +1,194 @@
+"""Answers and references from files: JSON Lines in a benchmark's form, or the pipeline's own artifacts."""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Card, Question, questions_of
+from nightjar.core import contracts
+from nightjar.core.errors import NightjarError, from_os_error
+from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
+from nightjar.core.ids import qualified, unique_ids
+from nightjar.core.json_text import parse_at, shown
+from nightjar.core.tables import read_rows
+
+QUESTIONS = Path("data/questions")
+
+Key = tuple[str, str]
+Row = Mapping[str, Any]
+
+
+def check_pipes(paths: Sequence[Path | None]) -> None:
+    """Raise NightjarError for a pipe, such as /dev/stdin, that is named twice: it can be read once."""
+    pipes = [path for path in paths if path and kind(path) == PIPE]
+    for path, other in itertools.combinations(pipes, 2):
+        if path.samefile(other):
+            raise NightjarError("this pipe is named twice", path, "it can be read once: name a file")
+
+
+def read_references(card: Card, path: Path | None) -> list[Question]:
+    """The questions to score, in their order.
+
+    From JSON Lines in the card's form; or from an artifact with a table of questions (None: that of the stage
+    questions). A row without a track has the track "default", or where each task is a track, its task. Raises
+    NightjarError, with file and line, for broken lines and ids that are no texts or occur twice.
+    """
+    if path is None or path.is_dir():
+        return read_questions(path or QUESTIONS / card.name)
+    form = card.files
+    found = []
+    for where, row in json_lines(path, form.reference, _key_of(card)):
+        check_reference(row, where, form.reference, form.task, form.category)
+        task = row[form.task]
+        track = task if form.by_task else row.get("track", "default")
+        allowed = card.tasks if form.by_task else card.tracks
+        if not isinstance(track, str) or (allowed and track not in allowed):
+            what = f"the {'task' if form.by_task else 'track'} is {shown(str(track))}"
+            raise NightjarError(what, where, f"allowed are {', '.join(sorted(allowed))}")
+        category = row[form.category] if form.category else ""
+        references = tuple(row["references"])
+        found.append(Question(card.name, task, row["id"], {}, references, track=track, category=category))
+    if not found:
+        raise NightjarError("no references", path, form.reference)
+    return found
+
+
+def read_questions(path: Path) -> list[Question]:
+    """The questions of an artifact of the stage questions. Raises NightjarError if it is missing or damaged."""
+    return questions_of(read_rows(path, contracts.QUESTIONS))
+
+
+def check_reference(row: Row, where: str, form: str, task: str, category: str | None) -> None:
+    """Raise NightjarError, with the `form` that it should have, for a reference without texts, task or category."""
+    texts = row.get("references")
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        raise NightjarError("references is not a list of at least one text", where, form)
+    for key in filter(None, (task, category)):
+        if not isinstance(row.get(key), str):
+            raise NightjarError(f"{key} is missing or not a text", where, form)
+
+
+def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> dict[Key, list[str]]:
+    """The answers by the keys of `questions`; questions without an answer are left out.
+
+    From JSON Lines in the card's form, from an artifact of the stage predict, or, named like a baseline of the card,
+    what that baseline answers to the questions of the stage questions. Raises NightjarError for broken lines, and for
+    ids that are no texts, occur twice or belong to no reference.
+    """
+    baselines = card.baselines(registry.settings(card, {}))
+    if str(path) in baselines and not path.exists():
+        answer = baselines[str(path)]
+        known = read_questions(QUESTIONS / card.name)
+        rows = [{"task_id": one.task_id, "id": one.id, "answers": [answer(one, 0)]} for one in known]
+        return _matched(card, path, rows, questions)
+    if path.is_dir():
+        rows = read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
+        return _matched(card, path, rows, questions)
+    form = card.files
+    wanted = {_named(card, question): question.key for question in questions}
+    given = {}
+    for where, row in json_lines(path, form.prediction, _key_of(card)):
+        if not isinstance(row.get("prediction"), str):
+            raise NightjarError("prediction is missing or not a text", where, form.prediction)
+        name = (row[form.task], row["id"]) if form.by_task else row["id"]
+        if name not in wanted:
+            what = f"no reference has the id {shown(row['id'])}"
+            raise NightjarError(what, where, "check that the two files belong together")
+        given[wanted[name]] = [row["prediction"]]
+    return given
+
+
+def _matched(
+    card: Card, path: Path, rows: Iterable[Row], questions: Sequence[Question]
+) -> dict[Key, list[str]]:
+    """The answers of rows with task_id, id and answers by the keys of `questions`."""
+    wanted = {_named(card, question): question.key for question in questions}
+    given: dict[Key, list[str]] = {}
+    for row in rows:
+        names = [(row["task_id"], row["id"])] if card.files.by_task else [row["id"], qualified(row)]
+        key = next((wanted[name] for name in names if name in wanted), None)
+        if key is None:
+            what = f"no reference has the id {shown(row['id'])} of {row['task_id']}"
+            raise NightjarError(what, path, "check that predictions and references belong together")
+        if key in given:
+            what = f"the id {shown(key[1])} occurs in two tasks, but once in the references"
+            raise NightjarError(what, path, "write TASK:ID in the references")
+        given[key] = row["answers"]
+    return given
+
+
+def _named(card: Card, question: Question) -> str | Key:
+    """What identifies a question in files: its task and id, or its id alone."""
+    return question.key if card.files.by_task else question.id
+
+
+def write_references(card: Card, path: Path, questions: Path | None = None) -> int:
+    """Write the questions as the JSON Lines that others score against; returns how many.
+
+    A line has id, references, task, and where the card has them category and track, and the texts that the card's
+    `files.shown` names. An id that occurs in several tasks is written as TASK:ID if the card's ids must be unique.
+    The file is written whole or not at all. Raises NightjarError if there are no questions, or `path` must not be
+    written (`core.files.check_output`).
+    """
+    source = questions or QUESTIONS / card.name
+    check_output(path, [source])
+    found = read_questions(source)
+    form = card.files
+    names = [{"task_id": question.task_id, "id": question.id} for question in found]
+    ids = [question.id for question in found] if form.by_task else unique_ids(names)
+    lines = []
+    for id, question in zip(ids, found, strict=True):
+        line = {"id": id, "references": list(question.references), form.task: question.task_id}
+        if form.category:
+            line |= {form.category: question.category, "track": question.track}
+        texts = {**question.shared, **question.parts}
+        lines.append(line | {name: _first(texts[name]) for name in form.shown if name in texts})
+    write_lines(path, lines, [source])
+    return len(lines)
+
+
+def _first(value: Any) -> Any:
+    """The first text of a list of texts; anything else as it is."""
+    return (value or [""])[0] if isinstance(value, list) else value
+
+
+def _key_of(card: Card) -> tuple[str, ...]:
+    return (card.files.task, "id") if card.files.by_task else ("id",)
+
+
+def json_lines(path: Path, wanted: str, key: Sequence[str] = ("id",)) -> Iterator[tuple[str, dict[str, Any]]]:
+    """For each line that is not blank, its place and its object, whose `key` is of texts and did not occur before.
+
+    `wanted` says what a line should be. A byte order mark is skipped. A pipe is read like a file. Raises NightjarError
+    for a line that is not such an object in strict JSON (`core.json_text.parse`), and for a device or a folder.
+    """
+    seen: dict[tuple[str, ...], int] = {}
+    check_input(path, PIPE)
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+                if not text.strip():
+                    continue
+                where = f"{path}:{number}"
+                row = parse_at(text, where, wanted)
+                if not isinstance(row, dict) or any(name not in row for name in key):
+                    named = "an id" if len(key) == 1 else " and ".join(key)
+                    raise NightjarError(f"not an object with {named}", where, wanted)
+                for name in key:
+                    if not isinstance(row[name], str):
+                        what = f"the {name} {shown(str(row[name]), quoted=False)} is not a text"
+                        raise NightjarError(what, where, "put it in quotation marks")
+                found = tuple(row[name] for name in key)
+                if found in seen:
+                    what = f"the id {shown(row['id'])} is in line {seen[found]} already"
+                    raise NightjarError(what, where, "give every id once")
+                seen[found] = number
+                yield where, row
+    except OSError as error:
+        raise from_os_error(error, path) or error from None

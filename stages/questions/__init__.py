@@ -1,0 +1,1 @@
+"""Writes a benchmark's questions in one form for all benchmarks."""
