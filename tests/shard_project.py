@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 
 from nightjar.core import contracts, tables
 from tests.conftest import ROOT
+from tests.questions import question, write_questions
 
 STAGES = ("augment@calculator", "encode@combined", "predict@supernatinst-untuned")
 TASKS = 3
@@ -68,6 +69,8 @@ def make(folder: Path, model: Path, **groups: dict[str, Any]) -> Path:
             for task_number in range(TASKS):
                 made = [instance(task_number, number) for number in range(5, 8)]
                 writer.write(contract, made, part=f"task{task_number}")
+    tests = [question(instance(task, number)) for task in range(3) for number in range(4)]
+    write_questions(folder / "data/questions/supernatinst", tests)
     with tables.ArtifactWriter(folder / "data/augment/merged") as writer:
         call = {"source": "train", "task_id": "task1", "id": "task1-6", "target": 1, "tools": ["Calculator"]}
         writer.write(contracts.CALLS_MERGED, [{**call, "text": "[Calculator(1 + 2) → 3] none"}])
@@ -77,6 +80,6 @@ def make(folder: Path, model: Path, **groups: dict[str, Any]) -> Path:
 
 def outputs(folder: Path) -> dict[str, bytes]:
     """The bytes of what the stages made, by path; the facts too."""
-    made = [folder / "data" / stage.replace("@", "/") for stage in STAGES]
+    made = [folder / "data" / stage.replace("@", "/").replace("-", "/") for stage in STAGES]
     files = [file for path in made for file in path.rglob("*") if file.is_file()]
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}

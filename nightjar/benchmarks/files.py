@@ -90,7 +90,7 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> dict[
         rows = read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
         return _matched(card, path, rows, questions)
     form = card.files
-    wanted = {_named(card, question): question.key for question in questions}
+    wanted = _named(card, questions)
     given = {}
     for where, row in json_lines(path, form.prediction, _key_of(card)):
         if not isinstance(row.get("prediction"), str):
@@ -107,7 +107,7 @@ def _matched(
     card: Card, path: Path, rows: Iterable[Row], questions: Sequence[Question]
 ) -> dict[Key, list[str]]:
     """The answers of rows with task_id, id and answers by the keys of `questions`."""
-    wanted = {_named(card, question): question.key for question in questions}
+    wanted = _named(card, questions)
     given: dict[Key, list[str]] = {}
     for row in rows:
         names = [(row["task_id"], row["id"])] if card.files.by_task else [row["id"], qualified(row)]
@@ -122,9 +122,18 @@ def _matched(
     return given
 
 
-def _named(card: Card, question: Question) -> str | Key:
-    """What identifies a question in files: its task and id, or its id alone."""
-    return question.key if card.files.by_task else question.id
+def ids(card: Card, questions: Sequence[Question]) -> list[str]:
+    """The ids of questions in files; where ids must be unique, one that occurs in several tasks is TASK:ID."""
+    if card.files.by_task:
+        return [question.id for question in questions]
+    return unique_ids([{"task_id": question.task_id, "id": question.id} for question in questions])
+
+
+def _named(card: Card, questions: Sequence[Question]) -> dict[str | Key, Key]:
+    """The keys of questions by what identifies them in files: task and id, or the id alone."""
+    if card.files.by_task:
+        return {question.key: question.key for question in questions}
+    return {id: question.key for id, question in zip(ids(card, questions), questions, strict=True)}
 
 
 def write_references(card: Card, path: Path, questions: Path | None = None) -> int:
@@ -139,10 +148,8 @@ def write_references(card: Card, path: Path, questions: Path | None = None) -> i
     check_output(path, [source])
     found = read_questions(source)
     form = card.files
-    names = [{"task_id": question.task_id, "id": question.id} for question in found]
-    ids = [question.id for question in found] if form.by_task else unique_ids(names)
     lines = []
-    for id, question in zip(ids, found, strict=True):
+    for id, question in zip(ids(card, found), found, strict=True):
         line = {"id": id, "references": list(question.references), form.task: question.task_id}
         if form.category:
             line |= {form.category: question.category, "track": question.track}

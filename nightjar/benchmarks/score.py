@@ -232,8 +232,8 @@ def _write_details(
     form = card.files
     columns = [(name, values.tolist()) for name, values in scores.parts.items()]
     lines = []
-    for place, question in enumerate(questions):
-        line: dict[str, Any] = {"id": question.id, form.task: question.task_id}
+    for place, (id, question) in enumerate(zip(files.ids(card, questions), questions, strict=True)):
+        line: dict[str, Any] = {"id": id, form.task: question.task_id}
         if form.category:
             line |= {form.category: category_name(question.category), "track": question.track}
         line |= {name: values[place] for name, values in columns if values[place] == values[place]}

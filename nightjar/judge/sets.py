@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from nightjar.benchmarks.supernatinst.files import check_reference, json_lines
+from nightjar.benchmarks.files import check_reference, json_lines
 from nightjar.core import tables
 from nightjar.core.contracts import INSTANCES, PREDICTIONS, TASKS
 from nightjar.core.errors import NightjarError
@@ -63,11 +63,11 @@ def read_set(name: str) -> Answers:
     if not path.is_dir():
         lines = json_lines(path, PREDICTION)
         return Answers(name, {(None, row["id"]): _text(row, "prediction", where) for where, row in lines})
-    rows = tables.read_rows(path, PREDICTIONS, ["system", "task_id", "id", "prediction"])
+    rows = tables.read_rows(path, PREDICTIONS, ["system", "task_id", "id", "answers"])
     systems = sorted({row["system"] for row in rows})
     if len(systems) > 1:
         raise NightjarError(f"it holds the systems {', '.join(systems)}", path, "name a set of one system")
-    return Answers(name, {(row["task_id"], row["id"]): row["prediction"] for row in rows})
+    return Answers(name, {(row["task_id"], row["id"]): (row["answers"] or [""])[0] for row in rows})
 
 
 def _text(row: Mapping[str, Any], name: str, where: str) -> str:
@@ -186,7 +186,7 @@ class Texts:
 
 
 def _reference(row: Mapping[str, Any], where: str) -> Key:
-    check_reference(row, where, REFERENCE)
+    check_reference(row, where, REFERENCE, "task_id", "task_category")
     if not isinstance(row.get("input", ""), str):
         raise NightjarError("input is not a text", where, "write a text, or leave it out")
     definition = row.get("definition", "")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.files import ids, read_questions
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.files import check_output, write_lines
-from nightjar.core.ids import unique_ids
 from nightjar.core.params import Encoding, Params
 from nightjar.prompts.encodings import named
 
@@ -47,8 +46,6 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
     settings = params.predict.benchmark(benchmark)
     questions = read_questions(source)
     asked = ask(card, load_tokenizer(MODEL), questions, {}, 0, options)
-    names = [{"task_id": question.task_id, "id": question.id} for question in questions]
-    ids = [question.id for question in questions] if card.files.by_task else unique_ids(names)
     lines = [
         {
             "id": id,
@@ -57,7 +54,7 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
             "stop": stops(card, one.question.task_id, settings),
             "max_tokens": limit(card, one.question.task_id, settings),
         }
-        for id, one in zip(ids, asked, strict=True)
+        for id, one in zip(ids(card, questions), asked, strict=True)
     ]
     write_lines(output, lines, inputs)
     return len(lines)

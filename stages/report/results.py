@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import contracts, tables
-
 from stages.report.drawings import Lane
 
 # The system that saw the test tasks: a bound, so it is not what is marked as best.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from nightjar.core import params
 from nightjar.core.harness import Stage
 from nightjar.core.journal import Journal, Shard
 from tests import shard_project
+from tests.conftest import ROOT
 from tests.in_process import run_stage
 
 
@@ -67,6 +69,7 @@ def test_shards_and_then_the_whole_run_make_the_bytes_of_one_process(
     ],
 )
 def test_a_wrong_share_is_told_in_one_line(workdir: Path, arguments: list[str], told: str) -> None:
+    shutil.copy(ROOT / "params.yaml", workdir)
     done = run_stage("encode", *arguments)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert told in done.stderr

@@ -42,6 +42,8 @@ QUESTIONS = Table(
     key=("task_id", "id"),
     shard="task_id",
 )
+# Metrics have ranges of their own; every value is a number.
+FINITE = (-1e300, 1e300)
 CALL = pa.struct(
     [
         pa.field("tool", pa.string(), nullable=False),
@@ -95,6 +97,7 @@ INSTANCE_SCORES = Table(
         ("value", pa.float64()),
     ),
     key=("benchmark", "system", "task_id", "id", "metric"),
+    ranges={"value": FINITE},
 )
 # Values in the unit of their metric. An interval of fewer than 20 instances is null.
 SCORES = Table(
@@ -114,6 +117,7 @@ SCORES = Table(
     ),
     key=("benchmark", "system", "track", "level", "name", "metric"),
     allowed={"level": frozenset({"overall", "category", "task"})},
+    ranges=dict.fromkeys(("value", "low", "high"), FINITE),
 )
 # Paired differences of two systems in the unit of the metric, with the p of a permutation test, how many instances
 # moved, and whether the difference is seen (nightjar.statistics).

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from nightjar.core.contracts.evaluation import SCORES
+from nightjar.core.contracts.evaluation import FINITE, SCORES
 from nightjar.core.contracts.table import STRINGS, Table, schema
 
 LEDGER_RUN = Table(
@@ -43,6 +43,7 @@ LEDGER_SCORES = Table(
     SCORES.version,
     SCORES.schema,
     key=SCORES.key,
+    ranges=SCORES.ranges,
     allowed=SCORES.allowed,
 )
 # One row a metric; `content` is a digest of the instance's input and references where they are known.
@@ -60,6 +61,7 @@ LEDGER_INSTANCES = Table(
         ("value", pa.float64()),
     ),
     key=("benchmark", "system", "task_id", "id", "metric"),
+    ranges={"value": FINITE},
 )
 # A cell's paired difference from the run it is compared with, in percentage points; null where it is not comparable.
 LEDGER_VERDICTS = Table(

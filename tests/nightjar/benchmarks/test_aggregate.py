@@ -12,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.benchmarks.aggregate import aggregate, category_name, compare
+from nightjar.benchmarks.registry import card
+from nightjar.benchmarks.scores import SystemScores, from_rows
 from nightjar.core import contracts, tables
 from nightjar.statistics.bootstrap import Bootstrap, percent
 
+CARD = card("supernatinst")
 BOOTSTRAP = Bootstrap(seed=42, samples=1000, confidence=0.95)
 
 
@@ -22,17 +25,19 @@ def row(
     system: str, number: int, score: float, category: str = "Word Analogy", task: str = "t1"
 ) -> dict[str, Any]:
     return {
-        "benchmark": "supernatinst",
         "system": system,
         "track": "default",
         "category": category,
         "task_id": task,
         "id": f"{task}-{number}",
-        "exact_match": float(score == 1),
-        "rouge1": score,
-        "rougeL": score,
-        "calls": 0,
+        "scores": {"exact_match": float(score == 1), "rouge1": score, "rougeL": score},
     }
+
+
+def scored(rows: list[dict[str, Any]]) -> list[SystemScores]:
+    return from_rows(
+        {**one, "metric": metric, "value": value} for one in rows for metric, value in one["scores"].items()
+    )
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
@@ -42,7 +47,7 @@ def test_percent(values: list[float]) -> None:
 
 def test_the_mean_is_over_instances_not_tasks() -> None:
     rows = [row("a", number, 1.0) for number in range(3)] + [row("a", 0, 0.0, task="t2")]
-    table = aggregate(rows, BOOTSTRAP)
+    table = aggregate(CARD, scored(rows), BOOTSTRAP)
     value = {(line["level"], line["name"], line["metric"]): (line["n"], line["value"]) for line in table}
     assert value["overall", "overall", "rougeL"] == (4, 75.0)
     assert value["category", "word_analogy", "exact_match"] == (4, 75.0)
@@ -66,16 +71,16 @@ def test_intervals_depend_on_the_cell_and_the_seed_alone() -> None:
     rng = random.Random(3)
     rows = [row(system, number, rng.random(), task=task)
             for system in ("a", "b") for task in ("t1", "t2", "t3") for number in range(8)]  # fmt: skip
-    plain = aggregate(rows, BOOTSTRAP)
-    turned = aggregate(rows[::-1], BOOTSTRAP)
+    plain = aggregate(CARD, scored(rows), BOOTSTRAP)
+    turned = aggregate(CARD, scored(rows[::-1]), BOOTSTRAP)
     key = ("system", "level", "name", "metric")
     by_key = {tuple(line[part] for part in key): line for line in turned}
     for line in plain:
         other = by_key[tuple(line[part] for part in key)]
         assert line["value"] == pytest.approx(other["value"], abs=1e-4)
         assert line["low"] <= line["value"] <= line["high"]
-    assert aggregate(rows[:24], BOOTSTRAP) == plain[: len(plain) // 2]
-    different = aggregate(rows, Bootstrap(43, 1000, 0.95))
+    assert aggregate(CARD, scored(rows[:24]), BOOTSTRAP) == plain[: len(plain) // 2]
+    different = aggregate(CARD, scored(rows), Bootstrap(43, 1000, 0.95))
     assert [line["low"] for line in different] != [line["low"] for line in plain]
 
 
@@ -93,7 +98,11 @@ def test_difference_is_paired() -> None:
     base = [rng.random() / 2 for _ in range(40)]
     rows = [row("old", number, score) for number, score in enumerate(base)]
     rows += [row("new", number, score + 0.25) for number, score in reversed(list(enumerate(base)))]
-    line = next(line for line in compare(rows, [("new", "old")], BOOTSTRAP) if line["metric"] == "rougeL")
+    line = next(
+        line
+        for line in compare(CARD, scored(rows), [("new", "old")], BOOTSTRAP)
+        if line["metric"] == "rougeL"
+    )
     assert (line["value"], line["low"], line["high"], line["moved"], line["n"]) == (
         25.0,
         25.0,
@@ -101,10 +110,10 @@ def test_difference_is_paired() -> None:
         True,
         40,
     )
-    same = compare(rows, [("old", "old")], BOOTSTRAP)
+    same = compare(CARD, scored(rows), [("old", "old")], BOOTSTRAP)
     assert not any(line["moved"] for line in same)
     with pytest.raises(ValueError, match="same instances"):
-        compare(rows[1:], [("new", "old")], BOOTSTRAP)
+        compare(CARD, scored(rows[1:]), [("new", "old")], BOOTSTRAP)
 
 
 def test_category_name() -> None:

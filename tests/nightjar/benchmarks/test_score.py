@@ -144,7 +144,7 @@ def test_both_tracks(tmp_path: Path) -> None:
         ({"id": 7, "prediction": "x"}, r"p\.jsonl:2: the id 7 is not a text"),
         ({"id": "a2", "prediction": None}, r"p\.jsonl:2: prediction is missing"),
         ({"id": "zz", "prediction": "x"}, r"p\.jsonl:2: no reference has the id 'zz'"),
-        ({"id": "a1", "prediction": "x"}, r"p\.jsonl:2: the id 'a1' stands in line 1 already"),
+        ({"id": "a1", "prediction": "x"}, r"p\.jsonl:2: the id 'a1' is in line 1 already"),
     ],
 )
 def test_bad_predictions(files: tuple[Path, Path], line: Any, what: str) -> None:
@@ -160,7 +160,7 @@ def test_bad_predictions(files: tuple[Path, Path], line: Any, what: str) -> None
         (reference("b1", "yes"), "at least one text"),  # type: ignore[arg-type]
         (reference("b1", ["yes"], track="french"), "the track is 'french'"),
         ({"id": "b1", "references": ["a"], "task_id": "t"}, "task_category is missing"),
-        (reference("a1", ["yes"]), "stands in line 1 already"),
+        (reference("a1", ["yes"]), "is in line 1 already"),
     ],
 )
 def test_bad_references(files: tuple[Path, Path], line: Any, what: str) -> None:
@@ -171,7 +171,7 @@ def test_bad_references(files: tuple[Path, Path], line: Any, what: str) -> None:
 
 
 def test_bad_files(files: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(NightjarError, match="supernatinst"):
+    with pytest.raises(NightjarError, match="benchmarks are supernatinst"):
         score_files("sonnets", *files)
     with pytest.raises(NightjarError, match="no such file"):
         score_files("supernatinst", tmp_path / "none", files[1])
@@ -188,15 +188,15 @@ def test_bad_files(files: tuple[Path, Path], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"prediction": None}, "no column prediction"),
-        ({"prediction": pa.array([7])}, "column prediction is int64, not string"),
-        ({"prediction": pa.array([None], pa.string())}, "column prediction has nulls"),
+        ({"answers": None}, "no column answers"),
+        ({"answers": pa.array(["x"])}, "column answers is string, not list"),
+        ({"answers": pa.array([None], pa.list_(pa.string()))}, "column answers has nulls"),
     ],
 )
 def test_predictions_in_parquet_need_their_columns(
     files: tuple[Path, Path], tmp_path: Path, changes: dict[str, Any], what: str
 ) -> None:
-    columns = {"task_id": pa.array(["task_a"]), "id": pa.array(["a1"]), "prediction": pa.array(["Yes"])}
+    columns = {"task_id": pa.array(["task_a"]), "id": pa.array(["a1"]), "answers": pa.array([["Yes"]])}
     folder = tmp_path / "set/predictions"
     folder.mkdir(parents=True)
     pq.write_table(pa.table(columns), folder / "part.parquet")

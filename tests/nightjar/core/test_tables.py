@@ -151,7 +151,7 @@ def test_rows_that_break_the_contract(
 
 def test_values_out_of_range(tmp_path: Path) -> None:
     row = {"benchmark": "b", "system": "s", "track": "t", "level": "task", "name": "n", "metric": "m", "n": 1}
-    for value in (-0.1, 100.5, float("nan")):
+    for value in (float("-inf"), float("inf"), float("nan")):
         with pytest.raises(NightjarError, match="value spans"):
             write(tmp_path / "artifact", SCORES, [{**row, "value": value, "low": 0.0, "high": 1.0}])
     write(tmp_path / "artifact", SCORES, [{**row, "value": 100.0, "low": 0.0, "high": 1.0}])

@@ -11,25 +11,19 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.supernatinst.scoring import COMPARISONS
+from nightjar.benchmarks.aggregate import pairs
 from nightjar.core import contracts, tables
 from tests.in_process import run_stage
+from tests.questions import question, write_questions
 
 ROOT = Path(__file__).parents[3]
+ASKED = Path("data/questions/supernatinst")
 SYSTEMS = ("untuned", "tk_instruct", "combined", "supervised")
 
 
-def task(name: str, demo: str | None) -> dict[str, Any]:
-    lists = [field.name for field in contracts.TASKS.schema if field.type == contracts.STRINGS]
+def task(demo: str | None) -> dict[str, Any]:
     examples = [] if demo is None else [{"input": "q", "output": demo, "explanation": None}]
-    return {
-        **{key: [] for key in lists},
-        "dataset": "natural_instructions",
-        "file": f"{name}.json",
-        "task_id": name,
-        "positive_examples": examples,
-        "negative_examples": [],
-    }
+    return {"definition": ["d"], "positive_examples": examples, "negative_examples": []}
 
 
 def test_row(name: str, number: int, text: str, outputs: list[str], track: str = "default") -> dict[str, Any]:
@@ -54,7 +48,7 @@ def prediction(system: str, row: dict[str, Any], text: str) -> dict[str, Any]:
         "benchmark": "supernatinst",
         "system": system,
         **{key: row[key] for key in ("track", "category", "task_id", "id")},
-        "prediction": text,
+        "answers": [text],
         "text": text,
         "calls": [{"tool": "Calculator", "input": "1+1", "result": "2"}] if system == "combined" else [],
         "prompt": "p",
@@ -76,13 +70,11 @@ ROWS = [
 @pytest.fixture()
 def project(workdir: Path) -> Path:
     shutil.copy(ROOT / "params.yaml", workdir)
-    with tables.ArtifactWriter(Path("data/split")) as writer:
-        writer.write(contracts.TEST, ROWS)
-    with tables.ArtifactWriter(Path("data/ingest/natural_instructions")) as writer:
-        writer.write(contracts.TASKS, [task("t1", "cold."), task("t2", None)])
+    tasks = {"t1": task("cold."), "t2": task(None)}
+    write_questions(ASKED, [question(row, tasks[row["task_id"]]) for row in ROWS])
     for system in SYSTEMS:
         answered = ROWS[:2] if system == "untuned" else ROWS
-        with tables.ArtifactWriter(Path(f"data/predict/supernatinst-{system}")) as writer:
+        with tables.ArtifactWriter(Path(f"data/predict/supernatinst/{system}")) as writer:
             writer.write(contracts.PREDICTIONS, [prediction(system, row, "cold") for row in answered])
     return workdir
 
@@ -96,11 +88,10 @@ def test_scores_and_facts(project: Path) -> None:
     assert done.returncode == 0, done.stderr
     out = Path("data/evaluate/supernatinst")
     rows = tables.read_rows(out, contracts.INSTANCE_SCORES)
-    assert [row["system"] for row in rows[::3]] == ["copy_input", "copy_demo", *SYSTEMS]
-    rouge = {(row["system"], row["id"]): row["rougeL"] for row in rows}
+    assert [row["system"] for row in rows[::9]] == ["copy_input", "copy_demo", *SYSTEMS]
+    rouge = {(row["system"], row["id"]): row["value"] for row in rows if row["metric"] == "rougeL"}
     assert rouge["copy_input", "t1-1"] == rouge["copy_input", "t2-0"] == rouge["copy_demo", "t1-0"] == 1
     assert rouge["copy_demo", "t2-0"] == rouge["untuned", "t2-0"] == 0
-    assert {row["calls"] for row in rows if row["system"] == "combined"} == {1}
     scores = tables.read_rows(out, contracts.SCORES)
     overall = {(row["system"], row["track"]): (row["n"], row["value"]) for row in scores
                if row["level"] == "overall" and row["metric"] == "exact_match"}  # fmt: skip
@@ -108,16 +99,13 @@ def test_scores_and_facts(project: Path) -> None:
     facts = json.loads(Path("data/metrics/evaluate-supernatinst.json").read_text())
     assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"]) == (18, 18, 0)
     assert facts["missing_predictions"] == {"untuned": 1, "tk_instruct": 0, "combined": 0, "supervised": 0}
-    pairs = {(line["system"], line["baseline"]) for line in facts["comparisons"]}
-    assert pairs == {
-        *COMPARISONS,
-        *(("supervised", other) for other in ("copy_input", "copy_demo", *SYSTEMS[:-1])),
-    }
+    compared = {(line["system"], line["baseline"]) for line in facts["comparisons"]}
+    assert compared == set(pairs(SYSTEMS, ("copy_input", "copy_demo"))) and len(compared) == 6 + 8
     assert {line["level"] for line in facts["comparisons"]} == {"overall"}
     few = [entry for entry in facts["correlation"] if entry["points"] == 6]
     assert few[-1]["r"] is not None and few[-1]["low"] is few[-1]["high"] is None
     by_level = [row["level"] for row in tables.read_rows(out, contracts.COMPARISONS)]
-    assert by_level.count("overall") == by_level.count("category") == len(pairs) * 2 * 3
+    assert by_level.count("overall") == by_level.count("category") == len(compared) * 2 * 3
     gains = {(row["system"], row["task_id"]): row for row in tables.read_rows(out, contracts.IMPROVEMENTS)}
     assert len(gains) == 8 and gains["untuned", "t2"]["value"] == -100  # copy_input is right there
     assert (gains["untuned", "t2"]["heuristic"], gains["untuned", "t1"]["heuristic"]) == (
@@ -132,7 +120,8 @@ def test_a_random_demonstration(project: Path) -> None:
     Path("params.yaml").write_text(text.replace("copy_demo: first", "copy_demo: random"))
     assert run().returncode == 0
     rows = tables.read_rows(Path("data/evaluate/supernatinst"), contracts.INSTANCE_SCORES)
-    assert [row["rougeL"] for row in rows if row["system"] == "copy_demo"] == [1, 0, 0]
+    rouge = [row["value"] for row in rows if (row["system"], row["metric"]) == ("copy_demo", "rougeL")]
+    assert rouge == [1, 0, 0]
 
 
 def test_same_input_same_bytes(project: Path) -> None:
@@ -150,16 +139,16 @@ def test_same_input_same_bytes(project: Path) -> None:
 
 def test_predictions_of_another_split(project: Path) -> None:
     strange = prediction("combined", test_row("t9", 0, "", [""]), "x")
-    with tables.ArtifactWriter(Path("data/predict/supernatinst-combined")) as writer:
+    with tables.ArtifactWriter(Path("data/predict/supernatinst/combined")) as writer:
         writer.write(contracts.PREDICTIONS, [strange])
     done = run()
-    assert done.returncode == 2 and "belong to no test instance" in done.stderr
+    assert done.returncode == 2 and "belong to no question" in done.stderr
     assert len(done.stderr.splitlines()) == 1 and not Path("data/evaluate").exists()
 
 
-def test_a_split_without_tests_and_a_wrong_name(project: Path) -> None:
+def test_a_wrong_name_and_a_wrong_setting(project: Path) -> None:
     assert run("sonnets").returncode == 2
-    with tables.ArtifactWriter(Path("data/split")) as writer:
-        writer.write(contracts.TEST, [])
+    text = Path("params.yaml").read_text()
+    Path("params.yaml").write_text(text.replace("copy_demo: first", "copy_demo: last"))
     done = run()
-    assert done.returncode == 2 and "no test instances" in done.stderr
+    assert done.returncode == 2 and "benchmarks.supernatinst.copy_demo = 'last' is not allowed" in done.stderr

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nightjar.benchmarks.card import Task
+from nightjar.benchmarks.registry import card
 from nightjar.core.params import PredictBenchmark
 from nightjar.core.params import load as load_params
 from nightjar.lm.generate import generate
 from nightjar.lm.load import LanguageModel, load, prepare
 from nightjar.lm.sample import Sampling, generator_for
-from stages.predict.answers import Question, answering, ask, before_full_stop, in_order, table_row
+from stages.predict.answers import Asked, answering, ask, before_full_stop, in_order, limit, stops, table_row
 from stages.predict.batches import plan
+from tests.questions import question
 
 PARAMS = load_params(Path(__file__).parents[3] / "profiles/sample.yaml")
 TASKS: dict[str, dict[str, Any]] = {
@@ -38,6 +42,9 @@ INSTANCES = [
 ]
 
 
+CARD = card("supernatinst")
+
+
 @pytest.fixture(scope="module", params=["tiny_model", "tiny_t5"])
 def lm(request: pytest.FixtureRequest) -> LanguageModel:
     prepare(seed=0, threads=1)
@@ -46,17 +53,20 @@ def lm(request: pytest.FixtureRequest) -> LanguageModel:
 
 def settings(**changes: Any) -> PredictBenchmark:
     small = {"max_new_tokens": 10, "batch_size": 3, "stop": []}
-    return PARAMS.predict.supernatinst.model_copy(update=small | changes)
+    return PARAMS.predict.benchmark(CARD.name).model_copy(update=small | changes)
 
 
-def asked(lm: LanguageModel, **changes: Any) -> list[Question]:
-    return ask(lm.tokenizer, INSTANCES, TASKS, {}, 0, PARAMS.encoding.model_copy(update=changes))
+def asked(lm: LanguageModel, **changes: Any) -> list[Asked]:
+    questions = [question(row, TASKS[row["task_id"]]) for row in INSTANCES]
+    return ask(CARD, lm.tokenizer, questions, {}, 0, PARAMS.encoding.model_copy(update=changes))
 
 
-def answered(lm: LanguageModel, questions: list[Question], wanted: PredictBenchmark) -> list[dict[str, Any]]:
-    batches = plan([q.ids for q in questions], [q.task_id for q in questions], wanted, lm.encoder_decoder)
+def answered(lm: LanguageModel, questions: list[Asked], wanted: PredictBenchmark) -> list[dict[str, Any]]:
+    batches = plan(
+        [q.ids for q in questions], [q.question.task_id for q in questions], wanted, lm.encoder_decoder
+    )
     assert any(len(batch) > 1 for batch in batches)
-    answer = answering(lm, questions, batches, wanted, calls=False, seed=5)
+    answer = answering(lm, CARD, questions, batches, wanted, calls=False, seed=5)
     # Whatever was answered before: here the other way round.
     given = {number: answer(number) for number in reversed(range(len(batches)))}
     return in_order(batches, [given[number] for number in range(len(batches))])
@@ -65,32 +75,32 @@ def answered(lm: LanguageModel, questions: list[Question], wanted: PredictBenchm
 def test_greedy_answers_are_those_of_each_prompt_alone(lm: LanguageModel) -> None:
     questions = asked(lm)
     answers = answered(lm, questions, settings())
-    for question, given in zip(questions, answers, strict=True):
-        alone = generate(lm, [lm.tokenizer.encode(question.prompt)], 10)[0]
+    for one, given in zip(questions, answers, strict=True):
+        alone = generate(lm, [lm.tokenizer.encode(one.prompt)], 10)[0]
         assert given["text"] == alone.text
-        assert given["prediction"] == alone.text.strip()
+        assert given["answers"] == [alone.text.strip()]
         assert given["new_tokens"] == alone.tokens
         assert given["seconds"] > 0
     assert len({given["text"] for given in answers}) > 1
 
 
-def test_a_sampled_answer_hangs_on_its_prompt_and_the_seed_alone(lm: LanguageModel) -> None:
+def test_a_sampled_answer_depends_on_its_prompt_and_the_seed_alone(lm: LanguageModel) -> None:
     questions = asked(lm)
     answers = answered(lm, questions, settings(temperature=0.8, top_p=0.9))
-    for question, given in zip(questions, answers, strict=True):
-        sha256 = hashlib.sha256(question.prompt.encode()).hexdigest()
+    for one, given in zip(questions, answers, strict=True):
+        sha256 = hashlib.sha256(one.prompt.encode()).hexdigest()
         sampling = Sampling(0.8, generator_for(5, sha256), 0.9)
-        assert given["text"] == generate(lm, [question.ids], 10, sampling=sampling)[0].text
+        assert given["text"] == generate(lm, [one.ids], 10, sampling=sampling)[0].text
 
 
 def test_the_prompt_is_the_published_source_and_its_end_is_the_models_own(lm: LanguageModel) -> None:
-    question = asked(lm)[0]
+    one = asked(lm)[0]
     source = (
         "Definition: Say what task1 says.\n\n Positive Example 1 -\nInput: a.\n Output: b.\n\n"
         "Now complete the following example -\nInput: x.\nOutput: "
     )
-    assert question.prompt == (source if lm.encoder_decoder else source[:-1])
-    assert (question.ids[-1] == lm.tokenizer.end) == lm.encoder_decoder
+    assert one.prompt == (source if lm.encoder_decoder else source[:-1])
+    assert (one.ids[-1] == lm.tokenizer.end) == lm.encoder_decoder
     bounded = asked(lm, max_source_length=30)
     if lm.encoder_decoder:
         assert all(len(q.ids) == 30 and q.ids[-1] == lm.tokenizer.end for q in bounded)
@@ -106,7 +116,7 @@ def test_stop_strings_and_the_full_stop_cut_an_answer(lm: LanguageModel) -> None
     cut = answered(lm, questions, settings(cut_at_full_stop=True))
     for before, after in zip(whole, cut, strict=True):
         assert after["text"] == before["text"]
-        assert after["prediction"] == before["prediction"].split(".")[0]
+        assert after["answers"] == [before["answers"][0].split(".")[0]]
 
 
 @pytest.mark.parametrize(
@@ -125,10 +135,20 @@ def test_the_published_cut_strips_first_and_takes_any_ascii_full_stop(text: str,
 
 
 def test_a_row_tells_what_made_it(lm: LanguageModel) -> None:
-    question = asked(lm)[2]
-    given = {"prediction": "p", "text": " p", "calls": [], "new_tokens": 2, "seconds": 0.5}
-    row = table_row(INSTANCES[2], question, given, lm)
+    one = asked(lm)[2]
+    given = {"answers": ["p"], "text": " p", "calls": [], "new_tokens": 2, "seconds": 0.5}
+    row = table_row(one, given, lm)
     assert row["prompt_sha256"] == hashlib.sha256(row["prompt"].encode()).hexdigest()
     assert row["prompt_tokens"] == len(lm.tokenizer.encode(row["prompt"]))
     assert (row["model_sha256"], row["adapter_sha256"]) == (lm.sha256, None)
     assert "seconds" not in row
+
+
+def test_a_task_has_its_own_limit_and_stop_strings() -> None:
+    wanted = settings(stop=["x"])
+    own = replace(
+        CARD, tasks={"task1": Task(max_new_tokens=4, stop=("y",)), "task2": Task(max_new_tokens=99)}
+    )
+    assert (limit(own, "task1", wanted), stops(own, "task1", wanted)) == (4, ["y"])
+    assert (limit(own, "task2", wanted), stops(own, "task2", wanted)) == (10, ["x"])
+    assert (limit(own, "task3", wanted), stops(own, "task3", wanted)) == (10, ["x"])

@@ -12,7 +12,8 @@ import pytest
 from nightjar.core import contracts, params, tables
 from nightjar.core.errors import NightjarError
 from stages.predict.prompts import write_prompts
-from tests.stages.predict.test_stage import ITEM, configure, finish, instance, project
+from tests.questions import question, write_questions
+from tests.stages.predict.test_stage import configure, finish, instance, project
 
 FILE = Path("prompts.jsonl")
 BENCHMARK = "supernatinst"
@@ -32,7 +33,7 @@ def test_the_prompts_are_those_of_the_stored_predictions(
     settings: dict[str, Any] = {"encoding": "task_name", "max_new_tokens": 2, "batch_size": 8}
     folder = project(tmp_path, request.getfixturevalue(model), 2, stop=["\n\n", "Input:"], **settings)
     finish(folder, monkeypatch)
-    stored = tables.read_rows(folder / "data/predict" / ITEM, contracts.PREDICTIONS)
+    stored = tables.read_rows(folder / "data/predict/supernatinst/untuned", contracts.PREDICTIONS)
     rows = written()
     assert [(row["task_id"], row["id"], row["prompt"]) for row in rows] == [
         (row["task_id"], row["id"], row["prompt"]) for row in stored
@@ -50,14 +51,11 @@ def test_an_id_of_several_tasks_is_written_with_its_task(
     tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project(tmp_path, tiny_model, 1)
-    with tables.ArtifactWriter(tmp_path / "data/split") as writer:
-        writer.write(
-            contracts.TEST,
-            [
-                {**instance(task, number), "id": id}
-                for task, number, id in ((0, 0, "same"), (1, 0, "same"), (1, 1, "own"))
-            ],
-        )
+    asked = [(0, 0, "same"), (1, 0, "same"), (1, 1, "own")]
+    write_questions(
+        tmp_path / "data/questions/supernatinst",
+        [question({**instance(task, number), "id": id}) for task, number, id in asked],
+    )
     monkeypatch.chdir(tmp_path)
     assert [row["id"] for row in written()] == ["task0:same", "task1:same", "own"]
 
@@ -76,20 +74,13 @@ def test_nothing_is_written_where_something_is_wrong(
 
     assert "'sonnets': no such benchmark; benchmarks are supernatinst" in refused(benchmark="sonnets")
     assert "'def_pos3': no such encoding" in refused(encoding="def_pos3")
-    assert "data/split/new.jsonl: it is in data/split, which is read" in refused(
-        output=Path("data/split/new.jsonl")
-    )
+    inside = Path("data/questions/supernatinst/new.jsonl")
+    assert f"{inside}: it is in {inside.parent}, which is read" in refused(output=inside)
     assert "params.yaml: this file is read" in refused(output=Path("params.yaml"))
     configure(tmp_path, encoding="def_pos3")
     assert "predict.supernatinst.encoding = 'def_pos3' is not allowed" in refused()
     configure(tmp_path)
-    with tables.ArtifactWriter(tmp_path / "data/split") as writer:
-        writer.write(contracts.TEST, [instance(7, 0)])
-    assert "no task task7" in refused()
-    with tables.ArtifactWriter(tmp_path / "data/split") as writer:
-        writer.write(contracts.TEST, [])
-    assert "data/split: no test instances" in refused()
     shutil.rmtree(tmp_path / "models")
-    with tables.ArtifactWriter(tmp_path / "data/split") as writer:
-        writer.write(contracts.TEST, [instance(0, 0)])
     assert "no tokenizer in this model directory" in refused()
+    shutil.rmtree(tmp_path / "data/questions")
+    assert "data/questions/supernatinst/questions: no such table" in refused()

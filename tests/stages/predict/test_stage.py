@@ -22,6 +22,7 @@ from nightjar.core.harness import Stage
 from nightjar.core.journal import Journal
 from stages.predict.__main__ import run
 from tests.conftest import ROOT
+from tests.questions import question, write_questions
 
 ITEM = "supernatinst-untuned"
 
@@ -41,9 +42,11 @@ def instance(task: int, number: int) -> dict[str, Any]:
 
 
 def task(number: int) -> dict[str, Any]:
-    lists = {name: [] for name in contracts.TASKS.schema.names}
-    texts = {"dataset": "natural_instructions", "file": f"task{number}.json", "task_id": f"task{number}"}
-    return {**lists, **texts, "definition": [f"Say what task {number} says"]}
+    return {
+        "definition": [f"Say what task {number} says"],
+        "positive_examples": [],
+        "negative_examples": [],
+    }
 
 
 def configure(folder: Path, seed: int = 0, **changes: Any) -> None:
@@ -58,12 +61,10 @@ def configure(folder: Path, seed: int = 0, **changes: Any) -> None:
 def project(folder: Path, model: Path, instances: int = 16, **changes: Any) -> Path:
     """Three tasks with that many instances each."""
     configure(folder, **changes)
-    with tables.ArtifactWriter(folder / "data/ingest/natural_instructions") as writer:
-        writer.write(contracts.TASKS, [task(number) for number in range(3)])
-    with tables.ArtifactWriter(folder / "data/split") as writer:
-        writer.write(
-            contracts.TEST, [instance(task, number) for task in range(3) for number in range(instances)]
-        )
+    write_questions(
+        folder / "data/questions/supernatinst",
+        [question(instance(number, n), task(number)) for number in range(3) for n in range(instances)],
+    )
     shutil.copytree(model, folder / "models/base/language_model")
     return folder
 
@@ -142,16 +143,16 @@ def test_a_killed_run_goes_on_and_ends_as_an_unbroken_one(
     assert 3 <= done < 24 and not (killed / "data/predict").exists()
     journal = next((killed / ".nightjar/journal").rglob("whole.jsonl"))
     with journal.open("ab") as stream:
-        stream.write(b'{"unit": 20, "value": [{"prediction": "to')
-    assert "answered before" not in caplog.text
+        stream.write(b'{"unit": 20, "value": [{"answers": ["to')
+    assert "done before" not in caplog.text
     again = finish(killed, monkeypatch)
-    assert f"{2 * done} of 48 instances were answered before" in caplog.text
+    assert f"{2 * done} of 48 questions were done before" in caplog.text
     assert outputs(killed) == outputs(whole)
     assert again == facts
     # What the run kept for itself is gone, and the seconds of every row are there, those of before the end too.
     assert not list((killed / ".nightjar/journal").iterdir())
     timings = tables.read_file(killed / f".nightjar/timings/predict-{ITEM}.parquet", contracts.TIMINGS)
-    rows = tables.read_rows(killed / "data/predict" / ITEM, contracts.PREDICTIONS)
+    rows = tables.read_rows(killed / "data/predict/supernatinst/untuned", contracts.PREDICTIONS)
     assert [(row["task_id"], row["id"]) for row in timings.to_pylist()] == [
         (row["task_id"], row["id"]) for row in rows
     ]
@@ -174,7 +175,7 @@ def test_only_a_run_that_asks_the_same_goes_on(
     assert not (folder / "data/predict").exists()
     configure(folder, **change)
     finish(folder, monkeypatch)
-    assert ("answered before" in caplog.text) == (not change)
+    assert ("done before" in caplog.text) == (not change)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
 
-from nightjar.core.contracts import DEV, DOCUMENTS, EVIDENCE, TEST, TRAIN
+from nightjar.core.contracts import DEV, DOCUMENTS, EVIDENCE, TRAIN
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
 from nightjar.search.encoder import SentenceEncoder
@@ -18,9 +18,10 @@ from nightjar.search.lexical import words
 from stages.index.build import build
 from stages.retrieve import evidence as evidence_module
 from stages.retrieve import retriever as retriever_module
-from stages.retrieve.evidence import write_evidence
+from stages.retrieve.evidence import Facts, write_evidence
 from stages.retrieve.retriever import Retriever
 from tests.in_process import run_stage
+from tests.questions import question, write_questions
 from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[3]
@@ -55,9 +56,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with ArtifactWriter(root / "split") as writer:
         writer.write(TRAIN, [_row(str(i), text) for i, text in enumerate(TRAIN_INPUTS)])
         writer.write(DEV, [_row(f"d{i}", text) for i, text in enumerate(DEV_INPUTS)])
-        test = {"track": "default", "category": "c"}
-        writer.write(TEST, [_row(f"x{i}", text, **test) for i, text in enumerate(TEST_INPUTS)])
+    tests = [question(_row(f"x{i}", text)) for i, text in enumerate(TEST_INPUTS)]
+    write_questions(root / "questions", tests)
     return root
+
+
+def write(retriever: Retriever, made: Path, output: Path, passages: int) -> Facts:
+    return write_evidence(retriever, made / "questions", made / "split", output, passages)
 
 
 def _expected(made: Path, kind: str, query: str) -> list[tuple[int, float]]:
@@ -82,7 +87,7 @@ def test_evidence(
 ) -> None:
     monkeypatch.setattr(evidence_module, "QUERIES_PER_PART", per_part)
     retriever = Retriever(made / "index", made / "encoder", kind)
-    facts = write_evidence(retriever, made / "split", tmp_path / "retrieve", 2)
+    facts = write(retriever, made, tmp_path / "retrieve", 2)
     rows = read_rows(tmp_path / "retrieve", EVIDENCE)
     inputs = {("train", str(i)): text for i, text in enumerate(TRAIN_INPUTS)}
     inputs |= {("dev", f"d{i}"): text for i, text in enumerate(DEV_INPUTS)}
@@ -130,7 +135,7 @@ def test_a_long_input_has_as_many_passages_as_any_other(
 def test_the_same_bytes_twice(made: Path, tmp_path: Path) -> None:
     for name in ("first", "second"):
         retriever = Retriever(made / "index", made / "encoder", "hybrid")
-        write_evidence(retriever, made / "split", tmp_path / name, 3)
+        write(retriever, made, tmp_path / name, 3)
     for path in (tmp_path / "first").rglob("*.parquet"):
         assert path.read_bytes() == (tmp_path / "second" / path.relative_to(tmp_path / "first")).read_bytes()
 
@@ -141,8 +146,15 @@ def test_references_play_no_part(made: Path) -> None:
     retriever = Retriever(made / "index", made / "encoder", "bm25")
     rank = retriever.rank
     retriever.rank = lambda texts, k: (asked.extend(texts), rank(texts, k))[1]  # type: ignore[method-assign,func-returns-value]
-    write_evidence(retriever, made / "split", made / "asked", 1)
+    write(retriever, made, made / "asked", 1)
     assert asked == TRAIN_INPUTS + DEV_INPUTS + TEST_INPUTS
+
+
+def test_questions_alone(made: Path, tmp_path: Path) -> None:
+    retriever = Retriever(made / "index", made / "encoder", "dense")
+    facts = write_evidence(retriever, made / "questions", None, tmp_path / "out", 1)
+    assert facts.queries == len(TEST_INPUTS)
+    assert {row["split"] for row in read_rows(tmp_path / "out", EVIDENCE)} == {"test"}
 
 
 def test_errors(made: Path, tmp_path: Path) -> None:
@@ -165,14 +177,17 @@ def test_as_a_stage(made: Path, workdir: Path) -> None:
     (workdir / "data").mkdir()
     (workdir / "models" / "base" / "sentence_encoder").symlink_to(made / "encoder")
     (workdir / "data" / "split").symlink_to(made / "split")
-    failed = run_stage("retrieve")
+    (workdir / "data" / "questions").mkdir()
+    (workdir / "data" / "questions" / "supernatinst").symlink_to(made / "questions")
+    assert run_stage("retrieve", "sonnets").returncode == 2
+    failed = run_stage("retrieve", "supernatinst")
     assert failed.returncode == 2
     assert (
         failed.stderr
         == "nightjar: data/index/passages: no such table; run the stage that makes it: nightjar rebuild\n"
     )
     (workdir / "data" / "index").symlink_to(made / "index")
-    done = run_stage("retrieve")
+    done = run_stage("retrieve", "supernatinst")
     assert done.returncode == 0, done.stderr
-    facts = json.loads((workdir / "data" / "metrics" / "retrieve.json").read_text())
+    facts = json.loads((workdir / "data" / "metrics" / "retrieve-supernatinst.json").read_text())
     assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"]) == (7, 7, 0)

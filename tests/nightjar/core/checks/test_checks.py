@@ -20,6 +20,7 @@ from nightjar.core.contracts import (
     DEV,
     EVIDENCE,
     INSTANCE_SCORES,
+    QUESTIONS,
     SPLIT_TASKS,
     SUPERVISED,
     TASKS,
@@ -29,6 +30,7 @@ from nightjar.core.contracts import (
 )
 
 SPLIT, INGEST, SCORED = Path("data/split"), Path("data/ingest/d"), Path("data/evaluate/b")
+ASKED = Path("data/questions/b")
 
 
 def instance(task: str, id: str, text: str = "", **more: Any) -> dict[str, Any]:
@@ -45,9 +47,14 @@ def role(task: str, role: str, reason: str = "r") -> dict[str, str]:
     return {"track": "default", "task_id": task, "role": role, "reason": reason}
 
 
+def question(task: str, id: str) -> dict[str, Any]:
+    row = {field.name: "" for field in QUESTIONS.schema} | {"task_id": task, "id": id, "references": ["o"]}
+    return {**row, "shared": "{}", "parts": "{}", "day": None}
+
+
 def score(id: str, value: float = 0.5) -> dict[str, Any]:
     row = {"benchmark": "b", "system": "s", "track": "default", "category": "c", "task_id": "test1", "id": id}
-    return {**row, "exact_match": 0.0, "rouge1": value, "rougeL": value, "calls": 0}
+    return {**row, "metric": "m", "value": value}
 
 
 ROLES = [role("train1", "train"), role("train2", "train"), role("dev1", "train"), role("test1", "test")]
@@ -67,6 +74,8 @@ def facts(workdir: Path) -> dict[str, Any]:
         more = {"track": "default", "category": "c"}
         writer.write(TEST, [instance("test1", f"t-{n}", **more) for n in range(4)], part="test1")
         writer.write(SUPERVISED, [instance("test1", "s-0")], part="test1")
+    with tables.ArtifactWriter(ASKED) as writer:
+        writer.write(QUESTIONS, [question("test1", f"t-{n}") for n in range(4)], part="test1")
     with tables.ArtifactWriter(SCORED) as writer:
         writer.write(INSTANCE_SCORES, [score(f"t-{n}") for n in range(4)])
     return {
@@ -79,7 +88,7 @@ def facts(workdir: Path) -> dict[str, Any]:
 
 
 def found(facts: Mapping[str, Any] | None = None, path: Path = SPLIT, **more: Any) -> list[checks.Finding]:
-    near = [INGEST] if path == SPLIT else [INGEST, SPLIT]
+    near = [INGEST] if path == SPLIT else [INGEST, SPLIT, ASKED]
     return checks.check_stage([path], near, facts, **more)
 
 
@@ -173,11 +182,11 @@ def test_a_folder_that_no_contract_knows(facts: dict[str, Any]) -> None:
 
 
 def test_values_out_of_range_and_not_allowed(facts: dict[str, Any]) -> None:
-    edit("part-0", lambda rows: [rows[0], {**rows[1], "rougeL": 1.5}, {**rows[2], "rougeL": float("nan")}],
+    edit("part-0", lambda rows: [rows[0], {**rows[1], "value": float("inf")}, {**rows[2], "value": float("nan")}],
          INSTANCE_SCORES, SCORED)  # fmt: skip
     it = only(found(None, SCORED))
-    assert (it.check, it.count, it.what) == ("range", 2, "rougeL is not within 0 to 1")
-    assert [(row["id"], row["rougeL"]) for row in it.rows] == [("t-1", 1.5), ("t-2", "nan")]
+    assert (it.check, it.count) == ("range", 2) and it.what.startswith("value is not within")
+    assert [(row["id"], row["value"]) for row in it.rows] == [("t-1", "inf"), ("t-2", "nan")]
     edit("part-0", lambda rows: [{**rows[0], "role": "spectator"}, *rows[1:]], SPLIT_TASKS)
     it = only(found())
     assert (it.check, it.count) == ("allowed", 1) and it.rows[0]["role"] == "spectator"

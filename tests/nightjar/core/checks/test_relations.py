@@ -22,6 +22,7 @@ from nightjar.core.contracts import (
 )
 from stages.split import official, rule
 from tests.nightjar.core.checks.test_checks import (
+    ASKED,
     ROLES,
     SCORED,
     SPLIT,
@@ -112,7 +113,7 @@ def test_ids_that_are_nowhere(facts: dict[str, Any]) -> None:
     it = only(found(None, SCORED))
     assert (it.check, it.count) == ("references", 2)
     assert sorted(row["id"] for row in it.rows) == ["gone", "t-1"]
-    assert checks.check(SCORED) == [], "where the test set is not at hand nothing can be said"
+    assert checks.check(SCORED) == [], "where the questions are not at hand nothing can be said"
 
 
 def test_evidence_is_held_against_the_side_it_names(facts: dict[str, Any]) -> None:
@@ -129,7 +130,7 @@ def test_evidence_is_held_against_the_side_it_names(facts: dict[str, Any]) -> No
     def write(*rows: dict[str, Any]) -> list[checks.Finding]:
         with tables.ArtifactWriter(retrieved) as writer:
             writer.write(EVIDENCE, rows)
-        return checks.check(retrieved, [SPLIT, index])
+        return checks.check(retrieved, [SPLIT, ASKED, index])
 
     assert write(*good) == []
     it = only(write(*good, {**row, "split": "train", "task_id": "test1", "id": "t-0"}))
@@ -139,7 +140,7 @@ def test_evidence_is_held_against_the_side_it_names(facts: dict[str, Any]) -> No
 
 
 def test_what_is_referred_to_may_be_broken_too(facts: dict[str, Any]) -> None:
-    (SPLIT / "test/test1.parquet").write_bytes(b"PAR1")
+    (ASKED / "questions/test1.parquet").write_bytes(b"PAR1")
     it = only(found(None, SCORED))
     assert it.check == "references" and "cannot be read" in it.what
 

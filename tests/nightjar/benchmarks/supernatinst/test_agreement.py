@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nightjar.benchmarks import agreement
-from nightjar.benchmarks.supernatinst import baselines
+from nightjar.benchmarks.aggregate import improvements
+from nightjar.benchmarks.scores import SystemScores, from_rows
+from nightjar.benchmarks.supernatinst import agreement
+from nightjar.benchmarks.supernatinst.card import CARD, category_metric
 from nightjar.statistics.bootstrap import Bootstrap
 
 BOOTSTRAP = Bootstrap(seed=1, samples=400, confidence=0.95)
@@ -21,9 +22,21 @@ def row(
 ) -> dict[str, Any]:
     task = f"task_{category}"
     return {
-        "benchmark": "supernatinst", "system": system, "track": track, "category": category, "task_id": task,
-        "id": f"{task}-{number}", "exact_match": right, "rouge1": overlap, "rougeL": overlap, "calls": 0,
+        "system": system, "track": track, "category": category, "task_id": task, "id": f"{task}-{number}",
+        "exact_match": right, "rougeL": overlap,
     }  # fmt: skip
+
+
+def scored(rows: list[dict[str, Any]]) -> list[SystemScores]:
+    return from_rows(
+        {**one, "metric": metric, "value": one[metric]}
+        for one in rows
+        for metric in ("rougeL", "exact_match")
+    )
+
+
+def correlation(rows: list[dict[str, Any]], bootstrap: Bootstrap = BOOTSTRAP) -> list[dict[str, Any]]:
+    return agreement.correlation(scored(rows), category_metric, bootstrap)
 
 
 def made_up(systems: str = "abcde") -> list[dict[str, Any]]:
@@ -50,17 +63,17 @@ def correlated(rows: list[dict[str, Any]], systems: str) -> float:
 
 def test_correlation() -> None:
     rows = made_up()
-    (entry,) = agreement.correlation(rows[::-1], BOOTSTRAP)
+    (entry,) = correlation(rows[::-1], BOOTSTRAP)
     assert entry["points"] == len(entry["of"]) == 10  # titles are no labels
     assert entry["r"] == correlated(rows, "abcde")
     assert 0 < entry["low"] < entry["r"] <= entry["high"] <= 1
-    assert entry == agreement.correlation(rows[::-1], BOOTSTRAP)[0]
+    assert entry == correlation(rows[::-1], BOOTSTRAP)[0]
 
 
 @pytest.mark.parametrize("systems", ["abc", "abcd"])
 def test_correlation_of_few_points_has_no_interval(systems: str) -> None:
     rows = made_up(systems)
-    (entry,) = agreement.correlation(rows, BOOTSTRAP)
+    (entry,) = correlation(rows, BOOTSTRAP)
     assert entry["points"] == 2 * len(systems) < agreement.LEAST_POINTS_FOR_AN_INTERVAL
     assert (entry["r"], entry["low"], entry["high"]) == (correlated(rows, systems), None, None)
 
@@ -68,7 +81,7 @@ def test_correlation_of_few_points_has_no_interval(systems: str) -> None:
 def test_correlation_interval_is_of_resampled_instances() -> None:
     """The plain way: draw instances with a loop, take means, correlate; the ends agree."""
     rows = made_up()
-    (entry,) = agreement.correlation(rows, Bootstrap(seed=1, samples=4000, confidence=0.9))
+    (entry,) = correlation(rows, Bootstrap(seed=1, samples=4000, confidence=0.9))
     cells = {(one["system"], one["category"]): [] for one in rows if one["category"] != "Title Generation"}
     for one in rows:
         if (one["system"], one["category"]) in cells:
@@ -87,11 +100,11 @@ def test_correlation_interval_is_of_resampled_instances() -> None:
 
 def test_not_enough_points() -> None:
     rows = [row("a", "Word Analogy", 0, 1, 1), row("a", "Textual Entailment", 0, 0, 0)]
-    (entry,) = agreement.correlation(rows, BOOTSTRAP)
+    (entry,) = correlation(rows, BOOTSTRAP)
     assert (entry["points"], entry["r"], entry["low"]) == (2, None, None)
     flat = [row(system, "Word Analogy", number, 0, 0.1 * number) for system in "abcd" for number in range(3)]
-    assert agreement.correlation(flat, BOOTSTRAP)[0]["r"] is None
-    assert agreement.correlation([row("a", "Title Generation", 0, 1, 1)], BOOTSTRAP)[0]["points"] == 0
+    assert correlation(flat, BOOTSTRAP)[0]["r"] is None
+    assert correlation([row("a", "Title Generation", 0, 1, 1)], BOOTSTRAP)[0]["points"] == 0
 
 
 def test_gain_over_the_better_heuristic() -> None:
@@ -99,7 +112,7 @@ def test_gain_over_the_better_heuristic() -> None:
     rows += [row("copy_demo", "X", number, 0, [0.0, 0.1, 0.3, 0.6][number]) for number in range(4)]
     rows += [row("tuned", "X", number, 0, 0.5) for number in reversed(range(4))]
     rows += [row("bad", "X", number, 0, 0.0) for number in range(4)]
-    tuned, bad = agreement.improvements(rows, ("copy_input", "copy_demo"), BOOTSTRAP)
+    tuned, bad = improvements(CARD, scored(rows), ("copy_input", "copy_demo"), BOOTSTRAP)
     assert (tuned["system"], tuned["heuristic"], tuned["n"], tuned["value"]) == (
         "tuned",
         "copy_demo",
@@ -108,18 +121,3 @@ def test_gain_over_the_better_heuristic() -> None:
     )
     assert -10 <= tuned["low"] < 25 < tuned["high"] <= 50
     assert bad["value"] == -25 and tuned["category"] == "x"
-
-
-def test_random_demonstration() -> None:
-    task = {"positive_examples": [{"output": text} for text in "abc"]}
-    instances = [{"task_id": "t", "id": str(number)} for number in range(300)]
-
-    def drawn(seed: int, chosen: list[dict[str, str]]) -> list[str]:
-        copy = baselines.baselines("random", seed)["copy_demo"]
-        return [copy(one, task) for one in chosen]
-
-    first = drawn(1, instances)
-    assert min(Counter(first)[text] for text in "abc") > 70
-    assert drawn(1, instances[::2]) == first[::2] and drawn(2, instances) != first
-    assert baselines.baselines("random", 1)["copy_demo"](instances[0], {"positive_examples": []}) == ""
-    assert baselines.baselines("first", 1)["copy_demo"](instances[0], task) == "a"

@@ -1,4 +1,4 @@
-"""Two prediction sets against each other: by hand, and from our own artifacts."""
+"""Two prediction sets against each other, from files and from our own artifacts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from nightjar.benchmarks.files import read_answers, read_references, write_references
+from nightjar.benchmarks.registry import card
 from nightjar.benchmarks.score import compare_files, score_files
-from nightjar.benchmarks.supernatinst.files import read_predictions, read_references, write_references
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
+from tests.questions import question, write_questions
 
 
 def write(path: Path, rows: list[Any]) -> Path:
@@ -21,6 +23,14 @@ def write(path: Path, rows: list[Any]) -> Path:
 
 def reference(id: str, category: str, **more: Any) -> dict[str, Any]:
     return {"id": id, "references": ["yes it is"], "task_id": f"t{id[0]}", "task_category": category, **more}
+
+
+CARD = card("supernatinst")
+ASKED = Path("data/questions/supernatinst")
+
+
+def answers_of(path: Path) -> dict[tuple[str, str], list[str]]:
+    return read_answers(CARD, path, read_references(CARD, None))
 
 
 @pytest.fixture()
@@ -90,7 +100,7 @@ def test_wrong_ids(references: Path, tmp_path: Path) -> None:
                 compare_files("supernatinst", *pair, references)
             assert "b.jsonl:1" in str(caught.value)
     doubled = write(tmp_path / "b.jsonl", [{"id": "a0", "prediction": "x"}] * 2)
-    with pytest.raises(NightjarError, match=r"b.jsonl:2: the id 'a0' stands in line 1 already"):
+    with pytest.raises(NightjarError, match=r"b.jsonl:2: the id 'a0' is in line 1 already"):
         compare_files("supernatinst", good, doubled, references)
 
 
@@ -103,7 +113,7 @@ test_row.__test__ = False  # type: ignore[attr-defined]
 
 
 def prediction(row: dict[str, Any], text: str) -> dict[str, Any]:
-    given = {"task_id": row["task_id"], "id": row["id"], "prediction": text}
+    given = {"task_id": row["task_id"], "id": row["id"], "answers": [text]}
     plain: dict[str, Any] = {"string": "", "int32": 0, "double": 0.0, "bool": False}
     return {
         field.name: given.get(
@@ -115,62 +125,60 @@ def prediction(row: dict[str, Any], text: str) -> dict[str, Any]:
 
 @pytest.fixture()
 def project(workdir: Path) -> Path:
-    """A split in which one id occurs in two tasks, its ingested tasks, and one system's predictions."""
+    """Questions of which two have one id in two tasks, and one system's predictions."""
     rows = [test_row("t1", "same"), test_row("t1", "own"), test_row("t2", "same", "xlingual")]
-    with tables.ArtifactWriter(Path("data/split")) as writer:
-        writer.write(contracts.TEST, sorted(rows, key=lambda row: row["task_id"]))
     example = {"input": "i", "output": "icy", "explanation": None}
-    task = {field.name: [] if str(field.type).startswith("list") else "" for field in contracts.TASKS.schema}
-    first = {"task_id": "t1", "positive_examples": [example], "definition": ["Do it.", "Or so."]}
-    with tables.ArtifactWriter(Path("data/ingest/natural_instructions")) as writer:
-        writer.write(contracts.TASKS, [task | first, task | {"task_id": "t2"}])
-    with tables.ArtifactWriter(Path("data/predict/supernatinst-combined")) as writer:
+    empty = {"definition": [], "positive_examples": [], "negative_examples": []}
+    tasks = {"t1": {**empty, "positive_examples": [example], "definition": ["Do it.", "Or so."]}, "t2": empty}
+    write_questions(ASKED, [question(row, tasks[row["task_id"]]) for row in rows])
+    with tables.ArtifactWriter(Path("data/predict/supernatinst/combined")) as writer:
         writer.write(contracts.PREDICTIONS, [prediction(rows[0], "cold"), prediction(rows[2], "hot")])
     return workdir
 
 
 def test_our_own_artifacts(project: Path) -> None:
-    folder = Path("data/predict/supernatinst-combined")
+    folder = Path("data/predict/supernatinst/combined")
     result = score_files("supernatinst", folder)
     assert (result["n"], result["missing"]) == (3, 1)
     assert result["by_track"]["default"]["metrics"]["exact_match"] == 50.0
-    assert read_predictions(folder, read_references(None)) == {"t1:same": "cold", "t2:same": "hot"}
+    assert answers_of(folder) == {("t1", "same"): ["cold"], ("t2", "same"): ["hot"]}
     others = write(Path("theirs.jsonl"), [{"id": "own", "prediction": "icy"}])
     line = compare_files("supernatinst", folder, others)["metrics"]["exact_match"]
     assert (line["better"], line["worse"], line["equal"]) == (1, 1, 1)
 
 
 def test_the_heuristics_by_their_names(project: Path) -> None:
-    given = {
-        name: read_predictions(Path(name), read_references(None)) for name in ("copy_demo", "copy_input")
+    assert answers_of(Path("copy_demo")) == {
+        ("t1", "same"): ["icy"],
+        ("t1", "own"): ["icy"],
+        ("t2", "same"): [""],
     }
-    assert given["copy_demo"] == {"t1:same": "icy", "own": "icy", "t2:same": ""}
-    assert set(given["copy_input"].values()) == {"x"}
+    assert list(answers_of(Path("copy_input")).values()) == [["x"]] * 3
     write(Path("copy_input"), [{"id": "own", "prediction": "a file of that name"}])
-    assert read_predictions(Path("copy_input"), read_references(None)) == {"own": "a file of that name"}
+    assert answers_of(Path("copy_input")) == {("t1", "own"): ["a file of that name"]}
 
 
 def test_references_for_others(project: Path) -> None:
-    assert write_references(Path("out/r.jsonl")) == 3
+    assert write_references(CARD, Path("out/r.jsonl")) == 3
     lines = [json.loads(line) for line in Path("out/r.jsonl").read_text().splitlines()]
     assert lines[1] == {
         "id": "own", "references": ["cold", "icy"], "task_id": "t1", "task_category": "Word Analogy",
         "track": "default", "input": "x", "definition": "Do it.",
     }  # fmt: skip
-    folder = Path("data/predict/supernatinst-combined")
+    folder = Path("data/predict/supernatinst/combined")
     assert score_files("supernatinst", folder, Path("out/r.jsonl")) == score_files("supernatinst", folder)
     assert json.loads(Path("out/r.jsonl").read_text().splitlines()[2])["definition"] == ""
     with pytest.raises(NightjarError, match="a folder"):
-        write_references(Path("out"))
+        write_references(CARD, Path("out"))
     with pytest.raises(NightjarError, match="which is read"):
-        write_references(Path("data/ingest/natural_instructions/r.jsonl"))
+        write_references(CARD, ASKED / "r.jsonl")
 
 
 def test_artifacts_that_do_not_belong_together(project: Path) -> None:
-    folder = Path("data/predict/supernatinst-combined")
+    folder = Path("data/predict/supernatinst/combined")
     few = write(Path("r.jsonl"), [reference("own", "Word Analogy")])
     with pytest.raises(NightjarError, match="no reference has the id 'same' of t1"):
         score_files("supernatinst", folder, few)
     plain = write(Path("r.jsonl"), [reference("same", "Word Analogy")])
-    with pytest.raises(NightjarError, match="stands in two tasks"):
+    with pytest.raises(NightjarError, match="occurs in two tasks"):
         score_files("supernatinst", folder, plain)
