@@ -44,7 +44,10 @@ class Models(Model):
 
 
 class DatasetPath(Model):
-    path: Annotated[str, Field(min_length=1)]
+    """The folder of a dataset, and the code that reads it."""
+
+    path: Name
+    code: Name
 
 
 class CorpusSource(DatasetPath):
@@ -59,6 +62,10 @@ class Ingest(Model, extra="allow"):
     natural_instructions: DatasetPath
     corpus: CorpusSource
     __pydantic_extra__: dict[str, DatasetPath]
+
+    def more(self) -> dict[str, DatasetPath]:
+        """The datasets of benchmarks whose cards read their own files, by their names."""
+        return self.__pydantic_extra__ or {}
 
 
 class Split(Model):

@@ -7,7 +7,7 @@ from pathlib import Path
 from nightjar.core.harness import Stage, main
 from nightjar.core.params import CorpusSource, DatasetPath
 from stages.ingest.corpus import ingest_corpus
-from stages.ingest.datasets import DATASETS, ingest
+from stages.ingest.datasets import ingest
 
 
 def run(stage: Stage) -> None:
@@ -24,4 +24,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main("ingest", run, items=tuple(DATASETS))
+    main("ingest", run, items=lambda params: [*type(params.ingest).model_fields, *params.ingest.more()])

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nightjar.benchmarks import registry
 from nightjar.core import tables
-from nightjar.core.contracts import DOCUMENTS, INSTANCES, TASKS
+from nightjar.core.contracts import DOCUMENTS, INSTANCES, RECORDS, TASKS
 from nightjar.core.errors import NightjarError
 from stages.ingest.accounts import Progress, Statistics
 from stages.ingest.corpus import ingest_corpus
 from stages.ingest.natural_instructions import COPIED, ingest_natural_instructions
+from stages.ingest.records import ingest_records
 
 DATASETS = {"natural_instructions": ingest_natural_instructions, "corpus": ingest_corpus}
 # What an artifact of the dataset holds: its tables, and other files.
 _HOLDS = {"natural_instructions": ((TASKS, INSTANCES), COPIED), "corpus": ((DOCUMENTS,), frozenset[str]())}
 
-__all__ = ["DATASETS", "Progress", "Statistics", "check_output", "ingest"]
+__all__ = ["DATASETS", "Progress", "Statistics", "check_output", "ingest", "names"]
 
 
 def check_output(dataset: str, input: Path, output: Path) -> None:
@@ -23,7 +25,8 @@ def check_output(dataset: str, input: Path, output: Path) -> None:
     an older artifact of the same tables, or a folder that holds `input`; also for an unknown dataset.
     """
     _check_name(dataset)
-    tables.check_output(output, *_HOLDS[dataset], [input])
+    contracts, files = _HOLDS.get(dataset, ((RECORDS,), frozenset[str]()))
+    tables.check_output(output, contracts, files, [input])
 
 
 def ingest(dataset: str, input: Path, output: Path, progress: Progress | None = None) -> Statistics:
@@ -34,9 +37,16 @@ def ingest(dataset: str, input: Path, output: Path, progress: Progress | None = 
     disk.
     """
     _check_name(dataset)
-    return DATASETS[dataset](input, output, progress)
+    if dataset in DATASETS:
+        return DATASETS[dataset](input, output, progress)
+    return ingest_records(registry.card(dataset), input, output, progress)
+
+
+def names() -> list[str]:
+    """The datasets that can be ingested: Nightjar's own, and those of benchmarks whose cards read their own files."""
+    return [*DATASETS, *(name for name in registry.names() if registry.card(name).load is not None)]
 
 
 def _check_name(dataset: str) -> None:
-    if dataset not in DATASETS:
-        raise NightjarError(f"unknown dataset {dataset!r}", "ingest", f"choose one of {', '.join(DATASETS)}")
+    if dataset not in names():
+        raise NightjarError(f"unknown dataset {dataset!r}", "ingest", f"choose one of {', '.join(names())}")
