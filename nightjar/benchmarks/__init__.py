@@ -1,1 +1,45 @@
-"""What models are evaluated on: one folder a benchmark, and what all of them share."""
+"""What models are evaluated on: one folder a benchmark with its card, and what works from any card.
+
+`registry.card(name)` is the card of a benchmark, `registry.names()` lists them. `score_files` and `compare_files` score
+and compare predictions in files. In memory, `scores.score` scores answers, and `aggregate.aggregate` and
+`aggregate.compare` make the tables of intervals and paired tests. docs/extending.md adds a benchmark from another package.
+"""
+
+from typing import Any
+
+from nightjar.benchmarks.card import (
+    Asking,
+    Card,
+    Files,
+    Metric,
+    Published,
+    Question,
+    Record,
+    Refused,
+    Sources,
+    Task,
+)
+
+__all__ = [
+    "Asking",
+    "Card",
+    "Files",
+    "Metric",
+    "Published",
+    "Question",
+    "Record",
+    "Refused",
+    "Sources",
+    "Task",
+    "compare_files",
+    "score_files",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The functions that need the text metrics, loaded when they are asked for."""
+    if name in ("score_files", "compare_files"):
+        from nightjar.benchmarks import score
+
+        return getattr(score, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

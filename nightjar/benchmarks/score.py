@@ -33,7 +33,8 @@ def score_files(
     so many `samples` (0: no intervals). Levels that the card does not report are empty.
 
     If several tracks occur, "by_track" gives {"n", "metrics", "by_category", "by_task", "intervals"} of each alone.
-    Where each task is a track, `metrics` then holds the main metric of each task under the name of the task.
+    Where each task is a track, "by_track" is always there, and `metrics` and `intervals` have the main metric of each
+    task under the name of the task.
     A reference without a prediction scores as an empty answer and is counted in `missing`.
 
     `details`, if given, gets one JSON line an instance, in the order of the references: id, task, category, track,
@@ -59,7 +60,7 @@ def score_files(
         "missing": len(questions) - len(given),
         **_tables(card, scored, range(len(questions)), bootstrap),
     }
-    if len(tracks) > 1:
+    if len(tracks) > 1 or card.files.by_task:
         result["by_track"] = {
             track: {"n": len(places), **_tables(card, scored, places, bootstrap, track)}
             for track, places in tracks.items()
