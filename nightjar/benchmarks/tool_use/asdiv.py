@@ -21,7 +21,7 @@ MAX_DEPTH = 20
 
 
 def load(folder: Path) -> Iterator[Record | Refused]:
-    """The problems of folder/asdiv/ASDiv.xml: elements Problem with an attribute ID and one Body, Question, Answer each.
+    """The problems of folder/asdiv/ASDiv.xml: elements Problem with an ID and one Body, Question and Answer each.
 
     The reference is the text of Answer as published: "9 (apples)", "5 (years old); 15 (years old)", "3:4", "Yes".
     Raises NightjarError if the file cannot be read, is not XML in UTF-8, or declares a document type: only there can
@@ -37,12 +37,9 @@ def _problems(path: Path) -> Iterator[ET.Element]:
         raise NightjarError(f"not UTF-8 at byte {error.start}", path, FIX) from None
     if "<!DOCTYPE" in content:
         raise NightjarError("a document type (<!DOCTYPE) is declared", path, FIX)
-    parser: Any = ET.XMLPullParser(("start", "end"))
     depth = 0
     try:
-        parser.feed(content)
-        parser.close()
-        for event, element in parser.read_events():
+        for event, element in _events(content):
             depth += 1 if event == "start" else -1
             if depth > MAX_DEPTH:
                 raise NightjarError("elements are nested too deeply", path, FIX)
@@ -50,6 +47,15 @@ def _problems(path: Path) -> Iterator[ET.Element]:
                 yield element
     except ET.ParseError as error:
         raise NightjarError(f"not XML ({error})", f"{path}:{error.position[0]}", FIX) from None
+
+
+def _events(content: str) -> Iterator[tuple[str, ET.Element]]:
+    parser: Any = ET.XMLPullParser(("start", "end"))
+    parser.feed(content)
+    # Before `close`, which gives the wrong line of an error that `feed` has met.
+    yield from parser.read_events()
+    parser.close()
+    yield from parser.read_events()
 
 
 def _record(problem: ET.Element, id: str) -> Record:
