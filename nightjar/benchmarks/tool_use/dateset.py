@@ -7,7 +7,7 @@ each. Chosen here, as the paper does not say:
   holiday template on that many of the 5,500 pairs of a date and a holiday. Drawn without repetition.
 - "... ago" takes one of the units of which at least one has passed. Units are whole ones, months and years by the
   calendar (`dates.shifted`, `dates.between`).
-- Number words agree: "1 day ago". A holiday of the current date "is"; how far away it is, is not asked.
+- One unit is singular: "1 day ago". A holiday on the current date takes "is", and no distance to it is asked.
 - An answer is a word or a number: "Friday", "14" or "14th", "August", "2020", "83".
 """
 

@@ -13,7 +13,7 @@ _MODULES = (svamp, asdiv, web_questions)
 
 
 def load(folder: Path) -> Iterator[Record | Refused]:
-    """The rows of folder/svamp, folder/asdiv and folder/webquestions, task after task; a missing one is passed over.
+    """The rows of folder/svamp, folder/asdiv and folder/webquestions, task after task; a missing one is skipped.
 
     Raises NightjarError if all of them are missing, or a file in one that is there cannot be read.
     """
