@@ -17,6 +17,7 @@ from data.sample_generator import (
     train_numbers,
 )
 from data.sample_generator.core import TaskSpec, as_json, task_document
+from data.sample_generator.tool_use import tool_use_files
 from data.sample_generator.world import World, make_world
 
 SEED = 20260313
@@ -46,4 +47,4 @@ def sample_files(seed: int = SEED) -> dict[str, str]:
         files[f"natural_instructions/tasks/task{number:04d}_{spec.name}.json"] = as_json(document)
     lines = (json.dumps(document, ensure_ascii=False) for document in corpus.documents(world, seed))
     files["corpus/documents.jsonl"] = "".join(line + "\n" for line in lines)
-    return files
+    return files | tool_use_files(world, seed)

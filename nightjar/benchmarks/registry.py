@@ -17,6 +17,7 @@ GROUP = "nightjar.benchmarks"
 # Name: the module that holds its CARD.
 OWN = {
     "supernatinst": "nightjar.benchmarks.supernatinst.card",
+    "tool_use": "nightjar.benchmarks.tool_use.card",
 }
 
 

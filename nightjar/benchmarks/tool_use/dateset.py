@@ -1,0 +1,162 @@
+"""Dateset: 9,400 questions about dates, generated from the paper's templates (appendix D, facts 3.10).
+
+The paper gives the templates, their sizes, 500 random current dates, and a past and a future date within four years of
+each. Chosen here, as the paper does not say:
+- The current dates are different days of 2000 to 2022, the other dates one day to four years away, all equally likely.
+- The sizes are multiples of 200, 600 and 300. Each variant of a template asks on that many of the 500 dates; each of a
+  holiday template on that many of the 5,500 pairs of a date and a holiday. Drawn without repetition.
+- "... ago" takes one of the units of which at least one has passed. Units are whole ones, months and years by the
+  calendar (`dates.shifted`, `dates.between`).
+- One unit is singular: "1 day ago". A holiday on the current date takes "is", and no distance to it is asked.
+- An answer is a word or a number: "Friday", "14" or "14th", "August", "2020", "83".
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from nightjar.benchmarks.tool_use.dates import HOLIDAYS, UNITS, between, holiday, shifted, written
+from nightjar.tools.calendar import MONTHS, WEEKDAYS
+
+NAME = "dateset"
+SIZE = 9400
+FIRST, LAST = date(2000, 1, 1), date(2022, 12, 31)
+DATES = 500
+PER_VARIANT, PER_HOLIDAY_FIELD, PER_HOLIDAY_UNIT = 200, 600, 300
+
+FIELDS = ("day of the week", "day of the month", "month", "year")
+# Words for the days around the current one, with their distance.
+AROUND = {
+    "the day before yesterday": -2,
+    "yesterday": -1,
+    "today": 0,
+    "tomorrow": 1,
+    "the day after tomorrow": 2,
+}
+
+
+@dataclass(frozen=True)
+class Current:
+    """A current date, with one date before and one after it."""
+
+    day: date
+    past: date
+    future: date
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of Dateset with its answers, any of which is right."""
+
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    day: date
+
+
+def generate(seed: int) -> Iterator[Asked]:
+    """All 9,400 questions, template after template; ids are TEMPLATE-NUMBER, such as "holiday_unit-0001"."""
+    days = currents(seed)
+    templates = {
+        "days_between": _days_between,
+        "units_ago": _units_ago,
+        "days_ahead": _days_ahead,
+        "weekday_of_date": _weekday_of_date,
+        "around_today": _around_today,
+        "holiday_field": _holiday_field,
+        "holiday_unit": _holiday_unit,
+    }
+    for name, template in templates.items():
+        questions = template(days, random.Random(f"{seed}\x1f{NAME}\x1f{name}"))
+        for number, (question, answers, current) in enumerate(questions, start=1):
+            yield Asked(f"{name}-{number:04d}", question, answers, current.day)
+
+
+def currents(seed: int) -> list[Current]:
+    """The 500 current dates, in the order of the calendar."""
+    source = random.Random(f"{seed}\x1f{NAME}")
+    found = []
+    for number in sorted(source.sample(range(FIRST.toordinal(), LAST.toordinal() + 1), DATES)):
+        day = date.fromordinal(number)
+        past = source.randint(shifted(day, -4, "years").toordinal(), number - 1)
+        future = source.randint(number + 1, shifted(day, 4, "years").toordinal())
+        found.append(Current(day, date.fromordinal(past), date.fromordinal(future)))
+    return found
+
+
+_Made = Iterator[tuple[str, tuple[str, ...], Current]]
+
+
+def _field(day: date, field: str) -> tuple[str, ...]:
+    if field == "day of the month":
+        ending = {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10 if day.day // 10 != 1 else 0, "th")
+        return str(day.day), f"{day.day}{ending}"
+    values = (WEEKDAYS[day.weekday()], MONTHS[day.month - 1], str(day.year))
+    return (values[("day of the week", "month", "year").index(field)],)
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number} {unit.removesuffix('s') if number == 1 else unit}"
+
+
+def _days_between(days: list[Current], source: random.Random) -> _Made:
+    for it in source.sample(days, PER_VARIANT):
+        yield f"How many days ago was {written(it.past)}?", (str((it.day - it.past).days),), it
+    for it in source.sample(days, PER_VARIANT):
+        question = f"How many days are there until {written(it.future)}?"
+        yield question, (str((it.future - it.day).days),), it
+
+
+def _units_ago(days: list[Current], source: random.Random) -> _Made:
+    for field in FIELDS:
+        for it in source.sample(days, PER_VARIANT):
+            passed = {unit: between(it.past, it.day, unit) for unit in UNITS}
+            unit = source.choice([unit for unit in UNITS if passed[unit]])
+            then = shifted(it.day, -passed[unit], unit)
+            yield f"What {field} was it {_count(passed[unit], unit)} ago?", _field(then, field), it
+
+
+def _days_ahead(days: list[Current], source: random.Random) -> _Made:
+    for field in FIELDS:
+        for it in source.sample(days, PER_VARIANT):
+            distance = _count((it.future - it.day).days, "days")
+            yield f"What {field} will it be in {distance}?", _field(it.future, field), it
+
+
+def _weekday_of_date(days: list[Current], source: random.Random) -> _Made:
+    for it in source.sample(days, PER_VARIANT):
+        yield f"What day of the week was it on {written(it.past)}?", _field(it.past, FIELDS[0]), it
+    for it in source.sample(days, PER_VARIANT):
+        yield f"What day of the week is it on {written(it.future)}?", _field(it.future, FIELDS[0]), it
+
+
+def _around_today(days: list[Current], source: random.Random) -> _Made:
+    for field in FIELDS:
+        for words, distance in AROUND.items():
+            verb = "was" if distance < 0 else "is"
+            for it in source.sample(days, PER_VARIANT):
+                then = shifted(it.day, distance, "days")
+                yield f"What {field} {verb} it {words}?", _field(then, field), it
+
+
+def _holidays(days: list[Current]) -> list[tuple[Current, str, date]]:
+    return [(it, name, holiday(name, it.day.year)) for it in days for name in HOLIDAYS]
+
+
+def _holiday_field(days: list[Current], source: random.Random) -> _Made:
+    for field in FIELDS[:3]:
+        for it, name, then in source.sample(_holidays(days), PER_HOLIDAY_FIELD):
+            verb = "was" if then < it.day else "is"
+            yield f"What {field} {verb} {name} this year?", _field(then, field), it
+
+
+def _holiday_unit(days: list[Current], source: random.Random) -> _Made:
+    pairs = [pair for pair in _holidays(days) if pair[2] != pair[0].day]
+    for unit in UNITS:
+        for it, name, then in source.sample(pairs, PER_HOLIDAY_UNIT):
+            phrase = "ago was" if then < it.day else "are there until"
+            number = between(min(then, it.day), max(then, it.day), unit)
+            yield f"How many {unit} {phrase} {name} this year?", (str(number),), it

@@ -1,0 +1,101 @@
+"""The questions of tool_use: the ingested records, and Dateset, which is generated."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from nightjar.benchmarks.card import Asking, Question, Sources
+from nightjar.benchmarks.tool_use import asdiv, dateset, svamp, web_questions
+from nightjar.core import contracts
+from nightjar.core.config import Limit, Model
+from nightjar.core.tables import read_rows
+from nightjar.prompts.model_text import evidence_block
+
+NAME = "tool_use"
+MATH, OPEN, TEMPORAL = "math", "question answering", "temporal"
+# The paper's groups of tasks, in the order in which questions are asked.
+GROUPS = {svamp.NAME: MATH, asdiv.NAME: MATH, web_questions.NAME: OPEN, dateset.NAME: TEMPORAL}
+
+
+class Settings(Model):
+    """`questions_per_task`: at most so many of each ingested task, drawn by the seed; None means all.
+
+    `dateset_questions`: how many of the 9,400 of Dateset, drawn by the seed; 0 leaves Dateset out.
+    """
+
+    questions_per_task: Limit = None
+    dateset_questions: Annotated[int, Field(ge=0, le=dateset.SIZE)] = dateset.SIZE
+
+
+def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
+    """The questions of svamp, asdiv and web_questions that were ingested, and those of dateset.
+
+    Each task is a track of its own. Whether a question is drawn depends on the seed and the ids alone, so that a larger
+    number keeps the questions of a smaller one. Raises NightjarError if nothing was ingested.
+    """
+    found: dict[str, list[Question]] = {task: [] for task in GROUPS}
+    for row in read_rows(sources.ingested / NAME, contracts.RECORDS):
+        task = row["task_id"]
+        parts, references = json.loads(row["parts"]), tuple(row["references"])
+        where = {"dataset": row["dataset"], "file": row["file"]}
+        found[task].append(Question(NAME, task, row["id"], parts, references, task, GROUPS[task], **where))
+    for members in found.values():
+        yield from _drawn(members, settings.questions_per_task, seed)
+    if settings.dateset_questions:
+        yield from _drawn(_dateset(seed), settings.dateset_questions, seed)
+
+
+def prompt(question: Question, asking: Asking) -> str:
+    """The published prompt (facts 3.9), after as many of the retrieved passages, best first, as fit whole.
+
+    Passages are left out until the prompt has at most `max_source_length` tokens; the question is never cut.
+    """
+    text = _published(question)
+    passages = list(asking.evidence)
+    while passages:
+        whole = evidence_block(passages) + text
+        if len(asking.tokenizer.encode(whole)) <= asking.encoding.max_source_length:
+            return whole
+        passages.pop()
+    return text
+
+
+def _published(question: Question) -> str:
+    asked: str = question.parts["question"]
+    if question.category == MATH:
+        return f"{question.parts['body']} {asked} The answer is"
+    return f"Answer the following question: {asked}" + ("" if asked.endswith("?") else "?")
+
+
+def _dateset(seed: int) -> list[Question]:
+    """The questions of Dateset; they come from no file."""
+    task = dateset.NAME
+    return [
+        Question(
+            NAME,
+            task,
+            it.id,
+            {"question": it.question},
+            it.answers,
+            track=task,
+            category=GROUPS[task],
+            day=it.day,
+            dataset=task,
+            file="generated",
+        )
+        for it in dateset.generate(seed)
+    ]
+
+
+def _drawn(members: Sequence[Question], most: int | None, seed: int) -> Sequence[Question]:
+    """At most so many of the questions of a task, in their order."""
+    if most is None or len(members) <= most:
+        return members
+    ranks = [random.Random(f"{seed}\x1f{it.task_id}\x1f{it.id}").random() for it in members]
+    chosen = sorted(range(len(members)), key=ranks.__getitem__)[:most]
+    return [members[place] for place in sorted(chosen)]

@@ -1,0 +1,93 @@
+"""How tool_use scores an answer (facts 3.9): 1 if it is right, 0 if not.
+
+Math: the first number of the answer; if the answer holds an equation, the first number after its "=" (footnote 7). An
+equation is an "=" with a number somewhere behind it; of several the first "=" counts. Question answering: a reference
+within the first 20 words. Dateset: a reference within the first 5 words.
+
+What the paper does not say:
+- Numbers are compared by value: 51 = 51.0 = 051, and 1,234 = 1234. Nothing is rounded. A minus is a sign if it touches
+  the number. Currencies, units and percent signs are not read, nor are numbers in words.
+- Of a reference with several numbers, such as "17 (years old); 12 (years old)", the first counts.
+- A reference that is a ratio, a time or a fraction (3:4, 11:30, 5/2) is compared with the first number of the answer
+  and what ":" or "/" joins to it. A fraction equals its value.
+- A math reference without a digit ("Yes" or a name; 56 in ASDiv) is searched within the first 5 words.
+- Words are separated by blanks and compared as whole words, without case, punctuation and the commas of thousands:
+  "Paris" is in "paris, France", but "us" is not in "Russia". Accents count.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from nightjar.benchmarks.card import Floats, Question
+from nightjar.benchmarks.tool_use.questions import GROUPS, MATH, NAME, OPEN
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import shown
+
+# Words of an answer that are read: of an open question, and of one whose answer is short.
+OPEN_WORDS, SHORT_WORDS = 20, 5
+
+_NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<!\.)\.[0-9]+"
+# It does not begin within a word, such as B12, or within another number.
+_FIRST = re.compile(
+    rf"(?:(?<![\w).])(?P<sign>[-−])\(?[$€£]?)?(?<![A-Za-z0-9_])(?P<number>{_NUMBER})"
+    rf"(?P<joined>(?::(?:{_NUMBER}))+|/(?:{_NUMBER}))?"
+)
+_THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3})")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
+    """`accuracy`: 1.0 or 0.0 for the first answer of each question, shape (questions,); 0.0 where there is none.
+
+    Raises NightjarError for a question of an unknown task.
+    """
+    pairs = zip(questions, answers, strict=True)
+    return {"accuracy": np.array([bool(given) and _right(it, given[0]) for it, given in pairs], dtype=float)}
+
+
+def _right(question: Question, answer: str) -> bool:
+    group = GROUPS.get(question.task_id)
+    if group is None:
+        raise NightjarError(f"no task {shown(question.task_id)}", NAME, f"tasks are {', '.join(GROUPS)}")
+    if group == MATH:
+        return any(_same_number(answer, reference) for reference in question.references)
+    words = OPEN_WORDS if group == OPEN else SHORT_WORDS
+    return any(_within(answer, words, reference) for reference in question.references)
+
+
+def _same_number(answer: str, reference: str) -> bool:
+    wanted = _FIRST.search(reference)
+    if wanted is None:
+        return _within(answer, SHORT_WORDS, reference)
+    equals = answer.find("=") + 1
+    given = (_FIRST.search(answer, equals) if equals else None) or _FIRST.search(answer)
+    joined = bool(wanted["joined"])
+    return given is not None and _value(given, joined) == _value(wanted, joined)
+
+
+def _value(found: re.Match[str], joined: bool) -> tuple[Fraction, ...]:
+    """The number, alone or with those joined to it; a fraction is one number."""
+    text = found["number"] + ((found["joined"] or "") if joined else "")
+    # Through Decimal, which reads numbers of any length.
+    first, *others = (Fraction(Decimal(part.replace(",", ""))) for part in re.split("[:/]", text))
+    first = -first if found["sign"] else first
+    return (first / others[0],) if "/" in text and others[0] else (first, *others)
+
+
+def _within(answer: str, words: int, reference: str) -> bool:
+    """Whether the reference is among the first so many words, in a row and whole."""
+    wanted = _plain(reference)
+    return bool(wanted.strip()) and wanted in _plain(" ".join(answer.split()[:words]))
+
+
+def _plain(text: str) -> str:
+    """The runs of letters and digits, one blank around each."""
+    runs = _WORD.findall(_THOUSANDS.sub("", unicodedata.normalize("NFKC", text).casefold()))
+    return f" {' '.join(runs)} "

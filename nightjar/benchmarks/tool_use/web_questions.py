@@ -1,0 +1,31 @@
+"""WebQuestions (Berant et al. 2013): its 2,032 test questions, test.json.
+
+The paper names no part. The test part is the one that question answering systems report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from nightjar.benchmarks.card import Record, Refused
+from nightjar.benchmarks.tool_use.rows import JsonObject, Unfit, json_records, text
+
+NAME = "web_questions"
+FILE = "webquestions/test.json"
+
+
+def load(folder: Path) -> Iterator[Record | Refused]:
+    """The questions of folder/webquestions/test.json: a list of {qId, qText, answers}, other keys are not read.
+
+    Raises NightjarError if the file cannot be read.
+    """
+    return json_records(folder, FILE, "qId", _record)
+
+
+def _record(row: JsonObject, id: str) -> Record:
+    answers = row.get("answers")
+    if not isinstance(answers, list) or not answers:
+        raise Unfit("answers is not a list of at least one answer")
+    references = tuple(dict.fromkeys(text(answer, "an answer") for answer in answers))
+    return Record(NAME, id, FILE, {"question": text(row.get("qText"), "qText")}, references)

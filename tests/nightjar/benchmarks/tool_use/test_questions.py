@@ -1,0 +1,175 @@
+"""Questions from the ingested records and from Dateset, their draw, and the published prompts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks.card import Asking, Question, Record, Sources
+from nightjar.benchmarks.tool_use.load import load
+from nightjar.benchmarks.tool_use.questions import Settings, prompt, questions
+from nightjar.core import contracts
+from nightjar.core.config import checked
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import Encoding
+from nightjar.core.tables import ArtifactWriter
+
+
+@pytest.fixture
+def sources(tmp_path: Path, sample: Path) -> Sources:
+    """The sample, ingested."""
+    with ArtifactWriter(tmp_path / "tool_use") as writer:
+        for task in ("svamp", "asdiv", "web_questions"):
+            rows = [
+                row for row in load(sample / "tool_use") if isinstance(row, Record) and row.task_id == task
+            ]
+            writer.write(contracts.RECORDS, [_row(row) for row in rows], task)
+    return Sources(ingested=tmp_path)
+
+
+def _row(record: Record) -> dict[str, Any]:
+    return {
+        "dataset": "tool_use",
+        "file": record.file,
+        "task_id": record.task_id,
+        "category": record.category,
+        "id": record.id,
+        "parts": json.dumps(record.parts),
+        "references": list(record.references),
+        "day": record.day,
+    }
+
+
+def settings(**values: Any) -> Settings:
+    return checked(Settings, values, "params.yaml")
+
+
+def ids(found: Sequence[Question]) -> list[tuple[str, str]]:
+    return [question.key for question in found]
+
+
+def test_all_questions(sources: Sources) -> None:
+    found = list(questions(sources, settings(), 1))
+    assert list(Counter(it.task_id for it in found).items()) == [
+        ("svamp", 24),
+        ("asdiv", 24),
+        ("web_questions", 24),
+        ("dateset", 9400),
+    ]
+    assert len(set(ids(found))) == len(found)
+    assert all(it.benchmark == "tool_use" and it.track == it.task_id and it.references for it in found)
+    groups = {"svamp": "math", "asdiv": "math", "web_questions": "question answering", "dateset": "temporal"}
+    assert all(it.category == groups[it.task_id] for it in found)
+    assert all((it.day is not None) == (it.task_id == "dateset") for it in found)
+    assert {(it.dataset, it.file) for it in found if it.task_id == "svamp"} == {
+        ("tool_use", "svamp/SVAMP.json")
+    }
+
+
+def test_questions_are_rows_of_their_contract(sources: Sources, tmp_path: Path) -> None:
+    found = list(questions(sources, settings(dateset_questions=20), 1))
+    with ArtifactWriter(tmp_path / "questions") as writer:
+        assert writer.write(contracts.QUESTIONS, [it.row() for it in found]) == 92
+
+
+def test_a_draw_is_stable_and_keeps_the_order(sources: Sources) -> None:
+    everything = ids(list(questions(sources, settings(), 5)))
+    few = ids(list(questions(sources, settings(questions_per_task=4, dateset_questions=30), 5)))
+    more = ids(list(questions(sources, settings(questions_per_task=9, dateset_questions=70), 5)))
+    other = ids(list(questions(sources, settings(questions_per_task=9, dateset_questions=70), 6)))
+    assert Counter(task for task, _ in few) == {"svamp": 4, "asdiv": 4, "web_questions": 4, "dateset": 30}
+    assert set(few) < set(more) < set(everything)
+    assert more == [key for key in everything if key in set(more)]
+    assert set(other) != set(more)
+
+
+def test_a_draw_does_not_depend_on_other_questions(sources: Sources, tmp_path: Path) -> None:
+    some = [it for it in questions(sources, settings(questions_per_task=6, dateset_questions=0), 5)]
+    with ArtifactWriter(tmp_path / "less" / "tool_use") as writer:
+        for task in ("asdiv", "svamp"):
+            rows = [it for it in some if it.task_id == task]
+            writer.write(
+                contracts.RECORDS,
+                [_row(Record(task, it.id, it.file, it.parts, it.references)) for it in rows],
+                task,
+            )
+    less = Sources(ingested=tmp_path / "less")
+    found = list(questions(less, settings(questions_per_task=6, dateset_questions=0), 5))
+    assert ids(found) == [key for key in ids(some) if key[0] != "web_questions"]
+
+
+def test_nothing_ingested(tmp_path: Path) -> None:
+    with pytest.raises(NightjarError):
+        list(questions(Sources(ingested=tmp_path), settings(), 1))
+
+
+@pytest.mark.parametrize(
+    "values", [{"dateset_questions": 9401}, {"dateset_questions": -1}, {"questions_per_task": 0}, {"size": 1}]
+)
+def test_settings_out_of_range(values: dict[str, int]) -> None:
+    with pytest.raises(NightjarError):
+        settings(**values)
+
+
+class Words:
+    """Tokens are words."""
+
+    def encode(self, text: str) -> list[int]:
+        return list(range(len(text.split())))
+
+    def decode(self, ids: list[int]) -> str:
+        raise NotImplementedError
+
+
+def asking(length: int, *passages: tuple[str, str]) -> Asking:
+    encoding = Encoding(
+        definition=True,
+        positive_examples=0,
+        negative_examples=0,
+        explanation=False,
+        task_name=False,
+        mixed=False,
+        trim_input=False,
+        max_source_length=length,
+        max_target_length=1,
+    )
+    return Asking(encoding, Words(), [{"title": title, "text": text} for title, text in passages])
+
+
+def math(body: str, question: str) -> Question:
+    parts = {"body": body, "question": question}
+    return Question("tool_use", "svamp", "1", parts, ("1",), category="math")
+
+
+def test_published_prompts() -> None:
+    none = asking(100)
+    assert prompt(math("Ann has 3 hats", "How many?"), none) == "Ann has 3 hats How many? The answer is"
+    for task, group in (("web_questions", "question answering"), ("dateset", "temporal")):
+        question = Question("tool_use", task, "1", {"question": "who won"}, ("Ann",), category=group)
+        assert prompt(question, none) == "Answer the following question: who won?"
+        question = Question("tool_use", task, "1", {"question": "who won?"}, ("Ann",), category=group)
+        assert prompt(question, none) == "Answer the following question: who won?"
+
+
+def test_evidence_that_does_not_fit_is_left_out_last_first() -> None:
+    question = math("Ann has 3 hats.", "How many?")
+    passages = [("A", "one two three"), ("B", "four five")]
+    asked = "Ann has 3 hats. How many? The answer is"
+    first, second = "Evidence 1 - A: one two three\n", "Evidence 2 - B: four five\n"
+    assert prompt(question, asking(22, *passages)) == f"{first}{second}\n{asked}"
+    assert prompt(question, asking(21, *passages)) == f"{first}\n{asked}"
+    assert prompt(question, asking(16, *passages)) == f"{first}\n{asked}"
+    assert prompt(question, asking(15, *passages)) == asked
+    assert prompt(question, asking(1, *passages)) == asked
+
+
+def test_a_question_of_dateset_has_its_day(sources: Sources) -> None:
+    found = [it for it in questions(sources, settings(dateset_questions=50), 1) if it.task_id == "dateset"]
+    assert len(found) == 50
+    assert all(isinstance(it.day, date) and set(it.parts) == {"question"} for it in found)
