@@ -2,7 +2,7 @@
 
 `registry.card(name)` is the card of a benchmark, `registry.names()` lists them. `score_files` and `compare_files` score
 and compare predictions in files. In memory, `scores.score` scores answers, and `aggregate.aggregate` and
-`aggregate.compare` make the tables of intervals and paired tests. docs/extending.md adds a benchmark from another package.
+`aggregate.compare` make the tables of intervals and paired tests. docs/extending.md adds a benchmark of your own.
 """
 
 from typing import Any

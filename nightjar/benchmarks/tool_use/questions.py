@@ -39,7 +39,7 @@ def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Quest
     number keeps the questions of a smaller one. Raises NightjarError if nothing was ingested.
     """
     found: dict[str, list[Question]] = {task: [] for task in GROUPS}
-    for row in read_rows(sources.ingested / NAME, contracts.RECORDS):
+    for row in read_rows(sources.data, contracts.RECORDS):
         task = row["task_id"]
         parts, references = json.loads(row["parts"]), tuple(row["references"])
         where = {"dataset": row["dataset"], "file": row["file"]}

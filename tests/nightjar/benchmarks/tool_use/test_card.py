@@ -19,8 +19,8 @@ def test_tasks_are_tracks() -> None:
 
 def test_settings_come_from_the_parameters() -> None:
     card = registry.card("tool_use")
-    values = {"tool_use": {"questions_per_task": 5, "dateset_questions": 7}}
-    assert registry.settings(card, values).model_dump() == values["tool_use"]
+    values = {"questions_per_task": 5, "dateset_questions": 7}
+    assert registry.settings(card, values).model_dump() == values
     assert registry.settings(card, {}).model_dump() == {"questions_per_task": None, "dateset_questions": 9400}
 
 

@@ -30,7 +30,7 @@ def sources(tmp_path: Path, sample: Path) -> Sources:
                 row for row in load(sample / "tool_use") if isinstance(row, Record) and row.task_id == task
             ]
             writer.write(contracts.RECORDS, [_row(row) for row in rows], task)
-    return Sources(ingested=tmp_path)
+    return Sources(tmp_path / "tool_use", tmp_path / "tool_use")
 
 
 def _row(record: Record) -> dict[str, Any]:
@@ -99,14 +99,14 @@ def test_a_draw_does_not_depend_on_other_questions(sources: Sources, tmp_path: P
                 [_row(Record(task, it.id, it.file, it.parts, it.references)) for it in rows],
                 task,
             )
-    less = Sources(ingested=tmp_path / "less")
+    less = Sources(tmp_path / "less" / "tool_use", tmp_path)
     found = list(questions(less, settings(questions_per_task=6, dateset_questions=0), 5))
     assert ids(found) == [key for key in ids(some) if key[0] != "web_questions"]
 
 
 def test_nothing_ingested(tmp_path: Path) -> None:
     with pytest.raises(NightjarError):
-        list(questions(Sources(ingested=tmp_path), settings(), 1))
+        list(questions(Sources(tmp_path, tmp_path), settings(), 1))
 
 
 @pytest.mark.parametrize(
