@@ -15,8 +15,8 @@ from nightjar.lm.load import LanguageModel
 from nightjar.lm.sample import Sampling
 from nightjar.lm.score import continuation_logprobs, token_probabilities
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
+from nightjar.tools import Toolbox, make
 from nightjar.tools.decode import marker_token
-from nightjar.tools.run import run
 from nightjar.tools.syntax import END, Call, parse, write
 from stages.augment.formulas import WINDOW, Losses, positions, weighted_loss
 from stages.augment.texts import Text
@@ -39,7 +39,7 @@ class _OnlyThisTool(Controller):
     def __init__(self, name: str) -> None:
         self.opening = f"{name}("
 
-    def after(self, row: Row) -> str | Answer | None:
+    def after(self, row: Row) -> Answer | None:
         possible = self.opening.startswith(row.text) or row.text.startswith(self.opening)
         return None if possible and "\n" not in row.text else Answer.END
 
@@ -50,6 +50,7 @@ class Annotator:
     def __init__(self, lm: LanguageModel, tool: str, settings: Settings) -> None:
         self.lm, self.tool, self.settings = lm, tool, settings
         self.name = CALL_NAMES[tool]
+        self.toolbox = Toolbox([make(tool)])
         self.marker = marker_token(lm)
         self.head: Prefix = prefill(lm, lm.tokenizer.encode(head(tool)))
 
@@ -70,7 +71,7 @@ class Annotator:
         rows = []
         for place, written in sampled:
             call = parse(written) if written is not None else None
-            result = run(call, text.today) if call is not None and call.tool == self.name else None
+            result = self.toolbox.run([call], text.today)[0] if call is not None else None
             status = "malformed" if call is None or call.tool != self.name else "no_result"
             rows.append(
                 {

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from nightjar.tools.calculator import calculator_document
 from nightjar.tools.calendar import find_date
-from nightjar.tools.heuristics import calculator_document, calendar_document
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def suits(tool: str, text: Text, chance: float) -> bool:
     A target that has no number can have no use for the calculator, whatever its input holds.
     """
     if tool == "calendar":
-        return calendar_document(text.today)
+        return text.today is not None
     if text.source == "train" and not any(sign.isdigit() for sign in text.body):
         return False
     return calculator_document(f"{text.context} {text.body}", chance)

@@ -8,6 +8,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Progress, Stage, log, main
 from nightjar.core.journal import Journal, code, digest
+from nightjar.tools import Calls
 from stages.predict.prompts import INGEST, MODEL, SPLIT, read_test, shown
 
 RETRIEVE, TRAINED = Path("data/retrieve"), Path("models/train")
@@ -26,10 +27,10 @@ def run(stage: Stage) -> None:
     options = shown(stage.params, benchmark)
     adapter = None if system == "untuned" else TRAINED / system
     recipe: dict[str, Any] = read_recipe(adapter) if adapter else {"evidence": 0, "calls": False}
-    calls = bool(recipe["calls"] and settings.call_top_k and settings.max_calls)
-    if calls and is_encoder_decoder(MODEL):
+    calls: Calls = "on" if recipe["calls"] else "off"  # with call_top_k or max_calls 0, "on" is "disabled"
+    if recipe["calls"] and is_encoder_decoder(MODEL):
         what = f"the recipe {system} calls tools, which an encoder-decoder cannot"
-        raise NightjarError(what, MODEL, "use a causal model, or set call_top_k to 0")
+        raise NightjarError(what, MODEL, f"use a causal model, or set train.{system}.calls to false")
     instances, tasks = read_test()
     evidence = tables.evidence_by_instance(RETRIEVE, "test") if recipe["evidence"] else {}
 
@@ -53,7 +54,12 @@ def run(stage: Stage) -> None:
             *map(version, PACKAGES),
         ],
         "questions": digest(
-            {"all": [[q.task_id, q.id, q.prompt, q.ids, str(q.day) if calls else None] for q in questions]}
+            {
+                "all": [
+                    [q.task_id, q.id, q.prompt, q.ids, str(q.day) if recipe["calls"] else None]
+                    for q in questions
+                ]
+            }
         ),
     }
     with Journal(stage.name, decides, stage.shard) as journal:

@@ -14,8 +14,8 @@ from nightjar.lm.forward import Prefix, common_length, prefill
 from nightjar.lm.load import LanguageModel, Tokenizer
 from nightjar.lm.sample import Sampling, generator_for
 from nightjar.prompts.model_text import model_input
+from nightjar.tools import Calls, Toolbox, answer, make
 from nightjar.tools.calendar import find_date
-from nightjar.tools.decode import answer
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ def answering(
     questions: Sequence[Question],
     batches: Sequence[Sequence[int]],
     settings: PredictBenchmark,
-    calls: bool,
+    calls: Calls,
     seed: int,
 ) -> Callable[[int], list[dict[str, Any]]]:
     """A function that answers the batch of a number: for each of its rows prediction, text, calls, new_tokens, seconds.
 
-    `batches` are those of `batches.plan`. With `calls` the model may call tools; the calendar tells the day that the
-    instance's own input names, and has no answer where it names none. `seconds` are those of a batch divided by its
+    `batches` are those of `batches.plan`, `calls` is as in `answer`; the calendar gives the day that the instance's own
+    input names, and has no result where it names none. `seconds` are those of a batch divided by its
     rows. An answer does not hang on which batches were answered before.
     """
     shared = _Shared(lm, questions)
@@ -124,7 +124,7 @@ def _answer(
     lm: LanguageModel,
     questions: Sequence[Question],
     settings: PredictBenchmark,
-    calls: bool,
+    calls: Calls,
     seed: int,
     base: Prefix | None,
 ) -> list[dict[str, Any]]:
@@ -135,13 +135,15 @@ def _answer(
     answers = answer(
         lm,
         [question.ids for question in questions],
-        [question.day for question in questions],
-        settings.max_new_tokens,
-        settings.stop,
-        settings.call_top_k if calls else 0,
-        settings.max_calls,
-        sampling,
-        base,
+        Toolbox([make("calculator"), make("calendar")]),
+        calls=calls,
+        days=[question.day for question in questions],
+        max_new_tokens=settings.max_new_tokens,
+        stop=settings.stop,
+        top_k=settings.call_top_k,
+        max_calls=settings.max_calls,
+        sampling=sampling,
+        base=base,
     )
     return [
         {
@@ -149,7 +151,7 @@ def _answer(
             if settings.cut_at_full_stop
             else given.prediction,
             "text": given.text,
-            "calls": [{"tool": c.call.tool, "input": c.call.input, "result": c.result} for c in given.calls],
+            "calls": [{"tool": c.tool, "input": c.input, "result": c.result} for c in given.calls],
             "new_tokens": given.tokens,
         }
         for given in answers

@@ -56,7 +56,7 @@ def asked(lm: LanguageModel, **changes: Any) -> list[Question]:
 def answered(lm: LanguageModel, questions: list[Question], wanted: PredictBenchmark) -> list[dict[str, Any]]:
     batches = plan([q.ids for q in questions], [q.task_id for q in questions], wanted, lm.encoder_decoder)
     assert any(len(batch) > 1 for batch in batches)
-    answer = answering(lm, questions, batches, wanted, calls=False, seed=5)
+    answer = answering(lm, questions, batches, wanted, calls="off", seed=5)
     # Whatever was answered before: here the other way round.
     given = {number: answer(number) for number in reversed(range(len(batches)))}
     return in_order(batches, [given[number] for number in range(len(batches))])
