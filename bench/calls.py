@@ -25,7 +25,7 @@ INGEST, ADAPTER = Path("data/ingest/natural_instructions"), Path("models/train/c
 
 def held_out(each: int) -> list[dict[str, Any]]:
     """Instances of tasks whose targets carry calls, none of them trained on."""
-    merged = tables.read_rows(Path("data/augment/merged"), contracts.CALLS_MERGED)
+    merged = tables.read_rows(Path("data/augment_merge"), contracts.CALLS_MERGED)
     with_calls = {row["task_id"] for row in merged if row["source"] == "train"}
     trained = {(row["task_id"], row["id"]) for row in tables.read_rows(Path("data/split"), contracts.TRAIN)}
     chosen: list[dict[str, Any]] = []

@@ -68,7 +68,7 @@ def make(folder: Path, model: Path, **groups: dict[str, Any]) -> Path:
             for task_number in range(TASKS):
                 made = [instance(task_number, number) for number in range(5, 8)]
                 writer.write(contract, made, part=f"task{task_number}")
-    with tables.ArtifactWriter(folder / "data/augment/merged") as writer:
+    with tables.ArtifactWriter(folder / "data/augment_merge") as writer:
         call = {"source": "train", "task_id": "task1", "id": "task1-6", "target": 1, "tools": ["Calculator"]}
         writer.write(contracts.CALLS_MERGED, [{**call, "text": "[Calculator(1 + 2) → 3] none"}])
     shutil.copytree(model, folder / "models/base/language_model")

@@ -18,32 +18,47 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nightjar.tools.formulas import Losses, positions, weighted_loss
 from nightjar.tools.registry import make, names
 from nightjar.tools.syntax import Call, find, insert, parse, remove, write
 from nightjar.tools.tool import Calls, Request, Text, Tool
 from nightjar.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
+    from nightjar.tools.annotate import Annotated, Annotator, Candidate, Settings
     from nightjar.tools.decode import Answered, Executed, answer
+    from nightjar.tools.filter import call_losses
 
-_NEED_TORCH = {"Answered": "decode", "Executed": "decode", "answer": "decode"}
+_NEED_TORCH = {
+    **dict.fromkeys(("Annotated", "Annotator", "Candidate", "Settings"), "annotate"),
+    **dict.fromkeys(("Answered", "Executed", "answer"), "decode"),
+    "call_losses": "filter",
+}
 
 __all__ = [
+    "Annotated",
+    "Annotator",
     "Answered",
     "Call",
     "Calls",
+    "Candidate",
     "Executed",
+    "Losses",
     "Request",
+    "Settings",
     "Text",
     "Tool",
     "Toolbox",
     "answer",
+    "call_losses",
     "find",
     "insert",
     "make",
     "names",
     "parse",
+    "positions",
     "remove",
+    "weighted_loss",
     "write",
 ]
 

@@ -12,13 +12,14 @@ from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 
 import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.lm.forward import Prefix, causal_only
 from nightjar.lm.generate import Answer, Controller, Row, generate
-from nightjar.lm.load import LanguageModel
+from nightjar.lm.load import LanguageModel, Tokenizer
 from nightjar.lm.sample import Sampling
 from nightjar.tools.syntax import END, START, TOOLS, Call, asked, write
 from nightjar.tools.tool import Calls
@@ -50,16 +51,21 @@ def opening_tokens(lm: LanguageModel, names: Collection[str]) -> list[int]:
 
     A square bracket has one byte, so no tokenizer spells it with several tokens.
     """
-    vocabulary: dict[str, int] = lm.tokenizer.backend.get_vocab()
     openings = [f"{name}(" for name in names]
     found = []
-    for token, id in vocabulary.items():
-        if "[" not in token and token != BYTE:
-            continue
-        _, bracket, begun = lm.tokenizer.decode([id]).rpartition("[")
-        if bracket and any(opening.startswith(begun) or begun.startswith(opening) for opening in openings):
+    for id, text in _with_bracket(lm.tokenizer):
+        _, _, begun = text.rpartition("[")
+        if any(opening.startswith(begun) or begun.startswith(opening) for opening in openings):
             found.append(id)
-    return sorted(found)
+    return found
+
+
+@lru_cache(maxsize=4)
+def _with_bracket(tokenizer: Tokenizer) -> tuple[tuple[int, str], ...]:
+    """The tokens with a square bracket, by id, and their texts."""
+    vocabulary: dict[str, int] = tokenizer.backend.get_vocab()
+    ids = sorted(id for token, id in vocabulary.items() if "[" in token or token == BYTE)
+    return tuple((id, text) for id in ids if "[" in (text := tokenizer.decode([id])))
 
 
 @dataclass(frozen=True)

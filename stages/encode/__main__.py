@@ -13,7 +13,7 @@ INGEST, SPLIT, MODEL = (
     Path("data/split"),
     Path("models/base/language_model"),
 )
-MERGED, RETRIEVE = Path("data/augment/merged"), Path("data/retrieve")
+MERGED, RETRIEVE = Path("data/augment_merge"), Path("data/retrieve")
 # Which recipes dvc.yaml gives kept calls and evidence: the others do not wait for them, so they cannot read them.
 READS = {"combined": {"calls", "evidence"}, "tk_instruct": set[str](), "supervised": set[str]()}
 PACKAGES = ("pyarrow", "transformers", "tokenizers")

@@ -71,12 +71,13 @@ def answering(
     rows. An answer does not hang on which batches were answered before.
     """
     shared = _Shared(lm, questions)
+    toolbox = Toolbox([make("calculator"), make("calendar")])
 
     def answer_batch(number: int) -> list[dict[str, Any]]:
         rows = batches[number]
         started = time.monotonic()
         base = shared.of(questions[rows[0]].task_id)
-        given = _answer(lm, [questions[row] for row in rows], settings, calls, seed, base)
+        given = _answer(lm, [questions[row] for row in rows], settings, toolbox, calls, seed, base)
         seconds = (time.monotonic() - started) / len(rows)
         return [{**row, "seconds": round(seconds, 6)} for row in given]
 
@@ -124,6 +125,7 @@ def _answer(
     lm: LanguageModel,
     questions: Sequence[Question],
     settings: PredictBenchmark,
+    toolbox: Toolbox,
     calls: Calls,
     seed: int,
     base: Prefix | None,
@@ -135,7 +137,7 @@ def _answer(
     answers = answer(
         lm,
         [question.ids for question in questions],
-        Toolbox([make("calculator"), make("calendar")]),
+        toolbox,
         calls=calls,
         days=[question.day for question in questions],
         max_new_tokens=settings.max_new_tokens,
