@@ -3,7 +3,7 @@
     python -m bench.calls [--instances 8]
 
 Takes the training tasks whose targets carry calls, and of each some instances that were not trained on; answers them
-with calls allowed and with calls switched off. Prints calls by tool, exact matches both ways, and the answers that hold
+with calls allowed and with calls disabled. Prints calls by tool, exact matches both ways, and the answers that hold
 a call. Needs a rebuilt project.
 """
 
@@ -25,7 +25,7 @@ INGEST, ADAPTER = Path("data/ingest/natural_instructions"), Path("models/train/c
 
 def held_out(each: int) -> list[dict[str, Any]]:
     """Instances of tasks whose targets carry calls, none of them trained on."""
-    merged = tables.read_rows(Path("data/augment/merged"), contracts.CALLS_MERGED)
+    merged = tables.read_rows(Path("data/augment_merge"), contracts.CALLS_MERGED)
     with_calls = {row["task_id"] for row in merged if row["source"] == "train"}
     trained = {(row["task_id"], row["id"]) for row in tables.read_rows(Path("data/split"), contracts.TRAIN)}
     chosen: list[dict[str, Any]] = []
@@ -48,7 +48,7 @@ def main() -> None:
     benchmark = settings.predict.supernatinst
     recipe = read_recipe(ADAPTER)
     lm = load(Path("models/base/language_model"), benchmark.precision, ADAPTER)
-    for calls in (recipe["calls"], False):
+    for calls in ["on", "disabled"] if recipe["calls"] else ["off"]:
         # No evidence was retrieved for these instances.
         questions = ask(lm.tokenizer, instances, tasks, {}, 0, settings.encoding)
         batches = plan([q.ids for q in questions], [q.task_id for q in questions], benchmark, False)
@@ -59,7 +59,7 @@ def main() -> None:
             for row, asked in zip(rows, instances, strict=True)
         )
         tools = Counter(call["tool"] for row in rows for call in row["calls"])
-        print(f"calls {'on' if calls else 'off'}: {right} of {len(rows)} exact, calls by tool {dict(tools)}")
+        print(f"calls {calls}: {right} of {len(rows)} exact, calls by tool {dict(tools)}")
         for row, asked in zip(rows, instances, strict=True):
             if row["calls"]:
                 print(f"  {row['text'].strip()}   (wanted: {asked['outputs'][0]})")

@@ -29,7 +29,7 @@ from nightjar.prompts.encodings import NAMED
 from nightjar.prompts.model_text import model_input, model_target
 from nightjar.prompts.remember import remembering
 from nightjar.statistics.bootstrap import Bootstrap
-from nightjar.tools.decode import answer
+from nightjar.tools import answer
 from stages.ingest.task_file import read_task
 
 INSTANCES = {"test": 100, "train": 64}
@@ -102,7 +102,7 @@ def answers(lm: LanguageModel, prompts: list[list[int]]) -> list[str]:
     given: list[str] = []
     for start in range(0, len(prompts), BATCH):
         batch = prompts[start : start + BATCH]
-        found = answer(lm, batch, [None] * len(batch), NEW_TOKENS, STOP, 0, 0)
+        found = answer(lm, batch, calls="off", max_new_tokens=NEW_TOKENS, stop=STOP)
         given += [one.prediction for one in found]
     return given
 

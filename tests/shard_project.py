@@ -71,7 +71,7 @@ def make(folder: Path, model: Path, **groups: dict[str, Any]) -> Path:
                 writer.write(contract, made, part=f"task{task_number}")
     tests = [question(instance(task, number)) for task in range(3) for number in range(4)]
     write_questions(folder / "data/questions/supernatinst", tests)
-    with tables.ArtifactWriter(folder / "data/augment/merged") as writer:
+    with tables.ArtifactWriter(folder / "data/augment_merge") as writer:
         call = {"source": "train", "task_id": "task1", "id": "task1-6", "target": 1, "tools": ["Calculator"]}
         writer.write(contracts.CALLS_MERGED, [{**call, "text": "[Calculator(1 + 2) → 3] none"}])
     shutil.copytree(model, folder / "models/base/language_model")

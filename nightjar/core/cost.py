@@ -67,7 +67,7 @@ COSTS: Mapping[str, Cost] = {
     "augment": Cost(
         settings=(
             *_MODEL,
-            "augment.{item}",
+            "augment.tools.{item}",
             *(f"augment.{key}" for key in ("precision", "max_call_tokens", "max_text_tokens")),
             *(f"augment.{key}" for key in ("max_documents", "max_targets")),
         ),

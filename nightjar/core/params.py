@@ -103,9 +103,15 @@ class Encoding(Model):
     max_target_length: Positive
 
 
-class Tool(Model):
-    """Sampling and filtering of one tool's calls: tau_s, k, m and tau_f of facts 3.2."""
+class ToolParams(Model):
+    """Sampling and filtering of one tool's calls: tau_s, k, m and tau_f of facts 3.2.
 
+    `code` is the file of the tool, `resource` what it reads (the corpus, which all read, where it reads nothing of its
+    own): stage augment depends on both.
+    """
+
+    code: Annotated[str, Field(min_length=1)]
+    resource: Annotated[str, Field(min_length=1)]
     sampling_threshold: Fraction
     positions: Positive
     samples: Positive
@@ -113,8 +119,16 @@ class Tool(Model):
 
 
 class Augment(Model):
-    calculator: Tool
-    calendar: Tool
+    """`tools`: those whose calls are sampled, by their names in the registry; a profile that names some names all.
+
+    `before_first_word`: whether a call may be put before the first word of a document, where the loss without it is
+    conditioned on nothing.
+    """
+
+    tools: Annotated[
+        dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ToolParams], Field(min_length=1)
+    ]
+    before_first_word: bool
     precision: Literal["float32", "bfloat16"]
     temperature: Annotated[float, Field(gt=0, le=100)]
     max_call_tokens: Positive
@@ -225,12 +239,16 @@ class PredictBenchmark(Model):
 
 
 class System(Model):
-    """A system on a benchmark: its weights, and the artifact with its evidence (the questions themselves for none)."""
+    """A system on a benchmark: its weights, the artifact with its evidence, and what the tools read that it calls.
+
+    Evidence and resource are the questions themselves for a system that uses none.
+    """
 
     benchmark: Item
     system: Item
     weights: Name
     evidence: Name
+    resource: Name
 
 
 class Predict(Model, extra="allow"):

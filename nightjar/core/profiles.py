@@ -16,6 +16,8 @@ from nightjar.core.errors import NightjarError
 PROFILES = Path("profiles")
 BASE = "sample"
 EXTENDS = "extends"
+# Mappings with keys of the user's choice: a profile that has one replaces it whole.
+REPLACED = frozenset({"augment.tools"})
 
 
 @dataclass(frozen=True)
@@ -79,12 +81,15 @@ def chain(root: Path, profile: str) -> list[tuple[dict[str, Any], Path]]:
 
 
 def overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> None:
-    """Put the values of `over` into `values`. Raises NightjarError for a key that is not there."""
+    """Put the values of `over` into `values`, mapping by mapping but for those in REPLACED.
+
+    Raises NightjarError for a key that is not there.
+    """
     for key, value in over.items():
         path = f"{prefix}{key}"
         if key not in values:
             raise NightjarError(f"unknown key {path}", where, "remove it, or mend its spelling")
-        if isinstance(value, Mapping) and isinstance(values[key], Mapping):
+        if path not in REPLACED and isinstance(value, Mapping) and isinstance(values[key], Mapping):
             overlay(values[key], value, f"{path}.", where)
         else:
             values[key] = value

@@ -131,14 +131,48 @@ def forward(lm: LanguageModel, rows: Sequence[Sequence[int]], keep: int, base: P
 @torch.inference_mode()
 def step(lm: LanguageModel, batch: Batch, tokens: Sequence[int]) -> Batch:
     """One more token a row; returns the state with the logits that follow it, (rows, 1, vocabulary)."""
-    ids = torch.tensor(tokens, device=lm.device)[:, None]
-    mask = torch.cat([batch.mask, torch.ones_like(ids)], dim=1)
-    positions = mask.sum(1, keepdim=True) - 1
+    return extend(lm, batch, [[token] for token in tokens])
+
+
+@torch.inference_mode()
+def extend(lm: LanguageModel, batch: Batch, rows: Sequence[Sequence[int]]) -> Batch:
+    """More tokens for each row of `batch`, as many as each has; returns the state with the logits that follow them.
+
+    Logits are (rows, 1, vocabulary); those of a row without tokens mean nothing. Rows shorter than the longest are
+    padded at their beginning.
+    """
+    width = max(map(len, rows))
+    pads = [width - len(row) for row in rows]
+    padded = [[lm.tokenizer.end] * pad + list(row) for row, pad in zip(rows, pads, strict=True)]
+    own = torch.tensor([[0] * pad + [1] * (width - pad) for pad in pads], device=lm.device)
+    mask = torch.cat([batch.mask, own], dim=1)
     result = lm.model(
-        input_ids=ids,
+        input_ids=torch.tensor(padded, device=lm.device),
         attention_mask=mask,
-        position_ids=positions,
+        position_ids=(mask.cumsum(1) - 1).clamp(min=0)[:, -width:],
         past_key_values=batch.cache,
         use_cache=True,
+        logits_to_keep=1,
     )
     return Batch(result.logits[:, -1:].float(), batch.cache, mask)
+
+
+def select(batch: Batch, rows: Sequence[int]) -> Batch:
+    """The state of these rows alone, without the columns that are masked in all of them.
+
+    Each row's tokens become its last columns: the layout depends on the rows and their tokens only, not on what was
+    masked between them. The logits remain those of the old rows.
+    """
+    places = torch.tensor(list(rows), device=batch.mask.device)
+    mask = batch.mask[places]
+    # As in `forward`: with at least one masked column transformers passes the mask, which is faster on the CPU.
+    width = min(int(mask.sum(1).max()) + 1, mask.shape[1])
+    columns = mask.argsort(dim=1, stable=True)[:, -width:]
+    cache = DynamicCache()
+    for layer, states in enumerate(batch.cache.layers):
+        kept = [
+            part[places].gather(2, columns[:, None, :, None].expand(-1, part.shape[1], -1, part.shape[3]))
+            for part in (states.keys, states.values)
+        ]
+        cache.update(*kept, layer)
+    return Batch(batch.logits[places], cache, mask.gather(1, columns))

@@ -1,7 +1,9 @@
-"""Batched decoding, greedy or sampled, by either kind of model; a controller can steer: start, feed, take back, end.
+"""Batched decoding, greedy or sampled, by either kind of model; a controller can steer it.
 
-Tool use needs all four: a call starts when its marker is likely enough, its result is fed in, a call that came to
-nothing is taken back as if it had never been written, and sampling ends early when no call can come of it.
+Tool use needs all that a controller can do: start a call when its marker is likely enough, forbid the marker, let a row
+wait for a result, feed the result in, and take back a call that came to nothing. A row that waits is read no further,
+while the others of its batch are decoded to their ends; then the rows that waited form the next, smaller batch. What a
+row is decoded with so depends on the texts alone, to the last bit, not on how long anyone took to answer.
 """
 
 from __future__ import annotations
@@ -13,7 +15,17 @@ from enum import Enum
 import torch
 
 from nightjar.lm import encoder_decoder
-from nightjar.lm.forward import Batch, Prefix, causal_only, common_length, forward, prefill, step
+from nightjar.lm.forward import (
+    Batch,
+    Prefix,
+    causal_only,
+    common_length,
+    extend,
+    forward,
+    prefill,
+    select,
+    step,
+)
 from nightjar.lm.load import LanguageModel
 from nightjar.lm.sample import Sampling
 
@@ -24,53 +36,68 @@ EFFORT = 8
 class Answer(Enum):
     """What a controller can ask for beside feeding text."""
 
-    TAKE_BACK = "take back what was written since the last token the controller chose, that token included"
+    TAKE_BACK = "remove what was written since the last token the controller chose, that token included"
+    WAIT = "read no more of this row until the controller's `results` has text for it, or takes it back"
     END = "end this text here"
 
 
 @dataclass
 class Row:
-    """One text being written: its new ids, and where each of them stands in the batch's columns.
+    """One text being written: its new ids, and the batch's column of each of them.
 
-    `mark` is the number of ids before the last token that the controller chose. `written` counts every token ever
-    written, `uncounted` the standing ones that do not count against the limit: what was fed in, and what the
-    controller adds.
+    `mark` is the number of ids before the last token that the controller chose, `mark_logits` the logits it chose by.
+    `written` counts every token the model ever wrote, `fed` those fed in, `uncounted` the present ids that do not count
+    against the limit: those fed in, and those the controller adds. `text` is the decoded text; its first `given`
+    characters end with text that was fed in, where no stop string is looked for.
     """
 
     number: int
     ids: list[int] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
-    fed: list[int] = field(default_factory=list)
     written: int = 0
+    fed: int = 0
     uncounted: int = 0
     ended: bool = False
     stopped: bool = False
+    waiting: bool = False
     text: str = ""
+    given: int = 0
     mark: int = 0
     mark_logits: torch.Tensor | None = None
+
+    @property
+    def running(self) -> bool:
+        return not self.ended and not self.waiting
 
 
 class Controller:
     """Steers decoding; this one does nothing. `lm/` knows no tools: `tools/decode.py` has the one that calls them."""
 
     def choose(self, row: Row, logits: torch.Tensor) -> int | None:
-        """A token to write in the place of the model's choice, given the (vocabulary,) logits; None to leave it."""
+        """A token to write in the place of the model's choice, given the (vocabulary,) logits; None to leave it.
+
+        Tokens are forbidden by setting their logits to minus infinity, in place.
+        """
         return None
 
-    def after(self, row: Row) -> str | Answer | None:
-        """Called when the model has read the tokens written so far: text to feed in next, or an Answer, or None."""
+    def after(self, row: Row) -> Answer | None:
+        """Called when the model has read the tokens written so far."""
         return None
 
     def holds(self, row: Row) -> bool:
         """Whether an end token or stop string met now is not the text's end; the controller must then deal with it."""
         return False
 
+    def results(self, rows: Sequence[Row]) -> list[str | None]:
+        """For each of the rows that wait: text to feed in, or None to take back what was written. May block."""
+        return [None] * len(rows)
+
 
 @dataclass(frozen=True)
 class Generated:
-    """A finished text without its stop string; `tokens` were written, those fed in or taken back included.
+    """A finished text without its stop string; `tokens` counts all that were written, fed in or taken back.
 
-    `stopped` tells whether it ended by itself, not by the limit.
+    `stopped`: whether it ended by itself, not by the limit.
     """
 
     text: str
@@ -145,47 +172,54 @@ def _decode(
     sampling: Sampling | None,
     controller: Controller,
 ) -> list[Generated]:
-    advance = encoder_decoder.step if lm.encoder_decoder else step
     rows = [Row(number) for number in range(len(batch.mask))]
-    logits = batch.logits[:, -1]
+    active, logits = rows, batch.logits[:, -1]
     while True:
-        # One transfer from the device for all rows.
-        likeliest = logits.argmax(-1).tolist() if sampling is None else None
-        tokens = [_next_token(lm, row, logits, likeliest, sampling, controller) for row in rows]
+        if not any(row.running for row in active):
+            if not any(row.waiting for row in active):
+                return [Generated(row.text, row.written + row.fed, row.stopped) for row in rows]
+            active, batch, logits = _resume(lm, active, batch, controller)
+        tokens = _next_tokens(lm, active, logits, sampling, controller)
         column = batch.mask.shape[1]
-        for row, token in zip(rows, tokens, strict=True):
-            if not row.ended:
+        for row, token in zip(active, tokens, strict=True):
+            if row.running:
                 _write(lm, row, token, column, max_new_tokens, stop, controller.holds(row))
-        if all(row.ended for row in rows):
-            return [Generated(row.text, row.written, row.stopped) for row in rows]
-        batch = advance(lm, batch, tokens)
+        if not any(row.running for row in active):
+            continue
+        if lm.encoder_decoder:
+            batch = encoder_decoder.step(lm, batch, tokens)
+        else:
+            read = [[token] if row.running else [] for row, token in zip(active, tokens, strict=True)]
+            batch = extend(lm, batch, read)
         logits = batch.logits[:, -1]
-        for row in rows:
-            if not row.ended and not row.fed:
-                _consult(lm, row, controller, batch, logits)
+        for place, row in enumerate(active):
+            if row.running:
+                _consult(lm, row, controller, batch.mask[place], logits[place])
 
 
-def _next_token(
+def _next_tokens(
     lm: LanguageModel,
-    row: Row,
+    active: Sequence[Row],
     logits: torch.Tensor,
-    likeliest: Sequence[int] | None,
     sampling: Sampling | None,
     controller: Controller,
-) -> int:
-    if row.ended:
-        return lm.tokenizer.end
-    if row.fed:
-        row.uncounted += 1
-        return row.fed.pop(0)
-    chosen = controller.choose(row, logits[row.number])
-    if chosen is not None:
-        row.mark, row.mark_logits = len(row.ids), logits[row.number].clone()
-        return chosen
+) -> list[int]:
+    """The next token of each row; one that has no meaning for a row that is not running."""
+    tokens: list[int | None] = []
+    for place, row in enumerate(active):
+        if not row.running:
+            tokens.append(lm.tokenizer.end)
+            continue
+        chosen = controller.choose(row, logits[place])
+        if chosen is not None:
+            row.mark, row.mark_logits = len(row.ids), logits[place].clone()
+        tokens.append(chosen)
     if sampling is not None:
-        return sampling.draw(logits[row.number], row.number)
-    assert likeliest is not None
-    return likeliest[row.number]
+        drawn = zip(tokens, active, logits, strict=True)
+        return [sampling.draw(own, row.number) if token is None else token for token, row, own in drawn]
+    # One transfer from the device for all rows.
+    likeliest: list[int] = logits.argmax(-1).tolist()
+    return [best if token is None else token for token, best in zip(tokens, likeliest, strict=True)]
 
 
 def _write(
@@ -198,7 +232,7 @@ def _write(
     row.ids.append(token)
     row.columns.append(column)
     row.text = lm.tokenizer.decode(row.ids)
-    found = [] if held else [place for mark in stop if (place := row.text.find(mark)) >= 0]
+    found = [] if held else [place for mark in stop if (place := row.text.find(mark, row.given)) >= 0]
     if found:
         row.text = row.text[: min(found)]
         row.ended = row.stopped = True
@@ -208,16 +242,54 @@ def _write(
         row.ended = True
 
 
-def _consult(lm: LanguageModel, row: Row, controller: Controller, batch: Batch, logits: torch.Tensor) -> None:
-    """Do what the controller asks. Tokens taken back are masked, and the logits from before them return."""
+def _consult(
+    lm: LanguageModel, row: Row, controller: Controller, mask: torch.Tensor, logits: torch.Tensor
+) -> None:
+    """Do what the controller asks; `mask` and `logits` are those of the row, and change with it."""
     answer = controller.after(row)
-    if isinstance(answer, str):
-        row.fed = lm.tokenizer.encode(answer)
-    elif answer is Answer.END:
+    if answer is Answer.END:
         row.ended = True
+    elif answer is Answer.WAIT:
+        row.waiting = True
     elif answer is Answer.TAKE_BACK:
-        assert row.mark_logits is not None
-        batch.mask[row.number, row.columns[row.mark :]] = 0
-        logits[row.number] = row.mark_logits
-        del row.ids[row.mark :], row.columns[row.mark :]
+        _take_back(lm, row, mask, logits)
+
+
+def _take_back(lm: LanguageModel, row: Row, mask: torch.Tensor, logits: torch.Tensor) -> None:
+    """Mask the tokens since the row's mark; the logits from before them return."""
+    assert row.mark_logits is not None
+    mask[row.columns[row.mark :]] = 0
+    logits.copy_(row.mark_logits)
+    del row.ids[row.mark :], row.columns[row.mark :]
+    row.text = lm.tokenizer.decode(row.ids)
+
+
+def _resume(
+    lm: LanguageModel, active: Sequence[Row], batch: Batch, controller: Controller
+) -> tuple[list[Row], Batch, torch.Tensor]:
+    """The rows that wait, as a batch of their own that has read what the controller has for each of them."""
+    places = [place for place, row in enumerate(active) if row.waiting]
+    rows = [active[place] for place in places]
+    fed = []
+    logits = batch.logits[:, -1].clone()
+    for place, row, text in zip(places, rows, controller.results(rows), strict=True):
+        row.waiting = False
+        fed.append(lm.tokenizer.encode(text) if text is not None else [])
+        if text is None:
+            _take_back(lm, row, batch.mask[place], logits[place])
+    batch, logits = select(batch, places), logits[places]
+    width, most = batch.mask.shape[1], max(map(len, fed))
+    for row, ids in zip(rows, fed, strict=True):
+        row.columns = [*range(width - len(row.ids), width), *range(width + most - len(ids), width + most)]
+        row.ids += ids
+        row.fed += len(ids)
+        row.uncounted += len(ids)
         row.text = lm.tokenizer.decode(row.ids)
+        if ids:
+            row.given = len(row.text)
+    if most:
+        batch = extend(lm, batch, fed)
+        for place, ids in enumerate(fed):
+            if ids:
+                logits[place] = batch.logits[place, -1]
+    return rows, batch, logits

@@ -21,6 +21,7 @@ end of an output.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import MappingProxyType
 
 from nightjar.core.errors import NightjarError
@@ -186,15 +187,20 @@ def call_name(tool: str) -> str:
     return name
 
 
+def instructions(task: str, examples: Iterable[tuple[str, str]]) -> str:
+    """Everything before the last "Input: ": `task` and the (text, text with calls) pairs, ending with a blank line."""
+    pairs = "".join(f"Input: {given}\nOutput: {annotated}\n\n" for given, annotated in examples)
+    return f"{task}\n\n{pairs}"
+
+
 def head(tool: str) -> str:
-    """Everything before the last "Input: ": instruction and examples, ending with a blank line.
+    """The instructions of one of the five tools of the paper.
 
     The same for every text, so a model's state after it can be kept. Raises NightjarError for an unknown
     tool.
     """
     name = call_name(tool)
-    pairs = "".join(f"Input: {given}\nOutput: {annotated}\n\n" for given, annotated in EXAMPLES[name])
-    return f"{_INSTRUCTIONS[name]}\n\n{pairs}"
+    return instructions(_INSTRUCTIONS[name], EXAMPLES[name])
 
 
 def prompt(tool: str, text: str) -> str:

@@ -1,9 +1,14 @@
-"""The calendar: tells what day it is (Toolformer appendix A.1), and finds the day that a text speaks of."""
+"""The calendar: what day it is (Toolformer appendix A.1, facts 3.5), and the first date that a text names."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
+
+from nightjar.prompts.tool_prompts import head
+from nightjar.tools.tool import Request, Text, Tool
 
 # Written out, as names from the system would follow its locale.
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -46,3 +51,26 @@ def find_date(text: str) -> date | None:
         except ValueError:  # the 30th of February; a later date may do
             continue
     return None
+
+
+class Calendar(Tool):
+    """The calendar as a tool: its calls have no input, its result is the day of the text or question."""
+
+    name, version = "Calendar", "1"
+    instructions = head("Calendar")
+    uses = frozenset({"day"})
+
+    def suits(self, text: Text, chance: float) -> bool:
+        """Whether the day of the text is known."""
+        return text.day is not None
+
+    def run(self, asked: Sequence[Request]) -> list[str | None]:
+        return [None if request.input or request.day is None else reply(request.day) for request in asked]
+
+    def why(self, request: Request) -> str:
+        return "the calendar takes no input" if request.input else "no date is known"
+
+
+def make(resource: Path | None = None) -> Tool:
+    """The calendar; `resource` is ignored."""
+    return Calendar()

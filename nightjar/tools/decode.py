@@ -1,29 +1,36 @@
-"""Decoding that calls tools: stop at the arrow, run the tool, insert its result, go on (Toolformer 2 and 4.2).
+"""Decoding that calls tools: stop at the arrow, run the tool, insert its result, continue (Toolformer 2 and 4.2).
 
-A call starts where its marker is among the `top_k` likeliest next tokens. An attempt that comes to nothing (no tool of
-that name, a broken input, no result) is taken back, so that the answer goes on as if it had not been made.
+A call starts where its marker " [" is among the `top_k` likeliest next tokens (facts 3.8), greedy or sampled. An
+attempt that comes to nothing (no tool of that name, no arrow, a broken input, no result) is taken back: the answer
+continues as if it had not been made. Where no call may start, every token is forbidden that could open one: each whose
+text ends in "[" and the beginning of a tool's name, so not only " [" but also "[", "([" or " [[".
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 
 import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.lm.forward import Prefix, causal_only
 from nightjar.lm.generate import Answer, Controller, Row, generate
-from nightjar.lm.load import LanguageModel
+from nightjar.lm.load import LanguageModel, Tokenizer
 from nightjar.lm.sample import Sampling
-from nightjar.tools.run import AVAILABLE, run
-from nightjar.tools.syntax import END, START, Found, find, parse, remove, write
+from nightjar.tools.syntax import END, START, TOOLS, Call, asked, write
+from nightjar.tools.tool import Calls
+from nightjar.tools.toolbox import Toolbox
 
 # Failed attempts an answer may cost, and tokens that a call may have.
 ATTEMPTS = 3
 CALL_TOKENS = 64
-ARROWS = ("->", "→")
+
+# "[" among the single bytes of a SentencePiece vocabulary.
+BYTE = "<0x5B>"
 
 
 def marker_token(lm: LanguageModel) -> int:
@@ -39,120 +46,193 @@ def marker_token(lm: LanguageModel) -> int:
     return ids[0]
 
 
-@dataclass
-class _State:
-    """What one row has done so far: `opened` is the number of ids before the call that is being written."""
+def opening_tokens(lm: LanguageModel, names: Collection[str]) -> list[int]:
+    """The ids of all tokens after which a call of one of the tools `names` could be under way, in any spelling.
 
-    calls: int = 0
-    failures: int = 0
-    opened: int | None = None
+    A square bracket has one byte, so no tokenizer spells it with several tokens.
+    """
+    openings = [f"{name}(" for name in names]
+    found = []
+    for id, text in _with_bracket(lm.tokenizer):
+        _, _, begun = text.rpartition("[")
+        if any(opening.startswith(begun) or begun.startswith(opening) for opening in openings):
+            found.append(id)
+    return found
+
+
+@lru_cache(maxsize=4)
+def _with_bracket(tokenizer: Tokenizer) -> tuple[tuple[int, str], ...]:
+    """The tokens with a square bracket, by id, and their texts."""
+    vocabulary: dict[str, int] = tokenizer.backend.get_vocab()
+    ids = sorted(id for token, id in vocabulary.items() if "[" in token or token == BYTE)
+    return tuple((id, text) for id in ids if "[" in (text := tokenizer.decode([id])))
+
+
+@dataclass(frozen=True)
+class Executed:
+    """A call that was run, and its result. `start` and `end` are its place in the text of the answer.
+
+    text[start:end] is the call with its markers and the blank before it.
+    """
+
+    tool: str
+    input: str
+    result: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
 class Answered:
-    """An answer: `text` as decoded, `prediction` without its calls, and the calls.
+    """An answer: `text` as decoded, `prediction` without the calls that were run, and these calls in order.
 
     `tokens`: how many were written, results and attempts taken back included.
     """
 
     text: str
     prediction: str
-    calls: tuple[Found, ...]
+    calls: tuple[Executed, ...]
     tokens: int
 
 
 @dataclass
+class _State:
+    """What one row has done so far.
+
+    `opened` is the number of ids before the call that is being written, `start` the characters before it; `asked` is
+    the call that waits, with its result; `failed` the number of ids before the last attempt that came to nothing: at
+    the same place the next would come to the same.
+    """
+
+    failures: int = 0
+    failed: int | None = None
+    opened: int | None = None
+    start: int = 0
+    asked: tuple[Call, Future[str | None]] | None = None
+    executed: list[Executed] = field(default_factory=list)
+
+    def fail(self) -> None:
+        self.failures += 1
+        self.failed, self.opened = self.opened, None
+
+
 class ToolController(Controller):
-    """Starts, runs and takes back calls. `days`: for each row, the day that the calendar tells, None if unknown."""
+    """Starts, runs and takes back calls; at most `max_calls` a row. `days` and `prompts`: one a row."""
 
-    lm: LanguageModel
-    days: Sequence[date | None]
-    top_k: int
-    max_calls: int
-    states: dict[int, _State] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.marker = marker_token(self.lm)
+    def __init__(
+        self,
+        lm: LanguageModel,
+        toolbox: Toolbox,
+        prompts: Sequence[Sequence[int]],
+        days: Sequence[date | None],
+        top_k: int,
+        max_calls: int,
+    ) -> None:
+        self.lm, self.toolbox, self.prompts, self.days = lm, toolbox, prompts, days
+        self.top_k, self.max_calls = top_k, max_calls
+        self.marker = marker_token(lm)
+        openings = opening_tokens(lm, toolbox.names or TOOLS)
+        self.openings = torch.tensor(openings, dtype=torch.long, device=lm.device)
+        self.states = [_State() for _ in prompts]
 
     def choose(self, row: Row, logits: torch.Tensor) -> int | None:
-        """The call marker where a call is to start; the next best token where the model must not start one."""
-        state = self.states.setdefault(row.number, _State())
+        """The call marker where a call is to start; where none may start, its logit is minus infinity."""
+        state = self.states[row.number]
         if state.opened is not None:
             return None
-        if state.calls < self.max_calls and state.failures < ATTEMPTS:
-            if int((logits > logits[self.marker]).sum()) < self.top_k:
-                state.opened = len(row.ids)
-                return self.marker
+        if len(state.executed) >= self.max_calls or state.failures >= ATTEMPTS:
+            logits[self.openings] = -torch.inf
             return None
-        if int(logits.argmax()) == self.marker:
-            return int(logits.topk(2).indices[1])
+        if state.failed != len(row.ids) and int((logits > logits[self.marker]).sum()) < self.top_k:
+            state.opened, state.start = len(row.ids), len(row.text)
+            return self.marker
+        # Sampling may draw what is not among the likeliest; it would be a call that is not run.
+        logits[self.marker] = -torch.inf
         return None
 
     def holds(self, row: Row) -> bool:
-        state = self.states.get(row.number)
-        return state is not None and state.opened is not None
+        return self.states[row.number].opened is not None
 
-    def after(self, row: Row) -> str | Answer | None:
-        state = self.states.setdefault(row.number, _State())
+    def after(self, row: Row) -> Answer | None:
+        state = self.states[row.number]
         if state.opened is None:
             return None
         inside = self.lm.tokenizer.decode(row.ids[state.opened :]).lstrip().removeprefix(START.strip())
-        if END in inside:
-            # Closed without an arrow: a call that asks for no result. It is taken out before scoring.
-            row.uncounted += len(row.ids) - state.opened
-            state.opened = None
-            state.calls += 1
+        call = asked(inside, self.toolbox.names)
+        if isinstance(call, Call):
+            text = self.lm.tokenizer.decode(list(self.prompts[row.number])) + row.text[: state.start]
+            state.asked = call, self.toolbox.ask(call, self.days[row.number], text)
+            return Answer.WAIT
+        if call and row.ids[-1] != self.lm.tokenizer.end and len(row.ids) - state.opened < CALL_TOKENS:
             return None
-        arrow = next((arrow for arrow in ARROWS if inside.rstrip().endswith(arrow)), None)
-        if arrow is not None:
-            call = parse(inside.rstrip().removesuffix(arrow))
-            result = run(call, self.days[row.number]) if call is not None else None
-            if call is not None and result is not None:
-                row.uncounted += len(row.ids) - state.opened
-                state.opened = None
-                state.calls += 1
-                # The result as `write` writes it, escaped, with the end marker.
-                return write(call, result).removeprefix(write(call, "").removesuffix(END).rstrip())
-        elif self._goes_on(row, inside, len(row.ids) - state.opened):
-            return None
-        state.opened = None
-        state.failures += 1
+        state.fail()
         return Answer.TAKE_BACK
 
-    def _goes_on(self, row: Row, inside: str, tokens: int) -> bool:
-        """Whether `inside`, what stands after the marker so far, can still become a call of an available tool."""
-        if row.ids[-1] == self.lm.tokenizer.end or tokens >= CALL_TOKENS or "\n" in inside:
-            return False
-        openings = [f"{name}(" for name in AVAILABLE]
-        return any(opening.startswith(inside) or inside.startswith(opening) for opening in openings)
+    def results(self, rows: Sequence[Row]) -> list[str | None]:
+        return [self._result(row, self.states[row.number]) for row in rows]
+
+    def _result(self, row: Row, state: _State) -> str | None:
+        """The rest of the call, from behind the arrow: its result as `write` writes it, and the end marker."""
+        assert state.asked is not None and state.opened is not None
+        call, future = state.asked
+        result = future.result()
+        state.asked = None
+        if result is None:
+            state.fail()
+            return None
+        opened, state.opened = state.opened, None
+        rest = write(call, result).removeprefix(write(call, "").removesuffix(END).rstrip())
+        row.uncounted += len(row.ids) - opened
+        end = len(self.lm.tokenizer.decode([*row.ids, *self.lm.tokenizer.encode(rest)]))
+        state.executed.append(Executed(call.tool, call.input, result, state.start, end))
+        return rest
 
 
 def answer(
     lm: LanguageModel,
-    prompts: Sequence[Sequence[int]],
-    days: Sequence[date | None],
-    max_new_tokens: int,
-    stop: Sequence[str],
-    top_k: int,
-    max_calls: int,
+    prompts: Sequence[str | Sequence[int]],
+    toolbox: Toolbox | None = None,
+    *,
+    calls: Calls = "on",
+    days: Sequence[date | None] | None = None,
+    max_new_tokens: int = 128,
+    stop: Sequence[str] = ("\n\n",),
+    top_k: int = 10,
+    max_calls: int = 1,
     sampling: Sampling | None = None,
     base: Prefix | None = None,
 ) -> list[Answered]:
-    """Answers to prompts of ids, with tool calls; `top_k` or `max_calls` 0 switches calls off.
+    """Answers to prompts, texts or ids, in which the model may call the tools of `toolbox`.
 
-    `days`: as in ToolController, one a prompt. `sampling` and `base`: as in `generate`. Call text that was never
-    finished is left out of `text`.
+    `calls`: "on"; "disabled", P(marker) = 0 (of the tools of the toolbox, or of the paper's without one); or "off",
+    nothing is steered. With "on", `top_k` or `max_calls` 0 is the same as "disabled". `days`: the day of each prompt
+    for tools that use it. `sampling` (None: greedy) and `base`: as in `generate`. Results and calls do not count
+    against `max_new_tokens`; a call that was never finished is left out of `text`. Raises NightjarError for "on"
+    without tools, and, but for "off", for a model that cannot call.
     """
-    controller = ToolController(lm, days, top_k, max_calls) if top_k and max_calls else None
-    results = generate(lm, prompts, max_new_tokens, stop, sampling, controller, base)
+    if calls == "on" and (toolbox is None or not toolbox.names):
+        raise NightjarError("no tools are given", "toolbox", 'give some, or calls="disabled" or calls="off"')
+    ids = [lm.tokenizer.encode(prompt) if isinstance(prompt, str) else prompt for prompt in prompts]
+    controller = None
+    if calls != "off":
+        allowed = max_calls if calls == "on" and top_k else 0
+        known = days if days is not None else [None] * len(ids)
+        controller = ToolController(lm, toolbox or Toolbox(()), ids, known, top_k, allowed)
+    results = generate(lm, ids, max_new_tokens, stop, sampling, controller, base)
     answers = []
     for number, result in enumerate(results):
+        state = controller.states[number] if controller else _State()
         text = result.text
-        state = controller.states.get(number) if controller else None
-        if state is not None and state.opened is not None:
-            # The marker of the open call is the last one in the text.
-            text = text[: max(text.rfind(START), 0)]
-        calls = tuple(find(text)) if controller else ()
-        prediction = remove(text) if controller else text
-        answers.append(Answered(text, prediction.strip(), calls, result.tokens))
+        if state.opened is not None:
+            text = text[: state.start]
+        prediction = _without(text, state.executed).strip()
+        answers.append(Answered(text, prediction, tuple(state.executed), result.tokens))
     return answers
+
+
+def _without(text: str, executed: Sequence[Executed]) -> str:
+    pieces, position = [], 0
+    for call in executed:
+        pieces.append(text[position : call.start])
+        position = call.end
+    return "".join((*pieces, text[position:]))

@@ -1,5 +1,4 @@
-"""How a tool call is written in a text: " [Calculator(400 / 1400) -> 0.29]" (Toolformer section 2, footnote
-1).
+"""How a tool call is written in a text: " [Calculator(400 / 1400) -> 0.29]" (Toolformer section 2, footnote 1).
 
 The rules, chosen so that `find` gives back exactly what `write` wrote, in any text:
 
@@ -10,22 +9,28 @@ The rules, chosen so that `find` gives back exactly what `write` wrote, in any t
 - what would break these rules is written with a backslash before it: square brackets, parentheses without a
   partner (in the input), and backslashes before one of those;
 - blanks around inputs and results carry no meaning; reading takes them off.
+
+Names are those of the paper's five tools unless others are given. Double quotes around an input are part of how QA and
+WikiSearch are written; any other tool gets them as they are in its input.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from nightjar.prompts.tool_prompts import CALL_NAMES
 
 START, END, ARROW = " [", "]", "->"
+ARROWS = (ARROW, "→")
+# What a decoded text ends with while a sign of several tokens, as "→" may be, is not complete.
+PARTIAL = "\N{REPLACEMENT CHARACTER}"
 TOOLS = tuple(CALL_NAMES.values())
-# Tools whose inputs stand in double quotes.
+# Tools whose inputs are written in double quotes.
 QUOTED = frozenset({"QA", "WikiSearch"})
 
-_NAME = re.compile(rf"({'|'.join(TOOLS)})\(")
+_NAME = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\(")
 _OPENING = re.compile(rf"\[{_NAME.pattern}")
 # What a call with its markers may consist of, up to the bracket that ends it.
 _INSIDE = re.compile(r"(?:\\[\\\[\]]|[^\[\]])*")
@@ -35,7 +40,7 @@ _INPUT_SIGNS, _RESULT_SIGNS = "\\()[]", "\\[]"
 
 @dataclass(frozen=True)
 class Call:
-    """A tool's name (one of TOOLS) and its input, without blanks or quotes around it."""
+    """A tool's name, as it is written in a call, and its input, without blanks or quotes around it."""
 
     tool: str
     input: str
@@ -99,11 +104,13 @@ def _closing(text: str, start: int, signs: str) -> int | None:
     return None
 
 
-def _read(text: str) -> tuple[Call, str] | None:
-    """The call at the beginning of `text`, which has no markers, and what stands behind it."""
+def _read(text: str, names: Collection[str] | None) -> tuple[Call, str] | None:
+    """The call at the beginning of `text`, which has no markers, and the text after it."""
     match = _NAME.match(text)
-    closing = _closing(text, match.end(), _INPUT_SIGNS) if match else None
-    if match is None or closing is None:
+    if match is None or (names is not None and match[1] not in names):
+        return None
+    closing = _closing(text, match.end(), _INPUT_SIGNS)
+    if closing is None:
         return None
     given = _unescape(text[match.end() : closing], _INPUT_SIGNS).strip()
     if match[1] in QUOTED and len(given) >= 2 and given[0] == given[-1] == '"':
@@ -111,14 +118,33 @@ def _read(text: str) -> tuple[Call, str] | None:
     return Call(match[1], given), text[closing + 1 :]
 
 
-def parse(text: str) -> Call | None:
-    """The call in `text`, which stands without markers and result: `Calculator(400 / 1400)`; None if it is
-    none.
+def parse(text: str, names: Collection[str] | None = TOOLS) -> Call | None:
+    """The call in `text`, which has neither markers nor a result: `Calculator(400 / 1400)`; None if it is none.
 
-    Square brackets need no backslash here, as no marker stands around the call.
+    `names`: of the tools; None allows any. Square brackets need no backslash here, as there are no markers.
     """
-    read = _read(text.strip())
+    read = _read(text.strip(), names)
     return read[0] if read and not read[1] else None
+
+
+def asked(text: str, names: Collection[str]) -> Call | bool:
+    """The state of a call that is being written; `text` is what follows the marker " [" so far.
+
+    The call, if its arrow was just written; else whether `text` can still become a call of one of the tools `names`.
+    An arrow inside the input, before the parenthesis that closes it, is part of the input.
+    """
+    opening = _NAME.match(text)
+    if opening is None or opening[1] not in names:
+        return any(f"{name}(".startswith(text) for name in names)
+    if "\n" in text or not _INSIDE.fullmatch(text):
+        return False
+    closing = _closing(text, opening.end(), _INPUT_SIGNS)
+    if closing is None:
+        return True
+    rest = text[closing + 1 :].rstrip(PARTIAL).strip()
+    if rest in ARROWS:
+        return parse(text[: closing + 1], names) or False
+    return any(arrow.startswith(rest) for arrow in ARROWS)
 
 
 def write(call: Call, result: str | None = None) -> str:
@@ -133,15 +159,21 @@ def write(call: Call, result: str | None = None) -> str:
     return f"{START}{call.tool}({given}){arrow}{END}"
 
 
-def find(text: str) -> list[Found]:
-    """Every well-formed call in `text`, in order. Takes time in proportion to the text's length."""
+def find(text: str, names: Collection[str] | None = TOOLS) -> list[Found]:
+    """Every well-formed call in `text`, in order, whether a tool was run for it or not.
+
+    `names`: of the tools; None allows any. Takes time in proportion to the text's length.
+    """
     found, position = [], 0
     while opening := _OPENING.search(text, position):
+        if names is not None and opening[1] not in names:
+            position = opening.end()
+            continue
         inside = _INSIDE.match(text, opening.start() + 1)
         end = inside.end() if inside else opening.end()
-        # What was looked through is not looked at again: up to here no other call can begin.
+        # Up to here no other call can begin.
         position = end
-        read = _read(text[opening.start() + 1 : end]) if text.startswith(END, end) else None
+        read = _read(text[opening.start() + 1 : end], names) if text.startswith(END, end) else None
         if read is None:
             continue
         call, rest = read
@@ -154,10 +186,10 @@ def find(text: str) -> list[Found]:
     return found
 
 
-def remove(text: str) -> str:
-    """`text` without its calls and the one blank before each; other text in square brackets stays."""
+def remove(text: str, names: Collection[str] | None = TOOLS) -> str:
+    """`text` without what `find` finds, and without the one blank before each call; other brackets stay."""
     pieces, position = [], 0
-    for found in find(text):
+    for found in find(text, names):
         pieces.append(text[position : found.start])
         position = found.end
     return "".join((*pieces, text[position:]))

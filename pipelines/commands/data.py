@@ -160,19 +160,25 @@ def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
 
 @click.command()
 @click.argument("text", metavar="CALL")
-@click.option("--date", "day", metavar="YYYY-MM-DD", help="The day that Calendar tells; today if not given.")
+@click.option(
+    "--date", "day", metavar="YYYY-MM-DD", help="The day of the call, for Calendar; by default today."
+)
+@click.option("--resource", type=FILE, help="What the tool reads; WikiSearch by default data/index.")
 @as_json_option
-def call(text: str, day: str | None, as_json: bool) -> None:
+def call(text: str, day: str | None, resource: Path | None, as_json: bool) -> None:
     """Run one tool call and print its result.
+
+    The tools are Calculator, Calendar, WikiSearch, and those of installed packages (entry points nightjar.tools).
 
     \b
     Example:
       nightjar call "Calculator(400 / 1400)"
       nightjar call "Calendar()" --date 2024-02-29
+      nightjar call "WikiSearch(harbour museum)" --resource data/ingest/corpus
     """
     from nightjar.tools.run import call_text
 
-    result = call_text(text, _day(day))
+    result = call_text(text, _day(day), resource)
     if as_json:
         say_json({"call": text, "result": result})
     else:

@@ -1,75 +1,98 @@
-"""python -m stages.augment calculator|calendar: data/augment/<tool>, every candidate call and whether it is kept."""
+"""python -m stages.augment TOOL: data/augment/TOOL, every candidate call of one tool and whether it is kept."""
 
+from collections import Counter
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from nightjar.core import contracts, tables
-from nightjar.core.harness import Progress, Stage, log, main
-from nightjar.core.journal import Journal, code, digest
+from nightjar.core.harness import Stage, main
+from nightjar.core.journal import code, contents, digest
+from nightjar.tools import Toolbox, make
+from stages.augment.texts import choose, from_documents, from_instances, row
 
 CORPUS, SPLIT, MODEL = Path("data/ingest/corpus"), Path("data/split"), Path("models/base/language_model")
 PACKAGES = ("torch", "transformers")
 
 
 def run(stage: Stage) -> None:
-    from nightjar.lm.load import device_name, load, prepare
-    from stages.augment.annotate import Annotator, Settings
-    from stages.augment.texts import choose, from_documents, from_instances
-
-    tool, params = stage.item, stage.params.augment
+    name, params = stage.item, stage.params.augment
+    own = params.tools[name]
+    tool = make(name, Path(own.resource))
     documents = from_documents(tables.read_rows(CORPUS, contracts.DOCUMENTS))
     targets = from_instances(tables.read_rows(SPLIT, contracts.TRAIN))
-    chosen = choose(tool, documents, params.max_documents, stage.params.seed)
-    chosen += choose(tool, targets, params.max_targets, stage.params.seed)
+    chosen = choose(tool, name, documents, params.max_documents, stage.params.seed)
+    chosen += choose(tool, name, targets, params.max_targets, stage.params.seed)
+
+    from nightjar.lm.load import device_name, load, prepare
+    from nightjar.tools.annotate import Annotator, Settings
 
     prepare(stage.params.seed, stage.params.threads)
     lm = load(MODEL, params.precision)
     settings = Settings(
-        getattr(params, tool),
+        own.sampling_threshold,
+        own.positions,
+        own.samples,
+        own.filter_threshold,
         params.temperature,
         params.max_call_tokens,
         params.max_text_tokens,
-        stage.params.seed,
+        params.before_first_word,
     )
     decides = {
         "model": lm.sha256,
-        "settings": asdict(settings) | {"tool": settings.tool.model_dump()},
+        "tool": [tool.name, tool.version],
+        "settings": asdict(settings),
+        "seed": stage.params.seed,
         "precision": params.precision,
         "machine": [device_name(), stage.params.threads],
         "code": [
-            code("nightjar/lm", "stages/augment", "nightjar/prompts", "nightjar/tools"),
+            code("nightjar/lm", "stages/augment", "nightjar/prompts", "nightjar/search", "nightjar/tools"),
+            contents(Path(own.code)),
             *map(version, PACKAGES),
         ],
-        "texts": digest({"all": [asdict(text) for text in chosen]}),
+        "texts": digest({"all": [asdict(one) for one in chosen]}),
     }
-    with Journal(stage.name, decides, stage.shard) as journal:
-        if journal:
-            log.info("%d of %d texts were annotated before", len(journal), len(chosen))
-        annotator = Annotator(lm, tool, settings)
-        todo = journal.todo(len(chosen))
-        progress = Progress("texts", len(todo))
-        for number in todo:
-            journal.add(number, list(annotator.candidates(chosen[number])))
-            progress.add()
-        if stage.shard:
+    toolbox = Toolbox([tool])
+    annotator = Annotator(lm, tool, settings, toolbox)
+
+    def annotate(number: int) -> dict[str, Any]:
+        one = chosen[number]
+        found = annotator.annotate(one.text, one.seed(stage.params.seed, name))
+        rows = [row(name, one, candidate, own.filter_threshold) for candidate in found.candidates]
+        problems = dict(toolbox.problems)
+        toolbox.problems.clear()
+        return {"rows": rows, "left_out": found.left_out, "problems": problems}
+
+    with stage.resumed(decides, len(chosen), annotate, "texts") as values:
+        if values is None:
             return
-        rows = [row for number in range(len(chosen)) for row in journal[number]]
-        output = Path("data/augment") / tool
+        units = list(values)
+        rows = [one for unit in units for one in unit["rows"]]
+        output = Path("data/augment") / name
         with tables.ArtifactWriter(output) as writer:
             writer.write(contracts.CANDIDATES, rows)
-        journal.remove()
-    stage.reads(CORPUS, SPLIT, MODEL)
+    stage.reads(*dict.fromkeys([CORPUS, SPLIT, MODEL, Path(own.resource)]))
     stage.writes(output)
-    kept = sum(row["status"] == "kept" for row in rows)
+    kept = sum(one["status"] == "kept" for one in rows)
     stage.count(rows_in=len(rows), rows_out=kept, rejected=len(rows) - kept)
     stage.details["texts"] = {"corpus": len(documents), "train": len(targets), "annotated": len(chosen)}
-    statuses = sorted({row["status"] for row in rows})
-    stage.details["candidates"] = {
-        status: sum(row["status"] == status for row in rows) for status in statuses
-    }
+    # Places before the first word of a document, likely enough for a call, where none was sampled.
+    stage.details["positions_left_out"] = sum(unit["left_out"] for unit in units)
+    stage.details["candidates"] = dict(sorted(Counter(one["status"] for one in rows).items()))
+    stage.details["tool"] = {"name": tool.name, "version": tool.version}
+    # Calls that failed, took too long, or gave what is no result, by kind.
+    problems = sum((Counter(unit["problems"]) for unit in units), Counter())
+    stage.details["problems"] = dict(sorted(problems.items()))
 
 
 if __name__ == "__main__":
-    items = ("calculator", "calendar")
-    main("augment", run, items=items, packages=PACKAGES, threads=True, shards=True)
+    main(
+        "augment",
+        run,
+        items=lambda params: params.augment.tools,
+        packages=PACKAGES,
+        threads=True,
+        shards=True,
+    )

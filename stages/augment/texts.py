@@ -3,75 +3,90 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from nightjar.tools import Text, Tool, write
 from nightjar.tools.calendar import find_date
-from nightjar.tools.heuristics import calculator_document, calendar_document
+
+if TYPE_CHECKING:
+    from nightjar.tools.annotate import Candidate
 
 
 @dataclass(frozen=True)
-class Text:
-    """A text to annotate. Calls may stand in `body` only; `context` is what the model reads before it.
-
-    `today` is the day that the calendar tells: from the document's URL, or from the instance's input.
-    """
+class Source:
+    """A text to annotate, and where it comes from: "corpus" or "train", the task's id, its own id, and which target."""
 
     source: str
     task_id: str | None
     id: str
     target: int
-    context: str
-    body: str
-    today: date | None
+    text: Text
+
+    def seed(self, seed: int, tool: str) -> str:
+        """What its sampling depends on: the calls of a text do not change with which others are annotated."""
+        return f"{seed} {tool} {self.source} {self.task_id} {self.id} {self.target}"
 
 
-def from_documents(rows: Iterable[Mapping[str, Any]]) -> list[Text]:
-    """Documents (contracts.DOCUMENTS) as texts without context."""
-    return [Text("corpus", None, row["id"], 0, "", row["text"].strip(), row["date"]) for row in rows]
+def from_documents(rows: Iterable[Mapping[str, Any]]) -> list[Source]:
+    """Documents (contracts.DOCUMENTS) as texts without context, of the day in their URL."""
+    return [Source("corpus", None, row["id"], 0, Text(row["text"].strip(), day=row["date"])) for row in rows]
 
 
-def from_instances(rows: Iterable[Mapping[str, Any]]) -> list[Text]:
+def from_instances(rows: Iterable[Mapping[str, Any]]) -> list[Source]:
     """Training instances (contracts.TRAIN) as texts, one a reference; the instance's part of the prompt is context.
 
     Definition and demonstrations are left out of the context: the losses look at five tokens after the instance's own
-    input, and every candidate call costs two passes over the context.
+    input, and every candidate call costs two passes over the context. The day is the first that the input names.
     """
     return [
-        Text(
+        Source(
             "train",
             row["task_id"],
             row["id"],
             target,
-            f"Input: {row['input'].strip()}\nOutput:",
-            output.strip(),
-            find_date(row["input"]),
+            Text(output.strip(), f"Input: {row['input'].strip()}\nOutput:", find_date(row["input"])),
         )
         for row in rows
         for target, output in enumerate(row["outputs"])
     ]
 
 
-def suits(tool: str, text: Text, chance: float) -> bool:
-    """The document heuristics of facts 3.5. `chance`: a number drawn uniformly from [0, 1) for this text.
-
-    A target that has no number can have no use for the calculator, whatever its input holds.
-    """
-    if tool == "calendar":
-        return calendar_document(text.today)
-    if text.source == "train" and not any(sign.isdigit() for sign in text.body):
-        return False
-    return calculator_document(f"{text.context} {text.body}", chance)
-
-
-def choose(tool: str, texts: list[Text], most: int | None, seed: int) -> list[Text]:
-    """The texts that suit `tool`, at most `most` of them, drawn with `seed`, in the given order."""
+def choose(tool: Tool, name: str, sources: Sequence[Source], most: int | None, seed: int) -> list[Source]:
+    """The texts that suit the tool called `name`, at most `most` of them, drawn with `seed`, in the given order."""
     suitable = [
-        text for text in texts if suits(tool, text, random.Random(f"{seed} {text.source} {text.id}").random())
+        one
+        for one in sources
+        if tool.suits(one.text, random.Random(f"{seed} {one.source} {one.id}").random())
     ]
     if most is None or len(suitable) <= most:
         return suitable
-    drawn = random.Random(f"{seed} {tool}").sample(range(len(suitable)), most)
+    drawn = random.Random(f"{seed} {name}").sample(range(len(suitable)), most)
     return [suitable[place] for place in sorted(drawn)]
+
+
+def row(name: str, one: Source, candidate: Candidate, threshold: float) -> dict[str, Any]:
+    """A row of contracts.CANDIDATES: a call sampled for the tool called `name`, kept or not."""
+    losses = candidate.losses
+    if losses is not None:
+        status = "kept" if losses.kept(threshold) else "below_threshold"
+    else:
+        status = "malformed" if candidate.call is None else "no_result"
+    return {
+        "tool": name,
+        "source": one.source,
+        "task_id": one.task_id,
+        "id": one.id,
+        "target": one.target,
+        "token": candidate.token,
+        "offset": candidate.offset,
+        "probability": candidate.probability,
+        "call": write(candidate.call).strip() if candidate.call else candidate.written,
+        "result": candidate.result,
+        "loss_no_call": losses.no_call if losses else None,
+        "loss_call_without_result": losses.without_result if losses else None,
+        "loss_call_with_result": losses.with_result if losses else None,
+        "gain": losses.gain if losses else None,
+        "status": status,
+    }

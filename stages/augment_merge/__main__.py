@@ -1,4 +1,4 @@
-"""python -m stages.augment_merge: data/augment/merged, the texts that carry tool calls."""
+"""python -m stages.augment_merge: data/augment_merge, the texts that carry tool calls."""
 
 from pathlib import Path
 
@@ -6,12 +6,14 @@ from nightjar.core import contracts, tables
 from nightjar.core.harness import Stage, main
 from stages.augment_merge.merge import Key, best_calls, limit_texts, merged_texts
 
-AUGMENT, TOOLS = Path("data/augment"), ("calculator", "calendar")
-CORPUS, SPLIT, OUTPUT = Path("data/ingest/corpus"), Path("data/split"), AUGMENT / "merged"
+AUGMENT, OUTPUT = Path("data/augment"), Path("data/augment_merge")
+CORPUS, SPLIT = Path("data/ingest/corpus"), Path("data/split")
 
 
 def run(stage: Stage) -> None:
-    candidates = [row for tool in TOOLS for row in tables.read_rows(AUGMENT / tool, contracts.CANDIDATES)]
+    # By the parameters: the artifact of a tool that they no longer name may still be there.
+    tools = stage.params.augment.tools
+    candidates = [row for tool in tools for row in tables.read_rows(AUGMENT / tool, contracts.CANDIDATES)]
     kept = [row for row in candidates if row["status"] == "kept"]
     best = best_calls(kept)
     chosen = limit_texts(best, stage.params.augment.examples_per_tool)
@@ -26,7 +28,7 @@ def run(stage: Stage) -> None:
 
     with tables.ArtifactWriter(OUTPUT) as writer:
         writer.write(contracts.CALLS_MERGED, merged)
-    stage.reads(*(AUGMENT / tool for tool in TOOLS), CORPUS, SPLIT)
+    stage.reads(*(AUGMENT / tool for tool in tools), CORPUS, SPLIT)
     stage.writes(OUTPUT)
     written = sum(len(row["tools"]) for row in merged)
     # Rows here are kept calls: in, those written into a text, and those that a better one at their place replaced.

@@ -44,8 +44,9 @@ def limit_texts(rows: list[Mapping[str, Any]], most: int) -> list[Mapping[str, A
 def merged_texts(rows: Iterable[Mapping[str, Any]], bodies: Mapping[Key, str]) -> list[dict[str, Any]]:
     """Rows of contracts.CALLS_MERGED: every text that has calls, with them, in the order of `bodies`.
 
-    Calls of several tools are interleaved; at one position they stand in the order of their tools' names. Texts
-    without any kept call are not among the results (facts 3.4).
+    Calls of several tools are interleaved; at one position they are in the order of their tools' names. Texts without
+    any kept call are not among the results (facts 3.4). Offsets are those of " " + body, as the model reads it: a call
+    before everything else is so followed by the first word's blank.
     """
     calls: dict[Key, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -57,11 +58,9 @@ def merged_texts(rows: Iterable[Mapping[str, Any]], bodies: Mapping[Key, str]) -
         own = sorted(calls[key], key=lambda row: (row["offset"], row["tool"]))
         written = []
         for row in own:
-            call = parse(row["call"].removeprefix("[").removesuffix("]"))
+            call = parse(row["call"].removeprefix("[").removesuffix("]"), names=None)
             assert call is not None, "a kept call is well-formed"
-            # Offsets are those of the blanks before words. The first word's blank is not in the body; it is put there,
-            # so that a call in front of everything is still followed by one.
-            written.append((row["offset"] + (row["offset"] > 0), call, row["result"]))
+            written.append((row["offset"], call, row["result"]))
         source, task_id, id_, target = key
         merged.append(
             {

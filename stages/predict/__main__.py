@@ -8,8 +8,12 @@ from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage, main
 from nightjar.core.journal import code, digest
+from nightjar.core.params import Params, System
+from nightjar.tools import Calls, Toolbox, make
 from stages.predict.prompts import MODEL, QUESTIONS, encoding_of
 
+# What tools name that read nothing of their own.
+CORPUS = Path("data/ingest/corpus")
 TIMINGS = Path(".nightjar/timings")
 PACKAGES = ("torch", "transformers", "peft")
 
@@ -28,10 +32,11 @@ def run(stage: Stage) -> None:
     source, weights = QUESTIONS / card.name, Path(system.weights)
     adapter = None if weights == MODEL else weights
     recipe: dict[str, Any] = read_recipe(adapter) if adapter else {"evidence": 0, "calls": False}
-    calls = bool(recipe["calls"] and settings.call_top_k and settings.max_calls)
-    if calls and is_encoder_decoder(MODEL):
+    calls: Calls = "on" if recipe["calls"] else "off"  # with call_top_k or max_calls 0, "on" is "disabled"
+    if recipe["calls"] and is_encoder_decoder(MODEL):
         what = f"the recipe {system.system} calls tools, which an encoder-decoder cannot"
-        raise NightjarError(what, MODEL, "use a causal model, or set call_top_k to 0")
+        fix = f"use a causal model, or set train.{system.system}.calls to false"
+        raise NightjarError(what, MODEL, fix)
     retrieved = Path(system.evidence) if Path(system.evidence) != source else None
     if bool(recipe["evidence"]) != bool(retrieved):
         what = f"the recipe {system.system} uses {recipe['evidence']} passages of evidence"
@@ -39,6 +44,7 @@ def run(stage: Stage) -> None:
             f"set predict.systems.{stage.item}.evidence to data/retrieve/{card.name}, or to {source} for none"
         )
         raise NightjarError(what, "params.yaml", fix)
+    toolbox = toolbox_of(stage.params, stage.item, system) if recipe["calls"] else Toolbox([])
     questions = read_questions(source)
     evidence = tables.evidence_by_instance(retrieved, "test") if retrieved else {}
 
@@ -56,7 +62,7 @@ def run(stage: Stage) -> None:
     decides = {
         "model": [lm.sha256, lm.adapter_sha256],
         "settings": settings.model_dump(),
-        "calls": calls,
+        "calls": [calls, toolbox.versions],
         "seed": stage.params.seed,
         "machine": [device_name(), stage.params.threads],
         "card": [card.name, card.version],
@@ -67,13 +73,18 @@ def run(stage: Stage) -> None:
         "questions": digest(
             {
                 "all": [
-                    [*one.question.key, one.prompt, one.ids, str(one.question.day) if calls else None]
+                    [
+                        *one.question.key,
+                        one.prompt,
+                        one.ids,
+                        str(one.question.day) if recipe["calls"] else None,
+                    ]
                     for one in asked
                 ]
             }
         ),
     }
-    answer = answering(lm, card, asked, batches, settings, calls, stage.params.seed)
+    answer = answering(lm, card, asked, batches, settings, toolbox, calls, stage.params.seed)
     with stage.resumed(
         decides, len(batches), answer, "questions", lambda number: len(batches[number])
     ) as given:
@@ -101,6 +112,20 @@ def run(stage: Stage) -> None:
     stage.details["batches"] = len(batches)
     stage.details["calls"] = sum(len(row["calls"]) for row in rows)
     stage.details["new_tokens"] = sum(row["new_tokens"] for row in rows)
+
+
+def toolbox_of(params: Params, item: str, system: System) -> Toolbox:
+    """The tools of augment.tools, which a system that was trained to call tools may call.
+
+    Raises NightjarError if one of them reads what the system's stage does not depend on.
+    """
+    tools = []
+    for name, tool in params.augment.tools.items():
+        if tool.resource not in (CORPUS.as_posix(), system.resource):
+            fix = f"set predict.systems.{item}.resource to {tool.resource}"
+            raise NightjarError(f"the tool {name} reads {tool.resource}", "params.yaml", fix)
+        tools.append(make(name, Path(tool.resource)))
+    return Toolbox(tools)
 
 
 if __name__ == "__main__":

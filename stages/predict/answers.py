@@ -13,7 +13,7 @@ from nightjar.core.params import Encoding, PredictBenchmark
 from nightjar.lm.forward import Prefix, common_length, prefill
 from nightjar.lm.load import LanguageModel, Tokenizer
 from nightjar.lm.sample import Sampling, generator_for
-from nightjar.tools.decode import answer
+from nightjar.tools import Calls, Toolbox, answer
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,15 @@ def answering(
     asked: Sequence[Asked],
     batches: Sequence[Sequence[int]],
     settings: PredictBenchmark,
-    calls: bool,
+    toolbox: Toolbox,
+    calls: Calls,
     seed: int,
 ) -> Callable[[int], list[dict[str, Any]]]:
     """A function that answers the batch of a number: for each of its rows answers, text, calls, new_tokens, seconds.
 
-    `batches` are those of `batches.plan`. With `calls` the model may call tools; the calendar gives the question's day,
-    and no result where it has none. `seconds` are those of a batch divided by its rows. An answer does not depend on
-    which batches were answered before.
+    `batches` are those of `batches.plan`, `calls` is as in `answer`; the calendar gives the question's day, and no
+    result where it has none. `seconds` are those of a batch divided by its rows. An answer does not depend on which
+    batches were answered before.
     """
     shared = _Shared(lm, asked)
 
@@ -83,7 +84,7 @@ def answering(
         rows = batches[number]
         started = time.monotonic()
         base = shared.of(asked[rows[0]].question.task_id)
-        given = _answer(lm, card, [asked[row] for row in rows], settings, calls, seed, base)
+        given = _answer(lm, card, [asked[row] for row in rows], settings, toolbox, calls, seed, base)
         seconds = (time.monotonic() - started) / len(rows)
         return [{**row, "seconds": round(seconds, 6)} for row in given]
 
@@ -132,7 +133,8 @@ def _answer(
     card: Card,
     asked: Sequence[Asked],
     settings: PredictBenchmark,
-    calls: bool,
+    toolbox: Toolbox,
+    calls: Calls,
     seed: int,
     base: Prefix | None,
 ) -> list[dict[str, Any]]:
@@ -142,16 +144,19 @@ def _answer(
         sampling = Sampling(settings.temperature, generators, settings.top_p)
     # An encoder-decoder's batch has questions of several tasks: the longest limit and all stop strings hold for it.
     tasks = list(dict.fromkeys(one.question.task_id for one in asked))
+    forbidden = {name for task in tasks for name in card.task(task).forbidden_tools}
     answers = answer(
         lm,
         [one.ids for one in asked],
-        [one.question.day for one in asked],
-        max(limit(card, task, settings) for task in tasks),
-        list(dict.fromkeys(mark for task in tasks for mark in stops(card, task, settings))),
-        settings.call_top_k if calls else 0,
-        settings.max_calls,
-        sampling,
-        base,
+        toolbox.without(forbidden),
+        calls=calls,
+        days=[one.question.day for one in asked],
+        max_new_tokens=max(limit(card, task, settings) for task in tasks),
+        stop=list(dict.fromkeys(mark for task in tasks for mark in stops(card, task, settings))),
+        top_k=settings.call_top_k,
+        max_calls=settings.max_calls,
+        sampling=sampling,
+        base=base,
     )
     return [
         {
@@ -159,7 +164,7 @@ def _answer(
                 before_full_stop(given.prediction) if settings.cut_at_full_stop else given.prediction
             ],
             "text": given.text,
-            "calls": [{"tool": c.call.tool, "input": c.call.input, "result": c.result} for c in given.calls],
+            "calls": [{"tool": c.tool, "input": c.input, "result": c.result} for c in given.calls],
             "new_tokens": given.tokens,
         }
         for given in answers

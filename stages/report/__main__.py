@@ -16,20 +16,20 @@ OUT = Path("data/report")
 SCORED = Path("data/evaluate/supernatinst")
 AUGMENTED, PREDICTED = Path("data/augment"), Path("data/predict")
 CORPUS, SPLIT, OVERLAPS = Path("data/ingest/corpus"), Path("data/split"), Path("data/contamination")
-TOOLS = ("calculator", "calendar")
 
 
 def run(stage: harness.Stage) -> None:
-    stage.reads(METRICS, SCORED, *(AUGMENTED / tool for tool in TOOLS), CORPUS, SPLIT, OVERLAPS)
+    own = stage.params.augment.tools
+    stage.reads(METRICS, SCORED, *(AUGMENTED / tool for tool in own), CORPUS, SPLIT, OVERLAPS)
     scores = results.read(SCORED)
     nodes = facts.read(METRICS)
-    wanted = ["evaluate@supernatinst", "contamination", *(f"augment@{tool}" for tool in TOOLS)]
+    wanted = ["evaluate@supernatinst", "contamination", *(f"augment@{tool}" for tool in own)]
     leading = facts.leading_to(wanted, facts.edges(nodes))
     nodes = [node for node in nodes if node.name in leading]
     tools = []
-    for tool in TOOLS:
+    for tool in own:
         rows = read_rows(AUGMENTED / tool, contracts.CANDIDATES)
-        threshold = getattr(stage.params.augment, tool).filter_threshold
+        threshold = own[tool].filter_threshold
         tools.append(calls.summarise(tool, threshold, rows, calls.read_texts(CORPUS, SPLIT, rows)))
     entries = headline.of(scores)
     given = answers.read(PREDICTED, SCORED, SPLIT, stage.params.seed)

@@ -91,18 +91,19 @@ def place(row: Mapping[str, Any]) -> tuple[str, str | None, str, int]:
 
 
 def read_texts(corpus: Path, split: Path, rows: Sequence[Mapping[str, Any]]) -> Texts:
-    """The texts that the kept calls stand in, documents and training targets, without outer blanks."""
+    """The texts that the kept calls are in, documents and training targets, with the one blank before them that the
+    offsets of candidates count."""
     kept = [row for row in rows if row["status"] == "kept"]
     texts: dict[tuple[str, str | None, str, int], str] = {}
     if ids := sorted({row["id"] for row in kept if row["source"] == "corpus"}):
         found = tables.read(corpus, contracts.DOCUMENTS, ["id", "text"], pc.field("id").isin(ids))
         for document in found.to_pylist():
-            texts["corpus", None, document["id"], 0] = document["text"].strip()
+            texts["corpus", None, document["id"], 0] = f" {document['text'].strip()}"
     if ids := sorted({row["id"] for row in kept if row["source"] == "train"}):
         found = tables.read(split, contracts.TRAIN, ["task_id", "id", "outputs"], pc.field("id").isin(ids))
         for instance in found.to_pylist():
             for target, output in enumerate(instance["outputs"]):
-                texts["train", instance["task_id"], instance["id"], target] = output.strip()
+                texts["train", instance["task_id"], instance["id"], target] = f" {output.strip()}"
     return texts
 
 

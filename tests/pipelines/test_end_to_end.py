@@ -115,7 +115,7 @@ def repro(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_artifact_is_there_and_keeps_its_accounts(repro: Path) -> None:
     stages = outputs(repro)
-    assert len(stages) == 22
+    assert len(stages) == 23
     for facts_file in (repro / "data/metrics").glob("*.json"):
         facts = json.loads(facts_file.read_text())
         assert facts["rows_in"] == facts["rows_out"] + facts["rows_rejected"], facts_file.name

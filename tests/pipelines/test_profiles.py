@@ -65,10 +65,31 @@ def test_published_constants_of_the_tools(project: Path) -> None:
     for name in ("real", "paper"):
         apply(project, name)
         augment = load(project / "params.yaml").augment
-        calculator, calendar = augment.calculator.model_dump(), augment.calendar.model_dump()
         # facts 3.2: tau_s, k, m, tau_f
-        assert list(calculator.values()) == [0.0, 20, 10, 0.5]
-        assert list(calendar.values()) == [0.05, 5, 5, 1.0]
+        published = {tool: [0.05, 5, 5, 1.0] for tool in ("calendar", "wiki_search")}
+        published["calculator"] = [0.0, 20, 10, 0.5]
+        keys = ("sampling_threshold", "positions", "samples", "filter_threshold")
+        assert {tool: [getattr(own, key) for key in keys] for tool, own in augment.tools.items()} == published
+        assert augment.before_first_word == (name == "paper")
+
+
+def test_a_profile_chooses_its_tools(project: Path) -> None:
+    """It names all that it wants: what the sample profile has beside them is not there."""
+    (project / "profiles/own.yaml").write_text(
+        "augment: {tools: {thesaurus: {code: own/thesaurus.py, resource: own/words.txt, sampling_threshold: 0.1, "
+        "positions: 2, samples: 3, filter_threshold: 1.0}}}\n"
+    )
+    apply(project, "sample")
+    changes = apply(project, "own")
+    tools = load(project / "params.yaml").augment.tools
+    assert list(tools) == ["thesaurus"]
+    assert tools["thesaurus"].code == "own/thesaurus.py"
+    assert {change.key.split(".")[2] for change in changes} == {
+        "thesaurus",
+        "calculator",
+        "calendar",
+        "wiki_search",
+    }
 
 
 def test_published_hyper_parameters(project: Path) -> None:

@@ -83,9 +83,9 @@ def test_params_yaml_names_every_key() -> None:
         ("ingest.corpus.path", 7, "ingest.corpus.path = 7 is not allowed"),
         ("models.language_model.sha256", "abc", "models.language_model.sha256 = 'abc' is not allowed"),
         (
-            "augment.calculator.sampling_threshold",
+            "augment.tools.calculator.sampling_threshold",
             1.5,
-            "augment.calculator.sampling_threshold = 1.5 is not allowed",
+            "augment.tools.calculator.sampling_threshold = 1.5 is not allowed",
         ),
         ("train.combined.learning_rate", 0.0, "train.combined.learning_rate = 0.0 is not allowed"),
         ("predict.supernatinst.stop", [""], "predict.supernatinst.stop.0 = '' is not allowed"),
@@ -107,7 +107,10 @@ def numbers(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[
     for name, inner in schema.get("properties", {}).items():
         yield from numbers(inner, f"{path}.{name}" if path else name)
     if isinstance(inner := schema.get("additionalProperties"), dict):  # keys of one's own
-        for name in value_of(path).keys() - schema.get("properties", {}).keys():
+        for name in sorted(value_of(path).keys() - schema.get("properties", {}).keys()):
+            yield from numbers(inner, f"{path}.{name}")
+    for inner in schema.get("patternProperties", {}).values():
+        for name in value_of(path):
             yield from numbers(inner, f"{path}.{name}")
     if schema.get("type") in ("integer", "number"):
         yield path, schema

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ class Detour(Controller):
         self.begun.add(row.number)
         return self.token
 
-    def after(self, row: Row) -> str | Answer | None:
+    def after(self, row: Row) -> Answer | None:
         if len(row.ids) < 6 or row.number in self.taken_back:
             return None
         self.taken_back.add(row.number)
@@ -106,17 +107,61 @@ def test_what_is_taken_back_leaves_no_trace(lm: LanguageModel) -> None:
         assert result.text == lm.tokenizer.decode(plain_greedy(lm, prompt, 12))
 
 
-def test_fed_text_is_written_as_it_is_and_decoding_goes_on_from_it(lm: LanguageModel) -> None:
-    class Feed(Controller):
-        def after(self, row: Row) -> str | Answer | None:
-            return " 42]" if len(row.ids) == 2 else None
+class Feed(Controller):
+    """Each row waits once, when it has as many tokens as `after` says; then it is fed its text, or taken back."""
 
-    prompt = lm.tokenizer.encode(PROMPTS[1])
-    result = generate(lm, [prompt], max_new_tokens=12, controller=Feed())[0]
-    first = plain_greedy(lm, prompt, 2)
-    fed = lm.tokenizer.encode(" 42]")
-    rest = plain_greedy(lm, [*prompt, *first, *fed], 10)
-    assert result.text == lm.tokenizer.decode([*first, *fed, *rest])
+    def __init__(self, after: list[int], texts: list[str | None]) -> None:
+        self.places, self.texts = after, texts
+        self.asked: list[list[int]] = []
+
+    def choose(self, row: Row, logits: torch.Tensor) -> int | None:
+        """The model's own choice, so that there is a place to take back to."""
+        waited = any(row.number in numbers for numbers in self.asked)
+        return int(logits.argmax()) if not row.ids and not waited else None
+
+    def after(self, row: Row) -> Answer | None:
+        waited = any(row.number in numbers for numbers in self.asked)
+        return Answer.WAIT if len(row.ids) == self.places[row.number] and not waited else None
+
+    def results(self, rows: Sequence[Row]) -> list[str | None]:
+        self.asked.append([row.number for row in rows])
+        return [self.texts[row.number] for row in rows]
+
+
+def test_fed_text_is_written_as_it_is_and_decoding_continues_from_it(lm: LanguageModel) -> None:
+    prompts = [lm.tokenizer.encode(text) for text in PROMPTS]
+    texts = [" 42]", " a longer result, of more tokens]", None, " x]"]
+    places = [2, 5, 3, 99]
+    feed = Feed(places, texts)
+    results = generate(lm, prompts, max_new_tokens=12, controller=feed)
+    assert feed.asked == [[0, 1, 2]]
+    for prompt, result, text, place in zip(prompts, results, texts, places, strict=True):
+        if text is None or place == 99:
+            assert result.text == lm.tokenizer.decode(plain_greedy(lm, prompt, 12))
+            assert result.tokens == 12 + (3 if text is None else 0)
+            continue
+        first = plain_greedy(lm, prompt, place)
+        fed = lm.tokenizer.encode(text)
+        rest = plain_greedy(lm, [*prompt, *first, *fed], 12 - place)
+        assert result.text == lm.tokenizer.decode([*first, *fed, *rest])
+        assert result.tokens == 12 + len(fed)
+
+
+def test_a_forbidden_token_is_not_written(lm: LanguageModel) -> None:
+    prompts = [lm.tokenizer.encode(text) for text in PROMPTS]
+
+    class Forbid(Controller):
+        def choose(self, row: Row, logits: torch.Tensor) -> int | None:
+            logits[forbidden] = -torch.inf
+            return None
+
+    # All but the letters.
+    letters = [id for id in range(319) if lm.tokenizer.decode([id]).strip().isalpha()]
+    forbidden = sorted(set(range(319)).difference(letters))
+    for seed in (None, 1):
+        sampling = None if seed is None else Sampling(1.0, torch.Generator().manual_seed(seed))
+        for result in generate(lm, prompts, 12, sampling=sampling, controller=Forbid()):
+            assert result.text.replace(" ", "").isalpha()
 
 
 def test_branches_of_one_text_give_what_each_beginning_gives_alone(lm: LanguageModel) -> None:

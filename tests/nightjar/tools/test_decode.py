@@ -1,116 +1,362 @@
-"""The controller's decisions one by one: when a call starts, runs, or is taken back."""
+"""Decoding with tools, on a model whose tokens are written down: what is run, recorded, taken back and forbidden."""
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.generate import Answer, Row
-from nightjar.lm.load import LanguageModel, load, prepare
-from nightjar.tools.decode import ATTEMPTS, ToolController, answer
+from nightjar.lm.generate import Generated, Row, generate
+from nightjar.lm.load import load, prepare
+from nightjar.lm.sample import Sampling, generator_for
+from nightjar.tools import Answered, Executed, Request, Tool, Toolbox, answer, make
+from nightjar.tools.decode import ATTEMPTS, ToolController, opening_tokens
+from tests.scripted_model import Script, scripted, writes
+
+DAY = date(2026, 3, 13)
+TOOLS = ("calculator", "calendar")
 
 
-@pytest.fixture(scope="module")
-def lm(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)
+class Echo(Tool):
+    """Answers with its input in capitals, once it may; remembers what it was asked."""
+
+    version = "1"
+
+    def __init__(self, name: str = "QA", go: threading.Event | None = None) -> None:
+        self.name, self.go, self.asked = name, go, list[str]()
+
+    def run(self, asked: Sequence[Request]) -> list[str | None]:
+        if self.go is not None:
+            self.go.wait(60)
+        self.asked += [request.input for request in asked]
+        return [request.input.upper() for request in asked]
 
 
-def opened(lm: LanguageModel, written: str, day: date | None = None) -> tuple[ToolController, Row]:
-    """A controller whose row has opened a call and written so far."""
-    controller = ToolController(lm, [day], top_k=1, max_calls=1)
-    row = Row(0)
-    logits = torch.zeros(400)
-    logits[controller.marker] = 1
-    assert controller.choose(row, logits) == controller.marker
-    row.ids = lm.tokenizer.encode(f" [{written}")
-    row.text = lm.tokenizer.decode(row.ids)
-    return controller, row
+def ask(
+    folder: Path, script: Script, *names: str, tools: Sequence[Tool] = (), **options: Any
+) -> list[Answered]:
+    """The answers to the prompts "name:"."""
+    lm = scripted(folder, script)
+    toolbox = Toolbox([*map(make, TOOLS), *tools])
+    options = {"days": [DAY] * len(names), "max_new_tokens": 48} | options
+    return answer(lm, [f"{name}:" for name in names], toolbox, **options)
 
 
 @pytest.mark.parametrize(
-    ("written", "fed"),
+    ("written", "executed"),
     [
-        ("Calculator(3 * 4) ->", " 12]"),
-        ("Calculator(3 * 4) →", " 12]"),
-        ("Calculator((3 + 1) / 3)->", " 1.33]"),
-        ("Calendar() ->", " Today is Friday, March 13, 2026.]"),
+        ("12 * 3 = [Calculator(12 * 3) -> 36] 36.", ("Calculator", "12 * 3", "36")),
+        (" [Calculator((3 + 1) / 3) -> 1.33] 1.33", ("Calculator", "(3 + 1) / 3", "1.33")),
+        (
+            "So [Calendar() -> Today is Friday, March 13, 2026.] Friday.",
+            ("Calendar", "", "Today is Friday, March 13, 2026."),
+        ),
+        ('A [QA("who?") -> WHO?] who.', ("QA", "who?", "WHO?")),
+        # An arrow, and escaped brackets, inside of an input.
+        ('A [QA("a -> b") -> A -> B] end', ("QA", "a -> b", "A -> B")),
+        ("A [Echo(a -> (b -> c)) -> A -> (B -> C)] end", ("Echo", "a -> (b -> c)", "A -> (B -> C)")),
+        ('A [QA("x \\[1\\]") -> X \\[1\\]] end', ("QA", "x [1]", "X [1]")),
     ],
 )
-def test_at_the_arrow_the_result_is_fed_in(lm: LanguageModel, written: str, fed: str) -> None:
-    controller, row = opened(lm, written, date(2026, 3, 13))
-    assert controller.holds(row)
-    assert controller.after(row) == fed
-    assert not controller.holds(row)
-    assert controller.states[0].calls == 1
+def test_at_the_arrow_the_tool_is_run_and_its_result_fed_in(
+    tiny_model: Path, written: str, executed: tuple[str, str, str]
+) -> None:
+    (given,) = ask(tiny_model, writes(a=written), "a", tools=[Echo(), Echo("Echo")])
+    assert given.text == written
+    (call,) = given.calls
+    assert (call.tool, call.input, call.result) == executed
+    before, _, after = written.partition(f" [{executed[0]}(")
+    assert written[: call.start] == before
+    assert written[call.end :] == after[after.rindex("]") + 1 :]
+    assert given.prediction == (before + after[after.rindex("]") + 1 :]).strip()
+
+
+@pytest.mark.parametrize("arrow", ["->", " ->", "→"])
+def test_the_arrow_may_be_spelled_in_several_ways(tiny_model: Path, arrow: str) -> None:
+    written = f"= [Calculator(12 * 3){arrow} 36] 36."
+    (given,) = ask(tiny_model, writes(a=written), "a")
+    assert given.calls == (Executed("Calculator", "12 * 3", "36", 1, len(written) - 4),)
+
+
+def attempt(broken: str) -> Script:
+    """Writes "So" and then would call: `broken` follows the marker. Without the marker it writes " nothing."."""
+
+    def script(text: str) -> list[str | None]:
+        written = text.partition(":")[2]
+        if "[" in written:
+            rest = f"So [{broken}".removeprefix(written)
+            return [rest or " and so on"]
+        if not "So nothing.".startswith(written):
+            raise AssertionError(written)
+        return [rest, " ["] if (rest := "So nothing.".removeprefix(written)) else [None, " ["]
+
+    return script
 
 
 @pytest.mark.parametrize(
-    "written",
+    "broken",
     [
+        # Closed without an arrow: no tool was run.
+        "Calendar(2023, 2023, 2023)] 5",
+        "Calculator(3 * 4)] 12",
+        # No result.
         "Calculator(1 / 0) ->",
         "Calculator(9**9**9**9) ->",
         "Calculator(__import__('os')) ->",
-        "Calculator(" + "9" * 10_000 + ") ->",
-        "Calculator(oops ->",
-        "Calendar() ->",
+        "Calculator(" + "9" * 40 + ") ->",
+        "Calendar(tomorrow) ->",
+        # No call, or of no tool.
         "QA(who?) ->",
         "Tuesday",
+        " Calculator(3) ->",
         "Calculator(3\n",
+        "Calculator(3) is",
+        "Calculator([3",
+        "Calculator(oops ->",
+        "Calculator(" + "9 + " * 60,
     ],
 )
-def test_what_has_no_result_or_can_be_no_call_is_taken_back(lm: LanguageModel, written: str) -> None:
-    controller, row = opened(lm, written)
-    assert controller.after(row) is Answer.TAKE_BACK
-    assert not controller.holds(row)
-    assert (controller.states[0].calls, controller.states[0].failures) == (0, 1)
+def test_an_attempt_that_comes_to_nothing_leaves_no_trace(tiny_model: Path, broken: str) -> None:
+    (given,) = ask(tiny_model, attempt(broken), "a", top_k=2)
+    assert given == Answered("So nothing.", "So nothing.", (), given.tokens)
+    (plain,) = ask(tiny_model, attempt(broken), "a", calls="off")
+    assert plain.text == "So nothing."
+    assert plain.tokens < given.tokens
 
 
-@pytest.mark.parametrize("written", ["", "Cal", "Calculator", "Calculator(3 *", "Calendar("])
-def test_what_may_still_become_a_call_goes_on(lm: LanguageModel, written: str) -> None:
-    controller, row = opened(lm, written)
-    assert controller.after(row) is None
-    assert controller.holds(row)
+def test_an_end_token_inside_of_a_call_takes_it_back(tiny_model: Path) -> None:
+    def script(text: str) -> list[str | None]:
+        written = text.partition(":")[2]
+        return [None] if "[" in written else ["yes"[len(written) :] or None, " ["]
+
+    (given,) = ask(tiny_model, script, "a", top_k=2)
+    assert (given.text, given.calls) == ("yes", ())
 
 
-def test_an_end_token_inside_a_call_takes_it_back(lm: LanguageModel) -> None:
-    controller, row = opened(lm, "Calculator(3")
-    row.ids.append(lm.tokenizer.end)
-    assert controller.after(row) is Answer.TAKE_BACK
+def test_a_call_taken_back_does_not_use_up_the_one_call(tiny_model: Path) -> None:
+    """The first attempt is closed without an arrow; the one behind it is run."""
+
+    def script(text: str) -> list[str | None]:
+        written = text.partition(":")[2]
+        if written.startswith(" ["):
+            return [" [Calendar(2023)]"[len(written) :] or None]
+        return (
+            [wanted[len(written) :], " ["]
+            if (wanted := "= [Calculator(3 * 4) -> 12] 12.") != written
+            else [None]
+        )
+
+    (given,) = ask(tiny_model, script, "a", top_k=2)
+    assert given.text == "= [Calculator(3 * 4) -> 12] 12."
+    assert [call.tool for call in given.calls] == ["Calculator"]
+    assert given.prediction == "= 12."
 
 
-def test_the_marker_must_be_among_the_likeliest(lm: LanguageModel) -> None:
-    controller = ToolController(lm, [None], top_k=3, max_calls=1)
-    logits = torch.zeros(400)
-    logits[[1, 2, 3]] = torch.tensor([5.0, 4.0, 3.0])
-    logits[controller.marker] = 2.0
-    assert controller.choose(Row(0), logits) is None
-    logits[3] = 1.0
-    assert controller.choose(Row(0), logits) == controller.marker
+def test_text_that_looks_like_a_call_is_none(tiny_model: Path) -> None:
+    """Written with another spelling of the marker, with a result that is wrong: nothing was run."""
+    looks = "So[Calculator(3 * 4) -> 15] is 15"
+    tool = Echo("Calculator")
+    lm = scripted(tiny_model, writes(a=looks, b=f"{looks} [Calculator(x) -> X] X"))
+    given = answer(lm, ["a:", "b:"], Toolbox([tool]), max_new_tokens=60)
+    assert given[0] == Answered(looks, looks, (), given[0].tokens)
+    # Of the call that was run only its own text is removed.
+    assert given[1].calls == (Executed("Calculator", "x", "X", len(looks), len(looks) + 21),)
+    assert given[1].prediction == f"{looks} X"
+    assert tool.asked == ["x"]
 
 
-def test_after_the_last_call_or_attempt_the_marker_is_not_written(lm: LanguageModel) -> None:
-    controller, row = opened(lm, "Calculator(3 * 4) ->")
-    controller.after(row)
-    logits = torch.zeros(400)
-    logits[controller.marker], logits[7] = 9.0, 8.0
-    assert controller.choose(row, logits) == 7
-    failing = ToolController(lm, [None], top_k=1, max_calls=1)
-    for _ in range(ATTEMPTS):
-        row = Row(0)
-        assert failing.choose(row, logits) == failing.marker
-        row.ids = lm.tokenizer.encode(" [nothing")
-        assert failing.after(row) is Answer.TAKE_BACK
-    assert failing.choose(Row(0), logits) == 7
+def test_several_calls_are_recorded_in_order(tiny_model: Path) -> None:
+    written = "a [Calculator(1 + 1) -> 2] 2, é [Calculator(2 + 2) -> 4] 4, [Calculator(3) -> 3] 3"
+    (given,) = ask(tiny_model, writes(a=written), "a", max_calls=3)
+    assert given.text == written
+    assert [(call.input, call.result) for call in given.calls] == [("1 + 1", "2"), ("2 + 2", "4"), ("3", "3")]
+    assert "".join(written[call.start : call.end] for call in given.calls) == (
+        " [Calculator(1 + 1) -> 2] [Calculator(2 + 2) -> 4] [Calculator(3) -> 3]"
+    )
+    assert given.prediction == "a 2, é 4, 3"
 
 
-def test_an_encoder_decoder_cannot_call(tiny_t5: Path) -> None:
+def greedy_for(marker: str) -> Script:
+    """A model that would always write `marker`, and second "x"."""
+    return lambda text: [marker, "x"]
+
+
+@pytest.mark.parametrize("options", [{"calls": "disabled"}, {"max_calls": 0}, {"top_k": 0}])
+@pytest.mark.parametrize("marker", [" [", "["])
+def test_disabled_the_marker_is_never_written(tiny_model: Path, options: dict[str, Any], marker: str) -> None:
+    (given,) = ask(tiny_model, greedy_for(marker), "a", max_new_tokens=5, **options)
+    assert given.text == "xxxxx"
+    sampling = Sampling(1.0, [generator_for(1, "a")])
+    (sampled,) = ask(tiny_model, greedy_for(marker), "a", max_new_tokens=40, sampling=sampling, **options)
+    assert "[" not in sampled.text
+
+
+def test_off_nothing_is_steered(tiny_model: Path) -> None:
+    (given,) = ask(tiny_model, greedy_for(" ["), "a", max_new_tokens=5, calls="off")
+    assert given == Answered(" [" * 5, "[ [ [ [ [", (), 5)
+    lm = scripted(tiny_model, greedy_for(" ["))
+    assert answer(lm, ["a:"], calls="off", max_new_tokens=5) == [given]
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_after_the_last_call_the_marker_is_not_written(tiny_model: Path, sampled: bool) -> None:
+    """Nor after the last attempt, neither greedily nor by sampling."""
+
+    def script(text: str) -> list[str | None]:
+        written = text.partition(":")[2]
+        if written.startswith(done := " [Calculator(3) -> 3]"):
+            return [" [", "x"]
+        return [done.removeprefix(written), "x"]
+
+    sampling = Sampling(0.1, [generator_for(2, "a")]) if sampled else None
+    (given,) = ask(tiny_model, script, "a", max_new_tokens=20, sampling=sampling)
+    assert [call.input for call in given.calls] == ["3"]
+    assert given.text.count("[") == 1
+    assert given.text == " [Calculator(3) -> 3]" + "x" * 20
+    (failed,) = ask(tiny_model, greedy_for(" ["), "a", max_new_tokens=20, sampling=sampling)
+    assert "[" not in failed.text
+    # The marker and what follows it, for each attempt.
+    assert failed.tokens == 20 + ATTEMPTS * 2
+
+
+def test_sampling_does_not_draw_a_marker_that_is_not_among_the_likeliest(tiny_model: Path) -> None:
+    """It would be the text of a call that no tool is run for."""
+    lm = scripted(tiny_model, lambda text: ["x", "y", " ["])
+    flat = Sampling(50.0, [generator_for(n, "a") for n in range(8)])
+    for given in answer(
+        lm, ["a:"] * 8, Toolbox([make("calculator")]), top_k=2, sampling=flat, max_new_tokens=60
+    ):
+        assert " [" not in given.text
+
+
+def test_opening_tokens_are_all_spellings_of_an_opening(tiny_model: Path) -> None:
+    lm = scripted(tiny_model, greedy_for("x"))
+    more = {" [Cal", "([", " [[", "[Calculator(3", "[]", "[Cat", " ['", "[Q", "\n["}
+    lm.tokenizer.backend.add_tokens(sorted(more))
+    opened = {lm.tokenizer.decode([id]) for id in opening_tokens(lm, ["Calculator", "Calendar"])}
+    assert opened == {"[", " [", " [Cal", "([", " [[", "[Calculator(3", "\n["}
+    assert {lm.tokenizer.decode([id]) for id in opening_tokens(lm, ["QA"])} == {
+        "[",
+        " [",
+        "([",
+        " [[",
+        "[Q",
+        "\n[",
+    }
+
+
+class MadeToCall(ToolController):
+    """Makes each row begin with the tokens `begin` has for it; the model then continues as it likes."""
+
+    begin: Sequence[list[int]] = ()
+
+    def choose(self, row: Row, logits: torch.Tensor) -> int | None:
+        begin = self.begin[row.number]
+        if len(row.ids) >= len(begin):
+            return super().choose(row, logits)
+        self.states[row.number].opened = 0
+        return begin[len(row.ids)]
+
+
+def test_how_long_a_tool_takes_changes_nothing(tiny_model: Path) -> None:
+    """A random model in bfloat16, where a last bit can decide between two tokens."""
+    prepare(seed=0, threads=1)
+    lm = load(tiny_model, "bfloat16")
+    prompts = [lm.tokenizer.encode(f"{n} boxes of {n + 3} pens:") for n in range(6)]
+    calls = ["", " [A(b) ->", "", " [A(c and d) ->", " [B(e) ->", " [A(f) ->"]
+
+    def run(**seconds: float) -> list[Generated]:
+        class Late(Echo):
+            def run(self, asked: Sequence[Request]) -> list[str | None]:
+                time.sleep(seconds[self.name])
+                return super().run(asked)
+
+        controller = MadeToCall(
+            lm, Toolbox([Late("A"), Late("B")]), prompts, [None] * 6, top_k=0, max_calls=1
+        )
+        controller.begin = [lm.tokenizer.encode(call) for call in calls]
+        results = generate(lm, prompts, 24, controller=controller)
+        assert [len(state.executed) for state in controller.states] == [0, 1, 0, 1, 1, 1]
+        return results
+
+    fast = run(A=0, B=0)
+    assert fast[3].text.startswith(" [A(c and d) -> C AND D]")
+    assert run(A=0.1, B=0) == run(A=0, B=0.1) == fast
+
+
+def test_a_row_that_waits_does_not_hold_the_others(tiny_model: Path) -> None:
+    """The tool has its results only when the other rows are decoded: were they held, this would not end."""
+    go = threading.Event()
+    answers = {"a": "x [QA(one) -> ONE] end", "b": "no call" + " at all" * 8, "c": "[ [QA(two) -> TWO] x"}
+    inner = writes(**answers)
+
+    def script(text: str) -> list[str | None]:
+        found = inner(text)
+        if text.startswith("b:") and found == [None]:
+            go.set()
+        return found
+
+    tool = Echo(go=go)
+    slow = ask(tiny_model, script, "a", "b", "c", tools=[tool])
+    assert go.is_set()
+    assert [given.text for given in slow] == list(answers.values())
+    assert sorted(tool.asked) == ["one", "two"]
+    assert ask(tiny_model, inner, "a", "b", "c", tools=[Echo()]) == slow
+
+
+def test_a_text_may_end_with_the_letters_of_a_stop_string_in_a_result(tiny_model: Path) -> None:
+    """Stop strings end what the model writes; a result, or a call, is not searched for them."""
+    written = "x [Calculator(1.5 + 1) -> 2.50] y. z"
+    (given,) = ask(tiny_model, writes(a=written), "a", stop=["."])
+    assert given.text == "x [Calculator(1.5 + 1) -> 2.50] y"
+    assert given.prediction == "x y"
+
+
+def test_results_do_not_count_against_the_limit(tiny_model: Path) -> None:
+    long = "word " * 60
+    (given,) = ask(
+        tiny_model,
+        writes(a=f"x [QA({long}) -> {long.strip().upper()}] abc"),
+        "a",
+        tools=[Echo()],
+        max_new_tokens=4,
+    )
+    assert given.calls == () or given.prediction == "x abc"
+
+
+def test_special_tokens_in_a_result_do_not_end_the_text(tiny_model: Path) -> None:
+    class Rude(Echo):
+        def run(self, asked: Sequence[Request]) -> list[str | None]:
+            return ["<|end|> so" for _ in asked]
+
+    (given,) = ask(
+        tiny_model,
+        lambda text: (
+            ["x [QA(1) ->"[len(text) - 2 :] or None]
+            if "->" not in text
+            else (["!"] if not text.endswith("!") else [None])
+        ),
+        "a",
+        tools=[Rude()],
+    )
+    assert given.text.endswith("so]!")
+
+
+def test_what_cannot_be_asked_is_one_line(tiny_t5: Path, tiny_model: Path) -> None:
     lm = load(tiny_t5)
     ids = lm.tokenizer.encode("2 + 2 =")
-    with pytest.raises(NightjarError, match="calling tools needs a causal model"):
-        answer(lm, [ids], [None], 4, [], top_k=1, max_calls=1)
-    assert answer(lm, [ids], [None], 4, [], top_k=0, max_calls=1)[0].calls == ()
+    for calls in ("on", "disabled"):
+        with pytest.raises(NightjarError, match="calling tools needs a causal model"):
+            answer(lm, [ids], Toolbox([make("calculator")]), calls=calls, max_new_tokens=4)
+    plain = generate(lm, [ids], 4)[0].text
+    assert answer(lm, [ids], calls="off", max_new_tokens=4)[0].text == plain
+    for none in (None, Toolbox(())):
+        with pytest.raises(NightjarError, match="no tools are given"):
+            answer(scripted(tiny_model, greedy_for("x")), ["a:"], none)

@@ -49,7 +49,7 @@ def test_the_limit_counts_texts_of_one_tool_by_their_largest_gain() -> None:
 def test_calls_of_several_tools_stand_where_they_belong() -> None:
     text = "Today 12 * 8 is 96."
     rows = [
-        row(offset=15, token=9, call="[Calculator(12 * 8)]", result="96"),
+        row(offset=16, token=9, call="[Calculator(12 * 8)]", result="96"),
         row(
             tool="calendar",
             offset=0,
@@ -68,11 +68,18 @@ def test_calls_of_several_tools_stand_where_they_belong() -> None:
 
 @given(st.text(alphabet="ab 9.()\n", max_size=30), st.data())
 def test_taking_the_calls_out_gives_the_text_back(text: str, data: st.DataObject) -> None:
-    places = data.draw(st.lists(st.integers(0, len(text)), unique=True, max_size=4))
-    rows = [row(offset=place, token=place) for place in places]
+    """Places are those of " " + text: no two of them are one."""
+    places = data.draw(st.lists(st.integers(0, len(text) + 1), unique=True, max_size=4))
+    rows = [row(offset=place, token=place, call=f"[Calculator({place})]") for place in places]
     merged = merged_texts(rows, {("corpus", None, "d1", 0): text})
     assert len(merged) == (1 if places else 0)
     for made in merged:
         # A call in front of everything is followed by the first word's blank.
         assert remove(made["text"]) == (f" {text}" if 0 in places else text)
-        assert len(find(made["text"])) == len(places)
+        found = find(made["text"])
+        assert [int(one.call.input) for one in found] == sorted(places)
+        # Without the calls before it, each is where its offset says.
+        written = " " + made["text"]
+        start = written.index
+        before = [remove(written[: start(f" [Calculator({place}) ->")]) for place in sorted(places)]
+        assert before == [f" {text}"[:place] for place in sorted(places)]

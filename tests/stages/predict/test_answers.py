@@ -16,6 +16,7 @@ from nightjar.core.params import load as load_params
 from nightjar.lm.generate import generate
 from nightjar.lm.load import LanguageModel, load, prepare
 from nightjar.lm.sample import Sampling, generator_for
+from nightjar.tools import Toolbox
 from stages.predict.answers import Asked, answering, ask, before_full_stop, in_order, limit, stops, table_row
 from stages.predict.batches import plan
 from tests.questions import question
@@ -66,7 +67,7 @@ def answered(lm: LanguageModel, questions: list[Asked], wanted: PredictBenchmark
         [q.ids for q in questions], [q.question.task_id for q in questions], wanted, lm.encoder_decoder
     )
     assert any(len(batch) > 1 for batch in batches)
-    answer = answering(lm, CARD, questions, batches, wanted, calls=False, seed=5)
+    answer = answering(lm, CARD, questions, batches, wanted, Toolbox([]), calls="off", seed=5)
     # Whatever was answered before: here the other way round.
     given = {number: answer(number) for number in reversed(range(len(batches)))}
     return in_order(batches, [given[number] for number in range(len(batches))])

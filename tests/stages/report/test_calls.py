@@ -87,5 +87,5 @@ def test_read_texts(workdir: Path) -> None:
         rows = [{**instance, "outputs": ["one", " two "]}, {**instance, "id": "i2", "outputs": ["three"]}]
         writer.write(contracts.TRAIN, rows)
     found = calls.read_texts(Path("data/none"), Path("data/split"), [row()])
-    assert found == {("train", "t1", "i1", 0): "one", ("train", "t1", "i1", 1): "two"}
+    assert found == {("train", "t1", "i1", 0): " one", ("train", "t1", "i1", 1): " two"}
     assert calls.read_texts(Path("none"), Path("none"), [row(status="below_threshold")]) == {}

@@ -76,7 +76,7 @@ def test_facts_of_a_removed_stage_and_of_the_report_are_left_out(project: Path) 
     nodes = facts.read(metrics)
     assert "old" in {one.name for one in nodes}
     leading = facts.leading_to(["evaluate@supernatinst"], facts.edges(nodes))
-    assert "old" not in leading and len(leading) == 20
+    assert "old" not in leading and len(leading) == 21
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from nightjar.core.params import Recipe
 from nightjar.lm.load import LanguageModel, load, prepare
 from nightjar.lm.weights import digest
 from nightjar.prompts.model_text import model_target
-from nightjar.tools.decode import answer
+from nightjar.tools import Toolbox, answer, make
 from stages.train.checkpoint import Checkpoints
 from stages.train.examples import Examples
 from stages.train.loop import Dev, Step, Trained, Trainer
@@ -73,20 +73,23 @@ def test_a_trained_model_calls_the_tool_and_answers_with_its_result(
     save(trained.model, tmp_path / "trained")
     lm = load(tiny_model, adapter=tmp_path / "trained")
     prompts = [examples.prompt(n).tolist() for n in range(5)]
-    answers = answer(lm, prompts, [None] * 5, 48, ["\n\n"], top_k=1, max_calls=1)
+    toolbox = Toolbox([make("calculator")])
+    answers = answer(lm, prompts, toolbox, max_new_tokens=48, top_k=1)
     for given, (asked, result) in zip(answers, SUMS.items(), strict=False):
-        assert [(c.call.tool, c.call.input, c.result) for c in given.calls] == [("Calculator", asked, result)]
+        assert [(c.tool, c.input, c.result) for c in given.calls] == [("Calculator", asked, result)]
         assert given.prediction == result
     assert [given.prediction for given in answers[3:]] == ["the cat", "the dog"]
     assert not any(given.calls for given in answers[3:])
-    # Without calls allowed the marker is plain text like any other, and stays in the answer.
-    plain = answer(lm, prompts[:1], [None], 48, ["\n\n"], top_k=0, max_calls=1)
+    # With calls off the marker is plain text like any other, and stays in the answer; disabled it is not written.
+    plain = answer(lm, prompts[:1], toolbox, calls="off", max_new_tokens=48)
     assert plain[0].calls == ()
     assert plain[0].prediction.startswith("[Calculator(")
+    disabled = answer(lm, prompts[:1], toolbox, calls="disabled", max_new_tokens=48)
+    assert "[" not in disabled[0].text
     # The marker is tried at once, however unlikely; the model, which never calls here, writes no call behind it, and
     # the answer is as it would have been.
-    tried = answer(lm, prompts[3:], [None, None], 60, ["\n\n"], top_k=10_000, max_calls=1)
-    alone = answer(lm, prompts[3:], [None, None], 60, ["\n\n"], top_k=0, max_calls=0)
+    tried = answer(lm, prompts[3:], toolbox, max_new_tokens=60, top_k=10_000)
+    alone = answer(lm, prompts[3:], calls="off", max_new_tokens=60)
     assert [given.prediction for given in tried] == ["the cat", "the dog"]
     assert all(not t.calls and t.tokens > p.tokens for t, p in zip(tried, alone, strict=True))
 

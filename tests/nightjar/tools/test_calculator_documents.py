@@ -1,4 +1,4 @@
-"""The document heuristics against a brute-force search of all triples, in exact arithmetic."""
+"""The calculator's document heuristic against a brute-force search of all triples, in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.tools import heuristics
-from nightjar.tools.calculator import show
-from nightjar.tools.heuristics import calculator_document, numbers, related
+from nightjar.tools import calculator
+from nightjar.tools.calculator import calculator_document, numbers, related, show
 
 
 def _brute_force(found: list[tuple[int, int]], window: int) -> bool:
@@ -109,11 +108,11 @@ def test_long_documents_take_time_in_proportion(monkeypatch: pytest.MonkeyPatch)
         pairs += 1
         return results(a, b)
 
-    results = heuristics._results
-    monkeypatch.setattr(heuristics, "_results", counted)
+    results = calculator._results
+    monkeypatch.setattr(calculator, "_results", counted)
     rng = random.Random(3)
     values = [rng.randrange(10**11, 9 * 10**11) * 2 + 1 for _ in range(1000)]  # odd: no sum is odd
     started = time.process_time()
     assert not calculator_document(" ".join(map(str, values)), 0.5)
     assert time.process_time() - started < 5
-    assert 0 < pairs < heuristics.WINDOW * len(values)
+    assert 0 < pairs < calculator.WINDOW * len(values)

@@ -1,0 +1,83 @@
+"""Tools by name: those of Nightjar, and those that installed packages add by the entry point group `nightjar.tools`.
+
+    [project.entry-points."nightjar.tools"]
+    thesaurus = "my_package.thesaurus:make"
+
+The entry point names a function `make(resource: Path | None) -> Tool`. `resource` is what the tool reads, such as the
+folder of an index; a tool that reads nothing ignores it.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from nightjar.core.errors import NightjarError
+from nightjar.tools.tool import Tool
+
+GROUP = "nightjar.tools"
+BUILT_IN = ("calculator", "calendar", "wiki_search")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def _found() -> dict[str, EntryPoint]:
+    found = {name: EntryPoint(name, f"nightjar.tools.{name}:make", GROUP) for name in BUILT_IN}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
+        known = found.setdefault(entry.name, entry)
+        if known.value != entry.value:
+            what = f"two tools have this name: {known.value} and {entry.value}"
+            raise NightjarError(what, _where(entry), "rename one, or uninstall its package")
+    return found
+
+
+def _where(entry: EntryPoint) -> str:
+    return f"entry point {entry.name!r} of the group {GROUP}"
+
+
+def names() -> tuple[str, ...]:
+    """The names of all tools, Nightjar's own first; nothing is loaded.
+
+    Raises NightjarError if two tools have one name.
+    """
+    return tuple(_found())
+
+
+def make(name: str, resource: Path | None = None) -> Tool:
+    """The tool of that name, such as "calculator", which reads `resource` if it reads anything.
+
+    Raises NightjarError for an unknown name, for an entry point that cannot be loaded or makes no tool, and if the tool
+    cannot read its resource.
+    """
+    found = _found()
+    if name not in found:
+        raise NightjarError("no such tool", repr(name), f"tools are {', '.join(found)}")
+    entry = found[name]
+    try:
+        made: Any = entry.load()(resource)
+    except NightjarError:
+        raise
+    except Exception as error:
+        what = f"{entry.value} cannot be loaded ({type(error).__name__}: {error})"
+        raise NightjarError(what, _where(entry), "correct or uninstall its package") from error
+    if missing := _missing(made):
+        what = f"{entry.value} makes no tool: {missing}"
+        raise NightjarError(what, _where(entry), "see nightjar.tools.Tool")
+    tool: Tool = made
+    return tool
+
+
+def _missing(made: Any) -> str:
+    """What keeps `made` from being a tool; empty if it is one."""
+    for name in ("name", "version", "instructions"):
+        if not isinstance(getattr(made, name, None), str):
+            return f"its {name} is not a text"
+    if not _NAME.fullmatch(made.name):
+        return f"its name {made.name[:40]!r} is not a word of letters, digits and underscores"
+    if not set(getattr(made, "uses", ["?"])) <= {"day", "text"}:
+        return 'its "uses" has other fields than "day" and "text"'
+    for name in ("suits", "run", "why"):
+        if not callable(getattr(made, name, None)):
+            return f"it has no method {name}"
+    return ""

@@ -1,0 +1,156 @@
+"""Tools by name: Nightjar's own, those of installed packages, and one line for a package that is broken."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from nightjar.core.errors import NightjarError
+from nightjar.tools import Request, Text, make, names
+from nightjar.tools.registry import BUILT_IN
+from nightjar.tools.run import call_text
+
+Installed = Callable[..., None]
+
+MODULE = """
+from nightjar.tools import Tool
+
+class Thesaurus(Tool):
+    name, version = "Thesaurus", "3"
+    def __init__(self, resource):
+        self.words = dict(line.split("=") for line in resource.read_text().split())
+    def run(self, asked):
+        return [self.words.get(request.input) for request in asked]
+
+class Plain:
+    name, version, instructions, uses = "Plain", "1", "", frozenset()
+    def suits(self, text, chance): return True
+    def run(self, asked): return [request.input for request in asked]
+    def why(self, request): return "never"
+
+make = Thesaurus
+def plain(resource): return Plain()
+def fails(resource): raise KeyError("no key")
+def no_tool(resource): return "a text"
+def bad_name(resource):
+    tool = Plain(); tool.name = "two words"; return tool
+def bad_uses(resource):
+    tool = Plain(); tool.uses = {"weather"}; return tool
+"""
+
+
+@pytest.fixture()
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
+    """Installs packages with one entry point each, given as (name, value), in the place of the last ones."""
+    (tmp_path / "my_tools.py").write_text(MODULE)
+    (tmp_path / "my_broken.py").write_text("import no_such_module\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    folders = count()
+
+    def install(*entries: tuple[str, str]) -> None:
+        folder = tmp_path / f"installed-{next(folders)}"
+        for number, (name, value) in enumerate(entries):
+            about = folder / f"package_{number}-1.0.dist-info"
+            about.mkdir(parents=True)
+            (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: package_{number}\nVersion: 1.0\n")
+            (about / "entry_points.txt").write_text(f"[nightjar.tools]\n{name} = {value}\n")
+        monkeypatch.setattr(sys, "path", [str(folder), *(p for p in sys.path if "installed-" not in p)])
+
+    return install
+
+
+def test_own_tools(installed: Installed) -> None:
+    installed()
+    assert names() == BUILT_IN == ("calculator", "calendar", "wiki_search")
+    made = {name: make(name) for name in ("calculator", "calendar")}
+    assert {name: tool.name for name, tool in made.items()} == {
+        "calculator": "Calculator",
+        "calendar": "Calendar",
+    }
+    assert all(tool.instructions.startswith("Your task") and tool.version for tool in made.values())
+
+
+def test_a_package_adds_a_tool(installed: Installed, tmp_path: Path) -> None:
+    installed(("thesaurus", "my_tools:make"), ("plain", "my_tools:plain"))
+    assert names() == (*BUILT_IN, "plain", "thesaurus")
+    (tmp_path / "words.txt").write_text("big=large\nfast=quick")
+    tool = make("thesaurus", tmp_path / "words.txt")
+    assert (tool.name, tool.uses, tool.suits(Text("x"), 0.5)) == ("Thesaurus", frozenset(), True)
+    assert tool.run([Request("big"), Request("small")]) == ["large", None]
+    assert call_text("Plain(hello)", None) == "hello"
+    with pytest.raises(NightjarError, match=r"available are Calculator, Calendar, WikiSearch, Plain"):
+        installed(("plain", "my_tools:plain"))
+        call_text("Telephone(1)", None)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("my_broken:make", "No module named 'no_such_module'"),
+        ("my_nowhere:make", "No module named 'my_nowhere'"),
+        ("my_tools:nothing", "has no attribute 'nothing'"),
+        ("my_tools:fails", "no key"),
+        ("my_tools:MODULE:x", "cannot be loaded"),
+        ("my_tools:no_tool", "its name is not a text"),
+        ("my_tools:bad_name", "its name 'two words' is not a word"),
+        ("my_tools:bad_uses", '"uses" has other fields'),
+    ],
+)
+def test_a_broken_entry_point_is_one_line_and_leaves_the_others_alone(
+    installed: Installed, value: str, told: str
+) -> None:
+    installed(("broken", value))
+    with pytest.raises(NightjarError) as caught:
+        make("broken")
+    line = str(caught.value)
+    assert "\n" not in line and "broken" in line and told in line
+    assert make("calculator").run([Request("1 + 1")]) == ["2"]
+    assert call_text("Calculator(1 + 1)", None) == "2"
+
+
+def test_two_tools_of_one_name_are_refused(installed: Installed) -> None:
+    installed(("calculator", "my_tools:make"))
+    with pytest.raises(NightjarError, match="two tools have this name: nightjar"):
+        names()
+    installed(("own", "my_tools:make"), ("own", "my_tools:plain"))
+    with pytest.raises(NightjarError, match="my_tools:make and my_tools:plain"):
+        names()
+    with pytest.raises(NightjarError, match="no such tool; tools are calculator, calendar"):
+        installed()
+        make("own")
+
+
+def test_heuristics_of_the_own_tools() -> None:
+    calculator, calendar = make("calculator"), make("calendar")
+    sold = "We sold 12 boxes of 8 pens, 96 in all."
+    assert calculator.suits(Text(sold), 0.5)
+    assert not calculator.suits(Text("In 1994, 31 people came with 7 dogs."), 0.5)
+    assert calculator.suits(Text("In 1994, 31 people came with 7 dogs."), 0.009)
+    # A target needs a number of its own; its context is part of what is looked at.
+    assert calculator.suits(Text("96 pens", context="12 boxes of 8 pens"), 0.5)
+    assert not calculator.suits(Text("many pens", context=sold), 0.5)
+    assert calendar.suits(Text("x", day=date(2023, 1, 30)), 0.5)
+    assert not calendar.suits(Text("It is 2023-01-30."), 0.5)
+
+
+def test_tools_need_no_torch() -> None:
+    """`nightjar call`, and a stage before it has read its texts, do not wait for torch."""
+    lines = (
+        "import sys; from nightjar.tools import make; make('calculator'); sys.exit('torch' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", lines], check=True)
+
+
+def test_what_the_library_names_is_there() -> None:
+    import nightjar.tools as library
+
+    for name in library.__all__:
+        assert getattr(library, name) is not None
+    with pytest.raises(AttributeError):
+        library.nothing  # noqa: B018

@@ -1,0 +1,105 @@
+"""Search as a tool: the best passage by rank_bm25 that the text itself does not contain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
+
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+from nightjar.search.lexical import LexicalIndex, words
+from nightjar.tools import Call, Request, Toolbox, make, wiki_search
+from nightjar.tools.wiki_search import SNIPPET_WORDS, snippet
+
+PASSAGES = [
+    ("Pens", "A box holds 12 pens."),
+    ("", "Boxes of pens and pencils are sold here."),
+    ("Harbour", "The harbour museum opened in 1994."),
+    ("Harbour", "Boats lie in the harbour."),
+]
+
+
+def index(folder: Path, passages: list[tuple[str, str]] = PASSAGES) -> Path:
+    with tables.ArtifactWriter(folder) as writer:
+        rows = [
+            {"passage": n, "document_id": f"d{n}", "title": title, "text": text, "start": 0}
+            for n, (title, text) in enumerate(passages)
+        ]
+        writer.write(contracts.PASSAGES, rows)
+        LexicalIndex.build(f"{title}\n{text}" for title, text in passages).save(writer.folder("lexical"))
+    return folder
+
+
+def corpus(folder: Path) -> Path:
+    named: dict[str, Any] = {name: None for name in contracts.DOCUMENTS.schema.names}
+    named |= {"dataset": "corpus", "file": "corpus.jsonl", "url": ""}
+    with tables.ArtifactWriter(folder) as writer:
+        rows = [{"id": f"d{n}", "title": title, "text": text} for n, (title, text) in enumerate(PASSAGES)]
+        writer.write(contracts.DOCUMENTS, [named | row for row in rows])
+    return folder
+
+
+@pytest.mark.parametrize("make_resource", [index, corpus])
+def test_results_by_hand(tmp_path: Path, make_resource: Any) -> None:
+    tool = make("wiki_search", make_resource(tmp_path / "resource"))
+    asked = [Request("museum"), Request("pens pencils"), Request("nothing like it"), Request("")]
+    assert tool.run(asked) == [
+        "Harbour > The harbour museum opened in 1994.",
+        "Boxes of pens and pencils are sold here.",
+        None,
+        None,
+    ]
+    # A document does not find itself.
+    own = Request("harbour museum", text="Yesterday. The harbour museum opened in 1994. It was full.")
+    assert tool.run([own]) == ["Harbour > Boats lie in the harbour."]
+    toolbox = Toolbox([tool])
+    assert toolbox.run([Call("WikiSearch", "harbour museum")], text=own.text) == tool.run([own])
+    assert toolbox.run([Call("WikiSearch", "harbour museum")]) == tool.run([Request("harbour museum")])
+
+
+TEXTS = st.lists(st.text(st.sampled_from("abc "), min_size=1, max_size=8), min_size=1, max_size=30)
+
+
+@given(TEXTS, st.text(st.sampled_from("abcd "), max_size=6), st.text(st.sampled_from("abc "), max_size=30))
+def test_the_first_of_the_whole_ranking_that_is_not_contained(
+    texts: list[str], query: str, text: str
+) -> None:
+    tokens = [words(f"\n{one}") for one in texts]
+    if not any(tokens):
+        return
+    scores = BM25Okapi(tokens).get_scores(words(query)).round(9)
+    candidates = [n for n in range(len(texts)) if set(words(query)) & set(tokens[n]) and texts[n] not in text]
+    wanted = min(candidates, key=lambda n: (-scores[n], n), default=None)
+    table = wiki_search.pa.table({"title": [""] * len(texts), "text": texts})
+    tool = wiki_search.WikiSearch(table, LexicalIndex.build(f"\n{one}" for one in texts), "1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wiki_search, "DEPTH", 2)
+        found = tool.run([Request(query, text=text)])
+    assert found == [None if wanted is None else snippet("", texts[wanted])]
+
+
+def test_a_snippet_is_one_short_line() -> None:
+    assert snippet("A  title\n", "two\nwords ") == "A title > two words"
+    assert snippet("", "two words") == "two words"
+    long = snippet("T", "word " * 500)
+    assert long.split(" > ")[1].split() == ["word"] * SNIPPET_WORDS
+
+
+def test_the_version_follows_what_is_searched(tmp_path: Path) -> None:
+    first = make("wiki_search", index(tmp_path / "a"))
+    assert first.version == make("wiki_search", index(tmp_path / "b")).version
+    assert first.version != make("wiki_search", index(tmp_path / "c", PASSAGES[:3])).version
+
+
+def test_a_resource_that_is_missing_or_damaged_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(NightjarError, match="no lexical index"):
+        make("wiki_search", tmp_path / "nowhere")
+    folder = index(tmp_path / "index")
+    LexicalIndex.build(["only one"]).save(folder / "lexical")
+    with pytest.raises(NightjarError, match="4 passages, but 1 of them indexed"):
+        make("wiki_search", folder)

@@ -1,0 +1,71 @@
+"""Which texts are annotated, and the rows of their candidates."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from nightjar.core import contracts
+from nightjar.tools import Call, Text, make
+from nightjar.tools.annotate import Candidate
+from nightjar.tools.formulas import Losses
+from stages.augment.texts import Source, choose, from_documents, from_instances, row
+
+CALCULATOR, CALENDAR = make("calculator"), make("calendar")
+
+
+def test_texts_are_chosen_by_the_heuristics_and_the_seed() -> None:
+    rows = [
+        {"task_id": "t", "id": str(n), "input": f"{n} boxes of 3 pens", "outputs": [f"{3 * n} pens", "many"]}
+        for n in range(2, 9)
+    ]
+    texts = from_instances(rows)
+    assert len(texts) == 14
+    suitable = choose(CALCULATOR, "calculator", texts, None, seed=1)
+    # Only the references with a number, which is a product of the other two.
+    assert [(text.id, text.target) for text in suitable] == [(str(n), 0) for n in range(2, 9)]
+    some = choose(CALCULATOR, "calculator", texts, 3, seed=1)
+    assert len(some) == 3
+    assert some == choose(CALCULATOR, "calculator", texts, 3, seed=1)
+    assert [text.id for text in some] == sorted(text.id for text in some)
+    assert choose(CALENDAR, "calendar", texts, None, seed=1) == []
+
+
+def test_the_day_of_a_text() -> None:
+    day = date(2023, 1, 30)
+    documents = from_documents([{"id": "d", "text": " It is 2020-01-01. ", "date": day}])
+    assert documents == [Source("corpus", None, "d", 0, Text("It is 2020-01-01.", day=day))]
+    (target,) = from_instances(
+        [{"task_id": "t", "id": "i", "input": " On 30 January 2023", "outputs": [" x "]}]
+    )
+    assert target.text == Text("x", "Input: On 30 January 2023\nOutput:", day)
+
+
+@pytest.mark.parametrize(
+    ("call", "result", "losses", "written", "status"),
+    [
+        (Call("Calculator", "8 * 12"), "96", Losses(3.0, 2.5, 1.5), "[Calculator(8 * 12)]", "kept"),
+        (
+            Call("Calculator", "8 * 12"),
+            "96",
+            Losses(3.0, 2.5, 1.6),
+            "[Calculator(8 * 12)]",
+            "below_threshold",
+        ),
+        (Call("Calculator", "x"), None, None, "[Calculator(x)]", "no_result"),
+        (None, None, None, "so (unfinished)", "malformed"),
+    ],
+)
+def test_rows(
+    call: Call | None, result: str | None, losses: Losses | None, written: str, status: str
+) -> None:
+    source = Source("train", "t", "i", 1, Text("body"))
+    made: dict[str, Any] = row(
+        "calculator", source, Candidate(3, 7, 0.25, "so (unfinished)", call, result, losses), 1.0
+    )
+    assert list(made) == contracts.CANDIDATES.schema.names
+    assert (made["call"], made["result"], made["status"]) == (written, result, status)
+    assert (made["token"], made["offset"], made["probability"]) == (3, 7, 0.25)
+    assert made["gain"] == (None if losses is None else losses.gain)
