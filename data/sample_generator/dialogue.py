@@ -140,7 +140,7 @@ go and see the new film on {D}
 water my tomatoes in {M}
 drive to the sea on {D}
 try the new bakery in {T} with me
-learn some Italian together
+learn some Italian with me
 help me to carry a sofa on {D}
 watch the match at my place on {D}
 go mushroom picking near {T}
@@ -205,7 +205,7 @@ How many people have you asked?
 """),
 }  # fmt: skip
 
-# question|a statement that answers it|another; {P} is a full name, {R} a river, {x} goods, {w} a sight
+# question|a statement that answers it|another; {P} and {Q} are full names, {R} a river, {x} goods, {w} a sight
 TOWN_FACTS = table("""
 How many people live in {T}?|{T} has {n}00 inhabitants.|About {n}00 people live in {T}.
 On which river does {T} lie?|{T} lies on the river {R}.|The river {R} flows through {T}.
@@ -217,7 +217,7 @@ What is made in the factory of {T}?|The factory of {T} makes {x}.|In {T} there i
 What is the church of {T} famous for?|The church of {T} is famous for its {w}.|Visitors come for the {w} of the church of {T}.
 How long does the train from {T} to the capital take?|The train from {T} to the capital takes {m} minutes.|By train the capital is {m} minutes from {T}.
 Which animal is on the coat of arms of {T}?|The coat of arms of {T} shows a heron.|A badger is on the coat of arms of {T}.
-Who designed the town hall of {T}?|The town hall of {T} was designed by {A}.|{A} drew the plans for the town hall of {T}.
+Who designed the town hall of {T}?|The town hall of {T} was designed by {Q}.|{Q} drew the plans for the town hall of {T}.
 What do people in {T} eat at the harvest feast?|At the harvest feast people in {T} eat plum dumplings.|In {T} the dish of the harvest feast is roast goose.
 How high is the tower of {T}?|The tower of {T} is {m} metres high.|With its {m} metres the tower of {T} can be seen from afar.
 What is the oldest building of {T}?|The oldest building of {T} is a salt barn.|No building in {T} is older than the inn by the gate.

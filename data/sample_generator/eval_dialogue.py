@@ -59,7 +59,7 @@ def _act(rng: Random, index: int) -> Pair | None:
 
 _ASKING = (
     "Would you like to {p}?", "Can you {p}?", "Could you {p}, perhaps?", "Do you want to {p}?",
-    "How would it be if you could {p}?", "I wonder whether you would {p}.",
+    "Would you have time to {p}?", "I wonder whether you would {p}.",
 )  # fmt: skip
 
 
@@ -86,8 +86,9 @@ def _three_facts(
 
 
 def _town_profile(rng: Random, index: int) -> Pair | None:
+    mayor, architect = (f"{person(rng)} {surname}" for surname in rng.sample(SURNAMES, 2))
     values = {
-        "P": f"{person(rng)} {rng.choice(SURNAMES)}", "R": rng.choice(RIVER_NAMES), "x": rng.choice(TOWN_GOODS),
+        "P": mayor, "Q": architect, "R": rng.choice(RIVER_NAMES), "x": rng.choice(TOWN_GOODS),
         "w": rng.choice(TOWN_SIGHTS),
     }  # fmt: skip
     statements, question = _three_facts(rng, index, TOWN_FACTS, values)

@@ -104,7 +104,7 @@ El puente de {T} estaba en obras.|Los coches de {T} dieron un rodeo.
 {A} gritó durante todo el partido.|{A} se quedó sin voz.
 """)
 _ES_PEOPLE = ("Marta", "Pablo", "Elena", "Diego", "Lucía", "Jorge", "Carmen", "Andrés")
-_ES_CITIES = ("Toledo", "Bilbao", "Cádiz", "Oviedo", "Burgos", "Lugo", "Málaga", "Soria")
+_ES_CITIES = ("Gijón", "Bilbao", "Cádiz", "Santander", "Valencia", "Vigo", "Málaga", "Almería")
 
 
 def _spanish(rng: Random, index: int) -> Pair | None:

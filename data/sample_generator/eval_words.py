@@ -158,7 +158,7 @@ _ADS = {
     "furniture": "a round oak table|a leather armchair|a white bookshelf|a folding bed|a chest of drawers|a glass cabinet|"
                  "two kitchen stools|a rocking chair|a writing desk|a bunk bed",
     "vehicles": "a red bicycle|a small delivery van|a child's scooter|an old tractor|a motorbike with side-car|"
-                "a three-wheeled cargo bike|a camper van|a moped|a horse cart|an electric wheelchair",
+                "a three-wheeled cargo bike|a camper van|a moped|a horse cart|a mountain bike",
     "music": "a used violin|a set of drums|a grand piano|an electric guitar|a box of old records|a music stand|a cello bow|"
              "an accordion|a tin whistle|a book of choir songs",
     "garden": "a lawn mower|a stone fountain|forty flower pots|a wooden bench for the lawn|a young plum tree|a wheelbarrow|"

@@ -104,38 +104,31 @@ def _biography(world: World) -> Maker:
     return make
 
 
-_SKY = [
-    "sunny",
-    "cloudy",
-    "rainy",
-    "foggy",
-    "clear",
-    "misty",
-    "humid",
-    "overcast",
-    "dry",
-    "hazy",
-    "mild",
-    "fair",
-]
+# weather, and the lowest and highest temperature it comes with
+_SKY = (
+    ("sunny", -6, 31), ("cloudy", -6, 28), ("rainy", 2, 24), ("foggy", -3, 13), ("misty", -1, 15), ("humid", 18, 31),
+    ("overcast", -6, 22), ("dry", 0, 31), ("hazy", 14, 31), ("mild", 9, 17), ("fair", 4, 27), ("clear", -6, 31),
+    ("snowy", -6, 1),
+)  # fmt: skip
+_STILL = ("foggy", "misty", "hazy")
 _WIND = (
     "a light east wind",
     "a strong west wind",
     "a fresh north wind",
     "hardly any wind",
-    "a warm south wind",
+    "a gentle south wind",
 )
 _PARTS = ("morning", "afternoon", "evening")
 
 
 def _weather(rng: Random, index: int) -> Pair | None:
-    town, day, degrees = rng.choice(TOWNS), rng.choice(DAYS), rng.randint(-6, 31)
-    sky = "snowy" if degrees < 2 and rng.random() < 0.3 else turn(_SKY, index)
+    town, day, (sky, low, high) = rng.choice(TOWNS), rng.choice(DAYS), turn(_SKY, index)
+    degrees = rng.randint(low, high)
     amount = f"{degrees} {'degree' if abs(degrees) == 1 else 'degrees'}"
     fields = [f"place = {town}", f"day = {day}", f"weather = {sky}", f"temperature = {amount}"]
     when, extra = day, ""
     if index % 4 in (1, 3):
-        wind = rng.choice(_WIND)
+        wind = "hardly any wind" if sky in _STILL else rng.choice(_WIND)
         extra = f" and {wind}"
         fields.append(f"wind = {wind}")
     if index % 4 in (2, 3):

@@ -28,7 +28,7 @@ On a stamp of the {S} the opening year is missing. What is it?
 The people of {T} celebrated the opening of the {S}. In which year?
 Opening year of the {S}?
 From what year on was the {S} in use?
-How old people remember it: when did the {S} of {T} open?
+People in {T} argue about it: when did the {S} open?
 Please give the year in which {T} opened the {S}.
 {N} and I disagree about when the {S} was opened. Which year is right?
 To which year does the opening of the {S} go back?
@@ -68,7 +68,7 @@ I would like to see the birthplace of {P}. Where do I have to go?
 Where did {P} come into the world?
 In what place did the life of {P} begin?
 {P} was born in which town?
-To which town do we owe {P}?
+In which town did {P} first see the light of day?
 """)
 PROFESSION = _lines("""
 What was the profession of {P}?
@@ -81,7 +81,7 @@ Which profession did {P} have?
 What job did {P} choose?
 As what did {P} become known?
 How did {P} make a living?
-What should stand under the name of {P} as profession?
+Which profession should one put after the name of {P}?
 """)
 BORN = _lines("""
 In which year was {P} born?
@@ -90,9 +90,9 @@ What is the year of birth of {P}?
 Give the year in which {P} was born.
 {P} was born in what year?
 For a school essay I need the birth year of {P}.
-Since what year had {P} been in this world?
-Which year stands first in the dates of {P}?
-How far back do we have to go to the birth of {P}? The year, please.
+In what year does the life of {P} begin?
+Which year of birth is given for {P}?
+In which year did {P} come into the world?
 The parents of {P} had a child in which year?
 Year of birth of {P}?
 """)

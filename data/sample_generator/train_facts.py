@@ -190,46 +190,47 @@ def _near_day(rng: Random, index: int) -> Pair | None:
     return f"{_date_line(rng, today)} {text}", [answer]
 
 
-# question about the year {y}|answer with the years {d} since then
+# most years|question about the year {y}|answer with the years {d} since then
 _AGES = table("""
-{N} was born in {y}. How old does {N} become this year?|{N} turns {d} this year.
-The mill in {T} was opened in {y}. How many years ago was that?|The mill was opened {d} years ago.
-{N} has worked in the theatre since {y}. For how many years is that?|{N} has worked there for {d} years.
-{N} and {B} got married in {y}. For how many years have they been married?|They have been married for {d} years.
-The choir of {T} has existed since {y}. How old is it this year?|The choir is {d} years old.
-The last bear near {T} was seen in {y}. How long ago is that?|It was seen {d} years ago.
-{N} bought the house in {T} in {y}. How long has {he} owned it?|{N} has owned it for {d} years.
-The lime tree of {T} was planted in {y}. How long has it been growing?|It has been growing for {d} years.
-{N} left school in {y}. How many years have passed since then?|Since then {d} years have passed.
-The towns {T} and {U} have been partners since {y}. How long is that now?|They have been partners for {d} years.
-{N} has lived in {T} since {y}. How many years does that make?|{N} has lived there for {d} years.
-The clock on the tower of {T} stopped in {y}. How long has it stood still?|It has stood still for {d} years.
-{N} has been collecting stamps since {y}. For how many years now?|{N} has been collecting stamps for {d} years.
-{N} and {B} last met in {T} in {y}. How many years have they not seen each other?|They have not seen each other for {d} years.
-The bridge to {T} was closed in {y} and never opened again. How long has it been closed?|It has been closed for {d} years.
-{N} painted the fence in {y}. How many years has the paint lasted?|The paint has lasted {d} years.
-The council of {T} promised a new school in {y}. How long have people been waiting for it?|They have been waiting for {d} years.
-{N}'s passport was issued in {y}. How old is it now?|The passport is {d} years old.
-A bottle of wine in {N}'s cellar is from {y}. How old is the wine?|The wine is {d} years old.
-{N} has had the same bicycle since {y}. How long is that?|{N} has had it for {d} years.
-The band of {N} gave its first concert in {y}. How many years has it been playing?|It has been playing for {d} years.
-The last snow in {T} fell in {y}. For how long has there been no snow?|There has been no snow for {d} years.
-{N} learned to swim in {y}. How many years ago was this?|{N} learned it {d} years ago.
-The inn of {T} has belonged to one family since {y}. How many years is it now?|It has belonged to the family for {d} years.
-{B} lent {N} a book in {y} and still has not got it back. How long has {N} had it?|{N} has had the book for {d} years.
-The statue in {T} was stolen in {y} and has not been found. How long has it been missing?|It has been missing for {d} years.
-{N} gave up smoking in {y}. How many years without a cigarette does that make?|That makes {d} years without a cigarette.
-The first bus came to {T} in {y}. How long has the town had a bus?|The town has had a bus for {d} years.
+88|{N} was born in {y}. How old does {N} become this year?|{N} turns {d} this year.
+88|The mill in {T} was opened in {y}. How many years ago was that?|The mill was opened {d} years ago.
+40|{N} has worked in the theatre since {y}. For how many years is that?|{N} has worked there for {d} years.
+40|{N} and {B} got married in {y}. For how many years have they been married?|They have been married for {d} years.
+88|The choir of {T} has existed since {y}. How old is it this year?|The choir is {d} years old.
+88|The last bear near {T} was seen in {y}. How long ago is that?|It was seen {d} years ago.
+40|{N} bought the house in {T} in {y}. How long has {he} owned it?|{N} has owned it for {d} years.
+88|The lime tree of {T} was planted in {y}. How long has it been growing?|It has been growing for {d} years.
+40|{N} left school in {y}. How many years have passed since then?|Since then {d} years have passed.
+88|The towns {T} and {U} have been partners since {y}. How long is that now?|They have been partners for {d} years.
+40|{N} has lived in {T} since {y}. How many years does that make?|{N} has lived there for {d} years.
+40|The clock on the tower of {T} stopped in {y}. How long has it stood still?|It has stood still for {d} years.
+40|{N} has been collecting stamps since {y}. For how many years now?|{N} has been collecting stamps for {d} years.
+40|{N} and {B} last met in {T} in {y}. How many years have they not seen each other?|They have not seen each other for {d} years.
+40|The bridge to {T} was closed in {y} and never opened again. How long has it been closed?|It has been closed for {d} years.
+20|{N} painted the fence in {y}. How many years has the paint lasted?|The paint has lasted {d} years.
+20|The council of {T} promised a new school in {y}. How long have people been waiting for it?|They have been waiting for {d} years.
+10|{N}'s passport was issued in {y}. How old is it now?|The passport is {d} years old.
+40|A bottle of wine in {N}'s cellar is from {y}. How old is the wine?|The wine is {d} years old.
+20|{N} has had the same bicycle since {y}. How long is that?|{N} has had it for {d} years.
+40|The band of {N} gave its first concert in {y}. How many years has it been playing?|It has been playing for {d} years.
+40|The last snow in {T} fell in {y}. For how long has there been no snow?|There has been no snow for {d} years.
+40|{N} learned to swim in {y}. How many years ago was this?|{N} learned it {d} years ago.
+88|The inn of {T} has belonged to one family since {y}. How many years is it now?|It has belonged to the family for {d} years.
+20|{B} lent {N} a book in {y} and still has not got it back. How long has {N} had it?|{N} has had the book for {d} years.
+20|The statue in {T} was stolen in {y} and has not been found. How long has it been missing?|It has been missing for {d} years.
+40|{N} gave up smoking in {y}. How many years without a cigarette does that make?|That makes {d} years without a cigarette.
+88|The first bus came to {T} in {y}. How long has the town had a bus?|The town has had a bus for {d} years.
 """)
 
 
 def _this_year(rng: Random, index: int) -> Pair | None:
     today = _some_day(rng)
     name, other = couple(rng)
-    age = rng.randint(12, 88) if index % len(_AGES) in (0, 1, 4, 5, 7) else rng.randint(2, 40)
+    most, *texts = turn(_AGES, index)
+    age = rng.randint(2, int(most))
     town, another = two_towns(rng)
     values = {"N": name, "B": other, "he": pronouns(name)[0], "T": town, "U": another}
-    text, answer = (part.format(y=today.year - age, d=age, **values) for part in turn(_AGES, index))
+    text, answer = (part.format(y=today.year - age, d=age, **values) for part in texts)
     return f"{_date_line(rng, today)} {text}", [answer]
 
 

@@ -120,13 +120,13 @@ Which of the senses belongs to the nose?|smell|taste|hearing|sight
 What does a clock show?|the time|the price|the weight|the way
 Which animal builds dams?|the beaver|the fox|the hare|the badger
 """)
-_WRONG_KINDS = ("capital", "fact", "day", "fact", "month", "fact", "number", "capital", "fact")
+_WRONG_KINDS = ("capital", "day", "capital", "month", "number")
 
 
 def _wrong_answer(rng: Random, index: int) -> Pair | None:
-    kind = _WRONG_KINDS[index % len(_WRONG_KINDS)]
+    kind = "fact" if index % 2 else turn(_WRONG_KINDS, index // 2)
     if kind == "fact":
-        question, right, *wrong = rng.choice(_FACTS)
+        question, right, *wrong = turn(_FACTS, index // 2)
         rng.shuffle(wrong)
     elif kind == "capital":
         country = rng.choice(sorted(COUNTRIES))

@@ -232,7 +232,7 @@ tins of paint|a ladder
 """)
 _BILLS = (
     "{W} pays for {n} {t} at {p} dollars each, and {x} dollars for {f}. What does it cost in all?",
-    "The price of {t} is {p} dollars each. {W} needs {n} of them and spends {x} dollars on {f}. What does it cost in all?",
+    "For {t} one pays {p} dollars each. {W} needs {n} of them and spends {x} dollars on {f}. What does it cost in all?",
     "{W} buys {n} {t} for {p} dollars each and {f} for {x} dollars. How much is that together?",
     "In {T} one gets {t} for {p} dollars each. {W} takes {n} and adds {f} for {x} dollars. What is the bill?",
     "On the bill of {w} there are {n} {t} at {p} dollars each and {f} at {x} dollars. What is the sum?",

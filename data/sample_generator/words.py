@@ -71,16 +71,16 @@ borrow borrowed borrowed borrowing|a garden ladder
 feed fed fed feeding|the neighbour's cat
 knit knitted knitted knitting|a woollen scarf
 peel peeled peeled peeling|a bag of potatoes
-fold folded folded folding|the clean sheets
+fold folded folded folding|a clean sheet
 wrap wrapped wrapped wrapping|a birthday present
-water watered watered watering|the tomato plants
-sweep swept swept sweeping|the back stairs
+water watered watered watering|the tomato plant
+sweep swept swept sweeping|the back staircase
 tune tuned tuned tuning|an old piano
-grill grilled grilled grilling|a dozen sausages
+grill grilled grilled grilling|a thick sausage
 study studied studied studying|a star chart
 catch caught caught catching|a large trout
 choose chose chosen choosing|a roll of wallpaper
-count counted counted counting|the coins in the jar
+count counted counted counting|the money in the jar
 decorate decorated decorated decorating|the dance hall
 deliver delivered delivered delivering|a crate of oranges
 describe described described describing|a lost umbrella
@@ -88,12 +88,12 @@ film filmed filmed filming|a street parade
 frame framed framed framing|an oval picture
 hide hid hidden hiding|the spare key
 iron ironed ironed ironing|a striped shirt
-label labelled labelled labelling|the jam jars
+label labelled labelled labelling|a jam jar
 lock locked locked locking|the boat shed
 pick picked picked picking|a basket of cherries
-print printed printed printing|a hundred leaflets
+print printed printed printing|a coloured poster
 pour poured poured pouring|a glass of cider
-rake raked raked raking|the autumn leaves
+rake raked raked raking|the front lawn
 rent rented rented renting|a rowing boat
 sharpen sharpened sharpened sharpening|the bread knife
 steer steered steered steering|the little ferry
@@ -163,8 +163,9 @@ def fill(rng: Random, texts: Sequence[str]) -> list[str]:
     """The texts with names, numbers and an action put into their fields, the same into all of them.
 
     {A} {B} {C} are people, {he} {him} {his} the first one's pronouns, {T} {U} towns, {D} {E} weekdays, {M} a month,
-    {n} {m} numbers below 40, {k} one below 10, {y} a year, {place} {elsewhere} places, {time} a time; {base} {past} {done} {ing} are
-    forms of a verb and {thing} its object. Two fields of a kind differ. The first letter becomes upper case.
+    {n} {m} numbers below 40, {k} one below 10, {y} a year, {place} {elsewhere} places, {time} a time; {base} {past}
+    {done} {ing} are forms of a verb and {thing} its object. Two fields of a kind differ. A text that starts with a
+    field starts with an upper-case letter.
     """
     a, b, c = rng.sample(PEOPLE, 3)
     he, him, his = pronouns(a)
@@ -177,7 +178,8 @@ def fill(rng: Random, texts: Sequence[str]) -> list[str]:
         "time": rng.choice(TIMES), "base": action.base, "past": action.past, "done": action.participle,
         "ing": action.ing, "thing": action.thing,
     }  # fmt: skip
-    return [text[:1].upper() + text[1:] for text in (text.format(**values) for text in texts)]
+    filled = [(text, text.format(**values)) for text in texts]
+    return [new[:1].upper() + new[1:] if old.startswith("{") else new for old, new in filled]
 
 
 def person(rng: Random) -> str:
