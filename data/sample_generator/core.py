@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import gcd
 from random import Random
+from typing import TypeVar
 
+T = TypeVar("T")
 Example = tuple[str, str, str]
 """(input, output, explanation) of a demonstration."""
 
@@ -134,3 +137,12 @@ def cycle(items: Sequence[str] | Iterable[str], index: int) -> str:
     """The item for the index-th instance when items take turns."""
     sequence = list(items)
     return sequence[index % len(sequence)]
+
+
+def turn(items: Sequence[T], index: int, labels: int = 1) -> T:
+    """The item for the index-th instance: each comes once before any comes twice.
+
+    With `labels`, an item that comes again meets another remainder of the index divided by that number.
+    """
+    rounds = index // len(items) if gcd(len(items), labels) > 1 else 0
+    return items[(index + rounds) % len(items)]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from random import Random
 
-from data.sample_generator.core import Pair, TaskSpec, listing, two
-from data.sample_generator.words import COUNTRIES, DAYS, MONTHS, TOWNS, person
+from data.sample_generator.core import Pair, TaskSpec, listing, turn, two
+from data.sample_generator.words import COUNTRIES, fill
 
 _PHRASES = (
     "an old bridge made of red stone|the narrow street behind the church|a small café with green chairs|"
@@ -17,17 +17,30 @@ _PHRASES = (
     "seven sacks of brown flour|the sound of the church bells|a garden with a hundred roses|the quiet room on the third floor|"
     "the only doctor in the valley|a bowl of hot lentil soup|the new roof of the school|an empty seat by the window|"
     "the light of the full moon|a map with strange signs|the first snow of the winter|a blue boat with white sails|"
-    "the smell of fresh bread|the steep path to the summit|a box of broken clocks"
+    "the smell of fresh bread|the steep path to the summit|a box of broken clocks|the taste of wild strawberries|"
+    "a dog with one white ear|the rusty gate of the cemetery|three candles on a silver plate|the wet sand of the bay|"
+    "a song without any words|the stairs down to the cellar|a bicycle with a bent wheel|the lamp above the kitchen table|"
+    "an island of black rocks|the mayor's collection of stuffed birds|a coat with golden buttons|the fog over the salt marsh|"
+    "a hundred jars of honey|the torn page of the diary|a ladder against the barn wall|the whistle of the night express|"
+    "a field of yellow mustard|the crooked chimney of the bakery|two swans on the mill pond|the green door at the corner|"
+    "a sack of unopened letters|the pianist with the red gloves|a fence of old skis|the shadow of the water tower|"
+    "the empty chair of the judge|a pair of muddy boots|the echo under the railway arch|a cake in the shape of a ship|"
+    "the tent of the travelling circus|a flock of noisy starlings|the crack in the town hall bell|a tunnel lit by torches|"
+    "the captain's broken telescope"
 ).split("|")
 _FRAMES_ONE = (
-    "{N} still remembers {p} from a visit to {T}.", "Nobody in {T} expected {p} that {D}.",
-    "On {D} the newspaper printed a story about {p}.", "{N} told the class about {p} in great detail.",
-    "Many guests liked {p} best of all they saw in {T}.", "Because of {p}, {N} decided to stay in {T}.",
+    "{A} still remembers {p} from a visit to {T}.", "Nobody in {T} expected {p} that {D}.",
+    "On {D} the newspaper printed a story about {p}.", "{A} told the class about {p} in great detail.",
+    "Many guests liked {p} best of all they saw in {T}.", "Because of {p}, {A} decided to stay in {T}.",
+    "If it were not for {p}, few tourists would come to {T}.", "{A} dreams every {D} of {p}, and of nothing else.",
+    "What {A} misses most in {T} is {p}.",
 )  # fmt: skip
 _FRAMES_TWO = (
-    "In {M}, {n} wrote a poem about {p}.", "There is a photograph of {p} in {n}'s album.",
-    "My grandmother often dreamed of {p}, she said.", "Our film of last {M} begins with {p} and a song.",
-    "Could {n} have forgotten {p} so quickly?", "Visitors ask {n} about {p} every {M}.",
+    "In {M}, {B} wrote a poem about {p}.", "There is a photograph of {p} in {B}'s album.",
+    "My grandmother often spoke of {p}, they say.", "Our film of last {M} begins with {p} and a song.",
+    "Could {B} have forgotten {p} so quickly?", "Visitors ask {B} about {p} every {M}.",
+    "{B} would give anything for {p}, if only once.", "Near {U} we came upon {p} by pure chance.",
+    "The novel by {B} ends with {p}, as everybody knows.", "Not even {p} could cheer {B} up last {M}.",
 )  # fmt: skip
 
 
@@ -43,9 +56,10 @@ def longest_overlap(first: str, second: str) -> str:
 
 
 def _shared_phrase(rng: Random, index: int) -> Pair | None:
-    phrase = rng.choice(_PHRASES)
-    one = rng.choice(_FRAMES_ONE).format(N=person(rng), T=rng.choice(TOWNS), D=rng.choice(DAYS), p=phrase)
-    other = rng.choice(_FRAMES_TWO).format(n=person(rng), M=rng.choice(MONTHS), p=phrase)
+    phrase = turn(_PHRASES, index)
+    one, other = fill(
+        rng, [rng.choice(frames).replace("{p}", phrase) for frames in (_FRAMES_ONE, _FRAMES_TWO)]
+    )
     if longest_overlap(one, other) != phrase:
         return None
     if index % 2:
@@ -114,48 +128,61 @@ def _analogy(rng: Random, index: int) -> Pair | None:
 _TOPIC_NOUNS = (
     "solar panels|school meals|night trains|wild bees|city parks|sea walls|electric buses|folk music|old maps|"
     "drinking water|bird nests|street art|public libraries|winter sports|rare coins|apple trees|radio plays|"
-    "mountain huts|wooden boats|bicycle lanes|food markets|stone bridges|children's books|glass recycling"
+    "mountain huts|wooden boats|bicycle lanes|food markets|stone bridges|children's books|glass recycling|"
+    "wind mills|guide dogs|village schools|church organs|dry toilets|fish ladders|film posters|garden ponds|"
+    "letter scales|hay fever|paper money|roof gardens|sheep farming|tram drivers|weather balloons|youth hostels"
 ).split("|")
 _TOPIC_FRAMES = (
-    "A new study compares {a} with {b}, and {N} explains what it means for {c}.",
+    "A new study compares {a} with {b}, and {A} explains what it means for {c}.",
     "The council of {T} talked about {a}, {b} and {c} on {D}.",
-    "{N} gave a lecture on {a} and answered questions about {b} and {c}.",
+    "{A} gave a lecture on {a} and answered questions about {b} and {c}.",
     "This week the club in {T} is all about {a}; next week it turns to {b} and {c}.",
     "Our reporter visited {T} to learn more about {a}, about {b} and also about {c}.",
-    "In the papers of {N} there are notes on {a}, drawings of {b} and a letter about {c}.",
+    "In the papers of {A} there are notes on {a}, drawings of {b} and a letter about {c}.",
+    "{A} collects articles on {a}, {B} reads everything about {b}, and both quarrel about {c}.",
+    "Instead of {a} the magazine now writes about {b} and, every {D}, about {c}.",
+    "The exhibition in {T} shows {a} on the ground floor, {b} upstairs and {c} in the yard.",
+    "Has {A} really changed from {a} to {b}, or was that rumour about {c}?",
+    "First came the debate on {a}, then a film about {b}, and at last {A} spoke on {c}.",
+    "Without {a} there would be no {b} in {T}, says {A}, who also knows a lot about {c}.",
 )  # fmt: skip
 
 
 def _keywords(rng: Random, index: int) -> Pair | None:
     a, b, c = rng.sample(_TOPIC_NOUNS, 3)
-    text = rng.choice(_TOPIC_FRAMES).format(
-        a=a, b=b, c=c, N=person(rng), T=rng.choice(TOWNS), D=rng.choice(DAYS)
-    )
-    return text, [f"{a}, {b}, {c}"]
+    frame = turn(_TOPIC_FRAMES, index).replace("{a}", a).replace("{b}", b).replace("{c}", c)
+    return fill(rng, [frame])[0], [f"{a}, {b}, {c}"]
 
 
 _ADS = {
-    "furniture": "a round oak table|a leather armchair|a white bookshelf|a folding bed|a chest of drawers",
-    "vehicles": "a red bicycle|a small delivery van|a child's scooter|an old tractor|a motorbike with side-car",
-    "music": "a used violin|a set of drums|a grand piano|an electric guitar|a box of old records",
-    "garden": "a lawn mower|a stone fountain|forty flower pots|a wooden bench for the lawn|a young plum tree",
-    "pets": "three friendly kittens|a talking parrot|a pair of rabbits|a tame goat|two goldfish with a tank",
-    "clothing": "a warm winter coat|a pair of riding boots|a silk scarf|a wedding dress|a woollen jumper",
-}
+    "furniture": "a round oak table|a leather armchair|a white bookshelf|a folding bed|a chest of drawers|a glass cabinet|"
+                 "two kitchen stools|a rocking chair|a writing desk|a bunk bed",
+    "vehicles": "a red bicycle|a small delivery van|a child's scooter|an old tractor|a motorbike with side-car|"
+                "a three-wheeled cargo bike|a camper van|a moped|a horse cart|a mountain bike",
+    "music": "a used violin|a set of drums|a grand piano|an electric guitar|a box of old records|a music stand|a cello bow|"
+             "an accordion|a tin whistle|a book of choir songs",
+    "garden": "a lawn mower|a stone fountain|forty flower pots|a wooden bench for the lawn|a young plum tree|a wheelbarrow|"
+              "ten metres of hedge plants|a bird bath|a small greenhouse|a sack of tulip bulbs",
+    "pets": "three friendly kittens|a talking parrot|a pair of rabbits|a tame goat|two goldfish with a tank|a litter of puppies|"
+            "a tortoise|a budgie with its cage|a gentle pony|a family of guinea pigs",
+    "clothing": "a warm winter coat|a pair of riding boots|a silk scarf|a wedding dress|a woollen jumper|a box of baby clothes|"
+                "a tweed jacket|a pair of leather gloves|a dance costume|a pair of wooden clogs",
+}  # fmt: skip
 _AD_FRAMES = {
-    "sale": ("For sale: {x}. Call {N} in {T}.", "{N} in {T} sells {x} for {P} dollars."),
-    "wanted": ("Wanted: {x}. {N} in {T} pays up to {P} dollars.", "{N} from {T} is looking for {x} to buy."),
-    "free": ("{N} gives away {x}, free of charge, in {T}.", "To give away: {x}. Please ask {N} in {T}."),
-}
+    "sale": ("For sale: {x}. Call {A} in {T}.", "{A} in {T} sells {x} for {P} dollars.",
+             "Buy {x} from {A} in {T}; the price is {P} dollars.", "For only {P} dollars: {x}. Come to {T} on {D}."),
+    "wanted": ("Wanted: {x}. {A} in {T} pays up to {P} dollars.", "{A} from {T} is looking for {x} to buy.",
+               "Who sells {x}? {A} in {T} would be glad.", "{A} wishes to buy {x}; please write to {T}."),
+    "free": ("{A} gives away {x}, free of charge, in {T}.", "To give away: {x}. Please ask {A} in {T}.",
+             "Come to {T} and take {x} home for nothing, says {A}.", "No money wanted: {A} in {T} has {x} for you."),
+}  # fmt: skip
 
 
 def _ad_tags(rng: Random, index: int) -> Pair | None:
     topic, kind = sorted(_ADS)[index % len(_ADS)], rng.choice(sorted(_AD_FRAMES))
-    thing = rng.choice(_ADS[topic].split("|"))
-    text = rng.choice(_AD_FRAMES[kind]).format(
-        x=thing, N=person(rng), T=rng.choice(TOWNS), P=rng.randint(2, 60) * 5
-    )
-    return text, [f"{topic}, {kind}", f"{kind}, {topic}"]
+    thing = turn(_ADS[topic].split("|"), index // len(_ADS))
+    frame = rng.choice(_AD_FRAMES[kind]).replace("{x}", thing).replace("{P}", str(rng.randint(2, 60) * 5))
+    return fill(rng, [frame])[0], [f"{topic}, {kind}", f"{kind}, {topic}"]
 
 
 TASKS = [

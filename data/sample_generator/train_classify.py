@@ -1,106 +1,69 @@
 """Training tasks whose answer is one of a few label words named in the definition."""
 
-# ruff: noqa: E501, SIM905
+# ruff: noqa: E501
 # Sentences and word lists are easier to read and to extend on one line than wrapped.
 
 from __future__ import annotations
 
 from random import Random
 
-from data.sample_generator.core import Pair, TaskSpec, cap, cycle, two
-from data.sample_generator.words import ACTIONS, DAYS, MONTHS, PLACES, TIMES, TOWNS, couple, person
-
-_REVIEWED = (
-    "hotel restaurant film lamp novel vacuum cleaner backpack concert café tour phone headset".replace(
-        "vacuum cleaner", "printer"
-    ).split()
+from data.sample_generator.core import Pair, TaskSpec, turn
+from data.sample_generator.labelled import (
+    COMMENTED,
+    COMMENTS,
+    INTENTS,
+    MORE_REVIEW,
+    REVIEWED,
+    REVIEWS,
+    SENSE,
+    TOPICS,
 )
-_GOOD = (
-    "I would buy the {x} again at once.", "The {x} was even better than I had hoped.", "What a wonderful {x}!",
-    "Everybody in my family loved the {x}.", "The {x} is worth every cent.", "{N} recommended the {x}, and rightly so.",
-    "The {x} in {T} made our week.", "I have told all my friends about this excellent {x}.",
-)  # fmt: skip
-_BAD = (
-    "I want my money back for the {x}.", "The {x} was a great disappointment.", "What a dreadful {x}!",
-    "Nobody in my family liked the {x}.", "The {x} is not worth a cent.", "{N} warned me of the {x}, and rightly so.",
-    "The {x} in {T} spoiled our week.", "I have never seen such a poor {x}.",
-)  # fmt: skip
-_MORE_GOOD = (
-    "Everything worked from the first day.",
-    "The people were kind and quick.",
-    "I smiled all the way home.",
-)
-_MORE_BAD = (
-    "Nothing worked from the first day.",
-    "The people were rude and slow.",
-    "I was angry all the way home.",
-)
+from data.sample_generator.passages import QUIZ, SAME
+from data.sample_generator.words import fill
 
 
 def _review(rng: Random, index: int) -> Pair | None:
-    good = index % 2 == 0
-    values = {"x": rng.choice(_REVIEWED), "N": person(rng), "T": rng.choice(TOWNS)}
-    first = rng.choice(_GOOD if good else _BAD).format(**values)
-    second = rng.choice((*(_MORE_GOOD if good else _MORE_BAD), f"We went there in {rng.choice(MONTHS)}.", ""))
-    return f"{first} {second}".strip(), ["positive" if good else "negative"]
+    label = index % 2
+    first = turn(REVIEWS, index, 2)[label].replace("{x}", rng.choice(REVIEWED))
+    second = rng.choice((rng.choice(MORE_REVIEW)[label], "This was in {M}.", ""))
+    return fill(rng, [f"{first} {second}".strip()])[0], [("positive", "negative")[label]]
 
 
-_TOPICS = {
-    "sport": ("{N} scored twice for {T} in the last minute.", "The swimmers of {T} won four medals on {D}.",
-              "After the marathon on {D}, {N} could hardly walk.", "{T} and {U} play in the cup final on {D}.",
-              "The coach in {T} says that {N} will not play on {D}."),
-    "weather": ("Rain and strong wind are expected in {T} on {D}.", "{M} was the driest month in {T} for years.",
-                "A thick fog covers the hills between {T} and {U}.", "The first snow fell on {T} on {D}.",
-                "On {D} the temperature in {T} will rise to 29 degrees."),
-    "food": ("{N} adds a little lemon to the fish soup.", "The new bakery in {T} sells rye bread on {D}s.",
-             "In {T} people eat dumplings with plum sauce in {M}.", "For this cake {N} needs four eggs and some butter.",
-             "The cook in {T} fries the mushrooms with garlic, as {N} likes them."),
-    "travel": ("The night train from {T} to {U} leaves at ten.", "{N} packs a small suitcase for the trip to {T}.",
-               "In {M} the ferry takes tourists from {T} to the islands.", "Hotels in {T} are fully booked on {D}.",
-               "{N} missed the connection to {U} on {D}."),
-    "music": ("The choir in {T} sings old songs on {D}.", "{N} bought a second-hand violin in {T}.",
-              "The band from {U} plays in {T} in {M}.", "{N} practises the piano every {D}.",
-              "On {D} the orchestra of {T} gives a free concert."),
-}  # fmt: skip
+def _labelled(rng: Random, index: int, sentences: dict[str, list[str]]) -> Pair:
+    label = list(sentences)[index % len(sentences)]
+    return fill(rng, [turn(sentences[label], index // len(sentences))])[0], [label]
 
 
 def _topic(rng: Random, index: int) -> Pair | None:
-    label = cycle(_TOPICS, index)
-    town, other = two(rng, TOWNS)
-    values = {"N": person(rng), "T": town, "U": other, "D": rng.choice(DAYS), "M": rng.choice(MONTHS)}
-    return rng.choice(_TOPICS[label]).format(**values), [label]
+    return _labelled(rng, index, TOPICS)
 
 
 def _same(rng: Random, index: int) -> Pair | None:
-    a, b = couple(rng)
-    action = rng.choice(ACTIONS)
-    (place, elsewhere), (n, m) = two(rng, PLACES), rng.sample(range(3, 40), 2)
-    town, other = two(rng, TOWNS)
-    one, same, different = rng.choice((
-        (f"{a} {action.past} {action.thing} {place}.", f"{cap(place)}, {action.thing} was {action.participle} by {a}.",
-         f"{cap(elsewhere)}, {action.thing} was {action.participle} by {a}."),
-        (f"{a} gave {b} {n} postcards.", f"{b} got {n} postcards from {a}.", f"{a} got {n} postcards from {b}."),
-        (f"It takes {n} minutes to walk from {town} to {other}.", f"The walk from {town} to {other} takes {n} minutes.",
-         f"The walk from {town} to {other} takes {m} minutes."),
-        (f"{a} is the cousin of {b}'s teacher.", f"{b}'s teacher has a cousin called {a}.",
-         f"{a}'s teacher has a cousin called {b}."),
-        (f"Only {a} knew the way to {town}.", f"Nobody except {a} knew the way to {town}.",
-         f"Everybody except {a} knew the way to {town}."),
-    ))  # fmt: skip
-    return f"Text A: {one} Text B: {same if index % 2 == 0 else different}", [
-        "yes" if index % 2 == 0 else "no"
-    ]
+    one, same, different = fill(rng, turn(SAME, index, 2))
+    return f"Text A: {one} Text B: {different if index % 2 else same}", ["no" if index % 2 else "yes"]
+
+
+_PLAIN = (
+    "{A} {past} {thing} {place} with the help of {B}.",
+    "When {A} came to {T}, {B} was {ing} {thing}.",
+    "Before {ing} {thing}, {A} made a telephone call to {T}.",
+    "It was {D}, and {B} wanted to learn more about {T}.",
+    "Nobody in {T} had expected {A} to come so early.",
+    "The road from {T} to {U} follows the river for {n} kilometres.",
+    "{A} asked the waiter for the bill and a glass of water.",
+    "In {M} the evenings {place} are long and quiet.",
+    "{B} showed {A} how to {base} {thing} without any help.",
+    "The old woman gave {A} a basket with eggs and a loaf.",
+    "If the weather is good, {A} will walk to {T} on {D}.",
+    "There was a smell of smoke {place} when {A} arrived.",
+    "{A} has not spoken to {B} since the party in {T}.",
+    "Most of the houses in {T} have blue doors and small gardens.",
+    "While {B} slept, {A} {past} {thing} in the dark.",
+)
 
 
 def _quality(rng: Random, index: int) -> Pair | None:
-    a, b = couple(rng)
-    action, town = rng.choice(ACTIONS), rng.choice(TOWNS)
-    text = rng.choice((
-        f"{a} {action.past} {action.thing} {rng.choice(PLACES)} with the help of {b}.",
-        f"When {a} came to {town}, {b} was {action.ing} {action.thing}.",
-        f"Before {action.ing} {action.thing}, {a} made a telephone call to {town}.",
-        f"It was {rng.choice(DAYS)}, and {b} wanted to learn more about {town}.",
-    ))  # fmt: skip
+    (text,) = fill(rng, [turn(_PLAIN, index, 2)])
     if index % 2 == 0:
         return text, ["fluent"]
     words = text.rstrip(".").split()
@@ -108,44 +71,15 @@ def _quality(rng: Random, index: int) -> Pair | None:
     return " ".join(words) + ".", ["scrambled"]
 
 
-_RUDE = (
-    "Shut up, {N}, nobody asked you.", "Only an idiot like {N} would go to {T}.", "{N}, you are completely useless.",
-    "The people of {T} are all stupid liars.", "Get lost, {N}, and take your ugly {x} with you.",
-    "What a moron, this {N} from {T}.", "Your {x} is garbage, {N}, just like you.", "I hope {N} falls into the river.",
-)  # fmt: skip
-_CIVIL = (
-    "I do not agree with {N}, but the point is interesting.", "{N}, could you explain this again, please?",
-    "The people of {T} have had a hard year.", "I would leave the {x} at home, {N}.", "I found the film about {T} too long.",
-    "Sadly, the {x} from {T} did not work for me.", "We should ask {N} before we decide.", "{N} is wrong about {T}, I think.",
-)  # fmt: skip
-
-
 def _civil(rng: Random, index: int) -> Pair | None:
-    rude = index % 2 == 0
-    thing = rng.choice("camera hat guitar bicycle umbrella radio coat car".split())
-    text = rng.choice(_RUDE if rude else _CIVIL).format(N=person(rng), T=rng.choice(TOWNS), x=thing)
-    return text, ["insulting" if rude else "civil"]
-
-
-_SENSE = (
-    ("{N} put the milk into the {g}.", "fridge cup bowl pan", "keyhole newspaper candle envelope"),
-    ("{N} wrote a letter with a {g}.", "pen pencil typewriter", "spoon pillow carrot"),
-    ("{N} travelled to {T} by {g}.", "train bus car ship", "soup table pencil music"),
-    ("In the garden {N} grows {g}.", "beans roses carrots tulips", "spoons clocks windows shoes"),
-    ("{N} cut the bread with a {g}.", "knife breadknife", "blanket feather balloon"),
-    ("For breakfast {N} ate a {g}.", "roll pear banana pancake", "ladder sofa bicycle hammer"),
-    ("{N} wore a {g} because of the cold.", "coat scarf jumper", "teapot window bridge"),
-    ("The {g} barked when {N} came home to {T}.", "dog puppy", "goldfish teapot sofa"),
-    ("To see the stars, {N} uses a {g}.", "telescope", "toaster sponge trumpet"),
-    ("{N} paid the taxi in {T} with {g}.", "cash coins", "sand leaves clouds"),
-)  # fmt: skip
+    text = turn(COMMENTS, index, 2)[index % 2].replace("{x}", rng.choice(COMMENTED))
+    return fill(rng, [text])[0], [("insulting", "civil")[index % 2]]
 
 
 def _sense(rng: Random, index: int) -> Pair | None:
-    frame, good, bad = rng.choice(_SENSE)
-    filler = rng.choice((good if index % 2 == 0 else bad).split())
-    text = frame.format(N=person(rng), T=rng.choice(TOWNS), g=filler)
-    return text.replace(" a apple", " an apple"), ["plausible" if index % 2 == 0 else "implausible"]
+    frame, good, bad = turn(SENSE, index, 2)
+    filler = rng.choice((bad if index % 2 else good).split())
+    return fill(rng, [frame.replace("{x}", filler)])[0], ["implausible" if index % 2 else "plausible"]
 
 
 _SYNONYMS = "big large|small little|fast quick|begin start|end finish|buy purchase|angry furious|happy glad|ill sick|" \
@@ -159,7 +93,7 @@ _ANTONYMS = "accept refuse|arrive depart|ancient modern|ascend descend|asleep aw
 
 def _word_pair(rng: Random, index: int) -> Pair | None:
     kinds = ("same meaning", "opposite meaning", "unrelated")
-    kind = cycle(kinds, index)
+    kind = kinds[index % 3]
     if kind == "unrelated":
         pool = (_SYNONYMS + "|" + _ANTONYMS).split("|")
         first, second = (pair.split()[rng.randint(0, 1)] for pair in rng.sample(pool, 2))
@@ -167,34 +101,33 @@ def _word_pair(rng: Random, index: int) -> Pair | None:
         if pairs <= {"big", "large", "small", "little"} or pairs & {"end", "start", "loss", "lose"}:
             return None
     else:
-        first, second = rng.choice((_SYNONYMS if kind == kinds[0] else _ANTONYMS).split("|")).split()
+        first, second = turn((_SYNONYMS if kind == kinds[0] else _ANTONYMS).split("|"), index // 3).split()
         if rng.random() < 0.5:
             first, second = second, first
     return f"Word 1: {first}. Word 2: {second}.", [kind]
 
 
-_INTENTS = {
-    "book": ("I need a table for {n} in {T} on {D}.", "Reserve a room in {T} for {n} nights, please.",
-             "Can I have {n} seats on the {D} train to {T}?", "Get me {n} tickets for the show in {T}."),
-    "cancel": ("I cannot come on {D} after all, so please delete my booking in {T}.",
-               "Please take back my order for {n} tickets to {T}.",
-               "We no longer need the {n} rooms in {T}.", "My trip to {T} on {D} is off; remove me from the list."),
-    "complain": ("We waited in {T} for {n} hours and nobody came!", "The room in {T} was dirty for {n} days.",
-                 "Your driver in {T} was very unfriendly on {D}.", "I paid for {n} meals in {T} and got only one!"),
-    "ask": ("Which bus goes to {T} on {D}?", "How much are {n} tickets to {T}?", "Is the office in {T} open on {D}?",
-            "Do the {n} rooms in {T} have a balcony?"),
-}  # fmt: skip
-
-
 def _intent(rng: Random, index: int) -> Pair | None:
-    label = cycle(_INTENTS, index)
-    values = {"n": rng.randint(2, 9), "T": rng.choice(TOWNS), "D": rng.choice(DAYS)}
-    return rng.choice(_INTENTS[label]).format(**values), [label]
+    return _labelled(rng, index, INTENTS)
+
+
+_TYPED = (
+    "{A} wanted to {base} {thing} {time}.",
+    "{A} {past} {thing} {place}.",
+    "On {D}, {A} helped {B} to {base} {thing}.",
+    "Nobody saw how {A} {past} {thing} {time}.",
+    "{A} will {base} {thing} {place} tomorrow.",
+    "It was {A} who {past} {thing} {place}.",
+    "Before {ing} {thing}, {A} drank a large cup of coffee.",
+    "{A} has never {done} {thing} {place}.",
+    "Since {M} {A} dreams of {ing} {thing}.",
+    "The people of {T} laughed when {A} {past} {thing}.",
+    "Please remember to {base} {thing} before {D}.",
+)
 
 
 def _mistake(rng: Random, index: int) -> Pair | None:
-    action, name, time = rng.choice(ACTIONS), person(rng), rng.choice(TIMES)
-    words = f"{name} wanted to {action.base} {action.thing} {time}".split()
+    words = fill(rng, [turn(_TYPED, index, 2)])[0].rstrip(".").split()
     if index % 2:
         spot = rng.choice(
             [i for i, w in enumerate(words) if i > 0 and len(w) > 4 and w.isalpha() and w.islower()]
@@ -208,18 +141,9 @@ def _mistake(rng: Random, index: int) -> Pair | None:
 
 
 def _verify(rng: Random, index: int) -> Pair | None:
-    a, b = couple(rng)
-    (town, other), (day, later) = two(rng, TOWNS), two(rng, DAYS)
-    action = rng.choice(ACTIONS)
-    text, question, right, wrong = rng.choice((
-        (f"{a} moved to {town} on {day}.", f"Where did {a} move?", town, other),
-        (f"{a} {action.past} {action.thing} for {b}.", f"Who {action.past} {action.thing}?", a, b),
-        (f"The meeting in {town} is on {day} and not on {later}.", "When is the meeting?", day, later),
-        (f"{a} waited in {town} while {b} drove to {other}.", f"Where did {a} wait?", town, other),
-        (f"First {a} spoke, then {b}.", "Who spoke last?", b, a),
-    ))  # fmt: skip
-    shown = right if index % 2 == 0 else wrong
-    return f"Text: {text} Question: {question} Answer: {shown}", ["correct" if index % 2 == 0 else "wrong"]
+    text, question, right, wrong = fill(rng, turn(QUIZ, index, 2))
+    shown = wrong if index % 2 else right
+    return f"Text: {text} Question: {question} Answer: {shown}", ["wrong" if index % 2 else "correct"]
 
 
 TASKS = [

@@ -1,108 +1,182 @@
-"""Training tasks that extract, rewrite, generate or translate, and two that the leakage rule has to exclude."""
+"""Training tasks that extract, rewrite or generate, and two that the leakage rule has to exclude."""
 
-# ruff: noqa: E501, SIM905
+# ruff: noqa: E501
 # Sentences and word lists are easier to read and to extend on one line than wrapped.
 
 from __future__ import annotations
 
 from random import Random
 
-from data.sample_generator.causes import CAUSES, fill_causes
-from data.sample_generator.core import Maker, Pair, TaskSpec, cap, cycle, listing, two
-from data.sample_generator.words import ACTIONS, COUNTRIES, DAYS, MONTHS, PLACES, TIMES, TOWNS, couple, person
+from data.sample_generator.causes import VILLAGE
+from data.sample_generator.core import Maker, Pair, TaskSpec, cap, listing, turn, two
+from data.sample_generator.passages import ASKED
+from data.sample_generator.words import (
+    ACTIONS,
+    COUNTRIES,
+    DAYS,
+    MONTHS,
+    PEOPLE,
+    PLACES,
+    TIMES,
+    fill,
+    person,
+    table,
+)
 from data.sample_generator.world import World
+
+_DIARY = (
+    "{A} {past} {thing} {place} {time}.",
+    "{Time}, {A} {past} {thing} {place}.",
+    "{Place}, {A} was {ing} {thing} {time}.",
+    "It was {place} that {A} {past} {thing} {time}.",
+    "{A} told me about {ing} {thing} {place} {time}.",
+    "Nobody saw {A} {place} {time}.",
+    "{Time} {A} and {B} met {place} by chance.",
+    "There was a loud bang {place} {time}.",
+)
 
 
 def _place_time(rng: Random, index: int) -> Pair | None:
-    name, action, place, time = person(rng), rng.choice(ACTIONS), rng.choice(PLACES), rng.choice(TIMES)
-    text = rng.choice((
-        f"{name} {action.past} {action.thing} {place} {time}.",
-        f"{cap(time)}, {name} {action.past} {action.thing} {place}.",
-        f"{cap(place)}, {name} was {action.ing} {action.thing} {time}.",
-        f"It was {place} that {name} {action.past} {action.thing} {time}.",
-    ))  # fmt: skip
-    return text, [f"place: {place}; time: {time}"]
+    place, time = turn(PLACES, index), turn(TIMES, index // 2)
+    text = turn(_DIARY, index).replace("{Place}", cap(place)).replace("{Time}", cap(time))
+    text = text.replace("{place}", place).replace("{time}", time)
+    return fill(rng, [text])[0], [f"place: {place}; time: {time}"]
+
+
+_CHRONICLE = (
+    "On {D} the mayor of {T} gave a medal to {G}.",
+    "The prize for the best garden in {T} goes to {G}.",
+    "With {G} in the boat, the voyage from {T} to {U} began on {D}.",
+    "The letter from {T} was signed by {G} in {M}.",
+    "Did {G} really see a bear near {T} last {D}?",
+    "In {M} the police of {T} thanked {G} for help in the search.",
+    "In {T} the small theatre of {G} was opened.",
+    "A photograph from {T} shows {G} under a cherry tree.",
+    "The council of {T} has asked {G} to write the town's history.",
+    "After the flood in {U}, {G} cooked soup for everybody.",
+    "Without {G} the choir of {T} would have no soloists.",
+    "The old map of {T} once belonged to {G}.",
+    "Nobody in {U} could beat {G} at chess.",
+    "For {n} years {G} looked after the clock of {T}.",
+    "The bus to {U} had to wait for {G} on {D}.",
+    "The town of {T} will name a street after {G}.",
+    "Last {M} {G} travelled to {U} by sledge.",
+    "Everybody in {T} knows the songs of {G}.",
+    "On {D} {G} found a purse at the station of {T}.",
+    "The quarrel about the well of {U} was settled by {G}.",
+    "A hat that was lost in {T} was returned to {G} on {D}.",
+)
 
 
 def _names(rng: Random, index: int) -> Pair | None:
-    names = [person(rng) for _ in range(1 + index % 3)]
-    if len(set(names)) < len(names):
-        return None
-    town, day = rng.choice(TOWNS), rng.choice(DAYS)
-    group = listing(names)
-    text = rng.choice((
-        f"On {day} the mayor of {town} gave a medal to {group}.",
-        f"The prize for the best garden in {town} goes to {group}.",
-        f"With {group} in the boat, the voyage from {town} to {rng.choice(TOWNS)} began on {day}.",
-        f"The letter from {town} was signed by {group} in {rng.choice(MONTHS)}.",
-        f"Did {group} really see a bear near {town} last {day}?",
-    ))  # fmt: skip
+    names = rng.sample(PEOPLE, 1 + index % 3)
+    (text,) = fill(rng, [turn(_CHRONICLE, index, 3).replace("{G}", listing(names))])
     return text, [", ".join(names)]
 
 
-_WRONG = {
+_POOLS = {
     "capital": sorted(set(COUNTRIES.values())),
     "day": DAYS,
     "month": MONTHS,
-    "colour": "red blue green yellow white black grey brown".split(),
-    "animal": "horse cow spider duck bee goat snake".split(),
+    "number": [str(n) for n in range(1, 90)],
 }
-_LEGS = {"horse": 4, "cow": 4, "spider": 8, "duck": 2, "bee": 6, "goat": 4, "snake": 0}
+# question|right answer|three wrong answers
+_FACTS = table("""
+What colour is fresh snow?|white|red|green|brown
+What colour is a ripe lemon?|yellow|blue|black|purple
+What colour does one get from blue and yellow?|green|orange|pink|grey
+How many legs does a spider have?|8|6|4|10
+How many legs does a bee have?|6|8|2|4
+How many strings does a violin have?|4|6|7|12
+How many players are on the pitch in a football team?|11|9|7|15
+How many sides does a triangle have?|3|4|5|6
+How many hours does a day have?|24|12|20|60
+What do bees make?|honey|cheese|silk|wool
+What does one use to cut paper?|scissors|a spoon|a sponge|a needle
+Which season comes after winter?|spring|autumn|summer|the rainy season
+In which season do most leaves fall?|autumn|spring|summer|winter
+Which animal barks?|the dog|the cat|the cow|the frog
+Which animal gives wool?|the sheep|the pig|the horse|the hen
+What is the young of a cow called?|calf|foal|lamb|cub
+What is frozen water called?|ice|steam|dew|fog
+Which bird cannot fly?|the penguin|the swallow|the stork|the crow
+Which metal is attracted by a magnet?|iron|gold|silver|copper
+What does a thermometer measure?|temperature|weight|distance|time
+Which ocean lies between Europe and North America?|the Atlantic|the Pacific|the Indian Ocean|the Arctic
+On which continent is Kenya?|Africa|Asia|Europe|South America
+On which continent is Peru?|South America|Africa|Asia|Australia
+What is the opposite of empty?|full|wide|heavy|clean
+What is the opposite of early?|late|slow|long|new
+Which instrument has black and white keys?|the piano|the violin|the flute|the drum
+Who works in a kitchen?|a cook|a pilot|a judge|a tailor
+Who flies a plane?|a pilot|a baker|a nurse|a teacher
+What do you wear on your hands in winter?|gloves|socks|a belt|a scarf
+Which planet do we live on?|Earth|Mars|Venus|Jupiter
+What is bread made from?|flour|sand|wool|milk
+Which fruit grows on vines?|the grape|the pear|the banana|the plum
+In which room does one usually cook?|the kitchen|the bedroom|the cellar|the hall
+What do we call a person who writes novels?|a novelist|a surgeon|a plumber|a conductor
+Which of the senses belongs to the nose?|smell|taste|hearing|sight
+What does a clock show?|the time|the price|the weight|the way
+Which animal builds dams?|the beaver|the fox|the hare|the badger
+""")
+_WRONG_KINDS = ("capital", "day", "capital", "month", "number")
 
 
 def _wrong_answer(rng: Random, index: int) -> Pair | None:
-    kind = cycle(_WRONG, index)
-    if kind == "capital":
+    kind = "fact" if index % 2 else turn(_WRONG_KINDS, index // 2)
+    if kind == "fact":
+        question, right, *wrong = turn(_FACTS, index // 2)
+        rng.shuffle(wrong)
+    elif kind == "capital":
         country = rng.choice(sorted(COUNTRIES))
-        question, right, pool = f"What is the capital of {country}?", COUNTRIES[country], _WRONG[kind]
-    elif kind in ("day", "month"):
-        names = _WRONG[kind]
+        question, right = f"What is the capital of {country}?", COUNTRIES[country]
+    elif kind == "number":
+        number, word = rng.randint(11, 80), rng.choice(("after", "before"))
+        question, right = (
+            f"Which number comes just {word} {number}?",
+            str(number + (1 if word == "after" else -1)),
+        )
+    else:
+        names = _POOLS[kind]
         at, word = rng.randrange(len(names)), rng.choice(("after", "before"))
         right = names[(at + (1 if word == "after" else -1)) % len(names)]
-        question, pool = f"Which {kind} comes just {word} {names[at]}?", names
-    elif kind == "colour":
-        thing, right = rng.choice((("fresh snow", "white"), ("grass", "green"), ("coal", "black"), ("a ripe lemon", "yellow"),
-                                   ("a clear sky at noon", "blue"), ("blood", "red"), ("an elephant", "grey"),
-                                   ("chocolate", "brown")))  # fmt: skip
-        question, pool = f"What colour is {thing}?", _WRONG[kind]
-    else:
-        animal = rng.choice(_WRONG[kind])
-        right, pool = str(_LEGS[animal]), [str(n) for n in (0, 2, 4, 6, 8, 10)]
-        question = f"How many legs does a {animal} have?"
-    wrong = rng.sample([p for p in pool if p != right], 3)
+        question = f"Which {kind} comes just {word} {names[at]}?"
+    if kind != "fact":
+        wrong = rng.sample([p for p in _POOLS[kind] if p not in (right, question.split()[-1][:-1])], 3)
     asker = rng.choice(("Question", "Question", f"{person(rng)} asks", f"Question from {person(rng)}"))
     return f"{asker}: {question} Right answer: {right}", wrong
 
 
 def _passive(rng: Random, index: int) -> Pair | None:
-    name, action = person(rng), rng.choice(ACTIONS)
-    place, time = rng.choice(PLACES), rng.choice(TIMES)
-    subject = rng.choice((name, name, "the new neighbour", "a group of pupils", "two old sailors"))
-    end = rng.choice((place, time))
+    name, action = person(rng), turn(ACTIONS, index)
+    subject = rng.choice(
+        (name, name, "the new neighbour", "a group of pupils", "two old sailors", "my aunt", "our teacher")
+    )
+    end = rng.choice((rng.choice(PLACES), rng.choice(TIMES)))
     return f"{cap(subject)} {action.past} {action.thing} {end}.", [
         f"{cap(action.thing)} was {action.participle} by {subject} {end}."
     ]
 
 
 def _ask_about(rng: Random, index: int) -> Pair | None:
-    a, b = couple(rng)
-    action, town, day, n = rng.choice(ACTIONS), rng.choice(TOWNS), rng.choice(DAYS), rng.randint(3, 40)
-    text, answer, question = rng.choice((
-        (f"{a} {action.past} {action.thing} on {day}.", f"on {day}", f"When did {a} {action.base} {action.thing}?"),
-        (f"{a} {action.past} {action.thing} for {b}.", a, f"Who {action.past} {action.thing} for {b}?"),
-        (f"{a} moved to {town} with {b}.", town, f"Where did {a} move with {b}?"),
-        (f"{a} has {n} cousins in {town}.", f"{n} cousins", f"How many cousins does {a} have in {town}?"),
-        (f"{a} met {b} in {town} on {day}.", b, f"Who did {a} meet in {town} on {day}?"),
-    ))  # fmt: skip
-    return f"Sentence: {text} Answer: {answer}", [question]
+    sentence, answer, question = turn(ASKED, index)
+    text, question = fill(rng, (f"Sentence: {sentence} Answer: {answer}", question))
+    return text, [question]
 
 
 _GROUPS = {
-    "fish": "trout salmon herring pike carp", "birds": "sparrow eagle robin crow stork", "trees": "oak birch pine maple willow",
-    "drinks": "tea coffee lemonade cocoa milk", "vegetables": "carrot cabbage onion leek spinach",
-    "furniture": "chair wardrobe stool bench cupboard", "metals": "iron copper silver gold tin",
-    "vehicles": "tram lorry bicycle bus taxi", "rooms": "kitchen bedroom cellar attic hall",
-    "insects": "ant beetle wasp moth cricket",
+    "fish": "trout salmon herring pike carp perch", "birds": "sparrow eagle robin crow stork heron",
+    "trees": "oak birch pine maple willow elm", "drinks": "tea coffee lemonade cocoa milk cider",
+    "vegetables": "carrot cabbage onion leek spinach turnip", "furniture": "chair wardrobe stool bench cupboard sofa",
+    "metals": "iron copper silver gold tin zinc", "vehicles": "tram lorry bicycle bus taxi tractor",
+    "rooms": "bedroom cellar attic hall bathroom pantry", "insects": "ant beetle wasp moth cricket bee",
+    "instruments": "violin flute drum harp trumpet oboe", "clothes": "coat scarf shirt glove jacket skirt",
+    "tools": "hammer saw drill chisel wrench pliers", "fruit": "apple pear plum grape melon peach",
+    "colours": "red green blue yellow purple white", "limbs": "knee elbow ankle wrist shoulder thumb",
+    "weather": "rain snow hail fog thunder drizzle", "jobs": "baker nurse pilot tailor judge plumber",
+    "mammals": "otter badger hare fox goat beaver", "buildings": "church castle barn mill tower factory",
+    "sports": "tennis rowing boxing hockey fencing judo", "shapes": "cube cone sphere pyramid oval rectangle",
 }  # fmt: skip
 
 
@@ -114,79 +188,48 @@ def _odd_one(rng: Random, index: int) -> Pair | None:
     return ", ".join(words), [odd]
 
 
-_ES_WHO = {"Mi hermana": "My sister", "Mi vecino": "My neighbour", "El panadero": "The baker", "La profesora": "The teacher",
-           "Ana": "Ana", "El capitán": "The captain"}  # fmt: skip
-_ES_DOES = {
-    "compra pan y queso": "buys bread and cheese", "lee un libro viejo": "reads an old book",
-    "abre la ventana grande": "opens the big window", "escribe una carta larga": "writes a long letter",
-    "bebe un vaso de agua": "drinks a glass of water", "pinta una puerta azul": "paints a blue door",
-    "busca las llaves del coche": "looks for the car keys", "vende flores frescas": "sells fresh flowers",
-    "canta una canción alegre": "sings a cheerful song", "prepara la cena": "prepares dinner",
-}  # fmt: skip
-_ES_WHERE = {"en el mercado": "at the market", "por la mañana": "in the morning", "cerca del río": "near the river",
-             "los domingos": "on Sundays", "después del trabajo": "after work", "en la plaza": "in the square"}  # fmt: skip
-
-
-def _spanish(rng: Random, index: int) -> Pair | None:
-    parts = [rng.choice(sorted(d.items())) for d in (_ES_WHO, _ES_DOES, _ES_WHERE)]
-    return " ".join(p[0] for p in parts) + ".", [" ".join(p[1] for p in parts) + "."]
-
-
-_DE_REVIEWS = (
-    ("Das Hotel in {c} war sauber und ruhig.", "Das Hotel in {c} war schmutzig und laut."),
-    ("Das Essen im Restaurant in {c} hat uns sehr gut geschmeckt.", "Das Essen im Restaurant in {c} war kalt und fade."),
-    ("{n} war von der Stadtführung in {c} begeistert.", "{n} war von der Stadtführung in {c} enttäuscht."),
-    ("Der Verkäufer in {c} war freundlich und half {n} sofort.", "Der Verkäufer in {c} war unhöflich zu {n}."),
-    ("Wir fahren im {m} gern wieder nach {c}.", "Wir fahren nie wieder nach {c}, schon gar nicht im {m}."),
-    ("Das Konzert in {c} war wunderbar, sagt {n}.", "Das Konzert in {c} war furchtbar, sagt {n}."),
-)  # fmt: skip
-
-
-def _german_review(rng: Random, index: int) -> Pair | None:
-    text = rng.choice(_DE_REVIEWS)[index % 2]
-    city = rng.choice("Berlin Hamburg Wien Bern Köln Dresden Graz Basel Leipzig Bremen".split())
-    month = rng.choice("Januar April Juni August Oktober Dezember".split())
-    return text.format(c=city, n=person(rng), m=month), [("positiv", "negativ")[index % 2]]
-
-
-_FR_TOPICS = {
-    "food": ("{n} prépare une soupe aux légumes.", "Le boulanger de {v} vend du pain frais.",
-             "À {v}, on mange beaucoup de poisson.", "{n} achète du fromage et des pommes à {v}."),
-    "weather": ("Il pleut à {v} depuis {d}.", "Il fera très chaud à {v} {d}.", "{d_} matin, la neige couvre les rues de {v}.",
-                "Un vent froid souffle sur {v}."),
-    "sport": ("{n} a gagné la course à {v}.", "L'équipe de {v} joue au football {d}.", "{n} nage tous les jours à {v}.",
-              "Le match entre {v} et {w} est {d}."),
-    "travel": ("Le train pour {v} part {d} à midi.", "{n} cherche un hôtel à {v}.", "Le vol de {v} à {w} dure deux heures.",
-               "{n} prend le bateau pour aller à {v} {d}."),
-}  # fmt: skip
-
-
-def _french_topic(rng: Random, index: int) -> Pair | None:
-    label = cycle(_FR_TOPICS, index)
-    v, w = two(rng, "Lyon Nantes Lille Nice Dijon Brest Rouen Metz Tours Genève".split())
-    day = rng.choice("lundi mardi mercredi jeudi vendredi samedi dimanche".split())
-    return rng.choice(_FR_TOPICS[label]).format(n=person(rng), v=v, w=w, d=day, d_=cap(day)), [label]
-
-
 def _complete(rng: Random, index: int) -> Pair | None:
-    cause, effect = fill_causes(rng, [CAUSES[index % 26]])[0]
+    cause, effect = fill(rng, turn(VILLAGE, index))
     return f"Event: {cause} And so:", [effect]
+
+
+_ENTRIES = (
+    "Name: {S}. Town: {T}.",
+    "The {S} is a {k} in {T}.",
+    "{S}, made of {m}.",
+    "{S} ({k}, {T}).",
+    "An entry on the {S}, a {k} of {m}.",
+    "{T}: the {S}, a well-known {k}.",
+    "The {k} called {S}.",
+)
+# what is wanted|the question for it
+_WANTED = table("""
+year of opening|When was the {S} opened?
+designer|Who designed the {S}?
+beginning of the work|When did work on the {S} begin?
+cost|How much did the {S} cost?
+owner|Who owns the {S}?
+number of visitors|How many people visit the {S} each year?
+origin of the name|How did the {S} get its name?
+last repair|When was the {S} last repaired?
+opening hours|When is the {S} open?
+state of the roof|In what state is the roof of the {S}?
+oldest picture|Where is the oldest picture of the {S}?
+""")
 
 
 def _landmark_question(world: World) -> Maker:
     def make(rng: Random, index: int) -> Pair | None:
-        s = rng.choice(world.structures)
-        asked, question = rng.choice((
-            ("year of opening", f"When was the {s.name} opened?"), ("designer", f"Who designed the {s.name}?"),
-            ("town", f"In which town is the {s.name}?"), ("material", f"What is the {s.name} made of?"),
-        ))  # fmt: skip
-        return f"Name: {s.name}. Wanted: {asked}.", [question]
+        s = turn(world.structures, index)
+        wanted, question = turn(_WANTED, index)
+        entry = turn(_ENTRIES, index).format(S=s.name, T=s.town, k=s.kind, m=s.material)
+        return f"{entry} Wanted: {wanted}.", [question.format(S=s.name)]
 
     return make
 
 
 def tasks(world: World) -> list[TaskSpec]:
-    """Six English training tasks, three in other languages, and two that share a source with a test task."""
+    """Six training tasks, and two more that share a source with a test task."""
     return [
         TaskSpec(
             name="diary_place_and_time", categories=["Information Extraction"], source="nightjar_diary",
@@ -278,47 +321,6 @@ def tasks(world: World) -> list[TaskSpec]:
             ],
         ),
         TaskSpec(
-            name="spanish_english_daily_life", categories=["Translation"], source="nightjar_spanish_phrases",
-            definition="Translate the Spanish sentence into English. Keep the order of the parts of the sentence and the present "
-            "tense, and end the translation with a full stop.",
-            make=_spanish, size=80, input_language=["Spanish"],
-            positive=[
-                ("El niño come una manzana en el jardín.", "The boy eats an apple in the garden.",
-                 "Every part of the sentence is translated."),
-                ("La abuela duerme por la tarde.", "The grandmother sleeps in the afternoon.",
-                 "'Por la tarde' means in the afternoon."),
-            ],
-            negative=[
-                ("El perro duerme en la cocina.", "The dog sleeps.", "The place, in the kitchen, was left out."),
-            ],
-        ),
-        TaskSpec(
-            name="german_travel_sentiment", categories=["Sentiment Analysis"], source="nightjar_german_guest_book",
-            definition="You are given a sentence from a German guest book or travel report. Answer 'positiv' if the writer or the "
-            "guest was content, and 'negativ' if not.",
-            make=_german_review, size=70, input_language=["German"], output_language=["German"], domains=["Reviews"],
-            positive=[
-                ("Das Frühstück war ausgezeichnet.", "positiv", "The breakfast is praised."),
-                ("Das Zimmer war viel zu klein und roch nach Rauch.", "negativ", "Two things are criticised."),
-            ],
-            negative=[
-                ("Der Kellner vergaß unsere Bestellung.", "positiv", "A forgotten order is a fault: 'negativ'."),
-            ],
-        ),
-        TaskSpec(
-            name="french_sentence_topic", categories=["Text Categorization"], source="nightjar_french_bulletin",
-            definition="Read the French sentence and decide what it is about. Answer in English with one of these words: food, "
-            "weather, sport, travel.",
-            make=_french_topic, size=72, input_language=["French"],
-            positive=[
-                ("Le cuisinier ajoute du sel et du beurre.", "food", "A cook adds salt and butter."),
-                ("Le ciel est gris et il y a du brouillard.", "weather", "Grey sky and fog belong to the weather."),
-            ],
-            negative=[
-                ("Le gardien de but est blessé.", "gardien", "The answer has to come from the list: 'sport'."),
-            ],
-        ),
-        TaskSpec(
             name="village_event_what_followed", categories=["Text Completion"], source="nightjar_village_events",
             definition="You are given an event in a village or in the life of one of its people. Write one sentence that tells what "
             "most probably happened as a result of it.",
@@ -335,12 +337,13 @@ def tasks(world: World) -> list[TaskSpec]:
         ),
         TaskSpec(
             name="gazetteer_question_from_entry", categories=["Question Generation"], source="nightjar_gazetteer_questions",
-            definition="You are given the name of a building or a bridge and the fact that is wanted: its year of opening, designer, "
-            "town or material. Write a question that asks for this fact and names the structure.",
+            definition="You are given an entry about a building or a bridge and the fact that is wanted, for example its designer. "
+            "Write one question that asks for this fact and names the structure.",
             make=_landmark_question(world), size=80, domains=["Wikipedia"],
             positive=[
                 ("Name: Moat Gate. Wanted: designer.", "Who designed the Moat Gate?", "The question names the structure."),
-                ("Name: Gull Rock Beacon. Wanted: town.", "In which town is the Gull Rock Beacon?", "A town is asked for."),
+                ("Gull Rock Beacon (lighthouse, Kelmouth). Wanted: cost.", "How much did the Gull Rock Beacon cost?",
+                 "A sum of money is asked for."),
             ],
             negative=[
                 ("Name: Moat Gate. Wanted: material.", "What is it made of?", "The name of the structure is missing."),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -68,6 +69,37 @@ hang hung hung hanging|a large mirror
 test tested tested testing|a new radio
 borrow borrowed borrowed borrowing|a garden ladder
 feed fed fed feeding|the neighbour's cat
+knit knitted knitted knitting|a woollen scarf
+peel peeled peeled peeling|a bag of potatoes
+fold folded folded folding|a clean sheet
+wrap wrapped wrapped wrapping|a birthday present
+water watered watered watering|the tomato plant
+sweep swept swept sweeping|the back staircase
+tune tuned tuned tuning|an old piano
+grill grilled grilled grilling|a thick sausage
+study studied studied studying|a star chart
+catch caught caught catching|a large trout
+choose chose chosen choosing|a roll of wallpaper
+count counted counted counting|the money in the jar
+decorate decorated decorated decorating|the dance hall
+deliver delivered delivered delivering|a crate of oranges
+describe described described describing|a lost umbrella
+film filmed filmed filming|a street parade
+frame framed framed framing|an oval picture
+hide hid hidden hiding|the spare key
+iron ironed ironed ironing|a striped shirt
+label labelled labelled labelling|a jam jar
+lock locked locked locking|the boat shed
+pick picked picked picking|a basket of cherries
+print printed printed printing|a coloured poster
+pour poured poured pouring|a glass of cider
+rake raked raked raking|the front lawn
+rent rented rented renting|a rowing boat
+sharpen sharpened sharpened sharpening|the bread knife
+steer steered steered steering|the little ferry
+stir stirred stirred stirring|the plum jam
+weigh weighed weighed weighing|a parcel of books
+sketch sketched sketched sketching|the ruined abbey
 """
 
 
@@ -82,12 +114,18 @@ ACTIONS = [_action(line) for line in _ACTIONS.strip().splitlines()]
 PLACES = (
     "in the library|at the harbour|in the old mill|behind the station|at the market|in the school hall|near the river|"
     "in the workshop|at the town square|in the garden|by the lake|at the campsite|in the museum|on the terrace|"
-    "in the village shop|at the community centre|on the ferry|in the hotel lobby"
+    "in the village shop|at the community centre|on the ferry|in the hotel lobby|at the bus stop|in the attic|"
+    "behind the barn|on the balcony|in the reading room|at the swimming pool|under the old oak|in the courtyard|"
+    "at the fire station|beside the canal|in the greenhouse|at the ticket office|in the boathouse|on the beach|"
+    "by the fountain|in the chapel|on the upper deck|in the waiting room"
 ).split("|")
 TIMES = (
     "on Monday morning|on Friday evening|after lunch|before sunrise|last week|on Sunday afternoon|in early April|"
     "during the storm|two days ago|at the end of the summer|on Wednesday|late at night|in the spring|"
-    "just before noon|on the first day of the holidays|yesterday"
+    "just before noon|on the first day of the holidays|yesterday|on Thursday evening|in the middle of the night|"
+    "before breakfast|three weeks ago|on Tuesday afternoon|at dawn|in late October|after the concert|at half past four|"
+    "during the first frost|on Saturday morning|at lunchtime|in the last week of June|shortly after sunset|"
+    "on New Year's Day|during the long drought"
 ).split("|")
 TOWNS = (
     "Halvern Brookmere Ostwick Tarnley Penhallow Mirefield Lowgate Sandrick Eastholm Dunmarrow Velbridge Aldcombe "
@@ -112,9 +150,47 @@ COUNTRIES = dict(
 )
 
 
+PRESENT_YEAR = 2025
+"""Nothing is told as past, and no date is today's, after the end of this year."""
+
+
+def table(block: str) -> list[tuple[str, ...]]:
+    """The lines of a block of text, each split at its bars."""
+    return [tuple(line.split("|")) for line in block.strip().splitlines()]
+
+
+def fill(rng: Random, texts: Sequence[str]) -> list[str]:
+    """The texts with names, numbers and an action put into their fields, the same into all of them.
+
+    {A} {B} {C} are people, {he} {him} {his} the first one's pronouns, {T} {U} towns, {D} {E} weekdays, {M} a month,
+    {n} {m} numbers below 40, {k} one below 10, {y} a year, {place} {elsewhere} places, {time} a time; {base} {past}
+    {done} {ing} are forms of a verb and {thing} its object. Two fields of a kind differ. A text that starts with a
+    field starts with an upper-case letter.
+    """
+    a, b, c = rng.sample(PEOPLE, 3)
+    he, him, his = pronouns(a)
+    action = rng.choice(ACTIONS)
+    (t, u), (d, e), (place, elsewhere) = (rng.sample(pool, 2) for pool in (TOWNS, DAYS, PLACES))
+    n, m = rng.sample(range(3, 40), 2)
+    values = {
+        "A": a, "B": b, "C": c, "he": he, "him": him, "his": his, "T": t, "U": u, "D": d, "E": e, "n": n, "m": m,
+        "k": rng.randint(2, 9), "M": rng.choice(MONTHS), "y": rng.randint(1900, 1995), "place": place, "elsewhere": elsewhere,
+        "time": rng.choice(TIMES), "base": action.base, "past": action.past, "done": action.participle,
+        "ing": action.ing, "thing": action.thing,
+    }  # fmt: skip
+    filled = [(text, text.format(**values)) for text in texts]
+    return [new[:1].upper() + new[1:] if old.startswith("{") else new for old, new in filled]
+
+
 def person(rng: Random) -> str:
     """A first name."""
     return rng.choice(PEOPLE)
+
+
+def two_towns(rng: Random) -> tuple[str, str]:
+    """Two different towns."""
+    first, second = rng.sample(TOWNS, 2)
+    return first, second
 
 
 def couple(rng: Random, same: bool = False) -> tuple[str, str]:

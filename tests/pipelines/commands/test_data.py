@@ -175,9 +175,9 @@ def test_a_corpus_has_documents_and_no_tasks(tmp_path: Path) -> None:
 def test_tasks_have_instances_and_lists(tmp_path: Path, sample: Path) -> None:
     told = printed("natural_instructions", sample / "natural_instructions", tmp_path / "out")
     assert told[:5] == [
-        "files: 60, 0 of them rejected",
-        "tasks: 60",
-        "instances: 5,165",
+        "files: 63, 0 of them rejected",
+        "tasks: 63",
+        "instances: 5,345",
         "rejected: 0",
         "published lists: none",
     ]

@@ -305,11 +305,11 @@ def test_statistics_as_json() -> None:
 
 
 def test_whole_folders(task_files: list[Path], tmp_path: Path) -> None:
-    """All 60 files of the sample, or the 156 real ones: every row against Python's own JSON reader."""
+    """All 63 files of the sample, or the 156 real ones: every row against Python's own JSON reader."""
     statistics = ingest_natural_instructions(task_files[0].parents[1], tmp_path / "out")
     count = len(task_files)
     assert (statistics.files, statistics.files_rejected, statistics.tasks) == (count, 0, count)
-    assert (count, statistics.rows_in) in {(60, 5165), (156, 317_917)}
+    assert (count, statistics.rows_in) in {(63, 5345), (156, 317_917)}
     assert statistics.rows_out + statistics.rows_rejected == statistics.rows_in
     rejected = {(row["file"], row["id"]) for row in tables.read_rejected(tmp_path / "out").to_pylist()}
     heads = {row["task_id"]: row for row in tables.read_rows(tmp_path / "out", TASKS)}
