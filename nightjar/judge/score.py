@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from nightjar.core.errors import NightjarError
-from nightjar.judge.agreement import nominal_alpha, raw_agreement
 from nightjar.judge.files import AnswersFile, Key, read_answers, read_key
+from nightjar.statistics.agreement import nominal_alpha, raw_agreement
 from nightjar.statistics.bootstrap import Bootstrap, percent
 
 SAMPLES, CONFIDENCE = 10_000, 0.95

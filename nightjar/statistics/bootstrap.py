@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.statistics.resample import resampled
-from nightjar.statistics.seen import enough
+from nightjar.statistics.rule import enough
 from nightjar.statistics.statistic import Floats, Statistic, mean
 
 DECIMALS = 4

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.statistics.bootstrap import Bootstrap, percent
-from nightjar.statistics.seen import MINIMUM
+from nightjar.statistics.rule import MINIMUM
 from nightjar.statistics.statistic import geometric_mean, mean
 from tests.nightjar.statistics.known import Known, known
 

@@ -137,6 +137,6 @@ def test_permutation_sampled_as_enumerated(
 def test_ends_of_permutation() -> None:
     losses = np.column_stack([np.linspace(1, 9, 60), np.full(60, 5)])
     assert permutation_p(perplexity, losses, losses, rng()) == 1.0
-    assert permutation_p(perplexity, losses, losses + [3, 0], rng(), samples=999) == 1 / 1000
+    assert permutation_p(perplexity, losses, losses + np.array([3.0, 0.0]), rng(), samples=999) == 1 / 1000
     with pytest.raises(ValueError, match="shapes"):
         permutation_p(perplexity, losses, losses[1:], rng())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nightjar.core.driver_params import Nightly
-from nightjar.statistics.seen import MINIMUM, enough, seen, too_few
+from nightjar.statistics.rule import MINIMUM, enough, seen, too_few
 
 
 @pytest.mark.parametrize(
