@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.text.metrics import METRICS
-from nightjar.statistics import paired
-from nightjar.statistics.bootstrap import Bootstrap, percent, percentage
+from nightjar.statistics import Bootstrap, moved, p_value, percent, seen
 
 
 def category_name(category: str) -> str:
@@ -40,7 +39,8 @@ def group(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[Mappi
 def aggregate(rows: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> list[dict[str, Any]]:
     """Rows of contracts.SCORES from rows of contracts.INSTANCE_SCORES.
 
-    Values and interval ends are percentages with 4 decimals. Systems keep the order they come in.
+    Values and interval ends are percentages with 4 decimals; below MINIMUM instances the ends are None. Systems keep
+    the order they come in.
     """
     cells: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -50,7 +50,8 @@ def aggregate(rows: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> list[d
         for (level, name), members in group(chosen).items():
             for metric in METRICS:
                 values = np.array([row[metric] for row in members])
-                low, high = bootstrap.interval(values, benchmark, system, track, level, name, metric)
+                cell = (benchmark, system, track, level, name, metric)
+                low, high = bootstrap.percent_interval(values, *cell)
                 table.append(
                     {
                         "benchmark": benchmark,
@@ -61,8 +62,8 @@ def aggregate(rows: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> list[d
                         "metric": metric,
                         "n": len(members),
                         "value": percent(values),
-                        "low": percentage(low),
-                        "high": percentage(high),
+                        "low": low,
+                        "high": high,
                     }
                 )
     return table
@@ -77,10 +78,10 @@ def compare(
     """For each (system, baseline) pair the mean difference over the same instances, by track and metric.
 
     The bootstrap draws instances, not scores, so that what makes an instance hard for both cancels out.
-    `value`, `low` and `high` are differences of percentages, `p` that of `paired.p_value`; `better`, `worse`
-    and `equal` count instances; `moved` tells that the interval leaves zero out. `levels` may name category
-    and task too: rows of `level` and `name` follow those of the whole. Raises ValueError if two systems were
-    not scored on the same instances.
+    `value`, `low` and `high` are differences of percentages, the ends None below MINIMUM instances; `p` is that of
+    `paired.p_value`; `better`, `worse` and `equal` count instances; `moved` is whether the difference counts as seen
+    (`statistics.seen`). `levels` may name category and task too: rows of `level` and `name` follow those of the whole.
+    Raises ValueError if two systems were not scored on the same instances.
     """
     scores: dict[tuple[str, str], dict[tuple[str, str], Mapping[str, Any]]] = {}
     for row in rows:
@@ -108,16 +109,16 @@ def compare(
 
 def difference(values: NDArray[np.float64], bootstrap: Bootstrap, *of: str) -> dict[str, Any]:
     """Mean, interval, p and counts of paired differences; `of` names the cell (see `compare`)."""
-    low, high = bootstrap.interval(values, "difference", *of)
-    low, high = percentage(low), percentage(high)
-    counts = paired.moved(values)
+    low, high = bootstrap.percent_interval(values, "difference", *of)
+    p = p_value(values, bootstrap.stream("signs", *of))
+    counts = moved(values)
     return {
         "n": len(values),
         "value": percent(values),
         "low": low,
         "high": high,
-        "moved": low > 0 or high < 0,
-        "p": paired.p_value(values, bootstrap.stream("signs", *of)),
+        "moved": seen(p, len(values), bootstrap.confidence),
+        "p": p,
         "better": counts.better,
         "worse": counts.worse,
         "equal": counts.equal,

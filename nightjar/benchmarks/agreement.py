@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nightjar.benchmarks.aggregate import category_name
 from nightjar.core.contracts import category_metric
-from nightjar.statistics.bootstrap import Bootstrap, percent, percentage
+from nightjar.statistics.bootstrap import Bootstrap, percent
 
 # Fewer points lie on a line by chance.
 LEAST_POINTS = 3
@@ -105,7 +105,7 @@ def improvements(rows: Rows, heuristics: Sequence[str], bootstrap: Bootstrap) ->
 
     The better heuristic is chosen for each task by its mean, as published, the first named where both are equal;
     since the larger of two is chosen by what is seen, gains are, if anything, told too small. Intervals resample
-    the task's instances in pairs.
+    the task's instances in pairs; tasks of fewer than MINIMUM instances have none.
     """
     scores: dict[tuple[str, str], dict[str, dict[str, Mapping[str, Any]]]] = {}
     for row in rows:
@@ -123,7 +123,7 @@ def improvements(rows: Rows, heuristics: Sequence[str], bootstrap: Bootstrap) ->
             }
             better = max(heuristics, key=lambda name: float(values[name].mean()))
             gains = values[system] - values[better]
-            low, high = bootstrap.interval(gains, "improvement", system, track, task_id)
+            low, high = bootstrap.percent_interval(gains, "improvement", system, track, task_id)
             one = of_task[system][ids[0]]
             table.append(
                 {
@@ -135,8 +135,8 @@ def improvements(rows: Rows, heuristics: Sequence[str], bootstrap: Bootstrap) ->
                     "heuristic": better,
                     "n": len(ids),
                     "value": percent(gains),
-                    "low": percentage(low),
-                    "high": percentage(high),
+                    "low": low,
+                    "high": high,
                 }
             )
     return table

@@ -14,7 +14,7 @@ from nightjar.benchmarks.text import metrics
 from nightjar.core.contracts import category_metric
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_lines
-from nightjar.statistics.bootstrap import Bootstrap, percent, percentage
+from nightjar.statistics.bootstrap import Bootstrap, percent
 
 BENCHMARKS = ("supernatinst",)
 SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
@@ -36,8 +36,8 @@ def score_files(
     means over all instances; so does every entry of `by_category` and `by_task`, beside its own `n`; a category also
     names the `metric` that is published for it. Categories are named in the published form (textual_entailment),
     tasks as the references name them. `intervals` repeats metrics, by_category and by_task with [low, high] in place
-    of each value: bootstrap intervals over instances at the `confidence` beside them, from so many `samples` (0: no
-    intervals).
+    of each value, or None below MINIMUM instances: bootstrap intervals over instances at the `confidence` beside them,
+    from so many `samples` (0: no intervals).
 
     Rows whose track is "xlingual" are scored in the cross-lingual form. If both tracks occur, `metrics`,
     `by_category` and `by_task` are means over the rows of both, each row in its track's form, and "by_track"
@@ -85,8 +85,9 @@ def compare_files(
 
     Returns {"benchmark", "tracks", "n", "missing": {"a", "b"}, "confidence", "metrics", "by_category"}. `metrics` gives
     for each metric {"a", "b", "value", "low", "high", "p", "better", "worse", "equal", "n", "moved"}: both
-    means and their difference a - b in percent, its paired bootstrap interval, the two-sided p of a sign-flip
-    test, and how many instances a does better, worse and equally well on. `by_category` has the same of each
+    means and their difference a - b in percent, its paired bootstrap interval (None below MINIMUM instances), the
+    two-sided p of a sign-flip test, whether it counts as seen (`moved`, see `statistics.seen`), and how many
+    instances a does better, worse and equally well on. `by_category` has the same of each
     category, with the `metric` that is published for it; its p-values are not corrected for their number. If
     both tracks occur, "by_track" gives both of each track alone. What has no prediction scores as empty, and
     is counted. Raises NightjarError as `score_files` does.
@@ -123,7 +124,7 @@ def parts(result: Mapping[str, Any]) -> dict[str, Any]:
 def score_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What `score_files` returned as one flat table, each track alone, with the columns of contracts.SCORES.
 
-    `low` and `high` are None without intervals.
+    `low` and `high` are None where there is no interval.
     """
     rows = []
     for track, part in parts(result).items():
@@ -134,7 +135,7 @@ def score_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
                 cells.append((level, name, row["n"], row, ends.get(name)))
         for level, name, n, means, interval in cells:
             for metric in metrics.METRICS:
-                low, high = interval[metric] if interval else (None, None)
+                low, high = (interval and interval[metric]) or (None, None)
                 cell = {"track": track, "level": level, "name": name, "metric": metric, "n": n}
                 rows.append(cell | {"value": means[metric], "low": low, "high": high})
     return rows
@@ -178,9 +179,8 @@ def _tables(rows: Rows, bootstrap: Bootstrap | None, *of: str) -> dict[str, Any]
             values = np.array([row[metric] for row in members])
             means[metric] = percent(values)
             if bootstrap:
-                ends[metric] = [
-                    percentage(end) for end in bootstrap.interval(values, *of, level, name, metric)
-                ]
+                low, high = bootstrap.percent_interval(values, *of, level, name, metric)
+                ends[metric] = None if low is None else [low, high]
         if level == "overall":
             tables["metrics"], intervals["metrics"] = means, ends
         else:

@@ -16,10 +16,8 @@ from nightjar.statistics.statistic import Floats, OfSums, Statistic
 
 # One binomial draw costs as much as about so many draws of single instances.
 FREQUENT = 16
-# Numbers that are held at a time; an array of one resample may be larger.
+# Numbers that an array holds at a time: few enough for the processor's cache. One resample may have more.
 BLOCK = 2**16
-# Draws of single instances at a time.
-PIECE = 2**15
 
 
 def resampled(
@@ -64,31 +62,23 @@ def sums(rows: Floats, samples: int, rng: np.random.Generator) -> Floats:
     """Column sums of `samples` resamples of the rows, as many rows as there are: (n, terms) to (samples, terms)."""
     n, terms = rows.shape
     # Without an axis it sorts numbers instead of records, which takes a tenth of the time.
-    axis = 0 if terms > 1 else None
-    distinct, counts = np.unique(rows, axis=axis, return_counts=True)
+    distinct, counts = np.unique(rows, axis=0 if terms > 1 else None, return_counts=True)
     distinct = distinct.reshape(-1, terms)
     often = counts >= FREQUENT
     frequent, chances = distinct[often], [*counts[often] / n, (~often @ counts) / n]
     rare = np.repeat(distinct[~often], counts[~often], axis=0)
     found = np.empty((samples, terms))
-    for start, stop in blocks(samples, len(chances)):
+    for start, stop in blocks(samples, len(frequent) + len(rare)):
         times = rng.multinomial(n, chances, size=stop - start)
         found[start:stop] = times[:, :-1] @ frequent
         if len(rare):
-            _add_draws(found[start:stop], rare, times[:, -1], rng)
+            found[start:stop] += _counts(times[:, -1], len(rare), rng) @ rare
     return found
 
 
-def _add_draws(found: Floats, rows: Floats, sizes: NDArray[np.int64], rng: np.random.Generator) -> None:
-    """Add to found[i] the column sums of sizes[i] draws with replacement from `rows`.
-
-    The draws of all i are one sequence, which is drawn and added in pieces that remain in the processor's cache.
-    """
-    filled = np.flatnonzero(sizes)
-    ends = np.cumsum(sizes[filled])
-    for start in range(0, int(sizes.sum()), PIECE):
-        stop = min(start + PIECE, int(ends[-1]))
-        picked = rows.take(rng.integers(0, len(rows), size=stop - start), axis=0)
-        first, last = np.searchsorted(ends, [start, stop - 1], side="right")
-        begins = np.maximum(ends[first : last + 1] - sizes[filled[first : last + 1]], start) - start
-        found[filled[first : last + 1]] += np.add.reduceat(picked, begins, axis=0)
+def _counts(sizes: NDArray[np.int64], rows: int, rng: np.random.Generator) -> Floats:
+    """How often each of `rows` rows occurs in sizes[i] draws with replacement: (sizes, rows)."""
+    drawn = rng.integers(0, rows, size=int(sizes.sum()))
+    drawn += np.repeat(np.arange(0, len(sizes) * rows, rows), sizes)
+    counts = np.bincount(drawn, minlength=len(sizes) * rows)
+    return counts.reshape(len(sizes), rows).astype(np.float64)

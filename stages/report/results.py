@@ -9,6 +9,7 @@ from typing import Any
 
 from nightjar.core import contracts, tables
 from nightjar.core.contracts import category_metric
+from nightjar.statistics import too_few
 from stages.report.drawings import Lane
 
 # The system that saw the test tasks: a bound, so it is not what is marked as best.
@@ -23,6 +24,7 @@ __all__ = [
     "Results",
     "Row",
     "category_metric",
+    "interval",
     "read",
     "signed",
 ]
@@ -100,6 +102,16 @@ def read(path: Path) -> Results:
 def signed(value: float) -> str:
     """A difference with its sign and one decimal."""
     return f"{value + 0.0:+.1f}".replace("-", "−")
+
+
+def interval(cell: Mapping[str, Any], form: str = "{} to {}", decimals: int | None = None) -> str:
+    """The ends `low` and `high` of a cell in `form`, as differences if `decimals` is None; where the cell has none,
+    that its n is too small for an interval.
+    """
+    if cell["low"] is None:
+        return too_few(cell["n"])
+    ends = (cell["low"], cell["high"])
+    return form.format(*(signed(end) if decimals is None else f"{end:.{decimals}f}" for end in ends))
 
 
 def _title(name: str) -> str:

@@ -78,9 +78,10 @@ INSTANCE_SCORES = Table(
     key=("system", "task_id", "id"),
     ranges={"exact_match": (0, 1), "rouge1": (0, 1), "rougeL": (0, 1)},
 )
+# `low` and `high` are null below nightjar.statistics.MINIMUM instances, here and in the two tables that follow.
 SCORES = Table(
     "scores",
-    1,
+    2,
     schema(
         ("benchmark", pa.string()),
         ("system", pa.string()),
@@ -90,8 +91,8 @@ SCORES = Table(
         ("metric", pa.string()),
         ("n", pa.int64()),
         ("value", pa.float64()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
+        ("low", pa.float64(), True),
+        ("high", pa.float64(), True),
     ),
     key=("system", "track", "level", "name", "metric"),
     allowed={"level": frozenset({"overall", "category", "task"})},
@@ -100,7 +101,7 @@ SCORES = Table(
 # Paired differences of two systems in percent, with the p of a test that flips signs and how many instances moved.
 COMPARISONS = Table(
     "comparisons",
-    1,
+    2,
     schema(
         ("benchmark", pa.string()),
         ("system", pa.string()),
@@ -111,8 +112,8 @@ COMPARISONS = Table(
         ("metric", pa.string()),
         ("n", pa.int64()),
         ("value", pa.float64()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
+        ("low", pa.float64(), True),
+        ("high", pa.float64(), True),
         ("moved", pa.bool_()),
         ("p", pa.float64()),
         ("better", pa.int64()),
@@ -126,7 +127,7 @@ COMPARISONS = Table(
 # ROUGE-L of a system on a task minus that of the better of the two copying baselines there.
 IMPROVEMENTS = Table(
     "improvements",
-    1,
+    2,
     schema(
         ("benchmark", pa.string()),
         ("system", pa.string()),
@@ -136,8 +137,8 @@ IMPROVEMENTS = Table(
         ("heuristic", pa.string()),
         ("n", pa.int64()),
         ("value", pa.float64()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
+        ("low", pa.float64(), True),
+        ("high", pa.float64(), True),
     ),
     key=("system", "track", "task_id"),
     ranges={"value": (-100, 100), "low": (-100, 100), "high": (-100, 100)},

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.aggregate import aggregate, category_name, compare
+from nightjar.benchmarks.aggregate import aggregate, category_name, compare, difference
 from nightjar.core import contracts, tables
 from nightjar.statistics.bootstrap import Bootstrap, percent
 
@@ -65,7 +65,7 @@ def test_interval_of_a_coin() -> None:
 def test_intervals_depend_on_the_cell_and_the_seed_alone() -> None:
     rng = random.Random(3)
     rows = [row(system, number, rng.random(), task=task)
-            for system in ("a", "b") for task in ("t1", "t2", "t3") for number in range(8)]  # fmt: skip
+            for system in ("a", "b") for task in ("t1", "t2", "t3") for number in range(20)]  # fmt: skip
     plain = aggregate(rows, BOOTSTRAP)
     turned = aggregate(rows[::-1], BOOTSTRAP)
     key = ("system", "level", "name", "metric")
@@ -74,7 +74,7 @@ def test_intervals_depend_on_the_cell_and_the_seed_alone() -> None:
         other = by_key[tuple(line[part] for part in key)]
         assert line["value"] == pytest.approx(other["value"], abs=1e-4)
         assert line["low"] <= line["value"] <= line["high"]
-    assert aggregate(rows[:24], BOOTSTRAP) == plain[: len(plain) // 2]
+    assert aggregate(rows[:60], BOOTSTRAP) == plain[: len(plain) // 2]
     different = aggregate(rows, Bootstrap(43, 1000, 0.95))
     assert [line["low"] for line in different] != [line["low"] for line in plain]
 
@@ -105,6 +105,36 @@ def test_difference_is_paired() -> None:
     assert not any(line["moved"] for line in same)
     with pytest.raises(ValueError, match="same instances"):
         compare(rows[1:], [("new", "old")], BOOTSTRAP)
+
+
+def test_eight_instances_show_no_difference() -> None:
+    """Four of eight are better: the interval of the bootstrap leaves zero out, and p is 2 / 2**4."""
+    rows = [row("old", number, 0.0) for number in range(8)]
+    rows += [row("new", number, float(number < 4)) for number in range(8)]
+    for line in compare(rows, [("new", "old")], BOOTSTRAP):
+        assert (line["n"], line["value"], line["p"]) == (8, 50.0, 0.125)
+        assert (line["low"], line["high"], line["moved"]) == (None, None, False)
+    for line in aggregate(rows, BOOTSTRAP):
+        assert (line["n"], line["low"], line["high"]) == (8, None, None)
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), min_size=1, max_size=60))
+def test_moved_agrees_with_p(values: list[float]) -> None:
+    line = difference(np.array(values), Bootstrap(1, 100, 0.9), "x")
+    assert line["moved"] == (line["p"] <= 0.1 and len(values) >= 20)
+    assert (line["low"] is None) == (line["high"] is None) == (len(values) < 20)
+
+
+def test_tables_take_missing_intervals() -> None:
+    rows = [row(system, number, 0.5) for system in ("a", "b") for number in range(8)]
+    compared = [{"benchmark": "supernatinst", **line} for line in compare(rows, [("a", "b")], BOOTSTRAP)]
+    for contract, lines in (
+        (contracts.SCORES, aggregate(rows, BOOTSTRAP)),
+        (contracts.COMPARISONS, compared),
+    ):
+        table = tables.pa.Table.from_pylist(lines, schema=contract.schema)
+        tables.check(contract, table, "here")
+        assert table["low"].null_count == table["high"].null_count == len(lines)
 
 
 def test_category_name() -> None:

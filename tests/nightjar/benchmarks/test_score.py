@@ -66,6 +66,11 @@ def test_intervals_stand_beside_every_mean(tmp_path: Path) -> None:
         assert ends["exact_match"] == pytest.approx([30, 70], abs=5.01)
     assert score_files("supernatinst", *files, samples=4000) == result
     assert "intervals" not in score_files("supernatinst", *files, samples=0)
+    write(files[0], answers[1:])
+    write(files[1], rows[1:])
+    few = score_files("supernatinst", *files)["intervals"]
+    for ends in (few["metrics"], few["by_category"]["word_analogy"], few["by_task"]["task_a"]):
+        assert ends == {"exact_match": None, "rouge1": None, "rougeL": None}, "19 are too few"
 
 
 def test_the_published_values_of_the_sample(published: list[dict[str, Any]], tmp_path: Path) -> None:

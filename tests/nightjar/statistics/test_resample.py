@@ -32,10 +32,9 @@ def plain_mean(values: Floats) -> Floats:
 
 @pytest.fixture(params=[1, 2, 100], ids=["all by counts", "some by counts", "one by one"])
 def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several blocks and pieces, with ends inside of resamples."""
+    """Several blocks."""
     monkeypatch.setattr(resample, "FREQUENT", request.param)
     monkeypatch.setattr(resample, "BLOCK", 1000)
-    monkeypatch.setattr(resample, "PIECE", 333)
 
 
 def check_distribution(found: Floats) -> None:
