@@ -6,6 +6,7 @@ A mean is over instances, not over tasks: a task with fewer instances weighs les
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,25 +16,32 @@ from nightjar.benchmarks.text.metrics import METRICS
 from nightjar.statistics import Bootstrap, moved, p_value, percent, seen
 
 
+@lru_cache(maxsize=1024)
 def category_name(category: str) -> str:
     """The published form of a category: "Textual Entailment" is textual_entailment."""
     return "_".join(category.lower().split())
 
 
-def group(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
-    """Rows by (level, name): overall, then each category, then each task, names sorted."""
-    overall: list[Mapping[str, Any]] = []
-    by_category: dict[str, list[Mapping[str, Any]]] = {}
-    by_task: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        overall.append(row)
-        by_category.setdefault(category_name(row["category"]), []).append(row)
-        by_task.setdefault(row["task_id"], []).append(row)
+def places(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[int]]:
+    """The places of the rows of each (level, name): overall, then each category, then each task, names sorted."""
+    by_category: dict[str, list[int]] = {}
+    by_task: dict[str, list[int]] = {}
+    count = 0
+    for place, row in enumerate(rows):
+        by_category.setdefault(category_name(row["category"]), []).append(place)
+        by_task.setdefault(row["task_id"], []).append(place)
+        count += 1
     return {
-        ("overall", "overall"): overall,
+        ("overall", "overall"): list(range(count)),
         **{("category", name): by_category[name] for name in sorted(by_category)},
         **{("task", name): by_task[name] for name in sorted(by_task)},
     }
+
+
+def group(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    """The rows of each (level, name), in the order of `places`."""
+    every = list(rows)
+    return {key: [every[place] for place in of] for key, of in places(every).items()}
 
 
 def aggregate(rows: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> list[dict[str, Any]]:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nightjar.benchmarks.aggregate import category_name, difference, group
+from nightjar.benchmarks.aggregate import category_name, difference, places
 from nightjar.benchmarks.supernatinst import files
 from nightjar.benchmarks.text import metrics
 from nightjar.core.contracts import category_metric
@@ -20,6 +21,8 @@ BENCHMARKS = ("supernatinst",)
 SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
 
 Rows = Sequence[Mapping[str, Any]]
+# Every metric of some rows, in their order.
+Values = Mapping[str, NDArray[np.float64]]
 
 
 def score_files(
@@ -57,7 +60,7 @@ def score_files(
         check_output(details, inputs)
     rows = files.read_references(references)
     given = files.read_predictions(predictions, rows)
-    scored = _score(rows, given)
+    values = _score(rows, given)
     bootstrap = Bootstrap(SEED, samples, CONFIDENCE) if samples else None
     tracks = sorted({row["track"] for row in rows})
     result: dict[str, Any] = {
@@ -65,16 +68,17 @@ def score_files(
         "tracks": tracks,
         "n": len(rows),
         "missing": len(rows) - len(given),
-        **_tables(scored, bootstrap),
+        **_tables(rows, values, bootstrap),
     }
     if len(tracks) > 1:
         result["by_track"] = {}
         for track in tracks:
-            chosen = [row for row in scored if row["track"] == track]
-            tables = _tables(chosen, bootstrap, track)
-            result["by_track"][track] = {"n": len(chosen), **tables}
+            chosen = _of_track(rows, track)
+            own = [rows[place] for place in chosen]
+            tables = _tables(own, _at(values, chosen), bootstrap, track)
+            result["by_track"][track] = {"n": len(own), **tables}
     if details is not None:
-        _write_details(details, scored, given, inputs)
+        _write_details(details, rows, values, given, inputs)
     return result
 
 
@@ -97,7 +101,6 @@ def compare_files(
     rows = files.read_references(references)
     given = [files.read_predictions(path, rows) for path in (a, b)]
     ours, theirs = (_score(rows, answers) for answers in given)
-    pairs = [(one, other) for one, other in zip(ours, theirs, strict=True)]
     bootstrap = Bootstrap(SEED, samples, CONFIDENCE)
     tracks = sorted({row["track"] for row in rows})
     result = {
@@ -106,13 +109,15 @@ def compare_files(
         "n": len(rows),
         "missing": {name: len(rows) - len(answers) for name, answers in zip("ab", given, strict=True)},
         "confidence": CONFIDENCE,
-        **_differences(pairs, bootstrap),
+        **_differences(rows, ours, theirs, bootstrap),
     }
     if len(tracks) > 1:
-        result["by_track"] = {
-            track: _differences([pair for pair in pairs if pair[0]["track"] == track], bootstrap, track)
-            for track in tracks
-        }
+        result["by_track"] = {}
+        for track in tracks:
+            chosen = _of_track(rows, track)
+            own = [rows[place] for place in chosen]
+            pair = _at(ours, chosen), _at(theirs, chosen)
+            result["by_track"][track] = _differences(own, *pair, bootstrap, track)
     return result
 
 
@@ -158,28 +163,36 @@ def difference_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def _score(rows: Rows, given: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The rows with their metrics, each track in its own form; those without an answer as empty texts."""
-    scored = [dict(row) for row in rows]
+def _score(rows: Rows, given: Mapping[str, str]) -> Values:
+    """Each metric of the rows, each track in its own form; those without an answer as empty texts."""
+    values = {metric: np.zeros(len(rows)) for metric in metrics.METRICS}
     for track in sorted({row["track"] for row in rows}):
-        chosen = [row for row in scored if row["track"] == track]
-        texts = [given.get(row["id"], "") for row in chosen]
-        scores = metrics.score(texts, [row["references"] for row in chosen], track)
-        for number, row in enumerate(chosen):
-            row.update({metric: float(getattr(scores, metric)[number]) for metric in metrics.METRICS})
-    return scored
+        chosen = _of_track(rows, track)
+        texts = [given.get(rows[place]["id"], "") for place in chosen]
+        scores = metrics.score(texts, [rows[place]["references"] for place in chosen], track)
+        for metric, of_all in values.items():
+            of_all[chosen] = getattr(scores, metric)
+    return values
 
 
-def _tables(rows: Rows, bootstrap: Bootstrap | None, *of: str) -> dict[str, Any]:
+def _of_track(rows: Rows, track: str) -> list[int]:
+    """The places of a track's rows."""
+    return [place for place, row in enumerate(rows) if row["track"] == track]
+
+
+def _at(values: Values, chosen: Sequence[int]) -> Values:
+    return {metric: of_all[chosen] for metric, of_all in values.items()}
+
+
+def _tables(rows: Rows, values: Values, bootstrap: Bootstrap | None, *of: str) -> dict[str, Any]:
     tables: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
     intervals: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
-    for (level, name), members in group(rows).items():
+    for (level, name), members in places(rows).items():
         means, ends = {}, {}
-        for metric in metrics.METRICS:
-            values = np.array([row[metric] for row in members])
-            means[metric] = percent(values)
+        for metric, own in _at(values, members).items():
+            means[metric] = percent(own)
             if bootstrap:
-                low, high = bootstrap.percent_interval(values, *of, level, name, metric)
+                low, high = bootstrap.percent_interval(own, *of, level, name, metric)
                 ends[metric] = None if low is None else [low, high]
         if level == "overall":
             tables["metrics"], intervals["metrics"] = means, ends
@@ -193,18 +206,14 @@ def _tables(rows: Rows, bootstrap: Bootstrap | None, *of: str) -> dict[str, Any]
     return tables
 
 
-def _differences(
-    pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], bootstrap: Bootstrap, *of: str
-) -> dict[str, Any]:
+def _differences(rows: Rows, a: Values, b: Values, bootstrap: Bootstrap, *of: str) -> dict[str, Any]:
     found: dict[str, Any] = {"metrics": {}, "by_category": {}}
-    theirs = {ours["id"]: other for ours, other in pairs}
-    for (level, name), members in group(ours for ours, _ in pairs).items():
+    for (level, name), members in places(rows).items():
         if level == "task":
             continue
         entry: dict[str, Any] = {"metric": category_metric(name)} if level == "category" else {}
         for metric in metrics.METRICS:
-            mine = np.array([row[metric] for row in members])
-            other = np.array([theirs[row["id"]][metric] for row in members])
+            mine, other = a[metric][members], b[metric][members]
             both = {"a": percent(mine), "b": percent(other)}
             entry[metric] = both | difference(mine - other, bootstrap, *of, level, name, metric)
         if level == "overall":
@@ -219,16 +228,19 @@ def _check_benchmark(benchmark: str) -> None:
         raise NightjarError("no such benchmark", repr(benchmark), f"there are: {', '.join(BENCHMARKS)}")
 
 
-def _write_details(path: Path, rows: Rows, given: Mapping[str, str], inputs: Sequence[Path]) -> None:
+def _write_details(
+    path: Path, rows: Rows, values: Values, given: Mapping[str, str], inputs: Sequence[Path]
+) -> None:
+    columns = {metric: of_all.tolist() for metric, of_all in values.items()}
     lines = [
         {
             "id": row["id"],
             "task_id": row["task_id"],
             "task_category": category_name(row["category"]),
             "track": row["track"],
-            **{metric: row[metric] for metric in metrics.METRICS},
+            **{metric: column[place] for metric, column in columns.items()},
             "missing": row["id"] not in given,
         }
-        for row in rows
+        for place, row in enumerate(rows)
     ]
     write_lines(path, lines, inputs)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import codecs
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from nightjar.benchmarks.supernatinst.baselines import NAMES, copy_demo, copy_input
 from nightjar.core import contracts
@@ -14,10 +14,11 @@ from nightjar.core.contracts import TRACKS
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
 from nightjar.core.ids import qualified, unique_ids
-from nightjar.core.json_text import parse_at, shown
-from nightjar.core.tables import read_rows
+from nightjar.core.json_text import parse_at, plain, shown
 
 SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")
+# Bytes of lines that are read at a time.
+_BLOCK = 2**16
 PREDICTION = 'write {"id": "...", "prediction": "..."}'
 REFERENCE = (
     'write {"id": "...", "references": ["..."], "task_id": "...", "task_category": "...", "track": "default"}'
@@ -65,7 +66,7 @@ def check_pipes(paths: Sequence[Path | None]) -> None:
 def check_reference(row: Mapping[str, Any], where: str, form: str) -> None:
     """Raises NightjarError, with the `form` that it should have, for a reference without texts, task or category."""
     texts = row.get("references")
-    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+    if not isinstance(texts, list) or set(map(type, texts)) != {str}:
         raise NightjarError("references is not a list of at least one text", where, form)
     for key in ("task_id", "task_category"):
         if not isinstance(row.get(key), str):
@@ -84,7 +85,7 @@ def read_predictions(path: Path, references: Sequence[Mapping[str, Any]]) -> dic
     heuristic = str(path) in NAMES and not path.exists()
     if heuristic or path.is_dir():
         columns = ["task_id", "id", "prediction"]
-        for row in _copied(str(path)) if heuristic else read_rows(path, contracts.PREDICTIONS, columns):
+        for row in _copied(str(path)) if heuristic else _table(path, contracts.PREDICTIONS, columns):
             id = next((one for one in (row["id"], qualified(row)) if one in wanted), None)
             if id is None:
                 what = f"no reference has the id {shown(row['id'])} of {row['task_id']}"
@@ -104,9 +105,17 @@ def read_predictions(path: Path, references: Sequence[Mapping[str, Any]]) -> dic
     return given
 
 
+def _table(path: Path, contract: contracts.Table, columns: list[str]) -> list[dict[str, Any]]:
+    """The rows of a table of ours."""
+    # Here, not above: Parquet takes long to load, and JSON Lines do without it.
+    from nightjar.core.tables import read_rows
+
+    return read_rows(path, contract, columns)
+
+
 def _copied(name: str) -> Iterator[dict[str, Any]]:
     """The answers of a heuristic to the split's test instances."""
-    rows = read_rows(SPLIT, contracts.TEST, ["task_id", "id", "input"])
+    rows = _table(SPLIT, contracts.TEST, ["task_id", "id", "input"])
     copy = copy_input if name == "copy_input" else copy_demo
     for row, task in zip(rows, _tasks(rows, "positive_examples"), strict=True):
         yield {**row, "prediction": copy(row, task)}
@@ -114,7 +123,7 @@ def _copied(name: str) -> Iterator[dict[str, Any]]:
 
 def _tasks(rows: Sequence[Mapping[str, Any]], column: str) -> list[dict[str, Any]]:
     """The ingested task of each of `rows`, with that column."""
-    tasks = {row["task_id"]: row for row in read_rows(INGESTED, contracts.TASKS, ["task_id", column])}
+    tasks = {row["task_id"]: row for row in _table(INGESTED, contracts.TASKS, ["task_id", column])}
     if missing := [row["task_id"] for row in rows if row["task_id"] not in tasks]:
         fix = "split and ingest are of different runs: rebuild"
         raise NightjarError(f"no task {missing[0]}", INGESTED, fix)
@@ -131,7 +140,7 @@ def write_references(path: Path) -> int:
     inputs = [SPLIT, INGESTED]
     check_output(path, inputs)
     rows = read_references(None)
-    texts = read_rows(SPLIT, contracts.TEST, ["input"])
+    texts = _table(SPLIT, contracts.TEST, ["input"])
     tasks = _tasks(rows, "definition")
     lines = [
         {"task_category" if key == "category" else key: row[key] for key in row}
@@ -143,7 +152,7 @@ def write_references(path: Path) -> int:
 
 
 def _split_references(path: Path) -> list[dict[str, Any]]:
-    rows = read_rows(path, contracts.TEST, ["track", "category", "task_id", "id", "outputs"])
+    rows = _table(path, contracts.TEST, ["track", "category", "task_id", "id", "outputs"])
     if not rows:
         raise NightjarError("no test instances", path, "the split left no test task")
     return [
@@ -167,14 +176,11 @@ def json_lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """
     seen: dict[str, int] = {}
     check_input(path, PIPE)
+    prefix = f"{path}:"
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-                if not text.strip():
-                    continue
-                where = f"{path}:{number}"
-                row = parse_at(text, where, wanted)
+            for number, row in _values(file, prefix, wanted):
+                where = f"{prefix}{number}"
                 if not isinstance(row, dict) or "id" not in row:
                     raise NightjarError("not an object with an id", where, wanted)
                 if not isinstance(row["id"], str):
@@ -187,3 +193,21 @@ def json_lines(path: Path, wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield where, row
     except OSError as error:
         raise from_os_error(error, path) or error from None
+
+
+def _values(file: BinaryIO, prefix: str, wanted: str) -> Iterator[tuple[int, Any]]:
+    """The number and the JSON value of each line that is not blank, read some lines at a time."""
+    before = 0
+    while lines := file.readlines(_BLOCK):
+        if not before:
+            lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
+        numbers = [number for number, line in enumerate(lines, before + 1) if line.strip()]
+        texts = [lines[number - before - 1] for number in numbers]
+        values: Iterable[Any] | None = plain(texts)
+        if values is None:
+            values = (
+                parse_at(text, f"{prefix}{number}", wanted)
+                for number, text in zip(numbers, texts, strict=True)
+            )
+        yield from zip(numbers, values, strict=True)
+        before += len(lines)
