@@ -84,6 +84,11 @@ def difference(row: Row) -> str:
     """A difference in percentage points with its interval; empty where there is none."""
     if row["value"] is None:
         return ""
+    if row["low"] is None:
+        # Here, not above: NumPy takes long to load.
+        from nightjar.statistics import too_few
+
+        return f"{row['value']:+.2f} ({too_few(row['n'])})"
     return f"{row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]"
 
 

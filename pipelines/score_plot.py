@@ -41,6 +41,11 @@ def _panel(row: dict[str, Any]) -> tuple[str, str, str]:
     return row["benchmark"], row["track"], row["metric"]
 
 
+def _width(low: float | None, high: float | None) -> float:
+    """How far an end is from its value; nothing where there is no interval."""
+    return 0.0 if low is None or high is None else max(high - low, 0.0)
+
+
 def _draw(axes: Any, runs: Sequence[Run], panel: tuple[str, str, str]) -> None:
     systems = list(dict.fromkeys(row["system"] for run in runs for row in run.rows if _panel(row) == panel))
     for number, system in enumerate(systems[:MOST_SYSTEMS]):
@@ -51,8 +56,8 @@ def _draw(axes: Any, runs: Sequence[Run], panel: tuple[str, str, str]) -> None:
             if _panel(row) == panel and row["system"] == system
         ]
         values = [row["value"] for _, row in points]
-        below = [max(row["value"] - row["low"], 0.0) for _, row in points]
-        above = [max(row["high"] - row["value"], 0.0) for _, row in points]
+        below = [_width(row["low"], row["value"]) for _, row in points]
+        above = [_width(row["value"], row["high"]) for _, row in points]
         # Side by side, so that intervals do not hide one another.
         shift = 0.09 * (number - (len(systems[:MOST_SYSTEMS]) - 1) / 2)
         axes.errorbar(

@@ -143,4 +143,9 @@ def table(runs: Sequence[Run]) -> Rows:
 
 
 def _text(row: dict[str, Any]) -> str:
+    if row["low"] is None:
+        # Here, not above: NumPy takes long to load.
+        from nightjar.statistics import too_few
+
+        return f"{row['value']:.1f} {too_few(row['n'])}"
     return f"{row['value']:.1f} [{row['low']:.1f}, {row['high']:.1f}] n {row['n']}"

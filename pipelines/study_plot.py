@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core.files import replace, temporary_sibling
-from pipelines.study_results import METRICS, cell, matrix_names, tracks
+from pipelines.study_results import METRICS, between, cell, matrix_names, tracks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,7 +118,11 @@ def _x(kind: str, point: Mapping[str, Any]) -> int | None:
 
 
 def _triple(row: Mapping[str, Any] | None) -> tuple[float, float, float] | None:
-    return (row["value"], row["low"], row["high"]) if row else None
+    """Value, low and high; the value three times where there is no interval."""
+    if row is None:
+        return None
+    low, high = (row["value"], row["value"]) if row["low"] is None else (row["low"], row["high"])
+    return row["value"], low, high
 
 
 def _short(name: str) -> str:
@@ -142,7 +146,7 @@ def _map(axes: Any, figure: Any, result: Mapping[str, Any], track: str, metric: 
     for down, one in enumerate(trained):
         for across, two in enumerate(tested):
             if row := cells.get((one, two)):
-                text = f"{row['value']:.1f}\n[{row['low']:.1f}, {row['high']:.1f}]"
+                text = f"{row['value']:.1f}\n{between(row)}"
                 colour = "white" if row["value"] > middle else "black"
                 axes.text(across, down, text, ha="center", va="center", color=colour, fontsize=7)
     axes.set_xticks(range(len(tested)), tested, rotation=30, ha="right")

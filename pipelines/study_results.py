@@ -230,7 +230,17 @@ def _shown(row: Mapping[str, Any] | None, sign: str = "") -> str:
     if row is None:
         return "–"
     chance = f", p {row['p']:.2g}" if "p" in row else ""
-    return f"{row['value']:{sign}.1f} [{row['low']:{sign}.1f}, {row['high']:{sign}.1f}]{chance}"
+    return f"{row['value']:{sign}.1f} {between(row, sign)}{chance}"
+
+
+def between(row: Mapping[str, Any], sign: str = "") -> str:
+    """The interval of a score; where it has none, that its n is too small for one."""
+    if row["low"] is None:
+        # Here, not above: NumPy takes long to load.
+        from nightjar.statistics import too_few
+
+        return f"({too_few(row['n'])})"
+    return f"[{row['low']:{sign}.1f}, {row['high']:{sign}.1f}]"
 
 
 def table(result: Mapping[str, Any], track: str) -> list[dict[str, str]]:

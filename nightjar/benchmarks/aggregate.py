@@ -7,16 +7,21 @@ published for Super-NaturalInstructions (facts 1.9).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from nightjar.benchmarks.card import Card, Floats, Metric
 from nightjar.benchmarks.scores import Key, SystemScores
-from nightjar.statistics import paired
-from nightjar.statistics.bootstrap import DECIMALS, Bootstrap
+from nightjar.statistics import Bootstrap, enough, mean, moved, permutation_p, seen
+from nightjar.statistics.bootstrap import DECIMALS
 
 Places = dict[tuple[str, str], list[int]]
 
 
+@lru_cache(maxsize=1024)
 def category_name(category: str) -> str:
     """The published form of a category: "Textual Entailment" is textual_entailment."""
     return "_".join(category.lower().split())
@@ -52,16 +57,19 @@ def reported(metric: Metric, number: float) -> float:
 
 def estimate(metric: Metric, values: Floats) -> float:
     """The reported number of instances, `values` of shape (n, parts); a mean is summed in order, as published."""
-    if values.shape[1] == 1:
-        return round(metric.scale * sum(values[:, 0].tolist()) / len(values), DECIMALS)
+    if metric.statistic is mean:
+        # From 0.0 on, as `sum` does: a sum of -0.0 alone is 0.0.
+        return round(metric.scale * (0.0 + float(np.cumsum(values[:, 0])[-1])) / len(values), DECIMALS)
     return reported(metric, float(metric.statistic(values[None])[0]))
 
 
 def interval(
     metric: Metric, values: Floats, bootstrap: Bootstrap, *of: str
 ) -> tuple[float | None, float | None]:
-    """The ends of the interval of `estimate`; `of` names the cell."""
-    low, high = bootstrap.interval(values[:, 0], *of)
+    """The ends of the interval of `estimate`, None below MINIMUM instances; `of` names the cell."""
+    if not enough(len(values)):
+        return None, None
+    low, high = bootstrap.interval(values, *of, statistic=metric.statistic)
     return reported(metric, low), reported(metric, high)
 
 
@@ -129,24 +137,34 @@ def difference(
 ) -> dict[str, Any]:
     """The difference of two systems on the same instances, parts of shape (n, parts) each; `of` names the cell.
 
-    Keys: n, `value` with `low` and `high` in the unit of the metric, the two-sided `p` of a permutation test, how many
-    instances are `better`, `worse` and `equal` (counts are None for a metric of several parts), and `moved`: whether
-    the difference is seen.
+    Keys: n, `value` with `low` and `high` in the unit of the metric, the ends None below MINIMUM instances; the
+    two-sided `p` of `permutation_p`; how many instances are `better`, `worse` and `equal`, None for a metric of several
+    parts; and `moved`, whether the difference counts as seen (`statistics.seen`).
     """
-    values = (ours - theirs)[:, 0]
-    low, high = interval(metric, values[:, None], bootstrap, "difference", *of)
-    counts = paired.moved(values if metric.higher_is_better else -values)
-    p = paired.p_value(values, bootstrap.stream("signs", *of))
+    p = permutation_p(metric.statistic, ours, theirs, bootstrap.stream("signs", *of))
+    counts: dict[str, int | None] = dict.fromkeys(("better", "worse", "equal"))
+    if ours.shape[1] == 1:
+        gains = (ours - theirs)[:, 0]
+        counts |= asdict(moved(gains if metric.higher_is_better else -gains))
+    of = ("difference", *of)
+    low: float | None = None
+    high: float | None = None
+    if metric.statistic is mean:
+        value = estimate(metric, ours - theirs)
+        low, high = interval(metric, ours - theirs, bootstrap, *of)
+    else:
+        value = round(estimate(metric, ours) - estimate(metric, theirs), DECIMALS)
+        if enough(len(ours)):
+            ends = bootstrap.interval_of_difference(ours, theirs, *of, statistic=metric.statistic)
+            low, high = (reported(metric, end) for end in ends)
     return {
-        "n": len(values),
-        "value": estimate(metric, values[:, None]),
+        "n": len(ours),
+        "value": value,
         "low": low,
         "high": high,
-        "moved": low is not None and high is not None and (low > 0 or high < 0),
+        "moved": seen(p, len(ours), bootstrap.confidence),
         "p": p,
-        "better": counts.better,
-        "worse": counts.worse,
-        "equal": counts.equal,
+        **counts,
     }
 
 

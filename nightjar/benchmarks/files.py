@@ -6,7 +6,7 @@ import codecs
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Card, Question, questions_of
@@ -14,10 +14,11 @@ from nightjar.core import contracts
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
 from nightjar.core.ids import qualified, unique_ids
-from nightjar.core.json_text import parse_at, shown
-from nightjar.core.tables import read_rows
+from nightjar.core.json_text import parse_at, plain, shown
 
 QUESTIONS = Path("data/questions")
+# Bytes of lines that are read at a time.
+_BLOCK = 2**16
 
 Key = tuple[str, str]
 Row = Mapping[str, Any]
@@ -60,13 +61,21 @@ def read_references(card: Card, path: Path | None) -> list[Question]:
 
 def read_questions(path: Path) -> list[Question]:
     """The questions of an artifact of the stage questions. Raises NightjarError if it is missing or damaged."""
-    return questions_of(read_rows(path, contracts.QUESTIONS))
+    return questions_of(_table(path, contracts.QUESTIONS))
+
+
+def _table(path: Path, contract: contracts.Table, columns: list[str] | None = None) -> list[dict[str, Any]]:
+    """The rows of a table of ours."""
+    # Here, not above: Parquet takes long to load, and JSON Lines do without it.
+    from nightjar.core.tables import read_rows
+
+    return read_rows(path, contract, columns)
 
 
 def check_reference(row: Row, where: str, form: str, task: str, category: str | None) -> None:
     """Raise NightjarError, with the `form` that it should have, for a reference without texts, task or category."""
     texts = row.get("references")
-    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+    if not isinstance(texts, list) or set(map(type, texts)) != {str}:
         raise NightjarError("references is not a list of at least one text", where, form)
     for key in filter(None, (task, category)):
         if not isinstance(row.get(key), str):
@@ -87,7 +96,7 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> dict[
         rows = [{"task_id": one.task_id, "id": one.id, "answers": [answer(one, 0)]} for one in known]
         return _matched(card, path, rows, questions)
     if path.is_dir():
-        rows = read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
+        rows = _table(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
         return _matched(card, path, rows, questions)
     form = card.files
     wanted = _named(card, questions)
@@ -176,14 +185,11 @@ def json_lines(path: Path, wanted: str, key: Sequence[str] = ("id",)) -> Iterato
     """
     seen: dict[tuple[str, ...], int] = {}
     check_input(path, PIPE)
+    prefix = f"{path}:"
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-                if not text.strip():
-                    continue
-                where = f"{path}:{number}"
-                row = parse_at(text, where, wanted)
+            for number, row in _values(file, prefix, wanted):
+                where = f"{prefix}{number}"
                 if not isinstance(row, dict) or any(name not in row for name in key):
                     named = "an id" if len(key) == 1 else " and ".join(key)
                     raise NightjarError(f"not an object with {named}", where, wanted)
@@ -199,3 +205,21 @@ def json_lines(path: Path, wanted: str, key: Sequence[str] = ("id",)) -> Iterato
                 yield where, row
     except OSError as error:
         raise from_os_error(error, path) or error from None
+
+
+def _values(file: BinaryIO, prefix: str, wanted: str) -> Iterator[tuple[int, Any]]:
+    """The number and the JSON value of each line that is not blank, read some lines at a time."""
+    before = 0
+    while lines := file.readlines(_BLOCK):
+        if not before:
+            lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
+        numbers = [number for number, line in enumerate(lines, before + 1) if line.strip()]
+        texts = [lines[number - before - 1] for number in numbers]
+        values: Iterable[Any] | None = plain(texts)
+        if values is None:
+            values = (
+                parse_at(text, f"{prefix}{number}", wanted)
+                for number, text in zip(numbers, texts, strict=True)
+            )
+        yield from zip(numbers, values, strict=True)
+        before += len(lines)

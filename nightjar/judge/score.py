@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from nightjar.core.errors import NightjarError
-from nightjar.judge.agreement import nominal_alpha, raw_agreement
 from nightjar.judge.files import AnswersFile, Key, read_answers, read_key
+from nightjar.statistics.agreement import nominal_alpha, raw_agreement
 from nightjar.statistics.bootstrap import Bootstrap, percent
 
 SAMPLES, CONFIDENCE = 10_000, 0.95
@@ -37,10 +37,11 @@ def score(key_file: Path, answer_files: Sequence[Path], seed: int = 0) -> dict[s
 
     Returns {"a", "b", "page", "items", "rated", "equal", "judges", "credit", "ratings", "left_chosen",
     "by_category", "agreement"}. `credit` and every entry of `by_category` hold n items, and value, low and high in
-    percent with 4 decimals (95% bootstrap). `ratings` counts wins, ties and losses of A over all judges; items of
-    equal answers that were not shown are ties, one rating each. `left_chosen` is the share of ratings for one side
-    that were for the left, in percent: far from 50, a judge prefers a side. `agreement` is over the shown items
-    with two ratings or more (None without): raw (percent) and Krippendorff's nominal alpha (None if undefined).
+    percent with 4 decimals (95% bootstrap; low and high are None below MINIMUM items). `ratings` counts wins, ties and
+    losses of A over all judges; items of equal answers that were not shown are ties, one rating each. `left_chosen` is
+    the share of ratings for one side that were for the left, in percent: far from 50, a judge prefers a side.
+    `agreement` is over the shown items with two ratings or more (None without): raw (percent) and Krippendorff's
+    nominal alpha (None if undefined).
 
     Raises NightjarError for files that cannot be used (`judge_files`), two files of one judge, and no answers.
     """
@@ -108,13 +109,8 @@ def resolve(key: Key, file: AnswersFile, path: Path) -> Judge:
 
 def _credit(items: Iterable[Sequence[str]], bootstrap: Bootstrap, *of: str) -> dict[str, Any]:
     values = np.array([sum(label != "b" for label in labels) / len(labels) for labels in items])
-    low, high = bootstrap.interval(values, "judge", *of)
-    return {
-        "n": len(values),
-        "value": percent(values),
-        "low": round(100 * low, 4),
-        "high": round(100 * high, 4),
-    }
+    low, high = bootstrap.percent_interval(values, "judge", *of)
+    return {"n": len(values), "value": percent(values), "low": low, "high": high}
 
 
 def _counts(items: Iterable[Sequence[str]]) -> dict[str, int]:

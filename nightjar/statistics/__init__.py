@@ -1,1 +1,39 @@
-"""Intervals, paired tests, multiple comparisons and verdicts for any statistic of instances."""
+"""Intervals, paired tests, multiple comparisons, verdicts and agreement, for any statistic of a set of instances.
+
+A statistic is a callable from (draws, n, parts) to (draws,): `mean`, `matthews`, `geometric_mean`, `perplexity`, or
+one's own. `Bootstrap` gives percentile intervals of it, `permutation_p` the paired test of two systems, and `seen` the
+one rule by which a difference counts as seen.
+"""
+
+from nightjar.statistics.agreement import nominal_alpha, raw_agreement
+from nightjar.statistics.bootstrap import Bootstrap, percent, percentage
+from nightjar.statistics.paired import Moved, moved, p_value, permutation_p
+from nightjar.statistics.resample import resampled
+from nightjar.statistics.rule import MINIMUM, enough, seen, too_few
+from nightjar.statistics.statistic import OfSums, Statistic, geometric_mean, matthews, mean, perplexity
+from nightjar.statistics.verdict import binomial_interval, holm
+
+__all__ = [
+    "MINIMUM",
+    "Bootstrap",
+    "Moved",
+    "OfSums",
+    "Statistic",
+    "binomial_interval",
+    "enough",
+    "geometric_mean",
+    "holm",
+    "matthews",
+    "mean",
+    "moved",
+    "nominal_alpha",
+    "p_value",
+    "percent",
+    "percentage",
+    "permutation_p",
+    "perplexity",
+    "raw_agreement",
+    "resampled",
+    "seen",
+    "too_few",
+]

@@ -1,7 +1,7 @@
-"""Means in percent and their bootstrap intervals.
+"""Percentile bootstrap intervals over instances, and means in percent.
 
-Every interval has its own random stream, derived from what it is the interval of, so that no result depends on the
-order of work.
+Every interval has its own random stream, derived from the seed and the name of its cell. A result depends on neither
+the order of work nor the other cells.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.statistics.resample import resampled
+from nightjar.statistics.rule import enough
+from nightjar.statistics.statistic import Floats, Statistic, mean
+
 DECIMALS = 4
-# Draws at a time: 32 MB of indices and values.
-_DRAWS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -26,16 +28,33 @@ class Bootstrap:
     samples: int
     confidence: float
 
-    def interval(self, values: NDArray[np.float64], *of: str) -> tuple[float, float]:
-        """Low and high end for the mean of `values`, resampled with replacement; `of` names the cell."""
-        rng = self.stream(*of)
-        n = len(values)
-        means = np.empty(self.samples)
-        step = max(1, _DRAWS // n)
-        for start in range(0, self.samples, step):
-            count = min(step, self.samples - start)
-            means[start : start + count] = values[rng.integers(0, n, size=(count, n))].mean(axis=1)
-        return self.ends(means)
+    def interval(self, values: Floats, *of: str, statistic: Statistic = mean) -> tuple[float, float]:
+        """Low and high end for the statistic of `values`; `of` names the cell.
+
+        `values` are the parts of the instances, shape (n, parts) or, of one part, (n,). The instances are resampled
+        with replacement. Raises ValueError for no instance. Below MINIMUM instances, see `percent_interval`.
+        """
+        return self.ends(resampled(statistic, [values], self.samples, self.stream(*of))[0])
+
+    def interval_of_difference(
+        self, a: Floats, b: Floats, *of: str, statistic: Statistic = mean
+    ) -> tuple[float, float]:
+        """Low and high end for statistic(a) - statistic(b) of two systems; `of` names the cell.
+
+        `a` and `b` have the parts of the same instances in the same order. An instance is drawn for both systems at
+        once, so what makes it hard for both cancels out. Raises ValueError for no instance or unequal shapes.
+        """
+        first, second = resampled(statistic, [a, b], self.samples, self.stream(*of))
+        return self.ends(first - second)
+
+    def percent_interval(
+        self, values: Floats, *of: str, statistic: Statistic = mean
+    ) -> tuple[float, float] | tuple[None, None]:
+        """`interval` in percent, rounded to 4 decimals; (None, None) below MINIMUM instances."""
+        if not enough(len(values)):
+            return None, None
+        low, high = self.interval(values, *of, statistic=statistic)
+        return percentage(low), percentage(high)
 
     def stream(self, *of: str) -> np.random.Generator:
         """The random numbers of the cell that `of` names."""
@@ -51,7 +70,8 @@ class Bootstrap:
 
 def percent(values: Sequence[float] | NDArray[np.float64]) -> float:
     """100 x mean, rounded to 4 decimals; summed one after another, as the published evaluator does."""
-    return round(100.0 * sum(np.asarray(values).tolist()) / len(values), DECIMALS)
+    # From 0.0 on, as `sum` does: a sum of -0.0 alone is 0.0.
+    return round(100.0 * (0.0 + float(np.cumsum(values)[-1])) / len(values), DECIMALS)
 
 
 def percentage(fraction: float) -> float:

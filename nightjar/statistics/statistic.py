@@ -1,17 +1,101 @@
-"""Statistics of instances: what a benchmark reports, and what is resampled."""
+"""Statistics of a set of instances: what is published for a benchmark, resampled and compared between systems.
+
+A statistic is any callable that takes the numbers kept for the instances (their parts) as an array of shape
+(draws, n, parts) and returns one value for each draw, shape (draws,). Most statistics depend on the instances through
+sums alone (`OfSums`). Those are resampled and permuted without building arrays of draws x instances.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-# (draws, n, parts) -> (draws,): the parts are the numbers that are kept for each instance.
-Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Floats = NDArray[np.float64]
+Statistic = Callable[[Floats], Floats]
 
 
-def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean of the only part."""
-    means: NDArray[np.float64] = values[:, :, 0].mean(axis=1)
+@dataclass(frozen=True)
+class OfSums:
+    """A statistic that is a function of sums over the instances.
+
+    `terms` turns the parts of instances, shape (..., n, parts), into the numbers that are summed, (..., n, terms).
+    `value` turns their sums, shape (draws, terms), and n into the statistic, (draws,). `parts` is how many numbers an
+    instance has, None for any number.
+    """
+
+    name: str
+    parts: int | None
+    terms: Callable[[Floats], Floats]
+    value: Callable[[Floats, int], Floats]
+
+    def __call__(self, values: Floats) -> Floats:
+        """The statistic of each draw: (draws, n, parts) to (draws,). Raises ValueError for another shape."""
+        if values.ndim != 3 or not values.shape[1] or values.shape[2] != (self.parts or values.shape[2]):
+            raise ValueError(f"{self.name} of an array of shape {values.shape}")
+        return self.value(self.terms(values).sum(axis=1), values.shape[1])
+
+
+def _same(values: Floats) -> Floats:
+    return values
+
+
+def _column_mean(sums: Floats, n: int) -> Floats:
+    return sums[:, 0] / n
+
+
+def _geometric(sums: Floats, n: int) -> Floats:
+    means: Floats = np.prod(sums / n, axis=1) ** (1 / sums.shape[1])
     return means
+
+
+def _token_losses(values: Floats) -> Floats:
+    if not (values[..., 1] > 0).all():
+        raise ValueError("perplexity needs at least one token in every instance")
+    return values
+
+
+def _exp_of_mean(sums: Floats, n: int) -> Floats:
+    perplexities: Floats = np.exp(sums[:, 0] / sums[:, 1])
+    return perplexities
+
+
+def _hits_and_labels(values: Floats) -> Floats:
+    """1 for a hit, then for each label 1 where it is predicted, then for each label 1 where it is the gold one."""
+    labels = np.unique(values)
+    hits = (values[..., :1] == values[..., 1:]).astype(np.float64)
+    return np.concatenate([hits, values[..., :1] == labels, values[..., 1:] == labels], axis=-1)
+
+
+def _correlation(sums: Floats, n: int) -> Floats:
+    hits, labels = sums[:, 0], (sums.shape[1] - 1) // 2
+    predicted, gold = sums[:, 1 : 1 + labels], sums[:, 1 + labels :]
+    covariance = hits * n - (predicted * gold).sum(axis=1)
+    # Counts: the products are exact in floats for up to 90 million instances.
+    spread = (n**2 - (predicted**2).sum(axis=1)) * (n**2 - (gold**2).sum(axis=1))
+    return np.divide(covariance, np.sqrt(spread), out=np.zeros(len(sums)), where=spread > 0)
+
+
+mean = OfSums("mean", 1, _same, _column_mean)
+"""The mean of one number for each instance, such as accuracy, ROUGE-L or F1."""
+
+matthews = OfSums("Matthews correlation", 2, _hits_and_labels, _correlation)
+"""Matthews correlation of the parts (predicted label, gold label), whole numbers.
+
+From -1 to 1, and 0 where all predictions or all gold labels are the same label, as in GLUE. Of more than two labels it
+is R_K (Gorodkin 2004). A label for "no valid answer" is a label like any other. Source: facts 4, metric of CoLA.
+"""
+
+geometric_mean = OfSums("geometric mean of means", None, _same, _geometric)
+"""The geometric mean of the means of the parts, which are 0 or more, such as ROUGE-1, ROUGE-2 and ROUGE-L.
+
+The means are over the corpus, as in the public metric of SCROLLS (facts 5); it is 0 if one of them is.
+"""
+
+perplexity = OfSums("perplexity", 2, _token_losses, _exp_of_mean)
+"""exp(total loss / total tokens) of the parts (loss of the instance in nats, its tokens). Source: facts 3.
+
+Raises ValueError for an instance without tokens.
+"""

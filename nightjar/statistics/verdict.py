@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from nightjar.statistics import paired
 from nightjar.statistics.bootstrap import Bootstrap, percent, percentage
+from nightjar.statistics.rule import enough
 
 Word = Literal["better", "worse", "unchanged", "not comparable"]
 Floats = NDArray[np.float64]
-# Draws at a time: 48 MB of indices, counts and weights.
-_DRAWS = 2_000_000
+# Draws at a time: few enough for the processor's cache.
+_DRAWS = 2**16
 # Means that are equal may differ in their last bits.
 _CLOSE = 1e-12
 
@@ -85,8 +86,9 @@ def judge(
 
     `other` gives cells that are not comparable for a reason that the scores do not show, such as other parameters.
     Each row has the cell's four names, `verdict`, `reason` (why it is not comparable, else empty), n, `now` and
-    `before` (means in percent), `value` with `low` and `high` (mean difference now - before in percentage points),
-    `p`, `p_corrected`, and how many instances are `better`, `worse` and `equal`. What is not known is None.
+    `before` (means in percent), `value` with `low` and `high` (mean difference now - before in percentage points; no
+    ends below MINIMUM instances, whatever the rule's own minimum is), `p`, `p_corrected`, and how many instances are
+    `better`, `worse` and `equal`. What is not known is None.
     """
     rows: dict[Cell, dict[str, Any]] = {}
     pairs: dict[Cell, Floats] = {}
@@ -156,11 +158,12 @@ def decide(
 
 def _described(values: Floats, means: Floats, rule: Rule) -> dict[str, Any]:
     low, high = rule.bootstrap.ends(means)
+    shown = enough(len(values))
     counts = paired.moved(values)
     return {
         "value": percent(values),
-        "low": percentage(low),
-        "high": percentage(high),
+        "low": percentage(low) if shown else None,
+        "high": percentage(high) if shown else None,
         "p": _p(means, float(values.mean())),
         "better": counts.better,
         "worse": counts.worse,
@@ -175,7 +178,11 @@ def _word(moved: bool, value: float) -> Word:
 
 
 def resampled(values: Floats, samples: int, rng: np.random.Generator) -> Floats:
-    """The column means of `samples` resamples of the rows of `values`, drawn with replacement: samples x columns."""
+    """The column means of `samples` resamples of the rows of `values`, drawn with replacement: samples x columns.
+
+    Unlike those of `resample.sums`, the draws do not depend on the values: a column's means are the same whatever the
+    other columns hold.
+    """
     n = len(values)
     means = np.zeros((samples, values.shape[1]))
     if not values.any():

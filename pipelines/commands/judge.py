@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -118,7 +119,7 @@ def score(key: Path, seed: int, answers: tuple[Path, ...], as_json: bool) -> Non
     credit, counts = told["credit"], told["ratings"]
     say()
     say(
-        f"A at least as good as B: {credit['value']:.1f}% [{credit['low']:.1f}, {credit['high']:.1f}]"
+        f"A at least as good as B: {credit['value']:.1f}% {_span(credit)}"
         f" of {credit['n']} items; {counts['wins']} wins, {counts['ties']} ties, {counts['losses']} losses"
     )
     if told["equal"]:
@@ -133,6 +134,14 @@ def score(key: Path, seed: int, answers: tuple[Path, ...], as_json: bool) -> Non
     if len(told["by_category"]) > 1:
         say()
     for name, row in told["by_category"].items() if len(told["by_category"]) > 1 else ():
-        span = f"[{row['low']:.1f}, {row['high']:.1f}]"
-        of = f"{name:<36} {row['value']:5.1f}% {span:<14} n {row['n']:<4}"
+        of = f"{name:<36} {row['value']:5.1f}% {_span(row):<17} n {row['n']:<4}"
         say(f"{of} {row['wins']} wins, {row['ties']} ties, {row['losses']} losses")
+
+
+def _span(row: dict[str, Any]) -> str:
+    """The interval of a credit; where there is none, that its n is too small for one."""
+    if row["low"] is None:
+        from nightjar.statistics import too_few
+
+        return f"({too_few(row['n'])})"
+    return f"[{row['low']:.1f}, {row['high']:.1f}]"

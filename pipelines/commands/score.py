@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -61,9 +61,9 @@ def score(
     """Score anybody's predictions; nothing of the pipeline is needed.
 
     A prediction is a line {"id": "...", "prediction": "..."}; other keys are ignored. Means are over instances, in
-    percent, with 95% bootstrap intervals (none with --samples 0). What has no prediction scores as empty and is
-    counted. Each track has its own numbers, as published; means over both come last, and are not in the CSV, which has
-    the columns track, level, name, metric, n, value, low, high.
+    percent, with 95% bootstrap intervals (none with --samples 0, and none of fewer than 20 instances). What has no
+    prediction scores as empty and is counted. Each track has its own numbers, as published; means over both come last,
+    and are not in the CSV, which has the columns track, level, name, metric, n, value, low, high.
 
     \b
     Example:
@@ -86,7 +86,7 @@ def score(
     for level in ("category", "task"):
         say()
         rows = [
-            _track(track, result) | {level: name} | _told(row, _ends(part, f"by_{level}").get(name, {}))
+            _track(track, result) | {level: name} | _told(row, _ends(part, f"by_{level}").get(name))
             for track, part in by_track.items()
             for name, row in part[f"by_{level}"].items()
         ]
@@ -110,7 +110,7 @@ def _track(track: str, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _means(part: dict[str, Any]) -> dict[str, Any]:
-    return {"n": part["n"]} | _told(part["metrics"], _ends(part, "metrics"))
+    return _told({"n": part["n"]} | part["metrics"], _ends(part, "metrics"))
 
 
 def _ends(part: dict[str, Any], level: str) -> dict[str, Any]:
@@ -132,12 +132,22 @@ def _check_form(as_json: bool, as_csv: bool) -> None:
         raise NightjarError("it is given with --json", "--csv", "give one of them")
 
 
-def _told(row: dict[str, Any], ends: dict[str, list[float]]) -> dict[str, Any]:
-    """The row with every mean as "58.90 [52.50, 65.00]"."""
+def _told(row: dict[str, Any], ends: dict[str, list[float] | None] | None) -> dict[str, Any]:
+    """The row with every mean as "58.90 [52.50, 65.00]", or "58.90 (n = 8, too few)" where it has no interval."""
+    if not ends:
+        return row
     return {
-        key: f"{value:.2f} [{ends[key][0]:.2f}, {ends[key][1]:.2f}]" if key in ends else value
-        for key, value in row.items()
+        key: f"{value:.2f} {_between(ends[key], row)}" if key in ends else value for key, value in row.items()
     }
+
+
+def _between(ends: Sequence[float | None] | None, row: Mapping[str, Any], sign: str = "") -> str:
+    """The ends of an interval; where there is none, that the row's n is too small for one."""
+    if ends is None or None in ends:
+        from nightjar.statistics import too_few
+
+        return f"({too_few(row['n'])})"
+    return "[{0:{sign}.2f}, {1:{sign}.2f}]".format(*ends, sign=sign)
 
 
 @click.command()
@@ -165,10 +175,11 @@ def compare(
 ) -> None:
     """Compare two prediction sets on the same instances: a minus b.
 
-    Differences are in percent, with 95% bootstrap intervals over pairs and the two-sided p of a test that flips
-    signs. Better, worse and equal count instances. The p of categories are not corrected for their number. Each track
-    is compared alone, both together last. The CSV has each track alone, with the columns track, level, name, metric, n,
-    a, b, difference, low, high, p, better, worse, equal.
+    Differences are in percent, with 95% bootstrap intervals over pairs (none of fewer than 20 instances) and the
+    two-sided p of a test that flips signs. A difference is seen if p is at most 0.05 and there are at least 20
+    instances. Better, worse and equal count instances. The p of categories are not corrected for their number. Each
+    track is compared alone, both together last. The CSV has each track alone, with the columns track, level, name,
+    metric, n, a, b, difference, low, high, p, better, worse, equal.
 
     \b
     Example:
@@ -211,14 +222,14 @@ def _lines(part: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _line(cell: dict[str, Any]) -> dict[str, Any]:
     p = f"{cell['p']:.4f}" if cell["p"] >= 0.0001 else "<0.0001"
-    between = f"[{cell['low']:+.2f}, {cell['high']:+.2f}]"
     counts = {key: cell[key] for key in ("better", "worse", "equal")}
     return {
         "a": cell["a"],
         "b": cell["b"],
         "a - b": f"{cell['value']:+.2f}",
-        "interval": between,
+        "interval": _between((cell["low"], cell["high"]), cell, "+"),
         "p": p,
+        "seen": "yes" if cell["moved"] else "no",
         **counts,
     }
 

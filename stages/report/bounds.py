@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stages.report import headline
-from stages.report.results import BOUND, METRIC_NAMES, Results, Row, signed
+from stages.report.results import BOUND, METRIC_NAMES, Results, Row, interval, signed
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -68,6 +68,10 @@ def _difference(paired: Mapping[str, Any] | None) -> str:
     """The other system minus the bound; the rows of the table have the bound first."""
     if paired is None:
         return "no paired difference was computed"
-    value, low, high = (signed(-paired[name]) for name in ("value", "high", "low"))
-    seen = "leaves out zero" if paired["moved"] else "includes zero"
-    return f"by {value} points ({low} to {high}) on the same instances; the interval {seen}"
+    low, high = paired["low"], paired["high"]
+    turned = {"n": paired["n"], "low": None if high is None else -high, "high": None if low is None else -low}
+    seen = "is seen" if paired["moved"] else "is not seen"
+    return (
+        f"by {signed(-paired['value'])} points ({interval(turned)}) on the same instances, p = {paired['p']:.2g}; "
+        f"this difference {seen}"
+    )

@@ -14,7 +14,7 @@ def gains(panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]]) -> str
     """For each system (name, its place among all, its tasks) a panel with a bar a task, all panels in one order.
 
     Tasks with the largest mean gain come first. Bars are percentage points of ROUGE-L over the better heuristic, on one
-    scale for all; thin lines are intervals. A bar shows its task and values when pointed at.
+    scale for all; thin lines are intervals, where a task has one. A bar shows its task and values when pointed at.
     """
     left, gap, top, lane = 250.0, 26.0, 44.0, 15.0
     by_task: dict[str, list[float]] = {}
@@ -24,7 +24,7 @@ def gains(panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]]) -> str
     order = sorted(by_task, key=lambda task: (-sum(by_task[task]) / len(by_task[task]), task))
     height = {task: top + lane * at for at, task in enumerate(order)}
     bottom = top + lane * len(order)
-    values = [float(row[end]) for _, _, rows in panels for row in rows for end in ("low", "high")]
+    values = [end for _, _, rows in panels for row in rows for end in _ends(row)]
     marks = axis.around(min([*values, 0.0]), max([*values, 10.0]), 4)
     low, high = marks[0], marks[-1]
     panel = (_WIDTH - left - gap * (len(panels) - 1)) / max(len(panels), 1) - 14
@@ -44,13 +44,20 @@ def gains(panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]]) -> str
             body.append(svg.text(x(tick), bottom + 15, axis.label(tick), 10.5, "middle", "muted"))
         for row in sorted(rows, key=lambda row: height[row["task_id"]]):
             y, value = height[row["task_id"]] + 2, row["value"]
-            title = f"{row['task_id']}: {value:+.1f} ({row['low']:+.1f} to {row['high']:+.1f})"
+            first, last = _ends(row)
+            between = "" if row["low"] is None else f" ({first:+.1f} to {last:+.1f})"
+            title = f"{row['task_id']}: {value:+.1f}{between}"
             length = max(x(abs(value)) - x(0), 0.6)
             body.append(svg.bar(x(min(value, 0)), y, length, lane - 4, svg.colour(number), title))
             middle = y + (lane - 4) / 2
-            body.append(svg.line(x(row["low"]), middle, x(row["high"]), middle, "ink", 0.8))
+            body.append(svg.line(x(first), middle, x(last), middle, "ink", 0.8))
     body.append(svg.text(left, bottom + 32, "points of ROUGE-L over the better heuristic", 11, fill="muted"))
     return svg.drawing(_WIDTH, bottom + 40, "Gain of every task over the better heuristic", body)
+
+
+def _ends(row: Mapping[str, Any]) -> tuple[float, float]:
+    """The ends of a row's interval; its value twice where it has none."""
+    return (row["value"], row["value"]) if row["low"] is None else (row["low"], row["high"])
 
 
 def shortened(text: str, most: int) -> str:

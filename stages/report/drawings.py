@@ -67,11 +67,22 @@ def mermaid(nodes: Sequence[Node], sources: Edges) -> str:
 
 @dataclass(frozen=True)
 class Lane:
-    """One value with its interval, in percent."""
+    """One value with its interval, in percent; `low` and `high` are None where it has none."""
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where the line of the interval begins and ends; both at the value where there is none."""
+        return (self.value, self.value) if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def text(self) -> str:
+        """`44.3 (38.1 to 50.6)`, or the value alone."""
+        low, high = self.ends
+        return f"{self.value:.1f}" + ("" if self.low is None else f" ({low:.1f} to {high:.1f})")
 
 
 def scores(rows: Sequence[tuple[str, str, Mapping[str, Lane]]], systems: Sequence[str], label: str) -> str:
@@ -103,11 +114,11 @@ def scores(rows: Sequence[tuple[str, str, Mapping[str, Lane]]], systems: Sequenc
             if system not in lanes:
                 continue
             one, mid = lanes[system], y + lane * (number + 0.5)
-            told = f"{system}: {one.value:.1f} ({one.low:.1f} to {one.high:.1f})"
-            body.append(svg.line(x(one.low), mid, x(one.high), mid, svg.colour(number), 1.8))
-            body.append(svg.mark(x(one.value), mid, number, told, 4))
+            low, high = one.ends
+            body.append(svg.line(x(low), mid, x(high), mid, svg.colour(number), 1.8))
+            body.append(svg.mark(x(one.value), mid, number, f"{system}: {one.text}", 4))
             body.append(
-                svg.text(x(max(one.high, one.value)) + 8, mid + 3.5, f"{one.value:.1f}", 10, fill="muted")
+                svg.text(x(max(high, one.value)) + 8, mid + 3.5, f"{one.value:.1f}", 10, fill="muted")
             )
     return svg.drawing(width, height, label, body)
 
@@ -121,10 +132,9 @@ def strip(lane: Lane, number: int) -> str:
 
     body = [svg.line(x(0), middle, x(100), middle)]
     body += [svg.line(x(tick), middle - 3, x(tick), middle + 3) for tick in (0, 50, 100)]
-    body.append(svg.line(x(lane.low), middle, x(lane.high), middle, svg.colour(number), 2.4))
-    body.append(
-        svg.mark(x(lane.value), middle, number, f"{lane.value:.1f} ({lane.low:.1f} to {lane.high:.1f})")
-    )
+    low, high = lane.ends
+    body.append(svg.line(x(low), middle, x(high), middle, svg.colour(number), 2.4))
+    body.append(svg.mark(x(lane.value), middle, number, lane.text))
     return svg.drawing(width, 18, f"{lane.value:.1f} of 100", body)
 
 

@@ -15,7 +15,7 @@ def headline(path: Path = Path("data/evaluate/supernatinst")) -> list[dict[str, 
     """One entry a track and system: its instances and, in percent, each metric with the ends of its interval.
 
     Keys: benchmark, track, system, n, and for rougeL and exact_match the value, `<metric>_low`,
-    `<metric>_high`. Raises NightjarError if the evaluation is not there.
+    `<metric>_high`, which are None where there is no interval. Raises NightjarError if the evaluation is not there.
     """
     return of(results.read(path))
 
@@ -54,5 +54,5 @@ def text_table(entries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cell(entry: Mapping[str, Any], metric: str) -> str:
-    ends = f"[{entry[f'{metric}_low']:.1f}, {entry[f'{metric}_high']:.1f}]"
-    return f"{entry[metric]:6.2f} {ends:>14}"
+    cell = {"n": entry["n"], "low": entry[f"{metric}_low"], "high": entry[f"{metric}_high"]}
+    return f"{entry[metric]:6.2f} {results.interval(cell, '[{}, {}]', 1):>14}"

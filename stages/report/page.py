@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from nightjar.core.params import Params
+from nightjar.statistics import MINIMUM
 from stages.report import (
     answers,
     bounds,
@@ -47,6 +48,7 @@ def build(
     nodes = sorted(nodes, key=lambda node: (level[node.name], node.name))
     evaluation = next((node.details for node in nodes if node.stage == "evaluate"), {})
     missing = evaluation.get("missing_predictions", {})
+    confidence = evaluation.get("confidence", 0.95)
     plots = {track: _category_plot(scores, track) for track in scores.tracks}
     calls_plot = drawings.thresholds([(tool.name, tool.gains, tool.own_threshold) for tool in tools])
     related = (relations or gains.Relations(), nodes, scores.systems, evaluation)
@@ -54,7 +56,9 @@ def build(
     context = {
         "colours": Markup(svg.variables()),  # noqa: S704 - our own constants
         "summary": _summary(scores, nodes),
-        "confidence": f"{100 * evaluation.get('confidence', 0.95):g}%",
+        "confidence": f"{100 * confidence:g}%",
+        "level": f"{1 - confidence:g}",
+        "minimum": MINIMUM,
         "headline": _headline(scores),
         "bound": results.BOUND,
         **gains.context(*related),
@@ -113,6 +117,7 @@ def _environment() -> Environment:
     )
     environment.filters["cell"] = _cell
     environment.filters["count_or_dash"] = lambda count: "–" if count is None else f"{count:,}"
+    environment.filters["interval"] = results.interval
     environment.filters["signed"] = results.signed
     return environment
 
@@ -175,7 +180,7 @@ def _headline(scores: results.Results) -> list[dict[str, Any]]:
 def _value(row: results.Row, system: str) -> dict[str, Any]:
     lane = row.lanes[system]
     best = round(lane.value, 1) == row.best() > 0 and (system != results.BOUND or len(row.lanes) == 1)
-    return {"value": lane.value, "low": lane.low, "high": lane.high, "best": best}
+    return {"n": row.n, "value": lane.value, "low": lane.low, "high": lane.high, "best": best}
 
 
 def _table(

@@ -45,6 +45,12 @@ def verdict(system: str, track: str, word: str, metric: str = "rougeL", reason: 
     }
 
 
+def test_a_difference_of_few_instances_has_no_interval() -> None:
+    row = verdict("s", "default", "worse") | {"n": 12}
+    assert nightly_text.difference(row) == "-3.00 [-5.00, -1.00]"
+    assert nightly_text.difference(row | {"low": None, "high": None}) == "-3.00 (n = 12, too few)"
+
+
 FEW = "too few instances: 8, wanted are 20"
 
 

@@ -64,6 +64,17 @@ def test_each_rebuild_with_other_scores_is_a_column_and_broken_lines_are_none(tm
     assert (latest, before) == ("44.0 [39.0, 49.0] n 40", "40.0 [35.0, 45.0] n 40")
 
 
+def test_a_score_of_few_instances_has_no_interval(tmp_path: Path) -> None:
+    few = [{**kept(40.0)[0], "n": 8, "low": None, "high": None}]
+    scores.keep(tmp_path, few)
+    runs = scores.history(tmp_path)
+    assert runs[0].rows == few
+    assert list(scores.table(runs)[0].values())[-1] == "40.0 n = 8, too few"
+    from pipelines.score_plot import png
+
+    assert png(runs)
+
+
 def test_two_runs_of_one_minute_are_two_columns() -> None:
     runs = [scores.Run(float(second), "rebuild", "abc", kept(float(second))) for second in range(3)]
     (told,) = scores.table(runs)

@@ -43,6 +43,19 @@ def test_the_legend_covers_no_plot_and_the_untuned_model_has_a_line_and_a_band(t
     assert len(labels) == 2 * len(tracks) and any("untuned model" in label for label in labels)
 
 
+@pytest.mark.parametrize("study", ["tasks", "encodings"])
+def test_a_study_on_few_instances_shows_no_intervals(study: str) -> None:
+    result = made(["default"], untuned=True) | {"study": study, "bootstrap_samples": 10, "commit": "0" * 40}
+    result |= {"changed_files": []}
+    for point in result["points"]:
+        point |= {"axes": [point["value"]] * (1 + (study == "encodings")), "differences": [], "state": "done"}
+        point["scores"] = [row | {"low": None, "high": None} for row in point["scores"]]
+    result["untuned"] = [row | {"low": None, "high": None} for row in result["untuned"]]
+    text = results.markdown(result)
+    assert "34.0 (n = 9, too few)" in text and "33.6 (n = 9, too few)" in text and "[" not in text
+    study_plot.figure(result).canvas.draw()
+
+
 def test_without_the_untuned_model_one_track_needs_no_legend() -> None:
     figure = study_plot.figure(made(["default"], untuned=False))
     assert not figure.legends and not figure.axes[0].patches

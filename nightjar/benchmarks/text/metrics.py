@@ -27,10 +27,10 @@ from nightjar.benchmarks.text.chunk import METRICS, XLINGUAL, Scores, normalise
 
 __all__ = ["METRICS", "XLINGUAL", "Scores", "normalise", "score"]
 
-# Letters of a chunk, enough that its fixed costs do not count. A helper starts in the time that this process
-# needs for a few million letters; below so many for each process it does not pay.
+# Letters of a chunk, enough that its fixed costs do not count. A helper's start takes as many processor seconds as
+# 4 to 5 million letters; below so many for each process it saves little time for what it costs.
 CHUNK = 1_000_000
-WORTH_A_PROCESS = 4_000_000
+WORTH_A_PROCESS = 8_000_000
 _PAIRS = 10_000
 # What a helper says when it can take a chunk.
 _READY = b"r"

@@ -10,13 +10,16 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.text.porter import stem
-from nightjar.prompts import gpt2_bpe
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 # Words of up to three letters are not stemmed.
 _UNSTEMMED = 3
@@ -113,14 +116,21 @@ def _stems(found: list[str]) -> list[str]:
     return [_known[word] for word in found]
 
 
+def _gpt2() -> Tokenizer:
+    # Here, not above: the English track does without tokenizers, which take long to load.
+    from nightjar.prompts import gpt2_bpe
+
+    return gpt2_bpe.load()
+
+
 def bpe_tokens(text: str) -> list[str]:
     """The cross-lingual tokens of a text. A lone "Ġ" becomes an empty token, which still counts."""
-    return [token.lstrip("Ġ") for token in gpt2_bpe.load().encode(text, add_special_tokens=False).tokens]
+    return [token.lstrip("Ġ") for token in _gpt2().encode(text, add_special_tokens=False).tokens]
 
 
 def bpe(texts: Sequence[str]) -> Tokens:
     """The GPT-2 tokens of the cross-lingual track, without their leading "Ġ"."""
-    encodings = gpt2_bpe.load().encode_batch_fast(list(texts), add_special_tokens=False)
+    encodings = _gpt2().encode_batch_fast(list(texts), add_special_tokens=False)
     sizes = [len(encoding.ids) for encoding in encodings]
     flat = [token for encoding in encodings for token in encoding.ids]
     return Tokens(_without_blank()[np.array(flat, np.int64)], _bounds(np.array(sizes, np.int64)))
@@ -130,7 +140,7 @@ def bpe(texts: Sequence[str]) -> Tokens:
 def _without_blank() -> NDArray[np.int64]:
     """For every BPE id the number of the token without its leading "Ġ"."""
     numbers: dict[str, int] = {}
-    tokenizer = gpt2_bpe.load()
+    tokenizer = _gpt2()
     tokens = (tokenizer.id_to_token(number) or "" for number in range(tokenizer.get_vocab_size()))
     return np.array([numbers.setdefault(token.lstrip("Ġ"), len(numbers)) for token in tokens], np.int64)
 

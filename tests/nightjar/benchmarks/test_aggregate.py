@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.aggregate import aggregate, category_name, compare
+from nightjar.benchmarks.aggregate import aggregate, category_name, compare, difference
+from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.registry import card
-from nightjar.benchmarks.scores import SystemScores, from_rows
+from nightjar.benchmarks.scores import Key, SystemScores, from_rows
 from nightjar.core import contracts, tables
-from nightjar.statistics.bootstrap import Bootstrap, percent
+from nightjar.statistics import Bootstrap, matthews, percent
 
 CARD = card("supernatinst")
 BOOTSTRAP = Bootstrap(seed=42, samples=1000, confidence=0.95)
@@ -70,7 +72,7 @@ def test_interval_of_a_coin() -> None:
 def test_intervals_depend_on_the_cell_and_the_seed_alone() -> None:
     rng = random.Random(3)
     rows = [row(system, number, rng.random(), task=task)
-            for system in ("a", "b") for task in ("t1", "t2", "t3") for number in range(8)]  # fmt: skip
+            for system in ("a", "b") for task in ("t1", "t2", "t3") for number in range(20)]  # fmt: skip
     plain = aggregate(CARD, scored(rows), BOOTSTRAP)
     turned = aggregate(CARD, scored(rows[::-1]), BOOTSTRAP)
     key = ("system", "level", "name", "metric")
@@ -79,7 +81,7 @@ def test_intervals_depend_on_the_cell_and_the_seed_alone() -> None:
         other = by_key[tuple(line[part] for part in key)]
         assert line["value"] == pytest.approx(other["value"], abs=1e-4)
         assert line["low"] <= line["value"] <= line["high"]
-    assert aggregate(CARD, scored(rows[:24]), BOOTSTRAP) == plain[: len(plain) // 2]
+    assert aggregate(CARD, scored(rows[:60]), BOOTSTRAP) == plain[: len(plain) // 2]
     different = aggregate(CARD, scored(rows), Bootstrap(43, 1000, 0.95))
     assert [line["low"] for line in different] != [line["low"] for line in plain]
 
@@ -114,6 +116,56 @@ def test_difference_is_paired() -> None:
     assert not any(line["moved"] for line in same)
     with pytest.raises(ValueError, match="same instances"):
         compare(CARD, scored(rows[1:]), [("new", "old")], BOOTSTRAP)
+
+
+def test_eight_instances_show_no_difference() -> None:
+    """Four of eight are better: the interval of the bootstrap leaves zero out, and p is 2 / 2**4."""
+    rows = [row("old", number, 0.0) for number in range(8)]
+    rows += [row("new", number, float(number < 4)) for number in range(8)]
+    for line in compare(CARD, scored(rows), [("new", "old")], BOOTSTRAP):
+        assert (line["n"], line["value"], line["p"]) == (8, 50.0, 0.125)
+        assert (line["low"], line["high"], line["moved"]) == (None, None, False)
+    for line in aggregate(CARD, scored(rows), BOOTSTRAP):
+        assert (line["n"], line["low"], line["high"]) == (8, None, None)
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), min_size=1, max_size=60))
+def test_moved_agrees_with_p(values: list[float]) -> None:
+    ours = np.array(values)[:, None]
+    line = difference(CARD.metrics[0], ours, np.zeros_like(ours), Bootstrap(1, 100, 0.9), "x")
+    assert line["moved"] == (line["p"] <= 0.1 and len(values) >= 20)
+    assert (line["low"] is None) == (line["high"] is None) == (len(values) < 20)
+
+
+def test_tables_take_missing_intervals() -> None:
+    scores = scored([row(system, number, 0.5) for system in ("a", "b") for number in range(8)])
+    for contract, lines in (
+        (contracts.SCORES, aggregate(CARD, scores, BOOTSTRAP)),
+        (contracts.COMPARISONS, compare(CARD, scores, [("a", "b")], BOOTSTRAP)),
+    ):
+        table = tables.pa.Table.from_pylist(lines, schema=contract.schema)
+        tables.check(contract, table, "here")
+        assert table["low"].null_count == table["high"].null_count == len(lines)
+
+
+def test_a_metric_of_several_parts() -> None:
+    """Matthews correlation of labels: the value is that of all instances, the difference that of two values."""
+    rng = np.random.default_rng(1)
+    gold = rng.integers(0, 2, 60).astype(float)
+    made = {
+        name: np.where(rng.random(60) < share, gold, 1 - gold) for name, share in (("a", 0.9), ("b", 0.6))
+    }
+    metric = Metric("mcc", "Matthews correlation", ("predicted", "gold"), matthews, (-100, 100))
+    own = replace(CARD, name="made", metrics=(metric,), levels=("overall",), metric_of=None)
+    keys = [Key("default", "c", "t", str(number)) for number in range(60)]
+    scores = [SystemScores(name, keys, {"predicted": values, "gold": gold}) for name, values in made.items()]
+    expected = {name: round(100 * float(np.corrcoef(values, gold)[0, 1]), 4) for name, values in made.items()}
+    lines = aggregate(own, scores, BOOTSTRAP)
+    assert {line["system"]: line["value"] for line in lines} == pytest.approx(expected, abs=1e-4)
+    assert all(line["low"] < line["value"] < line["high"] for line in lines)
+    (line,) = compare(own, scores, [("a", "b")], BOOTSTRAP)
+    assert line["value"] == pytest.approx(expected["a"] - expected["b"], abs=1e-3)
+    assert line["low"] < line["value"] < line["high"] and line["better"] is None and line["p"] < 0.05
 
 
 def test_category_name() -> None:

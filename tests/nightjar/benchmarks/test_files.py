@@ -56,7 +56,7 @@ def test_by_hand(references: Path, tmp_path: Path) -> None:
     assert (line["a"], line["b"], line["value"]) == (60.0, 20.0, 40.0)
     assert (line["better"], line["worse"], line["equal"], line["n"]) == (5, 1, 4, 10)
     assert line["p"] == pytest.approx(2 * (1 + 6) / 64)  # six moved: none or one of them the other way
-    assert line["low"] <= 40 <= line["high"] and line["moved"] == (line["low"] > 0)
+    assert (line["low"], line["high"], line["moved"]) == (None, None, False), "ten are too few"
     category = result["by_category"]["textual_entailment"]
     assert (
         category["metric"] == "exact_match"
@@ -71,8 +71,26 @@ def test_by_hand(references: Path, tmp_path: Path) -> None:
 def test_the_same_file_twice(references: Path, tmp_path: Path) -> None:
     a = answers(tmp_path / "a.jsonl", {"a0"}, IDS)
     for line in compare_files("supernatinst", a, a, references)["metrics"].values():
-        assert (line["value"], line["low"], line["high"], line["p"], line["moved"]) == (0, 0, 0, 1, False)
+        assert (line["value"], line["low"], line["high"], line["p"], line["moved"]) == (
+            0,
+            None,
+            None,
+            1,
+            False,
+        )
         assert (line["better"], line["worse"], line["equal"]) == (0, 0, 10)
+
+
+def test_a_difference_is_seen_by_its_p(tmp_path: Path) -> None:
+    """Of 20 instances, 5 or 6 that are better and none that is worse: p is 2 / 2**5 or 2 / 2**6."""
+    ids = [f"a{number}" for number in range(20)]
+    references = write(tmp_path / "r.jsonl", [reference(id, "Textual Entailment") for id in ids])
+    b = answers(tmp_path / "b.jsonl", set(), ids)
+    for right, seen in ((5, False), (6, True)):
+        a = answers(tmp_path / "a.jsonl", set(ids[:right]), ids)
+        line = compare_files("supernatinst", a, b, references)["metrics"]["exact_match"]
+        assert line["low"] > 0, "the interval leaves zero out in both"
+        assert (line["p"], line["moved"]) == (pytest.approx(2 / 2**right), seen)
 
 
 def test_both_tracks(tmp_path: Path) -> None:

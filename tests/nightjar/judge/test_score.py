@@ -1,19 +1,15 @@
-"""Credit, counts, intervals and agreement against arithmetic by hand, brute force and a published example."""
+"""Credit, counts and intervals against arithmetic by hand."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from nightjar.judge.agreement import nominal_alpha, raw_agreement
 from nightjar.judge.score import score
 
 PAGE = "f" * 64
@@ -65,7 +61,7 @@ def test_one_judge(tmp_path: Path) -> None:
     told = score(key(tmp_path, "abab"), [answers(tmp_path, "ann", resolved)])
     assert told["ratings"] == {"wins": 2, "ties": 1, "losses": 1}
     assert told["credit"]["value"] == 75.0 and told["credit"]["n"] == 4
-    assert 0 <= told["credit"]["low"] < 75 < told["credit"]["high"] == 100
+    assert told["credit"]["low"] is told["credit"]["high"] is None, "four items are too few"
     assert told["left_chosen"] == round(200 / 3, 4)
     assert told["agreement"] is None
     assert told["judges"] == [{"judge": "ann", "answered": 4, "open": 0}]
@@ -102,41 +98,6 @@ def test_the_interval_is_that_of_the_share(tmp_path: Path) -> None:
     assert told["credit"]["value"] == 77.0
     assert told["credit"]["low"] == pytest.approx(77 - half, abs=0.4)
     assert told["credit"]["high"] == pytest.approx(77 + half, abs=0.4)
-
-
-def _alpha_by_pairs(items: Sequence[Sequence[str]]) -> float | None:
-    """Alpha from its definition: disagreement of pairs within items, and of pairs of all labels."""
-    items = [labels for labels in items if len(labels) > 1]
-    every = [label for labels in items for label in labels]
-    n = len(every)
-    within = sum(
-        (one != other) / (len(labels) - 1) for labels in items for one, other in permutations(labels, 2)
-    )
-    apart = sum(one != other for one, other in permutations(every, 2))
-    return None if not apart else 1 - (within / n) / (apart / (n * (n - 1)))
-
-
-RATINGS = st.lists(st.lists(st.sampled_from(["a", "b", "tie"]), max_size=5), max_size=8)
-
-
-@given(RATINGS)
-def test_agreement_is_that_of_its_definition(items: list[list[str]]) -> None:
-    expected = _alpha_by_pairs(items)
-    found = nominal_alpha(items)
-    assert found == (None if expected is None else pytest.approx(expected))
-    shares = [[one == other for one, other in combinations(labels, 2)] for labels in items if len(labels) > 1]
-    raw = raw_agreement(items)
-    if shares:
-        assert raw == pytest.approx(sum(sum(share) / len(share) for share in shares) / len(shares))
-    else:
-        assert raw is None
-
-
-def test_alpha_of_krippendorffs_own_example() -> None:
-    """Four observers, twelve units, with gaps; nominal alpha is 0.743 (Krippendorff 2011, section C)."""
-    observers = ["123321412...", "1233224125.3", ".3332342251.", "12332441251."]
-    units = [[value for value in unit if value != "."] for unit in zip(*observers, strict=True)]
-    assert nominal_alpha(units) == pytest.approx(0.743, abs=0.0005)
 
 
 GOOD = {"i0": "left"}

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.statistics import paired
+from nightjar.statistics import paired, resample
+from nightjar.statistics.paired import permutation_p
+from nightjar.statistics.statistic import Floats, Statistic, geometric_mean, matthews, mean, perplexity
+from tests.nightjar.statistics.known import Known, known
 
 QUARTERS = st.integers(-4, 4).map(lambda number: number / 4)
 
@@ -69,3 +73,70 @@ def test_ends() -> None:
 
 def test_moved() -> None:
     assert paired.moved(np.array([0.5, -0.1, 0.0, 0.0, 1.0])) == paired.Moved(2, 1, 2)
+
+
+def of_arrays(statistic: Statistic) -> Statistic:
+    """The same statistic, not known as one of sums."""
+    return lambda values: statistic(values)
+
+
+def by_enumeration(statistic: Statistic, a: Floats, b: Floats) -> float:
+    """The definition: every way to swap, one by one."""
+    differences = []
+    for way in itertools.product((False, True), repeat=len(a)):
+        chosen = np.array(way)[:, None]
+        one, other = np.where(chosen, b, a), np.where(chosen, a, b)
+        differences.append(abs(float((statistic(one[None]) - statistic(other[None]))[0])))
+    return sum(difference >= differences[0] - 1e-9 for difference in differences) / len(differences)
+
+
+LABELS = st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2))
+PARTS = st.tuples(*[st.sampled_from([0.0, 0.25, 0.5, 1.0])] * 4)
+
+
+@given(st.lists(LABELS, min_size=1, max_size=8), st.sampled_from([matthews, of_arrays(matthews)]))
+def test_permutation_of_labels(rows: list[tuple[int, int, int]], statistic: Statistic) -> None:
+    table = np.array(rows, dtype=float)
+    a, b = table[:, [0, 2]], table[:, [1, 2]]
+    assert permutation_p(statistic, a, b, rng()) == pytest.approx(by_enumeration(matthews, a, b))
+
+
+@given(st.lists(PARTS, min_size=1, max_size=8), st.sampled_from([geometric_mean, of_arrays(geometric_mean)]))
+def test_permutation_of_parts(rows: list[tuple[float, ...]], statistic: Statistic) -> None:
+    a, b = np.split(np.array(rows), 2, axis=1)
+    expected = by_enumeration(geometric_mean, a, b)
+    assert permutation_p(statistic, a, b, rng()) == pytest.approx(expected)
+    assert permutation_p(statistic, b, a, rng()) == pytest.approx(expected), "two-sided"
+
+
+@given(st.lists(QUARTERS, min_size=1, max_size=9))
+def test_permutation_of_a_mean_flips_signs(differences: list[float]) -> None:
+    values = np.array(differences)
+    for statistic in (mean, of_arrays(mean)):
+        p = permutation_p(statistic, 0.5 + values, np.full(len(values), 0.5), rng())
+        assert p == pytest.approx(paired.p_value(values, rng()))
+
+
+@pytest.mark.parametrize("case", known(12), ids=lambda case: case.statistic.name)
+def test_exact_p_as_scipy_gives_it(case: Known) -> None:
+    assert permutation_p(case.statistic, case.a, case.b, rng()) == pytest.approx(case.p)
+    assert permutation_p(of_arrays(case.statistic), case.a, case.b, rng()) == pytest.approx(case.p)
+
+
+@pytest.mark.parametrize("wrap", [lambda statistic: statistic, of_arrays], ids=["of sums", "of arrays"])
+def test_permutation_sampled_as_enumerated(
+    wrap: Callable[[Statistic], Statistic], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = next(case for case in known(12) if case.statistic is matthews)
+    monkeypatch.setattr(paired, "_ENUMERATED", 0)
+    monkeypatch.setattr(resample, "BLOCK", 1000)  # several blocks
+    sampled = permutation_p(wrap(matthews), case.a, case.b, rng(), samples=20_000)
+    assert sampled == pytest.approx(case.p, abs=4 * math.sqrt(case.p * (1 - case.p) / 20_000))
+
+
+def test_ends_of_permutation() -> None:
+    losses = np.column_stack([np.linspace(1, 9, 60), np.full(60, 5)])
+    assert permutation_p(perplexity, losses, losses, rng()) == 1.0
+    assert permutation_p(perplexity, losses, losses + np.array([3.0, 0.0]), rng(), samples=999) == 1 / 1000
+    with pytest.raises(ValueError, match="shapes"):
+        permutation_p(perplexity, losses, losses[1:], rng())

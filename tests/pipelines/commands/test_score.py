@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -96,7 +97,9 @@ def test_the_documented_way_from_prompts_to_a_comparison(
         server.shutdown()
     assert [command.split()[0] for command in others] == ["score", "score", "compare"]
     score, table, compare = (nightjar(capsys, *command.split()) for command in others)
-    assert score.startswith("supernatinst, default track: 6 instances\n") and "50.00 [" in score
+    assert (
+        score.startswith("supernatinst, default track: 6 instances\n") and "50.00 (n = 6, too few)" in score
+    )
     assert table.splitlines()[1].startswith("default,overall,overall,exact_match,6,50.0,")
     assert " 50.00 " in compare
 
@@ -182,7 +185,7 @@ def test_the_csv_of_a_score_is_one_flat_table(
         for row in table[table["track"] == track].to_dict("records"):
             values, interval = cells[row["level"], row["name"]]
             assert row["value"] == values[row["metric"]]
-            assert [row["low"], row["high"]] == interval[row["metric"]]
+            assert interval[row["metric"]] is None and np.isnan([row["low"], row["high"]]).all()
     rows = list(csv.DictReader(io.StringIO(nightjar(capsys, *SCORE, *both, "--csv", "--samples", "0"))))
     assert {(row["low"], row["high"]) for row in rows} == {("", "")}
 
@@ -201,8 +204,35 @@ def test_the_csv_of_a_comparison_is_one_flat_table(
         cells = part["metrics"] if row["level"] == "overall" else part["by_category"][row["name"]]
         cell = cells[row["metric"]]
         assert row["difference"] == cell["value"] and row["difference"] in (25, -25)
-        for key in ("n", "a", "b", "low", "high", "p", "better", "worse", "equal"):
+        for key in ("n", "a", "b", "p", "better", "worse", "equal"):
             assert row[key] == cell[key]
+        assert cell["low"] is cell["high"] is None and np.isnan([row["low"], row["high"]]).all()
+
+
+def test_only_enough_instances_have_intervals_and_are_seen(
+    workdir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Eight that are better of 8 and of 20: p is 2 / 2**8."""
+    for n in (8, 20):
+        rows = [
+            {"id": f"i{k}", "references": ["yes"], "task_id": "t", "task_category": "c"} for k in range(n)
+        ]
+        given = ("--benchmark", "supernatinst", "--references", write(workdir / "r.jsonl", rows))
+        for name, right in (("a", 8), ("b", 0)):
+            answers = [{"id": f"i{k}", "prediction": "yes" if k < right else "no"} for k in range(n)]
+            write(workdir / f"{name}.jsonl", answers)
+        scored, compared = (nightjar(capsys, *command, *given) for command in (SCORE, COMPARE))
+        told = json.loads(nightjar(capsys, *COMPARE, *given, "--json"))["metrics"]["exact_match"]
+        table = pd.read_csv(io.StringIO(nightjar(capsys, *SCORE, *given, "--csv")))
+        lines_ = [line.split()[-5:] for line in compared.splitlines() if line.startswith("exact_match")]
+        assert lines_ == [["0.0078", "no" if n == 8 else "yes", "8", "0", str(n - 8)]]
+        if n == 8:
+            assert scored.count("100.00 (n = 8, too few)") == 9 and "(n = 8, too few)" in compared
+            assert "[" not in scored + compared
+        else:
+            assert scored.count("40.00 [") == 9 and "too few" not in scored + compared
+            assert told["low"] < 40 < told["high"] and table["low"].notna().all()
+        assert told["moved"] == (n == 20) and (told["low"] is None) == (n == 8)
 
 
 @pytest.mark.parametrize("command", [SCORE, COMPARE])

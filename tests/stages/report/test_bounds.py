@@ -22,7 +22,8 @@ def score(
 def difference(baseline: str, value: float, low: float, high: float, level: str = "overall", name: str = "overall",
                metric: str = "rougeL") -> dict[str, Any]:  # fmt: skip
     return {"system": "supervised", "baseline": baseline, "track": "default", "level": level, "name": name,
-            "metric": metric, "value": value, "low": low, "high": high, "moved": low > 0 or high < 0}  # fmt: skip
+            "metric": metric, "n": 30, "value": value, "low": low, "high": high, "p": 0.5 if high > 0 else 0.03125,
+            "moved": high < 0}  # fmt: skip
 
 
 def both(*scores: tuple[str, float]) -> Results:
@@ -35,18 +36,24 @@ def test_a_system_above_the_bound_is_named_with_its_difference() -> None:
     notes = bounds.context(scores, compared)["bound_notes"]["default"]
     assert notes["headline"][0] == (
         "ROUGE-L: tk_instruct (62.5) is above the upper bound, supervised (60.0): by +2.5 points (−1.0 to +6.0) on the "
-        "same instances; the interval includes zero."
+        "same instances, p = 0.5; this difference is not seen."
     )
     assert notes["headline"][1].startswith("exact match: tk_instruct (62.5)")
     assert notes["headline"][1].endswith("no paired difference was computed.")
 
 
-def test_an_interval_that_leaves_out_zero_is_said() -> None:
-    notes = bounds.context(
-        both(("untuned", 70.0), ("supervised", 60.0)), [difference("untuned", -10, -15, -5)]
+def test_a_difference_that_is_seen_is_said_and_one_without_an_interval() -> None:
+    scores = both(("untuned", 70.0), ("supervised", 60.0))
+    paired = difference("untuned", -10, -15, -5)
+    note = bounds.context(scores, [paired])["bound_notes"]["default"]["headline"][0]
+    assert note.endswith(
+        "by +10.0 points (+5.0 to +15.0) on the same instances, p = 0.031; this difference is seen."
     )
-    assert "+10.0 points (+5.0 to +15.0)" in notes["bound_notes"]["default"]["headline"][0]
-    assert "the interval leaves out zero" in notes["bound_notes"]["default"]["headline"][0]
+    few = paired | {"n": 8, "low": None, "high": None, "p": 0.125, "moved": False}
+    note = bounds.context(scores, [few])["bound_notes"]["default"]["headline"][0]
+    assert note.endswith(
+        "by +10.0 points (n = 8, too few) on the same instances, p = 0.12; this difference is not seen."
+    )
 
 
 def test_nothing_is_said_of_a_bound_that_is_highest_or_equal_or_not_there() -> None:
@@ -73,7 +80,7 @@ def test_categories_and_tasks_have_their_own() -> None:
     assert notes["headline"] == []
     assert notes["categories"] == [
         "Data to text, ROUGE-L: tk_instruct (9.0) is above the upper bound, supervised (4.0): by +5.0 points (+2.0 to "
-        "+8.0) on the same instances; the interval leaves out zero."
+        "+8.0) on the same instances, p = 0.031; this difference is seen."
     ]
     assert notes["tasks"].startswith("On 1 of 2 tasks another system is above the upper bound")
 

@@ -33,6 +33,15 @@ def test_scores_are_to_scale() -> None:
     assert "Title & more" in texts
 
 
+def test_a_score_without_an_interval_has_a_mark_and_no_width() -> None:
+    lane = Lane(50, None, None)
+    assert (lane.text, lane.ends) == ("50.0", (50, 50)) and Lane(50, 20, 80).text == "50.0 (20.0 to 80.0)"
+    for drawing in (drawings.scores([("a", "b", {"one": lane})], ["one"], "label"), drawings.strip(lane, 0)):
+        root = ElementTree.fromstring(drawing)
+        (line,) = [line for line in root.iter(f"{SVG}line") if line.get("stroke") == "var(--s1)"]
+        assert line.get("x1") == line.get("x2")
+
+
 def test_thresholds_count_down() -> None:
     root = ElementTree.fromstring(
         drawings.thresholds([("calculator", [-1.0, 0.2, 0.6, 0.6], 0.5), ("none", [], 1.0)])

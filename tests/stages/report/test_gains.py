@@ -10,8 +10,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-
 from nightjar.benchmarks.supernatinst.scoring import COMPARISONS
+
 from nightjar.core import contracts, tables
 from stages.report import curves, drawings, results
 from stages.report.drawings import Lane
@@ -47,7 +47,7 @@ def test_the_page_tells_what_the_tables_hold(project: Path) -> None:
     cells = [
         gains[system, "task900_made_up"] for system in ("untuned", "tk_instruct", "combined", "supervised")
     ]
-    assert line[4:] == [f"{signed(c['value'])}[{signed(c['low'])}, {signed(c['high'])}]" for c in cells]
+    assert line[4:] == [f"{signed(c['value'])}n = 8, too few" for c in cells]
     text = (OUT / "index.html").read_text()
     entry = json.loads(Path("data/metrics/evaluate-supernatinst.json").read_text())["correlation"][0]
     assert f"r = {entry['r']:.3f}" in text and f"{entry['points']} points" in text
@@ -81,6 +81,16 @@ def test_gains_have_task_names_and_are_sorted_and_to_scale() -> None:
         top = float(bar.get("y", ""))
         assert top <= height - 3 <= top + float(bar.get("height", ""))
     assert "better on 2 of 3" in texts and {"−20", "0", "20", "40"} <= set(texts)
+
+
+def test_a_gain_without_an_interval_has_a_bar_and_no_line() -> None:
+    rows = [gained("task0", 10.0), gained("task1", 40.0) | {"low": None, "high": None}]
+    root = ElementTree.fromstring(curves.gains([("tuned", 3, rows)]))
+    titles = [title.text for title in root.iter(f"{SVG}title")]
+    assert {"task0: +10.0 (+5.0 to +15.0)", "task1: +40.0"} <= set(titles)
+    lines = [line for line in root.iter(f"{SVG}line") if line.get("stroke") == "var(--ink)"]
+    widths = [float(line.get("x2", "")) - float(line.get("x1", "")) for line in lines]
+    assert sorted(width > 0 for width in widths) == [False, True]
 
 
 def test_a_row_has_the_same_task_in_every_panel() -> None:

@@ -91,7 +91,8 @@ def test_every_score_stands_where_it_belongs(project: Path) -> None:
     ):
         cells = [scores["default", "category", name, metric, system] for system in systems]
         assert rows[title][1] == {"exact_match": "exact match", "rougeL": "ROUGE-L"}[metric]
-        assert rows[title][3:] == [f"{c['value']:.1f}[{c['low']:.0f}, {c['high']:.0f}]" for c in cells]
+        assert rows[title][2] == "16" and all(cell["low"] is None for cell in cells)
+        assert rows[title][3:] == [f"{cell['value']:.1f}n = 16, too few" for cell in cells]
     task = [
         scores["default", "task", "task900_made_up", "exact_match", system]["value"] for system in systems
     ]
@@ -184,6 +185,8 @@ def test_headline(project: Path) -> None:
     first = entries[0]
     assert (first["track"], first["n"]) == ("default", 192)
     assert first["rougeL_low"] <= first["rougeL"] <= first["rougeL_high"]
+    few = [entries[0] | {"n": 19, "rougeL_low": None, "rougeL_high": None}]
+    assert f"copy_input {first['rougeL']:19.2f} n = 19, too few" in text_table(few)
     table = (OUT / "headline.txt").read_text()
     assert table == text_table(entries) and all(len(line) < 100 for line in table.splitlines())
     assert re.search(rf"combined +{entries[4]['rougeL']:.2f} +\[", table)

@@ -108,16 +108,18 @@ def test_not_enough_points() -> None:
 
 
 def test_gain_over_the_better_heuristic() -> None:
-    rows = [row("copy_input", "X", number, 0, 0.2) for number in range(4)]
-    rows += [row("copy_demo", "X", number, 0, [0.0, 0.1, 0.3, 0.6][number]) for number in range(4)]
-    rows += [row("tuned", "X", number, 0, 0.5) for number in reversed(range(4))]
-    rows += [row("bad", "X", number, 0, 0.0) for number in range(4)]
+    rows = [row("copy_input", "X", number, 0, 0.2) for number in range(20)]
+    rows += [row("copy_demo", "X", number, 0, [0.0, 0.1, 0.3, 0.6][number % 4]) for number in range(20)]
+    rows += [row("tuned", "X", number, 0, 0.5) for number in reversed(range(20))]
+    rows += [row("bad", "X", number, 0, 0.0) for number in range(20)]
     tuned, bad = improvements(CARD, scored(rows), ("copy_input", "copy_demo"), BOOTSTRAP)
     assert (tuned["system"], tuned["heuristic"], tuned["n"], tuned["value"]) == (
         "tuned",
         "copy_demo",
-        4,
+        20,
         25.0,
     )
-    assert -10 <= tuned["low"] < 25 < tuned["high"] <= 50
+    assert 10 <= tuned["low"] < 25 < tuned["high"] <= 40
     assert bad["value"] == -25 and tuned["category"] == "x"
+    few = scored([one for one in rows if not one["id"].endswith("-19")])
+    assert improvements(CARD, few, ("copy_input", "copy_demo"), BOOTSTRAP)[0]["low"] is None

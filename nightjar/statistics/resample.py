@@ -1,0 +1,84 @@
+"""Resamples of instances, drawn with replacement, and the value of a statistic on each.
+
+The draws are exact: instances with equal numbers are interchangeable, so a resample is described by how often each
+distinct row occurs in it, which is multinomial. Rows that occur often get one binomial draw for each resample; the
+rest is drawn instance by instance. A resample of 120,000 accuracies costs one draw instead of 120,000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nightjar.statistics.statistic import Floats, OfSums, Statistic
+
+# One binomial draw costs as much as about so many draws of single instances.
+FREQUENT = 16
+# Numbers that an array holds at a time: few enough for the processor's cache. One resample may have more.
+BLOCK = 2**16
+
+
+def resampled(
+    statistic: Statistic, systems: Sequence[Floats], samples: int, rng: np.random.Generator
+) -> Floats:
+    """The statistic of each system on the same `samples` resamples of the instances, shape (systems, samples).
+
+    Each system has an array of shape (n, parts), rows in the same order of instances; (n,) is one part. Memory beside
+    the arguments and the result: a few arrays of max(BLOCK, n x parts) numbers. Raises ValueError for no instance.
+    """
+    stacked = np.stack([as_rows(values) for values in systems])
+    if isinstance(statistic, OfSums):
+        terms = statistic.terms(stacked)
+        joined = sums(np.concatenate(list(terms), axis=1), samples, rng)
+        split = np.split(joined, len(terms), axis=1)
+        return np.stack([statistic.value(part, stacked.shape[1]) for part in split])
+    count, n, parts = stacked.shape
+    found = np.empty((count, samples))
+    for start, stop in blocks(samples, n * parts):
+        drawn = rng.integers(0, n, size=(stop - start, n))
+        for place, values in enumerate(stacked):
+            found[place, start:stop] = statistic(values[drawn])
+    return found
+
+
+def as_rows(values: Floats) -> Floats:
+    """`values` of shape (n, parts) as floats; (n,) is one part. Raises ValueError for no instance or another shape."""
+    rows = np.asarray(values, dtype=np.float64)
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    if rows.ndim != 2 or not rows.size:
+        raise ValueError(f"no instances, or not (n, parts): an array of shape {rows.shape}")
+    return rows
+
+
+def blocks(count: int, size: int) -> list[tuple[int, int]]:
+    """Spans of 0 to `count` of as many pieces as make BLOCK numbers, where each piece has `size`."""
+    step = max(1, BLOCK // max(size, 1))
+    return [(start, min(start + step, count)) for start in range(0, count, step)]
+
+
+def sums(rows: Floats, samples: int, rng: np.random.Generator) -> Floats:
+    """Column sums of `samples` resamples of the rows, as many rows as there are: (n, terms) to (samples, terms)."""
+    n, terms = rows.shape
+    # Without an axis it sorts numbers instead of records, which takes a tenth of the time.
+    distinct, counts = np.unique(rows, axis=0 if terms > 1 else None, return_counts=True)
+    distinct = distinct.reshape(-1, terms)
+    often = counts >= FREQUENT
+    frequent, chances = distinct[often], [*counts[often] / n, (~often @ counts) / n]
+    rare = np.repeat(distinct[~often], counts[~often], axis=0)
+    found = np.empty((samples, terms))
+    for start, stop in blocks(samples, len(frequent) + len(rare)):
+        times = rng.multinomial(n, chances, size=stop - start)
+        found[start:stop] = times[:, :-1] @ frequent
+        if len(rare):
+            found[start:stop] += _counts(times[:, -1], len(rare), rng) @ rare
+    return found
+
+
+def _counts(sizes: NDArray[np.int64], rows: int, rng: np.random.Generator) -> Floats:
+    """How often each of `rows` rows occurs in sizes[i] draws with replacement: (sizes, rows)."""
+    drawn = rng.integers(0, rows, size=int(sizes.sum()))
+    drawn += np.repeat(np.arange(0, len(sizes) * rows, rows), sizes)
+    counts = np.bincount(drawn, minlength=len(sizes) * rows)
+    return counts.reshape(len(sizes), rows).astype(np.float64)

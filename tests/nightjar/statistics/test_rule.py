@@ -1,0 +1,30 @@
+"""One rule for what counts as seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from nightjar.core.driver_params import Nightly
+from nightjar.statistics.rule import MINIMUM, enough, seen, too_few
+
+
+@pytest.mark.parametrize(
+    ("p", "n", "confidence", "expected"),
+    [
+        (0.05, 20, 0.95, True),
+        (0.01, 20, 0.99, True),
+        (0.1, 20, 0.9, True),
+        (0.0501, 20_000, 0.95, False),
+        (0.0001, 19, 0.95, False),
+        (0.125, 8, 0.95, False),
+        (1.0, 100, 0.95, False),
+    ],
+)
+def test_seen(p: float, n: int, confidence: float, expected: bool) -> None:
+    assert seen(p, n, confidence) is expected
+
+
+def test_few() -> None:
+    assert not enough(MINIMUM - 1) and enough(MINIMUM)
+    assert too_few(8) == "n = 8, too few"
+    assert Nightly().minimum_instances == MINIMUM, "the nightly gives verdicts where intervals are shown"
