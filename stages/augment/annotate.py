@@ -149,9 +149,9 @@ class Annotator:
 
 def tokens_with_offsets(lm: LanguageModel, body: str, most: int) -> tuple[list[int], list[int]]:
     """The first `most` ids of " " + body, and for each the offset in `body` before which a call would stand."""
-    encoded = lm.tokenizer.backend(f" {body}", add_special_tokens=False, return_offsets_mapping=True)
-    offsets = [max(0, start - 1) for start, _ in encoded["offset_mapping"]]
-    return encoded["input_ids"][:most], offsets[:most]
+    ids, spans = lm.tokenizer.encode_with_offsets(f" {body}")
+    offsets = [max(0, start - 1) for start, _ in spans]
+    return ids[:most], offsets[:most]
 
 
 def _stable_number(text: str) -> int:

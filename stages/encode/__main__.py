@@ -20,7 +20,7 @@ PACKAGES = ("pyarrow", "transformers", "tokenizers")
 
 
 def run(stage: Stage) -> None:
-    from nightjar.lm.load import load_tokenizer, prepare
+    from nightjar.lm.tokenizer import load_tokenizer
     from stages.encode.build import TABLES, Build, Sources
 
     recipe = getattr(stage.params.train, stage.item)
@@ -28,7 +28,6 @@ def run(stage: Stage) -> None:
         if getattr(recipe, key) and (key not in READS[stage.item] or recipe.data != "train"):
             where, fix = f"params.yaml: train.{stage.item}.{key}", "switch it off, or use the recipe combined"
             raise NightjarError("only combined, on the training tasks, can have this", where, fix)
-    prepare(stage.params.seed, stage.params.threads)
     calls, evidence = MERGED if recipe.calls else None, RETRIEVE if recipe.evidence else None
     output = Path("data/encode") / stage.item
     work = Build(
@@ -39,7 +38,10 @@ def run(stage: Stage) -> None:
     decides = {
         "recipe": [recipe.data, recipe.calls, recipe.evidence],
         "encoding": stage.params.encoding.model_dump(),
-        "code": [code("stages/encode", "nightjar/lm/load.py", "nightjar/prompts"), *map(version, PACKAGES)],
+        "code": [
+            code("stages/encode", "nightjar/lm/tokenizer.py", "nightjar/prompts"),
+            *map(version, PACKAGES),
+        ],
         "reads": contents(*(path for path in [*read, *tokenizer] if path)),
     }
     with Journal(stage.name, decides, stage.shard) as journal:

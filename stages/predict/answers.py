@@ -11,8 +11,9 @@ from typing import Any
 
 from nightjar.core.params import Encoding, PredictBenchmark
 from nightjar.lm.forward import Prefix, common_length, prefill
-from nightjar.lm.load import LanguageModel, Tokenizer
+from nightjar.lm.load import LanguageModel
 from nightjar.lm.sample import Sampling, generator_for
+from nightjar.lm.tokenizer import Tokenizer
 from nightjar.prompts.model_text import model_input
 from nightjar.tools.calendar import find_date
 from nightjar.tools.decode import answer
