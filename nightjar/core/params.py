@@ -216,6 +216,8 @@ class Contamination(Model):
 
 
 class Params(Model):
+    """All of params.yaml."""
+
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)]
     threads: Annotated[int, Field(ge=1, le=1024)]
     models: Models
