@@ -100,10 +100,10 @@ def is_encoder_decoder(path: Path) -> bool:
     """Whether the model of this directory is one, by its config.json. Raises NightjarError if that is unreadable."""
     file = path / "config.json"
     config = _read(file)
-    if isinstance(named := config.get("is_encoder_decoder"), bool):
-        return named
-    architectures = config.get("architectures")
-    if isinstance(architectures, list) and [str(name)[-11:] for name in architectures] == ["ForCausalLM"]:
+    if isinstance(value := config.get("is_encoder_decoder"), bool):
+        return value
+    named = config.get("architectures")
+    if isinstance(named, list) and named and all(str(name).endswith("ForCausalLM") for name in named):
         return False
     from transformers import AutoConfig
 
