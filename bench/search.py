@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
 from nightjar.search.dense import DenseIndex
-from nightjar.search.fuse import Ranking
+from nightjar.search.fuse import Rankings
 from nightjar.search.lexical import LexicalIndex, words
 
 BEST, DIMENSION = 10, 384
@@ -44,10 +44,10 @@ def vectors(count: int, rng: np.random.Generator) -> NDArray[np.float32]:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def agreement(ours: list[Ranking], theirs: list[list[int]]) -> float:
+def agreement(ours: Rankings, theirs: list[list[int]]) -> float:
     """The share of the reference's best passages that we found too."""
-    pairs = zip(ours, theirs, strict=True)
-    return float(np.mean([len({n for n, _ in mine} & set(reference)) / BEST for mine, reference in pairs]))
+    pairs = zip(ours.ids.tolist(), theirs, strict=True)
+    return float(np.mean([len(set(mine) & set(reference)) / BEST for mine, reference in pairs]))
 
 
 def report(name: str, theirs: float, ours: float, count: int, agreed: float) -> None:

@@ -151,7 +151,7 @@ def main() -> None:
     given = parse()
     prepare(42, 1)
     lm = load(Path("models/base/language_model"), adapter=given.adapter)
-    tokenizer = remembering(lm.tokenizer, lm.tokenizer.backend.backend_tokenizer)
+    tokenizer = remembering(lm.tokenizer, lm.tokenizer.backend)
     sides = {side: read(given.input, side) for side in INSTANCES}
     for length in given.lengths:
         for side, rows in sides.items():

@@ -1,1 +1,24 @@
-"""The library of Nightjar: see docs/library.md."""
+"""Train and evaluate instruction-following language models that call tools and use retrieved evidence.
+
+core         errors, files, Parquet tables, contracts, parameters
+statistics   intervals and paired tests
+prompts      text templates and encodings
+lm           language models: load, score, generate
+search       sentence encoders, dense and lexical index
+tools        calls of tools, and decoding that makes them
+benchmarks   what models are evaluated on, and its metrics
+judge        comparison of answers by people
+
+Each is imported when it is first used. docs/library.md has examples.
+"""
+
+from typing import TYPE_CHECKING
+
+from nightjar.core.lazy import lazy
+
+if TYPE_CHECKING:
+    from nightjar import benchmarks, core, judge, lm, prompts, search, statistics, tools
+
+__all__ = ["benchmarks", "core", "judge", "lm", "prompts", "search", "statistics", "tools"]
+
+__getattr__, __dir__ = lazy(__name__, {name: name for name in __all__})

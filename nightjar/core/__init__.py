@@ -1,1 +1,47 @@
-"""Errors, files, Parquet tables, contracts, parameters and the journal: what every other layer uses."""
+"""Errors, files, Parquet tables, contracts, parameters and the journal: what every other layer uses.
+
+An artifact is a folder of tables. `contracts` has the schema of each table, `ArtifactWriter` writes them, `read` (an
+Arrow table) and `read_rows` (dictionaries) read one, `check` says what is wrong with an artifact. `load_params` reads
+params.yaml. Every mistake in what a user gives is a `NightjarError` of one line.
+"""
+
+from typing import TYPE_CHECKING
+
+from nightjar.core.lazy import lazy
+
+if TYPE_CHECKING:
+    from nightjar.core import contracts
+    from nightjar.core.checks import check
+    from nightjar.core.errors import NightjarError
+    from nightjar.core.params import Params
+    from nightjar.core.params import load as load_params
+    from nightjar.core.tables import ArtifactWriter, batches, read, read_rejected, read_rows
+
+__all__ = [
+    "ArtifactWriter",
+    "NightjarError",
+    "Params",
+    "batches",
+    "check",
+    "contracts",
+    "load_params",
+    "read",
+    "read_rejected",
+    "read_rows",
+]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "ArtifactWriter": "tables:ArtifactWriter",
+        "NightjarError": "errors:NightjarError",
+        "Params": "params:Params",
+        "batches": "tables:batches",
+        "check": "checks:check",
+        "contracts": "contracts",
+        "load_params": "params:load",
+        "read": "tables:read",
+        "read_rejected": "tables:read_rejected",
+        "read_rows": "tables:read_rows",
+    },
+)

@@ -22,6 +22,11 @@ class NightjarError(Exception):
         return printable(" ".join(line.split()))
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message, or the name of its class: what fits into a NightjarError."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
 def from_os_error(error: OSError, where: object) -> NightjarError | None:
     """The one-line form of an operating-system error, or None if the user cannot correct it.
 

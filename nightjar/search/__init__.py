@@ -1,1 +1,42 @@
-"""Search: a sentence encoder, a dense and a lexical index, and the fusion of their rankings (sheet 4)."""
+"""Search: sentence encoders, a dense and a lexical index, and the fusion of their rankings (facts 4).
+
+`LexicalIndex` ranks texts by Okapi BM25, `DenseIndex` vectors by inner product; both return `Rankings`, arrays of
+numbers and scores, which `reciprocal_rank` fuses. An `Encoder` turns texts into vectors: `SentenceEncoder` by the
+weights of a directory, or one of another package; `load_encoder` loads either.
+"""
+
+from typing import TYPE_CHECKING
+
+from nightjar.core.lazy import lazy
+
+if TYPE_CHECKING:
+    from nightjar.search.dense import DenseIndex
+    from nightjar.search.encoder import SentenceEncoder
+    from nightjar.search.encoders import Encoder, identity, load_encoder
+    from nightjar.search.fuse import Rankings, reciprocal_rank
+    from nightjar.search.lexical import LexicalIndex
+
+__all__ = [
+    "DenseIndex",
+    "Encoder",
+    "LexicalIndex",
+    "Rankings",
+    "SentenceEncoder",
+    "identity",
+    "load_encoder",
+    "reciprocal_rank",
+]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "DenseIndex": "dense:DenseIndex",
+        "Encoder": "encoders:Encoder",
+        "LexicalIndex": "lexical:LexicalIndex",
+        "Rankings": "fuse:Rankings",
+        "SentenceEncoder": "encoder:SentenceEncoder",
+        "identity": "encoders:identity",
+        "load_encoder": "encoders:load_encoder",
+        "reciprocal_rank": "fuse:reciprocal_rank",
+    },
+)

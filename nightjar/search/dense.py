@@ -1,15 +1,17 @@
 """Dense index: FAISS over unit vectors, by inner product (which is the cosine).
 
-`flat` compares with every vector and is exact; `ivf` looks into some of the cells that k-means cut the
-vectors into: faster, but it can miss. Both are repeatable: one seed, a set number of threads, ties by
-passage number.
+`flat` compares with every vector and is exact (facts 4.2: the published index is exact too); `ivf` searches some of the
+cells that k-means cut the vectors into: faster, but it can miss. Both are repeatable: one seed, a set number of
+threads, ties by passage number.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
-from nightjar.search.fuse import Ranking
+from nightjar.core.json_text import recorded
+from nightjar.lm.weights import sha256_of
+from nightjar.search.fuse import Rankings
 
-# It tells at length which instruction sets it tries.
+# It logs at length which instruction sets it tries.
 logging.getLogger("faiss").setLevel(logging.WARNING)
 try:
     import faiss
@@ -30,10 +34,16 @@ except ImportError:
 
 # Of faiss-cpu or faiss-gpu, whichever is installed.
 FAISS_VERSION = str(faiss.__version__)
+VECTORS, RECORD = "vectors.faiss", "index.json"
 # k-means wants at least this many vectors a cell.
 _VECTORS_PER_CELL = 39
 # The share of the cells that a search looks into.
 _PROBED = 8
+# From so many queries on, a matrix product is faster than one query after another.
+_MANY = 5
+# A matrix product adds up the same vector in another order at another place: scores so close may change places.
+_CLOSE = 1e-6
+_AGAIN = "build the index again: nightjar rebuild index"
 
 
 class DenseIndex:
@@ -75,34 +85,108 @@ class DenseIndex:
             )
         return cls(index, threads)
 
-    def search(self, queries: NDArray[np.float32], k: int) -> list[Ranking]:
-        """The `k` vectors (or as many as there are) of greatest inner product with each row of `queries`."""
-        if not len(queries):
-            return []
-        scores, numbers = self._index.search(
-            np.ascontiguousarray(queries, dtype=np.float32), min(k, len(self))
-        )
-        return [
-            # -1 stands where the cells looked into held fewer than k vectors.
-            sorted(
-                ((int(number), float(score)) for number, score in zip(*row, strict=True) if number >= 0),
-                key=lambda hit: (-hit[1], hit[0]),
-            )
-            for row in zip(numbers, scores, strict=True)
-        ]
+    def search(self, queries: NDArray[np.float32], k: int) -> Rankings:
+        """The `k` vectors of greatest inner product with each row of `queries`, (number of queries, dimension).
 
-    def save(self, path: Path) -> None:
-        """Write the index to one file; the same vectors give the same bytes."""
-        faiss.write_index(self._index, str(path))
+        Scores are float32; equal ones are in the order of the numbers.
+        """
+        found = Rankings.empty(len(queries), k, np.float32)
+        width = min(k, len(self))
+        if not len(queries) or not width:
+            return found
+        scores, ids = self._nearest(np.ascontiguousarray(queries, dtype=np.float32), width)
+        scores[ids < 0] = -np.inf  # the cells looked into held fewer vectors
+        order = np.lexsort((ids, -scores))
+        found.ids[:, :width] = np.take_along_axis(ids, order, axis=1)
+        found.scores[:, :width] = np.take_along_axis(scores, order, axis=1)
+        return found
+
+    def _nearest(self, queries: NDArray[np.float32], width: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Scores and numbers, each (queries, width), from FAISS.
+
+        Many queries are searched by a matrix product. Those for which it gives near ties are searched again one by
+        one, so that the numbers do not depend on the queries beside them.
+        """
+        if not isinstance(self._index, faiss.IndexFlat):
+            scores, ids = self._index.search(queries, width)
+            return scores, ids
+        if len(queries) < _MANY:
+            with _matrix_product(False):
+                scores, ids = self._index.search(queries, width)
+            return scores, ids
+        # One more than asked for: a tie may reach beyond the last.
+        with _matrix_product(True):
+            scores, ids = self._index.search(queries, min(width + 1, len(self)))
+        gaps = scores[:, :-1] - scores[:, 1:]
+        again = np.flatnonzero((gaps <= _CLOSE * np.maximum(0.3, np.abs(scores[:, :-1]))).any(axis=1))
+        scores, ids = scores[:, :width], ids[:, :width]
+        if len(again):
+            with _matrix_product(False):
+                scores[again], ids[again] = self._index.search(queries[again], width)
+        return scores, ids
+
+    def save(self, folder: Path, encoder: Mapping[str, Any]) -> None:
+        """Write the index and a record of what made it into `folder`; the same vectors give the same bytes.
+
+        `encoder` identifies the encoder of the vectors (`nightjar.search.encoders.identity`).
+        """
+        faiss.write_index(self._index, str(folder / VECTORS))
+        record = {
+            "encoder": dict(encoder),
+            "faiss": FAISS_VERSION,
+            "sha256": sha256_of(folder / VECTORS),
+        }
+        (folder / RECORD).write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, path: Path, threads: int = 1) -> DenseIndex:
-        """Read what `save` wrote. Raises NightjarError if it is missing or unreadable."""
+    def load(cls, folder: Path, encoder: Mapping[str, Any], threads: int = 1) -> DenseIndex:
+        """Read what `save` wrote, to be searched with vectors of `encoder`.
+
+        Raises NightjarError if it is missing, unreadable or changed, or was built with another encoder or version of
+        FAISS.
+        """
+        file = folder / VECTORS
+        if not file.exists():
+            raise NightjarError("no dense index", file, "run: nightjar rebuild index")
+        record = recorded(folder / RECORD)
+        built_with = record.get("encoder")
+        if not isinstance(built_with, dict):
+            raise NightjarError("no record of the encoder of this index", folder / RECORD, _AGAIN)
+        if difference := _difference(built_with, json.loads(json.dumps(dict(encoder)))):
+            raise NightjarError(f"built with another encoder ({difference})", folder, _AGAIN)
+        if record.get("faiss") != FAISS_VERSION:
+            what = f"written by faiss {record.get('faiss')}, installed is {FAISS_VERSION}"
+            fix = "install that version, or build the index again: dvc repro --force --single-item index"
+            raise NightjarError(what, folder, fix)
+        if record.get("sha256") != sha256_of(file):
+            raise NightjarError("the index was changed after it was written", file, _AGAIN)
         try:
-            return cls(faiss.read_index(str(path)), threads)
+            return cls(faiss.read_index(str(file)), threads)
         except RuntimeError:
-            what = "unreadable dense index" if path.exists() else "no dense index"
-            raise NightjarError(what, path, "run: nightjar rebuild index") from None
+            raise NightjarError("unreadable dense index", file, _AGAIN) from None
+
+
+def _difference(built_with: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """What of two encoders differs, in a few words; "" if nothing does."""
+    keys = [key for key in sorted({*built_with, *given}) if built_with.get(key) != given.get(key)]
+    parts = [f"{key} {_short(built_with.get(key))}, here {_short(given.get(key))}" for key in keys]
+    return "; ".join(parts)
+
+
+def _short(value: Any) -> str:
+    text = "not given" if value is None else str(value)
+    return f"{text[:12]}…" if len(text) > 40 else text
+
+
+@contextmanager
+def _matrix_product(wanted: bool) -> Iterator[None]:
+    """Have FAISS compare by matrix products, or not; left alone, it decides by the number of queries."""
+    usual = faiss.cvar.distance_compute_blas_threshold
+    faiss.cvar.distance_compute_blas_threshold = 1 if wanted else 2**31 - 1
+    try:
+        yield
+    finally:
+        faiss.cvar.distance_compute_blas_threshold = usual
 
 
 def _ivf(vectors: NDArray[np.float32]) -> Any:

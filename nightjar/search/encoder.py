@@ -6,7 +6,9 @@ sheet 4.2: another model with another pooling.)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, first_line
 from nightjar.core.json_text import parse
 from nightjar.lm.weights import verify
 
@@ -23,7 +25,7 @@ _CHUNK = 4096
 
 
 class SentenceEncoder:
-    """A model directory (model.safetensors, config.json, tokenizer.json) on the GPU if there is one.
+    """An `Encoder` of a model directory (model.safetensors, config.json, tokenizer.json), on the GPU if there is one.
 
     Texts longer than `max_length` tokens are cut: the model's own limit, or the shorter one that
     sentence_bert_config.json names. Raises NightjarError if the directory is missing, damaged or of another
@@ -41,7 +43,7 @@ class SentenceEncoder:
                 str(path), local_files_only=True, use_safetensors=True, dtype=torch.float32
             )
         except (OSError, ValueError, KeyError) as error:
-            what = f"transformers cannot load this encoder ({str(error).splitlines()[0]})"
+            what = f"transformers cannot load this encoder ({first_line(error)})"
             fix = "set models.sentence_encoder.source to another, then: nightjar rebuild base_model"
             raise NightjarError(what, path, fix) from None
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -51,7 +53,17 @@ class SentenceEncoder:
             path, self._tokenizer.model_max_length, model.config.max_position_embeddings
         )
 
-    def encode(self, texts: list[str], batch_size: int = 64) -> NDArray[np.float32]:
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the vectors: digest of the weights, pooling, normalisation, greatest length in tokens."""
+        return {
+            "sha256": self.sha256,
+            "pooling": "mean",
+            "normalised": True,
+            "max_length": self.max_length,
+        }
+
+    def encode(self, texts: Sequence[str], batch_size: int = 64) -> NDArray[np.float32]:
         """Unit vectors of shape (len(texts), dimension); a text without tokens gives zeros.
 
         Texts of similar length share a batch, so that little is spent on padding; a vector does not depend
@@ -62,8 +74,8 @@ class SentenceEncoder:
             self._encode_chunk(texts[start : start + _CHUNK], batch_size, vectors[start : start + _CHUNK])
         return vectors
 
-    def _encode_chunk(self, texts: list[str], batch_size: int, vectors: NDArray[np.float32]) -> None:
-        ids: list[list[int]] = self._tokenizer(texts, truncation=True, max_length=self.max_length)[
+    def _encode_chunk(self, texts: Sequence[str], batch_size: int, vectors: NDArray[np.float32]) -> None:
+        ids: list[list[int]] = self._tokenizer(list(texts), truncation=True, max_length=self.max_length)[
             "input_ids"
         ]
         order = [i for i in sorted(range(len(ids)), key=lambda i: len(ids[i])) if ids[i]]

@@ -1,15 +1,27 @@
-"""Lexical index: Okapi BM25 with the scores of rank_bm25's BM25Okapi, worked out ahead as bm25s does.
+"""Lexical index: Okapi BM25 with the scores of rank_bm25's BM25Okapi, computed ahead as bm25s does.
 
-The score of a passage is the sum over the query's words (a word counts as often as it stands there) of
+The score of a passage is the sum over the query's words (a word counts as often as it occurs there) of
 
     idf * tf (k1 + 1) / (tf + k1 (1 - b + b length / mean length)),   idf = ln((N - n + 0.5) / (n + 0.5))
 
-where words in more than half of the passages, whose idf would be negative, get `epsilon` times the mean idf
-instead. None of bm25s' own variants has that idf: its "atire" term weight is the same, so the index is
-built with it and a positive idf, and each word's column is then scaled by the ratio of the two.
+with k1 = 1.5 and b = 0.75. Words in more than half of the passages, whose idf would be negative, get `epsilon` (0.25)
+times the mean idf instead, which is itself negative where most words are that frequent. None of bm25s' own variants
+has that idf: its "atire" term weight is the same, so the index is built with it and a positive idf, and each word's
+column is then scaled by the ratio of the two.
 
-Words are the runs of letters, digits and underscores of the lower-cased text. No stemming, no stop words; in
-writing without blanks between words, such as Chinese, a whole clause is one word.
+The formula is that of rank_bm25 0.2.2 in full; scores differ from its scores by rounding alone, because terms are added
+in another order. To keep that from deciding between equal scores, scores are rounded to 9 decimals here.
+
+There are two modes, which differ in what a word is and in what is found:
+
+words      the runs of letters, digits and underscores of the lower-cased text. Only passages that share a word with the
+           query are found; equal scores in the order of the numbers.
+published  what lies between two blanks, as it is: other white space and punctuation are part of a word, and between two
+           blanks in a row lies the empty word. Every passage can be found, those with score 0 too; among equal scores
+           the later number first (facts 4.2).
+
+There is no stemming and there are no stop words; in writing without blanks between words, such as Chinese, a whole
+clause is one word.
 """
 
 from __future__ import annotations
@@ -18,21 +30,25 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 import bm25s
 import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
-from nightjar.search.fuse import Ranking
+from nightjar.core.json_text import recorded
+from nightjar.search.fuse import Rankings
 
 # It logs every step, whatever the level of the rest.
 logging.getLogger("bm25s").setLevel(logging.WARNING)
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
+Mode = Literal["words", "published"]
 
+_MODE = "mode.json"
 _WORD = re.compile(r"\w+")
 
 
@@ -41,11 +57,21 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+def blank_separated(text: str) -> list[str]:
+    """The words of a passage or query in the mode "published", in order; the empty text has one, the empty word."""
+    return text.split(" ")
+
+
+_SPLIT: Mapping[str, Callable[[str], list[str]]] = {"words": words, "published": blank_separated}
+
+
 class LexicalIndex:
     """Passages numbered 0, 1, 2, ... in the order they were given."""
 
-    def __init__(self, index: bm25s.BM25) -> None:
+    def __init__(self, index: bm25s.BM25, mode: Mode = "words") -> None:
+        self.mode = mode
         self._index = index
+        self._split = _SPLIT[mode]
         self._data: NDArray[np.float64] = index.scores["data"]
         self._numbers: NDArray[np.int32] = index.scores["indices"]
         self._starts: NDArray[np.int64] = index.scores["indptr"]
@@ -55,10 +81,11 @@ class LexicalIndex:
         return int(self._index.scores["num_docs"])
 
     @classmethod
-    def build(cls, texts: Iterable[str]) -> LexicalIndex:
+    def build(cls, texts: Iterable[str], mode: Mode = "words") -> LexicalIndex:
         """An index of `texts`. Raises NightjarError if there is no word in them."""
+        split = _SPLIT[mode]
         vocabulary: dict[str, int] = {}
-        ids = [[vocabulary.setdefault(word, len(vocabulary)) for word in words(text)] for text in texts]
+        ids = [[vocabulary.setdefault(word, len(vocabulary)) for word in split(text)] for text in texts]
         if not vocabulary:
             raise NightjarError(
                 "there is no word to index", "nightjar.search", "check that the corpus is not empty"
@@ -69,56 +96,65 @@ class LexicalIndex:
         index.scores["data"] *= np.repeat(
             _okapi_idf(found_in, len(ids)) / _lucene_idf(found_in, len(ids)), found_in
         )
-        return cls(index)
+        return cls(index, mode)
 
     def scores(self, query: str) -> NDArray[np.float64]:
         """The score of every passage, shape (number of passages,); 0 where no word of the query occurs."""
         return self._score(query)[0]
 
-    def search(self, queries: list[str], k: int) -> list[Ranking]:
-        """For each query the `k` best of the passages that share a word with it; ties by number."""
-        rankings = []
-        for query in queries:
-            scores, shared = self._score(query)
-            candidates = np.flatnonzero(shared)
-            if len(candidates) > k:
-                # All that reach the k-th best score: ties at the border are settled below.
-                border = np.partition(scores[candidates], len(candidates) - k)[len(candidates) - k]
-                candidates = candidates[scores[candidates] >= border]
-            best = candidates[np.lexsort((candidates, -scores[candidates]))][:k]
-            rankings.append([(int(number), float(scores[number])) for number in best])
-        return rankings
+    def search(self, queries: Sequence[str], k: int) -> Rankings:
+        """The `k` best passages for each query, float64 scores; which ones, and the order of ties, is the mode's."""
+        found = Rankings.empty(len(queries), k)
+        for row, query in enumerate(queries):
+            best, scores = self._best(query, k)
+            found.ids[row, : len(best)], found.scores[row, : len(best)] = best, scores
+        return found
+
+    def _best(self, query: str, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        scores, shared = self._score(query)
+        candidates = np.arange(len(self)) if self.mode == "published" else np.flatnonzero(shared)
+        if len(candidates) > k:
+            # All that reach the k-th best score: ties at the border are settled below.
+            border = np.partition(scores[candidates], len(candidates) - k)[len(candidates) - k]
+            candidates = candidates[scores[candidates] >= border]
+        ties = -candidates if self.mode == "published" else candidates
+        best = candidates[np.lexsort((ties, -scores[candidates]))][:k]
+        return best, scores[best]
 
     def _score(self, query: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         scores = np.zeros(len(self), dtype=np.float64)
         shared = np.zeros(len(self), dtype=np.bool_)
-        for word, count in Counter(words(query)).items():
+        for word, count in Counter(self._split(query)).items():
             column = self._vocabulary.get(word)
             if column is not None:
                 entries = slice(self._starts[column], self._starts[column + 1])
                 numbers = self._numbers[entries]  # each once, so adding by index is safe
                 scores[numbers] += count * self._data[entries]
                 shared[numbers] = True
-        # Rounded: the same terms added up in another order give a last bit that would decide between ties.
+        # The same terms added up in another order give a last bit that would decide between ties.
         return scores.round(9), shared
 
     def save(self, folder: Path) -> None:
         """Write arrays and JSON files, no pickle, into `folder`; the same texts give the same bytes."""
         self._index.save(folder, allow_pickle=False, show_progress=False)
+        (folder / _MODE).write_text(json.dumps({"mode": self.mode}) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> LexicalIndex:
         """Read what `save` wrote, into memory. Raises NightjarError if it is missing or unreadable."""
         try:
-            return cls(
-                bm25s.BM25.load(
-                    folder, mmap=False, allow_pickle=False, load_corpus=False, show_progress=False
-                )
+            index = bm25s.BM25.load(
+                folder, mmap=False, allow_pickle=False, load_corpus=False, show_progress=False
             )
         except FileNotFoundError:
             raise NightjarError("no lexical index", folder, "run: nightjar rebuild index") from None
         except (ValueError, KeyError, TypeError, EOFError, json.JSONDecodeError):
             raise NightjarError("unreadable lexical index", folder, "run: nightjar rebuild index") from None
+        mode: Any = recorded(folder / _MODE).get("mode")
+        if mode not in get_args(Mode):
+            what = "no record of how this lexical index splits texts"
+            raise NightjarError(what, folder / _MODE, "run: nightjar rebuild index")
+        return cls(index, mode)
 
 
 def _lucene_idf(found_in: NDArray[np.int64], passages: int) -> NDArray[np.float64]:

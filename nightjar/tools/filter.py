@@ -31,10 +31,10 @@ class Tokens:
     @classmethod
     def of(cls, tokenizer: Tokenizer, text: Text, most: int | None = None) -> Tokens:
         """The tokens of `text`, of its body the first `most`."""
-        encoded = tokenizer.backend(f" {text.body}", add_special_tokens=False, return_offsets_mapping=True)
-        starts = [start for start, _ in encoded["offset_mapping"]]
+        ids, spans = tokenizer.encode_with_offsets(f" {text.body}")
+        starts = [start for start, _ in spans]
         context = tokenizer.encode(f" {text.context}") if text.context else []
-        return cls(context, encoded["input_ids"][:most], starts[:most])
+        return cls(context, ids[:most], starts[:most])
 
 
 def call_losses(lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, Call, str]]) -> list[Losses]:

@@ -55,7 +55,7 @@ class WikiSearch(Tool):
     def _result(self, request: Request) -> str | None:
         depth, seen = DEPTH, 0
         while True:
-            ranking = self.index.search([request.input], depth)[0]
+            ranking = self.index.search([request.input], depth).lists()[0]
             for number, _ in ranking[seen:]:
                 text = self.passages["text"][number].as_py()
                 if text not in request.text:

@@ -219,7 +219,7 @@ def _tokenizer() -> Any:
     """What counts tokens: the language model's own tokenizer where it was made ready, else GPT-2's."""
     model = Path("models/base/language_model")
     if model.is_dir():
-        from nightjar.lm.load import load_tokenizer
+        from nightjar.lm.tokenizer import load_tokenizer
 
         return load_tokenizer(model)
     from nightjar.prompts.gpt2_bpe import Gpt2Bpe

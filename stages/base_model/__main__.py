@@ -8,17 +8,18 @@ BASE = Path("models/base")
 
 
 def run(stage: Stage) -> None:
-    from stages.base_model.prepare import make_ready
+    from stages.base_model.prepare import make_encoder_ready, make_ready
 
-    sources = {
-        "language_model": stage.params.models.language_model,
-        "sentence_encoder": stage.params.models.sentence_encoder,
+    models = stage.params.models
+    work = {
+        "language_model": (models.language_model, make_ready),
+        "sentence_encoder": (models.sentence_encoder, make_encoder_ready),
     }
-    for name, source in sources.items():
+    for name, (source, make) in work.items():
         log.info("%s: from %s", name, source.source)
-        stage.details[name] = make_ready(source, BASE / name)
+        stage.details[name] = make(source, BASE / name)
         stage.writes(BASE / name)
-    stage.count(rows_in=len(sources), rows_out=len(sources))
+    stage.count(rows_in=len(work), rows_out=len(work))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,10 @@ from typing import Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
+from nightjar.core.journal import digest as digest_of_values
 from nightjar.core.params import ModelSource
 from nightjar.lm.weights import CHECKSUMS, digest, weight_files, write_checksums
+from nightjar.search.encoders import PREFIX, RECORD, encoder_of_entry_point, identity
 
 # What a model directory may hold beside its weights; nothing else is copied, no code above all.
 KEPT = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
@@ -101,6 +103,29 @@ def make_ready(source: ModelSource, output: Path) -> dict[str, Any]:
         "source_sha256": found,
         "sha256": ready,
     }
+
+
+def make_encoder_ready(source: ModelSource, output: Path) -> dict[str, Any]:
+    """As `make_ready`; `entry:NAME` is an encoder of another package, of which the directory `output` gets the record.
+
+    Its digest is the sha256 that it names in its identity, or else that of its whole identity.
+    """
+    kind, _, name = source.source.partition(":")
+    if f"{kind}:" != PREFIX:
+        return make_ready(source, output)
+    encoder = encoder_of_entry_point(name)
+    recorded = identity(encoder)
+    found = str(recorded.get("sha256") or digest_of_values(recorded))
+    if source.sha256 and found != source.sha256:
+        what = f"this encoder's sha256 is {found}, params.yaml pins {source.sha256}"
+        raise NightjarError(what, source.source, "use the pinned encoder, or pin this one if you trust it")
+    temporary = temporary_sibling(output)
+    temporary.mkdir()
+    record = {"entry": name, "identity": recorded}
+    (temporary / RECORD).write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    replace(temporary, output)
+    facts = {"source": source.source, "files": [RECORD], "architecture": None}
+    return {**facts, "source_sha256": found, "sha256": found}
 
 
 def _architecture(folder: Path) -> str | None:

@@ -18,12 +18,11 @@ PACKAGES = ("pyarrow", "transformers", "tokenizers")
 
 
 def run(stage: Stage) -> None:
-    from nightjar.lm.load import load_tokenizer, prepare
+    from nightjar.lm.tokenizer import load_tokenizer
     from stages.encode.build import TABLES, Build, Sources
 
     recipe = stage.params.train.recipe(stage.item)
     calls, evidence = inputs(stage.params, stage.item)
-    prepare(stage.params.seed, stage.params.threads)
     output = Path("data/encode") / stage.item
     work = Build(
         Sources(SPLIT, INGEST, calls, evidence), recipe, stage.params.encoding, load_tokenizer(MODEL)
@@ -33,7 +32,10 @@ def run(stage: Stage) -> None:
     decides = {
         "recipe": [recipe.data, recipe.calls, recipe.evidence],
         "encoding": stage.params.encoding.model_dump(),
-        "code": [code("stages/encode", "nightjar/lm/load.py", "nightjar/prompts"), *map(version, PACKAGES)],
+        "code": [
+            code("stages/encode", "nightjar/lm/tokenizer.py", "nightjar/prompts"),
+            *map(version, PACKAGES),
+        ],
         "reads": contents(*(path for path in [*read, *tokenizer] if path)),
     }
     with stage.resumed(decides, len(work.units), work.encode, "tasks") as encoded:

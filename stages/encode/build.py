@@ -14,7 +14,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Encoding, Recipe
-from nightjar.lm.load import Tokenizer
+from nightjar.lm.tokenizer import Tokenizer
 from nightjar.prompts.encoding import Tokenizer as PromptTokenizer
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input, model_target
@@ -46,7 +46,7 @@ class Encoder:
     @cached_property
     def _reader(self) -> PromptTokenizer:
         """The same ids; a task's definition and examples are read once, where the tokenizer allows it."""
-        return remembering(self.tokenizer, self.tokenizer.backend.backend_tokenizer)
+        return remembering(self.tokenizer, self.tokenizer.backend)
 
     def prompts(
         self, task: Mapping[str, Any], instance_input: str, passages: Sequence[Mapping[str, Any]]

@@ -1,8 +1,9 @@
 """python -m stages.index: data/index from data/ingest/corpus.
 
 passages/           contracts.PASSAGES, numbered from 0
-dense/vectors.faiss one vector a passage, in that order
-lexical/            BM25 of the same passages, in that order
+dense/              vectors.faiss: one vector a passage, in that order; index.json: their encoder, the version of
+                    FAISS, and a checksum
+lexical/            BM25 of the same passages, in that order; mode.json: how texts are split into words
 """
 
 from pathlib import Path
@@ -16,16 +17,14 @@ def run(stage: Stage) -> None:
     from nightjar.search.dense import FAISS_VERSION
     from stages.index.build import build
 
-    settings = stage.params.index
-    facts = build(CORPUS, ENCODER, OUTPUT, settings.passage_words, settings.dense, stage.params.threads)
+    facts = build(CORPUS, ENCODER, OUTPUT, stage.params.index, stage.params.threads)
     stage.reads(CORPUS, ENCODER)
     stage.writes(OUTPUT)
     stage.count(facts.documents, facts.indexed, facts.rejected)
     stage.details.update(
         passages=facts.passages,
-        dimension=facts.dimension,
         words=facts.words,
-        encoder_sha256=facts.encoder_sha256,
+        encoder=facts.encoder,
         faiss=FAISS_VERSION,
     )
 

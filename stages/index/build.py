@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from nightjar.core.contracts import DOCUMENTS, PASSAGES
 from nightjar.core.errors import NightjarError
+from nightjar.core.params import Index
 from nightjar.core.tables import ArtifactWriter, batches
 from nightjar.search.dense import DenseIndex
-from nightjar.search.encoder import SentenceEncoder
+from nightjar.search.encoders import Encoder, identity, load_encoder
 from nightjar.search.lexical import LexicalIndex
 from stages.index.passages import cut, searchable
 
@@ -27,27 +28,25 @@ log = logging.getLogger("nightjar")
 
 @dataclass(frozen=True)
 class Facts:
-    """Documents read, indexed and rejected (without a word); passages and words in them; the encoder."""
+    """Documents read, indexed and rejected (without a word); passages and words in them; the encoder's identity."""
 
     documents: int
     indexed: int
     rejected: int
     passages: int
     words: int
-    dimension: int
-    encoder_sha256: str
+    encoder: dict[str, Any]
 
 
-def build(corpus: Path, encoder: Path, output: Path, passage_words: int, dense: str, threads: int) -> Facts:
+def build(corpus: Path, encoder: Path, output: Path, settings: Index, threads: int) -> Facts:
     """Index the DOCUMENTS of the artifact `corpus` into the artifact `output`.
 
-    `passage_words`: words a passage; `dense`: flat or ivf. The same documents, encoder and threads give the
-    same bytes. Raises NightjarError if there is no document, none has a word, or the encoder cannot be
-    loaded.
+    The same documents, encoder, settings and threads give the same bytes. Raises NightjarError if there is no document,
+    none has a word, or the encoder cannot be loaded.
     """
-    model = SentenceEncoder(encoder, threads)
+    model = load_encoder(encoder, threads)
     with ArtifactWriter(output) as writer:
-        source = _Source(corpus, passage_words, writer)
+        source = _Source(corpus, settings.passage_words, writer)
         rows = source.passages()
         part = 0
         while chunk := list(islice(rows, PASSAGES_PER_PART)):
@@ -56,9 +55,11 @@ def build(corpus: Path, encoder: Path, output: Path, passage_words: int, dense: 
         if not part:
             raise NightjarError("no document has a word in it", corpus, "check ingest.corpus.path")
         # The passages just written are read again, once for each index, instead of being held in memory.
-        vectors = DenseIndex.build(_vectors(writer.temporary, model), dense, threads)
-        vectors.save(writer.folder("dense") / "vectors.faiss")
-        lexical = LexicalIndex.build(text for texts in _texts(writer.temporary) for text in texts)
+        vectors = DenseIndex.build(_vectors(writer.temporary, model), settings.dense, threads)
+        vectors.save(writer.folder("dense"), identity(model))
+        lexical = LexicalIndex.build(
+            (text for texts in _texts(writer.temporary) for text in texts), settings.lexical
+        )
         lexical.save(writer.folder("lexical"))
         return Facts(
             documents=source.documents,
@@ -66,8 +67,7 @@ def build(corpus: Path, encoder: Path, output: Path, passage_words: int, dense: 
             rejected=len(writer.rejected),
             passages=writer.rows(PASSAGES),
             words=source.words,
-            dimension=model.dimension,
-            encoder_sha256=model.sha256,
+            encoder=identity(model),
         )
 
 
@@ -106,7 +106,7 @@ def _texts(folder: Path) -> Iterator[list[str]]:
         yield [searchable(title, text) for title, text in zip(titles, texts, strict=True)]
 
 
-def _vectors(folder: Path, model: SentenceEncoder) -> Iterator[NDArray[np.float32]]:
+def _vectors(folder: Path, model: Encoder) -> Iterator[NDArray[np.float32]]:
     done = 0
     for texts in _texts(folder):
         yield model.encode(texts)

@@ -21,7 +21,8 @@ PACKAGES = ("torch", "transformers", "peft")
 def run(stage: Stage) -> None:
     from nightjar.benchmarks import registry
     from nightjar.benchmarks.files import read_questions
-    from nightjar.lm.load import device_name, is_encoder_decoder, load, prepare, read_recipe
+    from nightjar.lm.load import device_name, load, prepare, read_recipe
+    from nightjar.lm.tokenizer import is_encoder_decoder
     from stages.predict.answers import answering, ask, in_order, table_row
     from stages.predict.batches import plan
 

@@ -11,8 +11,9 @@ from typing import Any
 from nightjar.benchmarks.card import Asking, Card, Question
 from nightjar.core.params import Encoding, PredictBenchmark
 from nightjar.lm.forward import Prefix, common_length, prefill
-from nightjar.lm.load import LanguageModel, Tokenizer
+from nightjar.lm.load import LanguageModel
 from nightjar.lm.sample import Sampling, generator_for
+from nightjar.lm.tokenizer import Tokenizer
 from nightjar.tools import Calls, Toolbox, answer
 
 

@@ -35,7 +35,7 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
     Raises NightjarError for an unknown benchmark or encoding, for artifacts or a model that are missing, and for an
     output that must not be written (`core.files.check_output`).
     """
-    from nightjar.lm.load import load_tokenizer
+    from nightjar.lm.tokenizer import load_tokenizer
     from stages.predict.answers import ask, limit, stops
 
     card = registry.card(benchmark)

@@ -10,7 +10,6 @@ ENCODER = Path("models/base/sentence_encoder")
 
 
 def run(stage: Stage) -> None:
-    from nightjar.search.dense import FAISS_VERSION
     from stages.retrieve.evidence import write_evidence
     from stages.retrieve.retriever import Retriever
 
@@ -22,7 +21,11 @@ def run(stage: Stage) -> None:
     stage.reads(INDEX, questions, *([split] if split else []), ENCODER)
     stage.writes(OUTPUT / stage.item)
     stage.count(facts.queries, facts.answered, facts.rejected)
-    stage.details.update(retriever=settings.retriever, evidence=facts.evidence, faiss=FAISS_VERSION)
+    stage.details.update(retriever=settings.retriever, evidence=facts.evidence)
+    if settings.retriever != "bm25":
+        from nightjar.search.dense import FAISS_VERSION
+
+        stage.details["faiss"] = FAISS_VERSION
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import torch
 from nightjar.core.errors import NightjarError
 from nightjar.lm.forward import prefill
 from nightjar.lm.generate import Controller, generate
-from nightjar.lm.load import LanguageModel, Tokenizer, load, prepare
+from nightjar.lm.load import LanguageModel, load, prepare
 from nightjar.lm.sample import Sampling, generator_for
 from nightjar.lm.score import continuation_logprobs
 
@@ -53,11 +53,8 @@ def test_the_end_token_ends_a_text(lm: LanguageModel) -> None:
     prompt = lm.tokenizer.encode(PROMPTS[0])
     written = theirs(lm, prompt, 12)
     assert len(set(written[:3])) == 3
-
-    class EndsAtTheThird(Tokenizer):
-        end = property(lambda self: written[2])  # type: ignore[assignment]
-
-    result = generate(replace(lm, tokenizer=EndsAtTheThird(lm.tokenizer.backend, True)), [prompt], 12)[0]
+    ends_at_the_third = replace(lm, tokenizer=replace(lm.tokenizer, end=written[2]))
+    result = generate(ends_at_the_third, [prompt], 12)[0]
     assert result.text == lm.tokenizer.decode(written[:2])
     assert result.stopped and result.tokens == 3
 

@@ -11,7 +11,8 @@ import torch
 from safetensors.torch import load_file
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.load import LanguageModel, load, load_tokenizer, prepare
+from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.lm.tokenizer import load_tokenizer
 
 
 @pytest.mark.parametrize("kind", ["tiny_model", "tiny_t5"])

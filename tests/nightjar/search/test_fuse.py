@@ -4,49 +4,67 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.search.fuse import Ranking, reciprocal_rank
+from nightjar.search.fuse import Hit, Rankings, reciprocal_rank
 
-RANKINGS = st.lists(
-    st.lists(st.integers(0, 9), unique=True, max_size=6).map(
-        lambda ns: [(n, 1.0 - i) for i, n in enumerate(ns)]
-    ),
-    max_size=4,
+RANKING = st.lists(st.integers(0, 9), unique=True, max_size=6).map(
+    lambda ids: [(id, 1.0 - place) for place, id in enumerate(ids)]
 )
+# Up to four rankings for each of three queries.
+RANKINGS = st.lists(st.tuples(RANKING, RANKING, RANKING), max_size=4)
+
+
+def arrays(rows: tuple[list[Hit], ...] | list[list[Hit]]) -> Rankings:
+    made = Rankings.empty(len(rows), max(map(len, rows), default=0))
+    for row, hits in enumerate(rows):
+        for column, (id, score) in enumerate(hits):
+            made.ids[row, column], made.scores[row, column] = id, score
+    assert made.lists() == list(rows)
+    return made
+
+
+def fuse(rankings: list[tuple[list[Hit], ...]], k: int = 60) -> list[list[Hit]]:
+    return reciprocal_rank([arrays(ranking) for ranking in rankings], k).lists()
 
 
 def test_by_hand() -> None:
-    fused = reciprocal_rank([[(7, 9.0), (3, 8.0)], [(3, 0.9), (5, 0.8)]])
-    assert fused == [(3, 1 / 62 + 1 / 61), (7, 1 / 61), (5, 1 / 62)]
+    fused = reciprocal_rank([arrays([[(7, 9.0), (3, 8.0)], []]), arrays([[(3, 0.9), (5, 0.8)], []])])
+    assert fused.lists() == [[(3, 1 / 62 + 1 / 61), (7, 1 / 61), (5, 1 / 62)], []]
+    assert fused.ids.tolist() == [[3, 7, 5], [-1, -1, -1]]
+    assert (fused.ids.dtype, fused.scores.dtype) == (np.int64, np.float64)
 
 
 @given(RANKINGS, st.integers(0, 100))
-def test_formula(rankings: list[Ranking], k: int) -> None:
-    exact: dict[int, Fraction] = {}
-    for ranking in rankings:
-        for rank, (number, _) in enumerate(ranking):
-            exact[number] = exact.get(number, Fraction(0)) + Fraction(1, k + rank + 1)
-    fused = reciprocal_rank(rankings, k)
-    assert {number for number, _ in fused} == set(exact)
-    assert all(abs(score - exact[number]) < 1e-12 for number, score in fused)
-    assert fused == sorted(fused, key=lambda hit: (-hit[1], hit[0]))
+def test_formula(rankings: list[tuple[list[Hit], ...]], k: int) -> None:
+    for query, fused in enumerate(fuse(rankings, k)):
+        exact: dict[int, Fraction] = {}
+        for ranking in rankings:
+            for rank, (number, _) in enumerate(ranking[query]):
+                exact[number] = exact.get(number, Fraction(0)) + Fraction(1, k + rank + 1)
+        assert {number for number, _ in fused} == set(exact)
+        assert all(abs(score - exact[number]) < 1e-12 for number, score in fused)
+        assert fused == sorted(fused, key=lambda hit: (-hit[1], hit[0]))
 
 
 @given(RANKINGS)
-def test_single_scores_do_not_matter(rankings: list[Ranking]) -> None:
-    scaled = [[(number, 1000 * score - 7) for number, score in ranking] for ranking in rankings]
-    assert reciprocal_rank(scaled) == reciprocal_rank(rankings)
+def test_single_scores_do_not_matter(rankings: list[tuple[list[Hit], ...]]) -> None:
+    scaled = [tuple([(id, 1000 * score - 7) for id, score in row] for row in rows) for rows in rankings]
+    assert fuse(scaled) == fuse(rankings)
 
 
 @given(st.lists(st.integers(0, 50), unique=True, max_size=20))
 def test_one_ranking_keeps_its_order(numbers: list[int]) -> None:
-    assert [n for n, _ in reciprocal_rank([[(n, 0.0) for n in numbers]])] == numbers
+    assert [n for n, _ in fuse([([(n, 0.0) for n in numbers],)])[0]] == numbers
 
 
 @given(RANKINGS, st.integers(0, 9))
-def test_moving_up_never_hurts(rankings: list[Ranking], number: int) -> None:
-    before = dict(reciprocal_rank(rankings)).get(number, 0.0)
-    raised = [[(number, 0.0), *(hit for hit in ranking if hit[0] != number)] for ranking in rankings]
-    assert dict(reciprocal_rank(raised)).get(number, 0.0) >= before
+def test_moving_up_never_hurts(rankings: list[tuple[list[Hit], ...]], number: int) -> None:
+    def raised(row: list[Hit]) -> list[Hit]:
+        return [(number, 0.0), *(hit for hit in row if hit[0] != number)]
+
+    higher = [tuple(map(raised, rows)) for rows in rankings]
+    for before, after in zip(fuse(rankings), fuse(higher), strict=True):
+        assert dict(after).get(number, 0.0) >= dict(before).get(number, 0.0)

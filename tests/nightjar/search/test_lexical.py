@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from nightjar.core.errors import NightjarError
-from nightjar.search.lexical import LexicalIndex, words
+from nightjar.search.lexical import LexicalIndex, Mode, blank_separated, words
 
 # Few words, so that some stand in more than half of the passages, where the two idfs part.
 TEXTS = st.lists(st.text(st.sampled_from("abcde "), max_size=12), min_size=1, max_size=8)
@@ -30,6 +30,27 @@ def test_scores_of_any_texts(texts: list[str], query: str) -> None:
     assert np.allclose(LexicalIndex.build(texts).scores(query), expected, rtol=0, atol=1e-9)
 
 
+@given(TEXTS, st.text(st.sampled_from("aAbc. \n"), max_size=12), st.integers(1, 9))
+def test_the_published_mode_is_rank_bm25_on_blank_separated_words(
+    texts: list[str], query: str, k: int
+) -> None:
+    expected = BM25Okapi([text.split(" ") for text in texts]).get_scores(query.split(" "))
+    index = LexicalIndex.build(texts, "published")
+    assert np.allclose(index.scores(query), expected, rtol=0, atol=1e-9)
+    ids, scores = index.search([query, ""], k)
+    # The order of rank_bm25's get_top_n. Rounded: equal scores added up in another order differ in the last bit.
+    best = np.argsort(expected.round(9), kind="stable")[::-1][:k]
+    assert ids[0, : len(best)].tolist() == best.tolist() and (ids[0, len(best) :] == -1).all()
+    assert np.allclose(scores[0, : len(best)], expected[best], rtol=0, atol=1e-9)
+
+
+def test_words_of_the_published_mode() -> None:
+    assert blank_separated("The  DON'T\n3.5% Zürich, ") == ["The", "", "DON'T\n3.5%", "Zürich,", ""]
+    index = LexicalIndex.build(["The cat", "the cat", "the dog"], "published")
+    assert index.search(["The", "dog", "bird"], 3).ids.tolist() == [[0, 2, 1], [2, 1, 0], [2, 1, 0]]
+    assert LexicalIndex.build(["", " "], "published").search(["x"], 2).ids.tolist() == [[1, 0]]
+
+
 @pytest.fixture(params=["sample", "real"])
 def lines(request: pytest.FixtureRequest) -> list[str]:
     """Texts in natural language: the sample's in every clone, and real ones where they are at hand."""
@@ -45,7 +66,7 @@ def test_scores_and_rankings_of_texts(lines: list[str]) -> None:
     texts, queries = lines[:1000], lines[1000:1020]
     assert len(texts) == 1000 and len(queries) == 20
     reference, index = BM25Okapi([words(text) for text in texts]), LexicalIndex.build(texts)
-    for query, ranking in zip(queries, index.search(queries, 50), strict=True):
+    for query, ranking in zip(queries, index.search(queries, 50).lists(), strict=True):
         expected = reference.get_scores(words(query))
         assert np.allclose(index.scores(query), expected, rtol=0, atol=1e-9)
         shared = [number for number, text in enumerate(texts) if set(words(text)) & set(words(query))]
@@ -71,21 +92,25 @@ def test_words() -> None:
 
 def test_only_passages_that_share_a_word() -> None:
     index = LexicalIndex.build(["the cat", "the dog", "", "a bird"])
-    assert [number for number, _ in index.search(["dog the"], 9)[0]] == [1, 0]
-    assert index.search(["fish", "", "..."], 9) == [[], [], []]
-    assert index.search([], 9) == []
+    ids, scores = index.search(["dog the"], 9)
+    assert (ids.shape, ids.dtype, scores.shape, scores.dtype) == ((1, 9), np.int64, (1, 9), np.float64)
+    assert ids[0].tolist() == [1, 0, -1, -1, -1, -1, -1, -1, -1]
+    assert np.isneginf(scores[0, 2:]).all() and np.isfinite(scores[0, :2]).all()
+    assert index.search(["fish", "", "..."], 9).lists() == [[], [], []]
+    assert index.search([], 9).ids.shape == (0, 9)
 
 
 def test_ties_are_in_the_order_of_the_numbers() -> None:
     index = LexicalIndex.build(["x y", "y z", "y z", "x y", "w"])
-    assert [number for number, _ in index.search(["y"], 3)[0]] == [0, 1, 2]
+    assert index.search(["y"], 3).ids.tolist() == [[0, 1, 2]]
 
 
-def test_saved_without_pickle_and_read_back(tmp_path: Path) -> None:
-    texts = ["Nightjars hunt moths", "moths fly — by night", "the night is long", "naïve 南京"]
-    index = LexicalIndex.build(texts)
+@pytest.mark.parametrize("mode", ["words", "published"])
+def test_saved_without_pickle_and_read_back(mode: Mode, tmp_path: Path) -> None:
+    texts = ["Nightjars hunt moths", "moths fly —  by night", "the night\nis long", "naïve 南京", ""]
+    index = LexicalIndex.build(texts, mode)
     for name in ("first", "second"):
-        LexicalIndex.build(texts).save(tmp_path / name)
+        LexicalIndex.build(texts, mode).save(tmp_path / name)
     files = sorted(path.name for path in (tmp_path / "first").iterdir())
     assert {Path(name).suffix for name in files} == {".npy", ".json"}
     for name in files:
@@ -93,9 +118,9 @@ def test_saved_without_pickle_and_read_back(tmp_path: Path) -> None:
         if name.endswith(".npy"):
             assert np.load(tmp_path / "first" / name, allow_pickle=False).dtype != object
     loaded = LexicalIndex.load(tmp_path / "first")
-    queries = ["night moths", "naïve", "nothing"]
-    assert loaded.search(queries, 3) == index.search(queries, 3)
-    assert len(loaded) == 4
+    queries = ["night moths", "naïve", "nothing", "Nightjars", "night\nis "]
+    assert loaded.search(queries, 5).lists() == index.search(queries, 5).lists()
+    assert (len(loaded), loaded.mode) == (5, mode)
 
 
 def test_errors(tmp_path: Path) -> None:
@@ -104,6 +129,9 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="no lexical index"):
         LexicalIndex.load(tmp_path)
     LexicalIndex.build(["a b"]).save(tmp_path)
+    (tmp_path / "mode.json").write_text('{"mode": "letters"}')
+    with pytest.raises(NightjarError, match="no record of how this lexical index splits"):
+        LexicalIndex.load(tmp_path)
     objects = np.array([{}], dtype=object)
     np.save(tmp_path / "data.csc.index.npy", objects, allow_pickle=True)
     with pytest.raises(NightjarError, match="unreadable"):

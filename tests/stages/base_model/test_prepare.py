@@ -13,7 +13,8 @@ import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import ModelSource
-from nightjar.lm.load import LanguageModel, load, load_tokenizer
+from nightjar.lm.load import LanguageModel, load
+from nightjar.lm.tokenizer import load_tokenizer
 from nightjar.lm.weights import digest
 from stages.base_model.prepare import find, make_ready
 

@@ -15,7 +15,7 @@ from nightjar.core.contracts import TOKENS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Encoding, Recipe
 from nightjar.core.tables import ArtifactWriter
-from nightjar.lm.load import Tokenizer, load_tokenizer
+from nightjar.lm.tokenizer import Tokenizer, load_tokenizer
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input
 from stages.encode import tokens as tokens_module

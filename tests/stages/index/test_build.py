@@ -11,9 +11,11 @@ import pytest
 
 from nightjar.core.contracts import DOCUMENTS, PASSAGES
 from nightjar.core.errors import NightjarError
+from nightjar.core.params import Index
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
 from nightjar.search.dense import DenseIndex
 from nightjar.search.encoder import SentenceEncoder
+from nightjar.search.encoders import identity
 from nightjar.search.lexical import LexicalIndex
 from stages.index import build as build_module
 from stages.index.build import build
@@ -21,6 +23,7 @@ from tests.in_process import run_stage
 from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[3]
+INDEX = Index(passage_words=4, dense="flat", lexical="words")
 TEXTS = {
     "moths": "Nightjars hunt moths at dusk. They fly low over heath and clearings, mouths wide open.",
     "nests": "They build no nest: two eggs lie on the bare ground.",
@@ -63,7 +66,9 @@ def test_everything_is_indexed(
 ) -> None:
     monkeypatch.setattr(build_module, "PASSAGES_PER_PART", per_part)
     write_corpus(tmp_path / "corpus", TEXTS)
-    facts = build(tmp_path / "corpus", encoder, tmp_path / "index", 4, dense, 1)
+    facts = build(
+        tmp_path / "corpus", encoder, tmp_path / "index", INDEX.model_copy(update={"dense": dense}), 1
+    )
     passages = read_rows(tmp_path / "index", PASSAGES)
     assert [row["passage"] for row in passages] == list(range(len(passages)))
     for id, text in TEXTS.items():
@@ -78,19 +83,21 @@ def test_everything_is_indexed(
     ]
 
     model = SentenceEncoder(encoder)
-    vectors = DenseIndex.load(tmp_path / "index" / "dense" / "vectors.faiss")
+    vectors = DenseIndex.load(tmp_path / "index" / "dense", identity(model))
+    assert facts.encoder == identity(model)
     lexical = LexicalIndex.load(tmp_path / "index" / "lexical")
     assert len(vectors) == len(lexical) == len(passages)
     texts = [f"{row['title']}\n{row['text']}" for row in passages]
-    assert [ranking[0][0] for ranking in vectors.search(model.encode(texts), 1)] == list(range(len(texts)))
-    assert [ranking[0][0] for ranking in lexical.search(texts, 1)] == list(range(len(texts)))
-    assert np.isclose(vectors.search(model.encode(texts[:1]), 1)[0][0][1], 1)
+    found = vectors.search(model.encode(texts), 1)
+    assert found.ids[:, 0].tolist() == list(range(len(texts)))
+    assert lexical.search(texts, 1).ids[:, 0].tolist() == list(range(len(texts)))
+    assert np.allclose(found.scores, 1)
 
 
 def test_the_same_bytes_twice(encoder: Path, tmp_path: Path) -> None:
     write_corpus(tmp_path / "corpus", TEXTS)
     for name in ("first", "second"):
-        build(tmp_path / "corpus", encoder, tmp_path / name, 5, "flat", 1)
+        build(tmp_path / "corpus", encoder, tmp_path / name, INDEX, 1)
     first = _bytes(tmp_path / "first")
     assert first == _bytes(tmp_path / "second")
     assert {name.split("/")[0] for name in first} == {"passages", "dense", "lexical", "rejected.parquet"}
@@ -99,10 +106,10 @@ def test_the_same_bytes_twice(encoder: Path, tmp_path: Path) -> None:
 def test_nothing_is_left_of_a_failure(encoder: Path, tmp_path: Path) -> None:
     write_corpus(tmp_path / "corpus", {"a": " ", "b": "", "c": "\n"})
     with pytest.raises(NightjarError, match="no document has a word"):
-        build(tmp_path / "corpus", encoder, tmp_path / "index", 5, "flat", 1)
+        build(tmp_path / "corpus", encoder, tmp_path / "index", INDEX, 1)
     write_corpus(tmp_path / "corpus", {"a": "...", "b": "!", "c": "\n"}, title="")
     with pytest.raises(NightjarError, match="no word to index"):
-        build(tmp_path / "corpus", encoder, tmp_path / "index", 5, "flat", 1)
+        build(tmp_path / "corpus", encoder, tmp_path / "index", INDEX, 1)
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
+from safetensors.torch import load_file, save_file
 
 from nightjar.core.contracts import DEV, DOCUMENTS, EVIDENCE, TRAIN
 from nightjar.core.errors import NightjarError
+from nightjar.core.params import Index
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.lexical import words
@@ -25,6 +30,7 @@ from tests.questions import question, write_questions
 from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[3]
+INDEX = Index(passage_words=100, dense="flat", lexical="words")
 TEXTS = [
     "Nightjars hunt moths at dusk.",
     "Two eggs lie on the bare ground.",
@@ -52,7 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     blank = {"dataset": "corpus", "file": "a.jsonl", "title": "", "url": "", "date": None}
     with ArtifactWriter(root / "corpus") as writer:
         writer.write(DOCUMENTS, [{**blank, "id": f"d{i}", "text": text} for i, text in enumerate(TEXTS)])
-    build(root / "corpus", root / "encoder", root / "index", 100, "flat", 1)
+    build(root / "corpus", root / "encoder", root / "index", INDEX, 1)
     with ArtifactWriter(root / "split") as writer:
         writer.write(TRAIN, [_row(str(i), text) for i, text in enumerate(TRAIN_INPUTS)])
         writer.write(DEV, [_row(f"d{i}", text) for i, text in enumerate(DEV_INPUTS)])
@@ -157,16 +163,54 @@ def test_questions_alone(made: Path, tmp_path: Path) -> None:
     assert {row["split"] for row in read_rows(tmp_path / "out", EVIDENCE)} == {"test"}
 
 
+@pytest.mark.parametrize("kind", ["dense", "hybrid"])
+def test_another_encoder_of_the_same_dimension_is_refused(kind: str, made: Path, tmp_path: Path) -> None:
+    """Its vectors have the right length, but mean something else."""
+    other = shutil.copytree(made / "encoder", tmp_path / "encoder")
+    weights = load_file(other / "model.safetensors")
+    save_file(
+        {name: -tensor for name, tensor in weights.items()}, other / "model.safetensors", {"format": "pt"}
+    )
+    with pytest.raises(NightjarError, match=r"built with another encoder \(sha256 ") as caught:
+        Retriever(made / "index", other, kind)
+    assert "\n" not in str(caught.value) and "rebuild index" in caught.value.fix
+    # Another greatest length cuts other texts.
+    shutil.copyfile(made / "encoder" / "model.safetensors", other / "model.safetensors")
+    (other / "sentence_bert_config.json").write_text('{"max_seq_length": 8}')
+    with pytest.raises(NightjarError, match=r"built with another encoder \(max_length 512, here 8\)"):
+        Retriever(made / "index", other, kind)
+
+
+def test_bm25_needs_neither_encoder_nor_large_libraries(made: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from stages.retrieve.retriever import Retriever\n"
+        "print(Retriever(Path(sys.argv[1]), Path('no encoder'), 'bm25').rank(['moths'], 1)[0][0][0])\n"
+        "print(sorted({'torch', 'transformers', 'faiss'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code, str(made / "index")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("0\n[]\n", "")
+
+
+def test_the_published_lexical_mode_is_kept_with_the_index(made: Path, tmp_path: Path) -> None:
+    settings = INDEX.model_copy(update={"lexical": "published"})
+    build(made / "corpus", made / "encoder", tmp_path / "index", settings, 1)
+    scores = BM25Okapi([text.split(" ") for text in TEXTS]).get_scores(["Moths"])
+    expected = np.argsort(scores.round(9), kind="stable")[::-1]
+    found = Retriever(tmp_path / "index", made / "encoder", "bm25").rank(["Moths"], 6)[0]
+    assert [number for number, _ in found] == expected.tolist()
+
+
 def test_errors(made: Path, tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="no such table"):
         Retriever(tmp_path, made / "encoder", "dense")
     blank = {"dataset": "corpus", "file": "a.jsonl", "title": "", "url": "", "date": None}
     with ArtifactWriter(tmp_path / "corpus") as writer:
         writer.write(DOCUMENTS, [{**blank, "id": "d", "text": "one two three"}])
-    build(tmp_path / "corpus", made / "encoder", tmp_path / "index", 1, "flat", 1)
-    (tmp_path / "index" / "dense" / "vectors.faiss").write_bytes(
-        (made / "index" / "dense" / "vectors.faiss").read_bytes()
-    )
+    short = INDEX.model_copy(update={"passage_words": 1})
+    build(tmp_path / "corpus", made / "encoder", tmp_path / "index", short, 1)
+    shutil.rmtree(tmp_path / "index" / "dense")
+    shutil.copytree(made / "index" / "dense", tmp_path / "index" / "dense")
     with pytest.raises(NightjarError, match="do not fit"):
         Retriever(tmp_path / "index", made / "encoder", "hybrid")
 

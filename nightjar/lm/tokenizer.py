@@ -1,0 +1,167 @@
+"""The tokenizer of a model directory: text to token ids and back, with the ids that transformers gives.
+
+A directory whose `tokenizer.json` holds the whole tokenizer is read by the library tokenizers alone. transformers,
+which knows the exceptions, reads the others; it also imports torch, which takes seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+
+from nightjar.core.errors import NightjarError, first_line, from_os_error
+from nightjar.core.json_text import exact
+
+SETTINGS, TOKENIZER = "tokenizer_config.json", "tokenizer.json"
+# The classes of transformers that take tokenizer.json as it is. The others build a tokenizer by their own rules.
+_GENERIC = ("TokenizersBackend", "PreTrainedTokenizerFast")
+# Settings that change no id and no text (chat templates and padding are not used here).
+_HARMLESS = {
+    "backend",
+    "chat_template",
+    "clean_up_tokenization_spaces",
+    "is_local",
+    "local_files_only",
+    "model_input_names",
+    "model_max_length",
+    "padding_side",
+    "tokenizer_class",
+    "truncation_side",
+}
+_NAMED = {f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")}
+# Files beside tokenizer.json that transformers reads too.
+_BESIDE = ("special_tokens_map.json", "added_tokens.json", "tekken.json")
+# From so many tokens on, transformers may replace the pattern of Mistral models.
+_LARGE = 100_000
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """Text to ids and back; special tokens never come back as text. `end` is the id that ends a text.
+
+    For an encoder-decoder the end token closes what `encode` gives, as its training saw it and as the published length
+    checks count it (facts 1.7); for a causal model nothing is added.
+    """
+
+    backend: tokenizers.Tokenizer
+    end: int
+    encoder_decoder: bool = False
+
+    def encode(self, text: str) -> list[int]:
+        ids: list[int] = self.backend.encode(text, add_special_tokens=self.encoder_decoder).ids
+        if self.encoder_decoder and ids[-1:] != [self.end]:
+            ids.append(self.end)
+        return ids
+
+    def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """The ids of `text` without special tokens, and for each the characters (start, end) it covers."""
+        encoded = self.backend.encode(text, add_special_tokens=False)
+        return encoded.ids, encoded.offsets
+
+    def target(self, text: str) -> list[int]:
+        """The ids of an answer to be learnt: as `encode`, the end token last for either kind."""
+        ids = self.encode(text)
+        return ids if self.encoder_decoder else [*ids, self.end]
+
+    def fit(self, ids: list[int], length: int) -> list[int]:
+        """The beginning of `ids`, at most `length` long; what ends an encoder-decoder's input still does."""
+        if len(ids) <= length:
+            return ids
+        return [*ids[: length - 1], self.end] if self.encoder_decoder else ids[:length]
+
+    def decode(self, ids: list[int]) -> str:
+        text: str = self.backend.decode(ids, skip_special_tokens=True)
+        return text
+
+
+def load_tokenizer(path: Path) -> Tokenizer:
+    """The tokenizer of a model directory.
+
+    Raises NightjarError if it has none, an unreadable one, or one without an end-of-text token.
+    """
+    if not (path / SETTINGS).exists():
+        fix = "set models.language_model.source to a model that comes with one, then: nightjar rebuild base_model"
+        raise NightjarError("no tokenizer in this model directory", path, fix)
+    settings = _read(path / SETTINGS)
+    backend, end = _by_itself(path, settings) or _by_transformers(path)
+    if end is None:
+        fix = f"name its eos_token in {SETTINGS}"
+        raise NightjarError("the tokenizer has no end-of-text token", path, fix)
+    backend.no_truncation()
+    backend.no_padding()
+    return Tokenizer(backend, end, is_encoder_decoder(path))
+
+
+def is_encoder_decoder(path: Path) -> bool:
+    """Whether the model of this directory is one, by its config.json. Raises NightjarError if that is unreadable."""
+    file = path / "config.json"
+    config = _read(file)
+    if isinstance(value := config.get("is_encoder_decoder"), bool):
+        return value
+    named = config.get("architectures")
+    if isinstance(named, list) and named and all(str(name).endswith("ForCausalLM") for name in named):
+        return False
+    from transformers import AutoConfig
+
+    try:
+        return bool(AutoConfig.from_pretrained(str(path), local_files_only=True).is_encoder_decoder)
+    except (OSError, ValueError, KeyError) as error:
+        what = f"transformers cannot read this model's configuration ({first_line(error)})"
+        raise NightjarError(what, file, "check the directory") from None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """The object in a file of a model directory, by the rules of Python: model_max_length may have 31 digits."""
+    try:
+        value = exact(file.read_bytes())
+    except OSError as error:
+        raise from_os_error(error, file) or error from None
+    except ValueError as error:
+        raise NightjarError(str(error), file, "check the directory") from None
+    if not isinstance(value, dict):
+        raise NightjarError("not a JSON object", file, "check the directory")
+    return value
+
+
+def _by_itself(path: Path, settings: Mapping[str, Any]) -> tuple[tokenizers.Tokenizer, int | None] | None:
+    """The tokenizer in tokenizer.json and its end token; None if transformers would make another one of it."""
+    if settings.get("tokenizer_class") not in _GENERIC or not settings.keys() <= _HARMLESS | _NAMED:
+        return None
+    if not (path / TOKENIZER).exists() or any((path / name).exists() for name in _BESIDE):
+        return None
+    try:
+        backend = tokenizers.Tokenizer.from_file(str(path / TOKENIZER))
+    except Exception as error:  # the library raises nothing more precise
+        what = f"this tokenizer cannot be read ({first_line(error)})"
+        raise NightjarError(what, path / TOKENIZER, "check the directory") from None
+    added = {token.content: token for token in backend.get_added_tokens_decoder().values()}
+    for token in (settings[name] for name in _NAMED & settings.keys()):
+        if token is not None and not (isinstance(token, str) and token in added and _plain(added[token])):
+            return None
+    end = settings.get("eos_token")
+    if backend.get_vocab_size() > _LARGE:
+        return None
+    return backend, None if end is None else backend.token_to_id(end)
+
+
+def _plain(token: tokenizers.AddedToken) -> bool:
+    """Whether it is special and takes nothing of the text around it."""
+    return token.special and not (token.lstrip or token.rstrip or token.single_word or token.normalized)
+
+
+def _by_transformers(path: Path) -> tuple[tokenizers.Tokenizer, int | None]:
+    from transformers import AutoTokenizer
+
+    try:
+        made = AutoTokenizer.from_pretrained(str(path), local_files_only=True)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        what = f"transformers cannot load this tokenizer ({first_line(error)})"
+        raise NightjarError(what, path, "check the directory") from None
+    if not made.is_fast:
+        what = f"{type(made).__name__} cannot be written as {TOKENIZER}"
+        raise NightjarError(what, path, "use a model whose tokenizer can")
+    return made.backend_tokenizer, made.eos_token_id

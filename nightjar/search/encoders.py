@@ -1,0 +1,120 @@
+"""What encoders have in common, and encoders from other packages.
+
+A package offers an encoder by an entry point of the group `nightjar.encoders`:
+
+    [project.entry-points."nightjar.encoders"]
+    mine = "my_package:MyEncoder"
+
+The object named is called without arguments and returns an `Encoder`. With `models.sentence_encoder.source: entry:mine`
+in params.yaml, the stage base_model records it in the folder that else holds the weights, and the other stages load it
+from there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nightjar.core.errors import NightjarError, first_line
+from nightjar.core.json_text import read_object
+
+GROUP, PREFIX, RECORD = "nightjar.encoders", "entry:", "encoder.json"
+_SETTING = "models.sentence_encoder.source"
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors that are compared by inner product."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What decides the vectors, as plain JSON values: digest of the weights, pooling, normalisation, ..."""
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of shape (len(texts), dimension), of unit length if inner products are to be cosines."""
+
+
+def identity(encoder: Encoder) -> dict[str, Any]:
+    """What an index keeps of the encoder that its vectors come from: `identity` and the dimension."""
+    return {**encoder.identity, "dimension": encoder.dimension}
+
+
+def load_encoder(path: Path, threads: int = 1) -> Encoder:
+    """The encoder of a directory that base_model made: of weights, or the record of an entry point.
+
+    `threads`: for weights; an encoder of another package sets its own. Raises NightjarError if the directory is missing
+    or damaged, or if the entry point is missing, fails, or is another than the recorded one.
+    """
+    if not (path / RECORD).exists():
+        from nightjar.search.encoder import SentenceEncoder
+
+        return SentenceEncoder(path, threads)
+    record = read_object(path / RECORD, "make it again: dvc repro --force --single-item base_model")
+    encoder = encoder_of_entry_point(str(record.get("entry")))
+    if identity(encoder) != record.get("identity"):
+        fix = "make it again: dvc repro --force --single-item base_model"
+        raise NightjarError(f"the encoder {PREFIX}{record.get('entry')} is not the recorded one", path, fix)
+    return encoder
+
+
+def encoder_of_entry_point(name: str) -> Encoder:
+    """The encoder that an installed package offers as `name`; its vectors are checked as they come.
+
+    `identity` names the package and its version too. Raises NightjarError if there is none or it fails.
+    """
+    found = [point for point in entry_points(group=GROUP) if point.name == name]
+    where = f"{_SETTING}: {PREFIX}{name}"
+    if len(found) != 1:
+        names = sorted({point.name for point in entry_points(group=GROUP)})
+        if found:
+            packages = ", ".join(sorted(_package(point)["package"] for point in found))
+            raise NightjarError(
+                f"several packages offer this encoder ({packages})", where, "uninstall all but one"
+            )
+        fix = f"install the package that offers it; installed are: {', '.join(names) or 'none'}"
+        raise NightjarError("no installed package offers this encoder", where, fix)
+    try:
+        return _Checked(found[0], found[0].load()())
+    except Exception as error:
+        # The code of another package may raise anything.
+        what = f"this encoder cannot be made ({type(error).__name__}: {first_line(error)})"
+        raise NightjarError(
+            what, f"{where} = {found[0].value}", "check the package that offers it"
+        ) from error
+
+
+def _package(point: EntryPoint) -> dict[str, str]:
+    distribution = point.dist
+    return {
+        "package": distribution.name if distribution else "unknown",
+        "version": distribution.version if distribution else "unknown",
+    }
+
+
+class _Checked:
+    """An encoder of another package: what it gives is what an `Encoder` promises, or an error."""
+
+    def __init__(self, point: EntryPoint, encoder: Encoder) -> None:
+        self._name, self._encoder = f"{PREFIX}{point.name} = {point.value}", encoder
+        self.dimension = int(encoder.dimension)
+        # As it is read back from a file.
+        own = json.loads(json.dumps(dict(encoder.identity)))
+        self.identity: Mapping[str, Any] = {"entry": point.name, **_package(point), **own}
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = np.asarray(self._encoder.encode(texts), dtype=np.float32)
+        if vectors.shape != (len(texts), self.dimension):
+            what = f"vectors of shape {vectors.shape} for {len(texts)} texts, dimension {self.dimension}"
+            raise NightjarError(what, self._name, "check the package that offers it")
+        if not np.isfinite(vectors).all():
+            raise NightjarError("vectors that are not finite", self._name, "check the package that offers it")
+        return vectors

