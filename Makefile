@@ -44,6 +44,7 @@ ui: $(STAMP)  ## The Prefect server; tells its address
 
 bench: $(STAMP)  ## The benchmarks, in a rebuilt project; BENCH_INPUT=folder of task files
 	@$(BIN)/python -m bench.rouge --input $(BENCH_INPUT)
+	@$(BIN)/python -m bench.score --input $(BENCH_INPUT)
 	@$(BIN)/python -m bench.search
 	@$(BIN)/python -m bench.lm
 	@$(BIN)/python -m bench.calls

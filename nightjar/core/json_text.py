@@ -177,7 +177,8 @@ def plain(texts: Sequence[bytes]) -> list[Any] | None:
     joined = b"\n".join(texts)
     if b"\\u0022" in joined or _LONG_RUN in joined.translate(_DIGITS_AS_0):
         return None
-    if any(text.count(b"[") + text.count(b"{") > MAX_DEPTH for text in texts):
+    deepest = (text for text in texts if len(text) > 2 * MAX_DEPTH)  # as many brackets close
+    if any(text.count(b"[") + text.count(b"{") > MAX_DEPTH for text in deepest):
         return None
     try:
         values = [orjson.loads(text) for text in texts]

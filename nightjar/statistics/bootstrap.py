@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nightjar.statistics.resample import resampled
 from nightjar.statistics.rule import enough
@@ -61,14 +60,14 @@ class Bootstrap:
         name = "\x1f".join([str(self.seed), *of])
         return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big"))
 
-    def ends(self, resampled: NDArray[np.float64]) -> tuple[float, float]:
-        """The percentiles that enclose `confidence` of the resampled values."""
+    def ends(self, values: Floats) -> tuple[float, float]:
+        """The percentiles that enclose `confidence` of the values of resamples."""
         tail = (1 - self.confidence) / 2
-        low, high = np.quantile(resampled, [tail, 1 - tail])
+        low, high = np.quantile(values, [tail, 1 - tail])
         return float(low), float(high)
 
 
-def percent(values: Sequence[float] | NDArray[np.float64]) -> float:
+def percent(values: Sequence[float] | Floats) -> float:
     """100 x mean, rounded to 4 decimals; summed one after another, as the published evaluator does."""
     # From 0.0 on, as `sum` does: a sum of -0.0 alone is 0.0.
     return round(100.0 * (0.0 + float(np.cumsum(values)[-1])) / len(values), DECIMALS)

@@ -21,20 +21,24 @@ Statistic = Callable[[Floats], Floats]
 class OfSums:
     """A statistic that is a function of sums over the instances.
 
-    `terms` turns the parts of instances, shape (..., n, parts), into the numbers that are summed, (..., n, terms).
-    `value` turns their sums, shape (draws, terms), and n into the statistic, (draws,). `parts` is how many numbers an
-    instance has, None for any number.
+    `summed` turns the parts of instances, shape (draws, n, parts), into the numbers that are summed, the terms,
+    (draws, n, terms). `value` turns their sums, shape (draws, terms), and n into the statistic, (draws,). `parts` is
+    how many numbers an instance has, None for any number.
     """
 
     name: str
     parts: int | None
-    terms: Callable[[Floats], Floats]
+    summed: Callable[[Floats], Floats]
     value: Callable[[Floats, int], Floats]
+
+    def terms(self, values: Floats) -> Floats:
+        """What is summed: (draws, n, parts) to (draws, n, terms). Raises ValueError for another shape."""
+        if values.ndim != 3 or not values.shape[1] or values.shape[2] != (self.parts or values.shape[2]):
+            raise ValueError(f"{self.name} of an array of shape {values.shape}")
+        return self.summed(values)
 
     def __call__(self, values: Floats) -> Floats:
         """The statistic of each draw: (draws, n, parts) to (draws,). Raises ValueError for another shape."""
-        if values.ndim != 3 or not values.shape[1] or values.shape[2] != (self.parts or values.shape[2]):
-            raise ValueError(f"{self.name} of an array of shape {values.shape}")
         return self.value(self.terms(values).sum(axis=1), values.shape[1])
 
 

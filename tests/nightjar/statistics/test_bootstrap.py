@@ -67,6 +67,12 @@ def test_the_difference_is_paired() -> None:
     )
 
 
+def test_a_statistic_has_its_parts() -> None:
+    for values in (np.ones((30, 2)), np.ones((30, 2, 2)), np.ones((0, 1))):
+        with pytest.raises(ValueError, match="shape"):
+            BOOTSTRAP.interval(values, "x")
+
+
 def test_no_interval_of_few() -> None:
     values = np.linspace(0, 1, MINIMUM)
     assert BOOTSTRAP.percent_interval(values[1:], "x") == (None, None)
