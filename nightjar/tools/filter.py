@@ -37,9 +37,7 @@ class Tokens:
         return cls(context, encoded["input_ids"][:most], starts[:most])
 
 
-def call_losses(
-    lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, Call, str]]
-) -> list[Losses]:
+def call_losses(lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, Call, str]]) -> list[Losses]:
     """The three losses, in nats, of each (offset, call, result) of a text, in order.
 
     A call is before the token with the character at `offset` of the body, or with the blank before that character: a
