@@ -208,7 +208,7 @@ def answer(
     nothing is steered. With "on", `top_k` or `max_calls` 0 is the same as "disabled". `days`: the day of each prompt
     for tools that use it. `sampling` (None: greedy) and `base`: as in `generate`. Results and calls do not count
     against `max_new_tokens`; a call that was never finished is left out of `text`. Raises NightjarError for "on"
-    without tools, and, but for "off", for a model that cannot call.
+    without tools, and, but for "off", for a model that cannot call; ValueError if `days` has another length.
     """
     if calls == "on" and (toolbox is None or not toolbox.names):
         raise NightjarError("no tools are given", "toolbox", 'give some, or calls="disabled" or calls="off"')
@@ -217,6 +217,8 @@ def answer(
     if calls != "off":
         allowed = max_calls if calls == "on" and top_k else 0
         known = days if days is not None else [None] * len(ids)
+        if len(known) != len(ids):
+            raise ValueError(f"{len(ids)} prompts, but {len(known)} days")
         controller = ToolController(lm, toolbox or Toolbox(()), ids, known, top_k, allowed)
     results = generate(lm, ids, max_new_tokens, stop, sampling, controller, base)
     answers = []

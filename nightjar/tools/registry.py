@@ -22,8 +22,12 @@ BUILT_IN = ("calculator", "calendar", "wiki_search")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
-def _found() -> dict[str, EntryPoint]:
-    found = {name: EntryPoint(name, f"nightjar.tools.{name}:make", GROUP) for name in BUILT_IN}
+def _own() -> dict[str, EntryPoint]:
+    return {name: EntryPoint(name, f"nightjar.tools.{name}:make", GROUP) for name in BUILT_IN}
+
+
+def _all() -> dict[str, EntryPoint]:
+    found = _own()
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
         known = found.setdefault(entry.name, entry)
         if known.value != entry.value:
@@ -41,7 +45,7 @@ def names() -> tuple[str, ...]:
 
     Raises NightjarError if two tools have one name.
     """
-    return tuple(_found())
+    return tuple(_all())
 
 
 def make(name: str, resource: Path | None = None) -> Tool:
@@ -50,7 +54,7 @@ def make(name: str, resource: Path | None = None) -> Tool:
     Raises NightjarError for an unknown name, for an entry point that cannot be loaded or makes no tool, and if the tool
     cannot read its resource.
     """
-    found = _found()
+    found = _own() if name in BUILT_IN else _all()
     if name not in found:
         raise NightjarError("no such tool", repr(name), f"tools are {', '.join(found)}")
     entry = found[name]

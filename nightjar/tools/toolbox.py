@@ -122,8 +122,11 @@ class _Queue:
                 else:
                     future.set_result(result)
 
-    def _results(self, batch: Sequence[Request]) -> list[str | _Problem | None]:
-        found = self._run(batch)
+    def _results(self, batch: Sequence[Request]) -> Sequence[str | _Problem | None]:
+        try:
+            found = self._run(batch)
+        except RuntimeError as error:  # no more threads
+            return [_Problem("not run", str(error))] * len(batch)
         if not isinstance(found, _Problem):
             return [self._checked(value) for value in found]
         if len(batch) == 1:

@@ -199,6 +199,9 @@ def test_call_and_its_json(folder: Path) -> None:
     told = json.loads(nightjar(folder, "call", "Calculator(2 * 3)", "--json").stdout)
     assert told == {"call": "Calculator(2 * 3)", "result": "6"}
     assert "February 29, 2024" in nightjar(folder, "call", "Calendar()", "--date", "2024-02-29").stdout
+    refused = nightjar(folder, "call", "WikiSearch(x)", "--resource", "no/index")
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
+    assert "no/index/lexical: no lexical index" in refused.stderr
 
 
 def test_encode_by_the_published_form(folder: Path) -> None:

@@ -14,7 +14,7 @@ import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.lm.generate import Generated, Row, generate
-from nightjar.lm.load import load, prepare
+from nightjar.lm.load import load, load_tokenizer, prepare
 from nightjar.lm.sample import Sampling, generator_for
 from nightjar.tools import Answered, Executed, Request, Tool, Toolbox, answer, make
 from nightjar.tools.decode import ATTEMPTS, ToolController, opening_tokens
@@ -319,16 +319,17 @@ def test_a_text_may_end_with_the_letters_of_a_stop_string_in_a_result(tiny_model
     assert given.prediction == "x y"
 
 
-def test_results_do_not_count_against_the_limit(tiny_model: Path) -> None:
-    long = "word " * 60
-    (given,) = ask(
-        tiny_model,
-        writes(a=f"x [QA({long}) -> {long.strip().upper()}] abc"),
-        "a",
-        tools=[Echo()],
-        max_new_tokens=4,
-    )
-    assert given.calls == () or given.prediction == "x abc"
+def test_calls_and_results_do_not_count_against_the_limit(tiny_model: Path) -> None:
+    class Long(Echo):
+        def run(self, asked: Sequence[Request]) -> list[str | None]:
+            return [" ".join(["word"] * 50) for _ in asked]
+
+    written = f"x [QA(1) -> {' '.join(['word'] * 50)}] abcdefgh"
+    (given,) = ask(tiny_model, writes(a=written), "a", tools=[Long()], max_new_tokens=6)
+    lm = load_tokenizer(tiny_model)
+    assert len(lm.encode(given.prediction)) == 6
+    assert written.startswith(given.text) and given.prediction.startswith("x ab")
+    assert given.tokens > 200
 
 
 def test_special_tokens_in_a_result_do_not_end_the_text(tiny_model: Path) -> None:

@@ -1,0 +1,79 @@
+"""The stage on a small project: a tool with a resource of its own, its facts, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from nightjar.core import contracts, tables
+from nightjar.search.lexical import LexicalIndex
+from tests import shard_project
+from tests.conftest import ROOT
+from tests.in_process import run_stage
+
+
+@pytest.fixture()
+def project(tmp_path: Path, tiny_model: Path) -> Path:
+    """With an index of two passages, and a low bar for calls: the tiny model writes nonsense."""
+    folder = shard_project.make(tmp_path / "project", tiny_model)
+    with tables.ArtifactWriter(folder / "data/index") as writer:
+        texts = ["A box holds 12 pens.", "Pens are sold in rows of 4."]
+        rows = [
+            {"passage": n, "document_id": f"d{n}", "title": "Pens", "text": text, "start": 0}
+            for n, text in enumerate(texts)
+        ]
+        writer.write(contracts.PASSAGES, rows)
+        LexicalIndex.build(texts).save(writer.folder("lexical"))
+    return folder
+
+
+def test_the_search_reads_its_index_and_says_which(project: Path) -> None:
+    done = run_stage("augment", "wiki_search", cwd=project)
+    assert done.returncode == 0, done.stderr
+    rows = tables.read_rows(project / "data/augment/wiki_search", contracts.CANDIDATES)
+    facts = json.loads((project / "data/metrics/augment-wiki_search.json").read_text())
+    assert facts["tool"]["name"] == "WikiSearch" and len(facts["tool"]["version"]) == 18
+    assert facts["inputs"] == ["data/ingest/corpus", "data/split", "models/base/language_model", "data/index"]
+    assert facts["candidates"] == {"malformed": len(rows)} and rows
+    assert facts["problems"] == {}
+    # Four documents, each with the blank and the first letter of its first word, "A".
+    assert facts["positions_left_out"] == 4 * 2
+    assert min(row["offset"] for row in rows if row["source"] == "corpus") > 1
+    assert {row["source"] for row in rows} == {"corpus", "train"}
+
+
+def test_the_published_form_leaves_no_place_out(project: Path) -> None:
+    shard_project.configure(project, augment={"before_first_word": True})
+    assert run_stage("augment", "calculator", cwd=project).returncode == 0
+    facts = json.loads((project / "data/metrics/augment-calculator.json").read_text())
+    assert facts["positions_left_out"] == 0
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        (
+            "calendar",
+            "params.yaml: augment.tools: the parameters do not name the tool calendar; there are: wiki_search",
+        ),
+        ("wiki_search", "no lexical index"),
+        ("telephone", "'telephone' is not allowed; give one of calculator, calendar, wiki_search"),
+    ],
+)
+def test_what_it_refuses_is_one_line_and_needs_no_torch(project: Path, tool: str, told: str) -> None:
+    values = YAML(typ="safe").load((project / "params.yaml").read_text())
+    own = values["augment"]["tools"]["wiki_search"]
+    values["augment"]["tools"] = {"wiki_search": own | {"resource": "data/split"}}
+    with (project / "params.yaml").open("w") as stream:
+        YAML().dump(values, stream)
+    line = f"import sys, runpy; sys.modules['torch'] = None; sys.argv = ['augment', {tool!r}]; "
+    line += "runpy.run_module('stages.augment', run_name='__main__')"
+    words = [sys.executable, "-c", line]
+    done = subprocess.run(words, cwd=project, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert told in done.stderr
