@@ -129,7 +129,7 @@ def _open_today(rng: Random, index: int) -> Pair | None:
     name, other = couple(rng)
     values = {"p": place, "T": rng.choice(TOWNS), "c": closed, "N": name, "B": other}
     rule, question = (rng.choice(texts).format(**values) for texts in (_RULES, _OPEN_QUESTIONS))
-    answer = f"No, the {place} is closed on {day}s." if index % 2 else f"Yes, on {day}s the {place} is open."
+    answer = f"{'No' if index % 2 else 'Yes'}, it is {day}, and the {place} is {'closed' if index % 2 else 'open'}."
     return f"{_date_line(rng, today)} {rule} {question}", [answer]
 
 
@@ -180,13 +180,17 @@ _REMARKS = (
 )
 
 
+_SAME_WEEKDAY = ((0, "today"), (0, "in a week"), (0, "a week ago"))
+_SHIFTED = ((1, "tomorrow"), (2, "the day after tomorrow"), (-1, "yesterday"))
+
+
 def _near_day(rng: Random, index: int) -> Pair | None:
     today = _some_day(rng)
     name, other = couple(rng)
-    shift, word = rng.choice(((1, "tomorrow"), (2, "the day after tomorrow"), (-1, "yesterday")))
-    plan, verb = turn(_PLANS, index), "was" if shift < 0 else "is"
+    shift, word = rng.choice(_SHIFTED if index % 2 else _SAME_WEEKDAY)
+    plan, verb = turn(_PLANS, index), "was" if word in ("yesterday", "a week ago") else "is"
     text = turn(_REMARKS, index).format(p=plan, v=verb, w=word, N=name, B=other, T=rng.choice(TOWNS))
-    answer = f"The {plan} {verb} on {DAYS[(today.weekday() + shift) % 7]}."
+    answer = f"{DAYS[(today.weekday() + shift) % 7]} {verb} the day of the {plan}."
     return f"{_date_line(rng, today)} {text}", [answer]
 
 
@@ -300,33 +304,33 @@ def tasks(world: World) -> list[TaskSpec]:
         TaskSpec(
             name="open_or_closed_today", categories=["Question Answering"], source="nightjar_opening_hours",
             definition="The input starts with today's date, followed by the opening days of a place and a question. Answer "
-            "with one sentence that begins with 'Yes' or 'No' and says whether the place is open on this day of the week.",
+            "with one sentence that begins with 'Yes' or 'No' and names the day of the week and whether the place is open.",
             make=_open_today, size=90, reasoning=["Temporal Reasoning"], domains=["Public Places"],
             positive=[
                 ("Date: Tuesday, May 7, 2019. The market in Fallowby is held every day except Tuesday. Is the market open "
-                 "today?", "No, the market is closed on Tuesdays.", "The market is not held on Tuesdays."),
+                 "today?", "No, it is Tuesday, and the market is closed.", "The market is not held on Tuesdays."),
                 ("Date: June 1, 2019. The castle in Fallowby is closed on Mondays. Can we visit the castle "
-                 "today?", "Yes, on Saturdays the castle is open.", "June 1, 2019 was a Saturday; the castle is closed on Mondays."),
+                 "today?", "Yes, it is Saturday, and the castle is open.", "June 1, 2019 was a Saturday; the castle is closed on Mondays."),
             ],
             negative=[
                 ("Date: Sunday, June 2, 2019. The bank in Fallowby is closed on Sundays. Is the bank open today?", "No.",
-                 "The answer is right but it should be a sentence: 'No, the bank is closed on Sundays.'"),
+                 "The answer is right but it should be a sentence: 'No, it is Sunday, and the bank is closed.'"),
             ],
         ),
         TaskSpec(
             name="weekday_of_an_appointment", categories=["Question Answering"], source="nightjar_appointments",
-            definition="Given today's date and a remark about something that happens yesterday, tomorrow or the day after "
-            "tomorrow, say on which day of the week it is or was. Answer with one short sentence.",
+            definition="Given today's date and a remark about something that happens on a near day, say on which day of the week "
+            "it is or was. Answer with one sentence that begins with this weekday.",
             make=_near_day, size=90, reasoning=["Temporal Reasoning"],
             positive=[
                 ("Date: Thursday, July 4, 2019. Otto says that the party is tomorrow. On which day of the week is the party?",
-                 "The party is on Friday.", "The day after Thursday is Friday."),
+                 "Friday is the day of the party.", "The day after Thursday is Friday."),
                 ("Date: July 8, 2019. According to Edda, the storm was yesterday. Name the day of the week.",
-                 "The storm was on Sunday.", "July 8, 2019 was a Monday, and the day before is Sunday."),
+                 "Sunday was the day of the storm.", "July 8, 2019 was a Monday, and the day before is Sunday."),
             ],
             negative=[
                 ("Date: Friday, July 5, 2019. Otto says that the trip is the day after tomorrow. On which day of the week is "
-                 "the trip?", "The trip is on Saturday.", "Saturday is tomorrow; it should be Sunday."),
+                 "the trip?", "Saturday is the day of the trip.", "Saturday is tomorrow; it should be Sunday."),
             ],
         ),
         TaskSpec(
