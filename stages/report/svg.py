@@ -1,4 +1,4 @@
-"""Drawing by hand: the little SVG the report needs. Equal input gives equal bytes.
+"""The elements of SVG that the report needs. Equal input gives equal bytes.
 
 Colours are CSS variables, so that one drawing serves light and dark pages. Inside the page they come from the
 page's style; a drawing that stands alone as a file brings them along.
@@ -7,6 +7,8 @@ page's style; a drawing that stands alone as a file brings them along.
 from __future__ import annotations
 
 from html import escape
+
+from markupsafe import Markup
 
 # Okabe and Ito's blue, vermilion and green, which colour-blind readers tell apart; all else is a shade of grey.
 LIGHT = {
@@ -50,18 +52,20 @@ def variables(indent: str = "") -> str:
     )
 
 
-def drawing(width: float, height: float, label: str, body: list[str]) -> str:
-    """An SVG element that scales down with its page; `label` is read to those who do not see it."""
-    return (
+def drawing(width: float, height: float, label: str, body: list[str]) -> Markup:
+    """An SVG element that scales down with its page; `label` is for readers who do not see it.
+
+    It is markup for the page: all functions here escape the texts that they are given.
+    """
+    head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {n(width)} {n(height)}" '
-        f'width="{n(width)}" height="{n(height)}" role="img" aria-label="{escape(label)}">\n'
-        + "\n".join(body)
-        + "\n</svg>"
+        f'width="{n(width)}" height="{n(height)}" role="img" aria-label="{escape(label)}">'
     )
+    return Markup("\n".join([head, *body, "</svg>"]))  # noqa: S704 - all texts in it are escaped
 
 
 def standalone(text: str) -> str:
-    """The drawing as a file of its own: with its colours, fonts and a ground."""
+    """The drawing as a file of its own: with its colours, fonts and a background."""
     head, _, rest = text.partition(">\n")
     style = f"<style>\n{variables()}\ntext {{ font-family: system-ui, sans-serif; }}\n</style>"
     return f'{head}>\n{style}\n<rect width="100%" height="100%" fill="var(--paper)"/>\n{rest}\n'
@@ -112,7 +116,7 @@ def rect(
 
 
 def bar(x: float, y: float, width: float, height: float, fill: str, title: str) -> str:
-    """A bar without an edge, pale enough for a line upon it, that tells its title when pointed at."""
+    """A bar without an edge, pale enough for a line on it, with a title as its tooltip."""
     return (
         f'<rect x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}" fill="var(--{fill})" '
         f'fill-opacity="0.6"><title>{escape(title)}</title></rect>'
