@@ -110,9 +110,15 @@ def context(card: Card, found: Answers) -> dict[str, Any]:
                 "metric": metric.title if (metric := _metric(card, keys, found.scores)) else "",
                 "examples": [_example(key, found, card, metric) for key in keys],
             }
-            for (track, category), keys in found.chosen.items()
+            for (track, category), keys in sorted(found.chosen.items(), key=lambda it: _place(card, it[0][0]))
         ],
     }
+
+
+def _place(card: Card, track: str) -> int:
+    """The place of a track in the order of the card's; others come after them."""
+    listed = list(card.tracks)
+    return listed.index(track) if track in listed else len(listed)
 
 
 def is_right(card: Card, parts: Mapping[str, float]) -> str:

@@ -165,6 +165,7 @@ def _table(title: str, of: str, rows: Sequence[Row], systems: Sequence[str]) -> 
                 "title": row.title if of != "metric" else numbers.heading(row.metric),
                 "metric": row.metric.title,
                 "n": numbers.count(row.n),
+                "few": all(lane.low is None for lane in row.lanes.values()),
                 "cells": [_cell(row, system, -1) for system in systems],
             }
             for row in rows

@@ -58,7 +58,10 @@ def _difference(metric: Metric, paired: Mapping[str, Any] | None) -> str:
     if paired is None:
         return "no paired difference was computed"
     value = numbers.signed(metric, paired["value"])
-    ends = numbers.signed_interval(metric, paired["low"], paired["high"])
+    if paired["low"] is None:
+        ends = "(too few instances for an interval)"
+    else:
+        ends = numbers.signed_interval(metric, paired["low"], paired["high"])
     p = numbers.p(paired["p"])
     seen = "seen" if paired["moved"] else "not seen"
     return f"the paired difference is {value} {ends}, p {p if p.startswith('<') else f'= {p}'}, {seen}"

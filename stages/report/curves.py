@@ -10,7 +10,8 @@ from markupsafe import Markup
 from nightjar.benchmarks.card import Metric
 from stages.report import axis, numbers, svg
 
-_WIDTH = 920.0
+# Of the gains: the drawing, unless it has many panels, and a panel, which has the name of a system above it.
+_WIDTH, _LEAST_PANEL = 920.0, 150.0
 
 
 def gains(panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]], metric: Metric) -> Markup:
@@ -23,9 +24,11 @@ def gains(panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]], metric
     order = _by_mean_gain([row for _, _, rows in panels for row in rows], metric)
     height = {task: top + lane * at for at, task in enumerate(order)}
     bottom = top + lane * len(order)
-    marks = _gain_marks([row for _, _, rows in panels for row in rows], metric)
+    panel = max(_LEAST_PANEL, (_WIDTH - left - gap * (len(panels) - 1)) / max(len(panels), 1) - 14)
+    width = left + len(panels) * (panel + 14 + gap) - gap
+    most = 4 if panel > _LEAST_PANEL else 2
+    marks = _gain_marks([row for _, _, rows in panels for row in rows], metric, most)
     low, high = marks[0], marks[-1]
-    panel = (_WIDTH - left - gap * (len(panels) - 1)) / max(len(panels), 1) - 14
     body = [svg.text(left - 10, height[task] + 11, shortened(task, 40), 10.5, "end") for task in order]
     for place, (system, number, rows) in enumerate(panels):
         start = left + place * (panel + 14 + gap)
@@ -51,7 +54,7 @@ def gains(panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]], metric
                 body.append(svg.line(x(row["low"]), middle, x(row["high"]), middle, "ink", 0.8))
     title = f"{numbers.heading(metric)}: gain over the best baseline"
     body.append(svg.text(left, bottom + 32, title, 11, fill="muted"))
-    return svg.drawing(_WIDTH, bottom + 40, "Gain of every task over the best baseline", body)
+    return svg.drawing(width, bottom + 40, "Gain of every task over the best baseline", body)
 
 
 def _by_mean_gain(rows: Sequence[Mapping[str, Any]], metric: Metric) -> list[str]:
@@ -64,10 +67,10 @@ def _by_mean_gain(rows: Sequence[Mapping[str, Any]], metric: Metric) -> list[str
     return sorted(by_task, key=lambda task: (-sum(by_task[task]) / len(by_task[task]), task))
 
 
-def _gain_marks(rows: Sequence[Mapping[str, Any]], metric: Metric) -> list[float]:
-    """Ticks of an axis that reaches over zero, all values and all intervals."""
+def _gain_marks(rows: Sequence[Mapping[str, Any]], metric: Metric, most: int) -> list[float]:
+    """About `most` ticks of an axis that reaches over zero, all values and all intervals."""
     ends = [row[name] for row in rows for name in ("value", "low", "high") if row[name] is not None]
-    return axis.around(min([*ends, 0.0]), max([*ends, 0.1 * metric.scale]), 4)
+    return axis.around(min([*ends, 0.0]), max([*ends, 0.1 * metric.scale]), most)
 
 
 def shortened(text: str, most: int) -> str:

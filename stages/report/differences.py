@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from nightjar.benchmarks.card import Metric
@@ -49,39 +49,56 @@ def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def context(results: Results, rows: Rows, models: Sequence[str]) -> dict[str, Any]:
-    """What the templates show: `comparisons` over all instances and `category_comparisons`, of `models` alone.
+    """What the templates show of the differences between `models`, of which the first is the untuned one.
 
-    The bound is compared with the control; with other systems only in the notes of bounds.py.
+    `comparisons` over all instances and `category_comparisons` are from the untuned model and from the control, the
+    bound from the control alone; of all pairs, if the benchmark has no control. `other_comparisons` are the other
+    pairs over all instances.
     """
-    card, titles = results.card, results.card.track_title
-    shown = [row for row in rows if {row["system"], row["baseline"]} <= set(models)]
-    if CONTROL in models:
-        shown = [row for row in shown if BOUND not in (row["system"], row["baseline"]) or CONTROL in
-                 (row["system"], row["baseline"])]  # fmt: skip
-    headline = {track: {row.metric.name for row in results.headline(track)} for track in results.tracks}
-    of_categories = {
-        (track, row.name): row.metric.name for track in results.tracks for row in results.categories(track)
-    }
     order = {track: at for at, track in enumerate(results.tracks)}
-    shown = sorted(shown, key=lambda row: order.get(row["track"], len(order)))
-    overall = [
-        row for row in shown if row["level"] == "overall" and row["metric"] in headline.get(row["track"], ())
-    ]
-    by_category = [
-        row
-        for row in shown
-        if row["level"] == "category" and row["metric"] == of_categories.get((row["track"], row["name"]))
-    ]
-    return {
-        "comparisons": [
-            _texts(row, card.metric(row["metric"])) | {"track": titles(row["track"])} for row in overall
-        ],
-        "category_comparisons": [
-            _texts(row, card.metric(row["metric"]))
-            | {"track": titles(row["track"]), "category": category_title(row["name"])}
-            for row in by_category
-        ],
+    between = [row for row in rows if {row["system"], row["baseline"]} <= set(models)]
+    between.sort(key=lambda row: order.get(row["track"], len(order)))
+    main, others = [], []
+    for row in between:
+        pair = _main(row, models)
+        (main if pair else others).append(pair or row)
+    overall = {
+        (track, "overall", row.name, row.metric.name)
+        for track in results.tracks
+        for row in results.headline(track)
     }
+    by_category = {
+        (track, "category", row.name, row.metric.name)
+        for track in results.tracks
+        for row in results.categories(track)
+    }
+    return {
+        "comparisons": _cells(results, main, overall),
+        "other_comparisons": _cells(results, others, overall),
+        "category_comparisons": _cells(results, main, by_category),
+    }
+
+
+def _main(row: Mapping[str, Any], models: Sequence[str]) -> Mapping[str, Any] | None:
+    """The row from one of the systems that others are compared with; None for other pairs."""
+    if CONTROL not in models:
+        return row
+    references = (models[0], CONTROL)
+    if row["system"] in references and row["baseline"] not in references:
+        row = _turned(row)
+    if row["baseline"] not in references or (row["system"] == BOUND and row["baseline"] != CONTROL):
+        return None
+    return row
+
+
+def _cells(results: Results, rows: Rows, wanted: Container[tuple[str, ...]]) -> list[dict[str, Any]]:
+    """The cells of the rows whose track, level, name and metric are wanted."""
+    return [
+        _texts(row, results.card.metric(row["metric"]))
+        | {"track": results.card.track_title(row["track"]), "category": category_title(row["name"])}
+        for row in rows
+        if (row["track"], row["level"], row["name"], row["metric"]) in wanted
+    ]
 
 
 def arms(results: Results, rows: Rows) -> list[dict[str, Any]]:
@@ -97,7 +114,7 @@ def arms(results: Results, rows: Rows) -> list[dict[str, Any]]:
                 continue
             blocks.append(
                 {
-                    "track": results.card.track_title(track),
+                    "track": numbers.initial(results.card.track_title(track)),
                     "metric": numbers.heading(row.metric),
                     "n": row.n,
                     "rows": [

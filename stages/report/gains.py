@@ -34,6 +34,7 @@ def per_task(card: Card, improvements: Rows, order: Mapping[str, int]) -> list[d
                         "category": category_title(of[0]["category"]),
                         "baseline": of[0]["heuristic"],
                         "n": of[0]["n"],
+                        "few": all(row["low"] is None for row in of),
                         "cells": [_cell(of, system, card) for system in systems],
                     }
                     for task, of in _by_task(rows).items()

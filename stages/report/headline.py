@@ -44,12 +44,13 @@ def _block(results: Results, track: str) -> str:
     systems = [system for system in results.systems if any(system in row.lanes for row in rows)]
     width = max(20, *(min(len(system), _SYSTEM) for system in systems))
     titles = [shortened(numbers.heading(row.metric), _METRIC) for row in rows]
+    column = max(26, *(len(title) + 2 for title in titles))
     lines = [
         shortened(f"{results.card.title}, {results.card.track_title(track)}, {rows[0].n:,} instances", 99),
-        f"  {'system':<{width}}" + "".join(f"{title:>{_METRIC}}" for title in titles),
+        f"  {'system':<{width}}" + "".join(f"{title:>{column}}" for title in titles),
     ]
     for system in systems:
-        cells = "".join(f"{_cell(row, system):>{_METRIC}}" for row in rows)
+        cells = "".join(f"{_cell(row, system):>{column}}" for row in rows)
         lines.append(f"  {shortened(system, _SYSTEM):<{width}}{cells}")
     return "\n".join([*lines, ""])
 

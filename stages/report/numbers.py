@@ -19,7 +19,7 @@ def decimals(metric: Metric) -> int:
 
 def heading(metric: Metric) -> str:
     """The title of the metric with its unit."""
-    return f"{metric.title}, %" if metric.scale == 100 else metric.title
+    return f"{metric.title} (%)" if metric.scale == 100 else metric.title
 
 
 def value(metric: Metric, number: float, more: int = 0) -> str:

@@ -122,11 +122,14 @@ def _recipes(params: Params, by_name: Mapping[str, Node]) -> dict[str, Any]:
 
 
 def _data(nodes: Iterable[Node], cards: Sequence[Card]) -> list[dict[str, Any]]:
-    """A line an ingested dataset: those of the benchmarks first."""
+    """A line an ingested dataset: those of the benchmarks first, in their order."""
+    listed = [dataset for card in cards for dataset in card.datasets]
+    ingested = [node for node in nodes if node.stage == "ingest"]
+    ingested.sort(
+        key=lambda node: (listed.index(node.item) if node.item in listed else len(listed), node.item)
+    )
     lines = []
-    for node in nodes:
-        if node.stage != "ingest":
-            continue
+    for node in ingested:
         titles = [card.title for card in cards if node.item in card.datasets]
         lines.append(
             {
@@ -141,7 +144,7 @@ def _data(nodes: Iterable[Node], cards: Sequence[Card]) -> list[dict[str, Any]]:
                 "rows_rejected": node.rows_rejected,
             }
         )
-    return sorted(lines, key=lambda line: (not line["benchmark"], line["name"]))
+    return lines
 
 
 def _kind(node: Node) -> str:

@@ -55,11 +55,14 @@ def variables(indent: str = "") -> str:
 def drawing(width: float, height: float, label: str, body: list[str]) -> Markup:
     """An SVG element that scales down with its page; `label` is for readers who do not see it.
 
+    The page's style gives it a least width, a share of `--width`, at which its texts can be read.
+
     It is markup for the page: all functions here escape the texts that they are given.
     """
+    size = f'width="{n(width)}" height="{n(height)}" style="--width: {n(width)}px"'
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {n(width)} {n(height)}" '
-        f'width="{n(width)}" height="{n(height)}" role="img" aria-label="{escape(label)}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {n(width)} {n(height)}" {size} '
+        f'role="img" aria-label="{escape(label)}">'
     )
     return Markup("\n".join([head, *body, "</svg>"]))  # noqa: S704 - all texts in it are escaped
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import random
 import shutil
@@ -22,6 +23,7 @@ from nightjar.benchmarks.scores import Key, SystemScores, score
 from nightjar.core import contracts, files, tables
 from nightjar.statistics.bootstrap import Bootstrap
 from stages.split.rule import EVALUATION_CATEGORIES
+from tests.in_process import run_stage
 from tests.stages.report import made
 
 ROOT = Path(__file__).parents[3]
@@ -346,7 +348,7 @@ def add_made() -> None:
     def change(values: dict[str, Any]) -> None:
         data = "data/ingest/made_files"
         values["benchmarks"][made.NAME] = {"code": "made", "data": data, "split": data}
-        values["predict"][made.NAME] = values["predict"][NAME]
+        values["predict"][made.NAME] = copy.deepcopy(values["predict"][NAME])
         values["ingest"]["made_files"] = {"path": "my/made"}
         for system in made.SYSTEMS:
             add_system(values, made.NAME, system)
@@ -385,6 +387,22 @@ def project(workdir: Path, built: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def built_report(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("reported")
+    shutil.copytree(built, root, dirs_exist_ok=True)
+    done = run_stage("report", cwd=root)
+    assert done.returncode == 0, done.stderr
+    return root
+
+
+@pytest.fixture()
+def reported(built_report: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project with its report, for tests that change nothing."""
+    monkeypatch.chdir(built_report)
+    return built_report
+
+
+@pytest.fixture(scope="session")
 def built_with_arms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with the recipes calls_only and evidence_only beside the others."""
     folder = _built(tmp_path_factory.mktemp("arms"), {**MODELS, **ARMS})
@@ -399,16 +417,22 @@ def arms(workdir: Path, built_with_arms: Path) -> Path:
     return workdir
 
 
-@pytest.fixture()
-def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The benchmark of made.py, registered."""
-    monkeypatch.setitem(registry.OWN, made.NAME, "tests.stages.report.made")
-    yield
+@pytest.fixture(scope="session")
+def registered() -> Iterator[None]:
+    """The benchmark of made.py, registered; only parameters that list it have it in their report."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(registry.OWN, made.NAME, made.__name__)
+        yield
     registry.card.cache_clear()
 
 
-@pytest.fixture()
-def two(registered: None, project: Path) -> Path:
-    """A project with two benchmarks."""
-    add_made()
-    return project
+@pytest.fixture(scope="session")
+def built_with_two(registered: None, built_with_arms: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with two benchmarks, all recipes, and the report of it."""
+    root = tmp_path_factory.mktemp("two")
+    shutil.copytree(built_with_arms, root, dirs_exist_ok=True)
+    with contextlib.chdir(root):
+        add_made()
+        done = run_stage("report")
+    assert done.returncode == 0, done.stderr
+    return root

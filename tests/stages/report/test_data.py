@@ -123,7 +123,6 @@ def test_without_disagreements(told: Path, facts: dict[str, Any], sentence: str)
     assert not re.search(r"\n{3,}", (OUT / "report.md").read_text())
 
 
-def test_no_data_no_section(project: Path) -> None:
-    assert run().returncode == 0
+def test_no_data_no_section(reported: Path) -> None:
     assert "data" not in parsed().ids and "## Data\n" not in (OUT / "report.md").read_text()
     assert data.context([Node("split", (), (), 0, 0, 0, {})], [registry.card(NAME)], str) is None

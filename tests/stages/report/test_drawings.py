@@ -103,8 +103,8 @@ def test_standalone_brings_its_colours() -> None:
 
 
 def test_neighbouring_systems_differ_in_shape_and_colour() -> None:
-    marks = [svg.mark(0, 0, number) for number in range(10)]
-    assert len(set(marks)) == 10
+    marks = [svg.mark(0, 0, number) for number in range(30)]
+    assert len(set(marks)) == 30
     assert (
         len({svg.colour(number) for number in range(5)})
         == len(set(svg.LIGHT[f"s{n}"] for n in range(1, 6)))

@@ -23,6 +23,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 FACTS = Path("data/metrics/evaluate-supernatinst.json")
 CARD = registry.card(NAME)
 METRIC = CARD.metric("rougeL")
+# Pairs that are shown over all instances alone.
+OTHERS = {("supervised", "untuned"), ("supervised", "combined")}
 
 
 def signed(value: float) -> str:
@@ -33,23 +35,23 @@ def ends(row: dict[str, Any]) -> str:
     return "too few" if row["low"] is None else f"[{signed(row['low'])}, {signed(row['high'])}]"
 
 
-def test_the_page_shows_the_numbers_of_the_tables(project: Path) -> None:
-    assert run().returncode == 0
+def test_the_page_shows_the_numbers_of_the_tables(reported: Path) -> None:
     found = [[cell.strip() for cell in row] for row in parsed().rows]
     compared = tables.read_rows(SCORED, contracts.COMPARISONS)
     assert {row["low"] is None for row in compared} == {True, False}
     for row in compared:
-        pair = {row["system"], row["baseline"]}
-        if pair & set(BASELINES) or ("supervised" in pair and "tk_instruct" not in pair):
+        if row["baseline"] in BASELINES:
             continue
         metric = CARD.metric(row["metric"])
-        cells = [f"{row['system']} − {row['baseline']}", CARD.track_title(row["track"]), f"{metric.title}, %",
+        cells = [f"{row['system']} − {row['baseline']}", CARD.track_title(row["track"]), f"{metric.title} (%)",
                  f"{row['n']}", signed(row["value"]), ends(row),
                  f"{row['p']:.4f}" if row["p"] >= 0.0001 else "< 0.0001",
                  *(f"{row[name]:,}" for name in ("better", "worse", "equal")),
                  "yes" if row["moved"] else "no"]  # fmt: skip
         if row["level"] == "overall" and row["metric"] != "rouge1":
             assert found.count(cells) == 1
+        if (row["system"], row["baseline"]) in OTHERS:
+            continue
         if row["level"] == "category" and metric == CARD.main_metric(row["name"]):
             assert [row["name"].replace("_", " ").capitalize(), *cells] in found
     text = (OUT / "index.html").read_text()
@@ -59,21 +61,11 @@ def test_the_page_shows_the_numbers_of_the_tables(project: Path) -> None:
     assert text.count(" upper bound</small>") == 2  # in the headline of both tracks
 
 
-def test_gains_of_a_task(project: Path) -> None:
-    assert run().returncode == 0
+def test_gains_of_a_task(reported: Path) -> None:
     gains = {(row["system"], row["task_id"]): row for row in tables.read_rows(SCORED, contracts.IMPROVEMENTS)}
     (line,) = [row for row in parsed().rows if row[0] == "task900_made_up" and "copy_" in row[2]]
     cells = [gains[system, "task900_made_up"] for system in MODELS]
-    assert [cell.strip() for cell in line[4:]] == [f"{signed(cell['value'])}{ends(cell)}" for cell in cells]
-
-
-def test_the_bound_is_compared_with_the_control_and_no_baseline_with_anything(project: Path) -> None:
-    run()
-    text = (OUT / "report.md").read_text()
-    for system, baseline in (("tk_instruct", "untuned"), ("combined", "untuned"), ("combined", "tk_instruct"),
-                             ("supervised", "tk_instruct")):  # fmt: skip
-        assert f"| {system} − {baseline} |" in text
-    assert "supervised − untuned" not in text and "− copy_input" not in text
+    assert [cell.strip() for cell in line[3:]] == ["8too few", *(signed(cell["value"]) for cell in cells)]
 
 
 def gained(task: str, value: float) -> dict[str, Any]:
@@ -167,8 +159,7 @@ def test_an_evaluation_of_few_points(project: Path) -> None:
     assert "not enough points (1)" in unescape((OUT / "index.html").read_text())
 
 
-def test_a_correlation_without_an_interval_says_why(project: Path) -> None:
-    assert run().returncode == 0
+def test_a_correlation_without_an_interval_says_why(reported: Path) -> None:
     entry = json.loads(FACTS.read_text())["correlation"][1]
     assert entry["points"] == 6 and entry["low"] is None
     told = f"Cross-lingual track: r = {entry['r']:.3f} over 6 points, too few points for an interval"

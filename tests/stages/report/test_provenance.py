@@ -30,8 +30,7 @@ def change(old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new))
 
 
-def test_the_models_the_code_and_the_data_are_named(project: Path) -> None:
-    assert run().returncode == 0
+def test_the_models_the_code_and_the_data_are_named(reported: Path) -> None:
     made = json.loads(Path("data/metrics/base_model.json").read_text())
     for file in FILES:
         told = text(file)
@@ -44,8 +43,7 @@ def test_the_models_the_code_and_the_data_are_named(project: Path) -> None:
         assert "Some CPU" in told and "31 GiB" in told and "Some GPU" in told
 
 
-def test_rows_of_the_data_sets_are_those_of_the_facts(project: Path) -> None:
-    run()
+def test_rows_of_the_data_sets_are_those_of_the_facts(reported: Path) -> None:
     rows = {tuple(row[:3]): row for row in parsed().rows}
     dataset = ("natural instructions", "Super-NaturalInstructions", "data/sample/natural_instructions")
     assert rows[dataset][6:] == ["3,120", "3,111", "9"]
@@ -89,8 +87,7 @@ def test_what_only_drivers_read_is_no_change(project: Path) -> None:
     assert "are those of the profile" in text("report.md") and "rebuild.jobs" not in text("report.md")
 
 
-def test_recipes_have_every_hyper_parameter(project: Path) -> None:
-    run()
+def test_recipes_have_every_hyper_parameter(reported: Path) -> None:
     rows = {row[0]: [cell.strip() for cell in row[1:]] for row in parsed().rows if len(row) == 4}
     values = read_yaml(Path("params.yaml"))["train"]
     recipes = ("combined", "tk_instruct", "supervised")
@@ -100,8 +97,7 @@ def test_recipes_have_every_hyper_parameter(project: Path) -> None:
     assert rows["optimiser steps"] == ["40", "40", "not recorded"]
 
 
-def test_every_system_has_a_sentence(project: Path) -> None:
-    run()
+def test_every_system_has_a_sentence(reported: Path) -> None:
     rows = {row[0]: row[1] for row in parsed().rows if len(row) == 2}
     assert rows["copy_input"] == "Baseline without a model. The whole instance input, unchanged."
     assert "all weights" not in rows["combined"] and "LoRA, rank 16" in rows["combined"]
