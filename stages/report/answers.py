@@ -129,7 +129,7 @@ def is_right(card: Card, parts: Mapping[str, float]) -> str:
 
 
 def _metric(card: Card, keys: Iterable[Key], scores: Scores) -> Metric | None:
-    """The first metric with one number an instance, other than what tells right from wrong."""
+    """The first metric with one number an instance, other than the one of right and wrong."""
     there = {name for (_, *key), parts in scores.items() if tuple(key) in set(keys) for name in parts}
     for metric in card.metrics:
         if len(metric.parts) == 1 and metric.parts[0] in there - {card.right}:
@@ -181,7 +181,7 @@ def cut(text: str, most: int = _ANSWER) -> str:
 
 
 def _rows(card: Card, scored: Path) -> Rows:
-    """A row an instance and system: the part that tells right from wrong, or any one part."""
+    """A row an instance and system: the part of right and wrong, or any part."""
     columns = ["system", "track", "category", "task_id", "id", "metric", "value"]
     where = pc.field("metric") == card.right if card.right else None
     rows: Rows = tables.read(scored, contracts.INSTANCE_SCORES, columns, where).to_pylist()

@@ -195,8 +195,8 @@ def _plots(
     title = found.card.track_title(track)
     drawn = []
     for place, rows in enumerate(by_range.values()):
-        told = [(row.title, f"{row.metric.title}, n = {row.n}", row.metric, row.lanes) for row in rows]
+        drawable = [(row.title, f"{row.metric.title}, n = {row.n}", row.metric, row.lanes) for row in rows]
         label = f"Score of every system in each category, {found.card.title}, {title}"
         name = f"scores-{found.card.name}-{track}{f'-{place + 1}' if place else ''}.svg"
-        drawn.append({"file": name, "plot": drawings.scores(told, found.systems, order, label)})
+        drawn.append({"file": name, "plot": drawings.scores(drawable, found.systems, order, label)})
     return drawn

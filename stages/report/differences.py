@@ -58,7 +58,8 @@ def context(results: Results, rows: Rows, models: Sequence[str]) -> dict[str, An
     order = {track: at for at, track in enumerate(results.tracks)}
     between = [row for row in rows if {row["system"], row["baseline"]} <= set(models)]
     between.sort(key=lambda row: order.get(row["track"], len(order)))
-    main, others = [], []
+    main: list[Mapping[str, Any]] = []
+    others: list[Mapping[str, Any]] = []
     for row in between:
         pair = _main(row, models)
         (main if pair else others).append(pair or row)

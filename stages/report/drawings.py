@@ -16,10 +16,10 @@ from stages.report.layout import layout
 _NODE = (196.0, 58.0)
 
 
-def rows_told(node: Node) -> str:
+def row_counts(node: Node) -> str:
     """`1,204 in · 1,200 out · 4 rejected`."""
-    told = f"{node.rows_in:,} in · {node.rows_out:,} out"
-    return told + (f" · {node.rows_rejected:,} rejected" if node.rows_rejected else "")
+    counts = f"{node.rows_in:,} in · {node.rows_out:,} out"
+    return counts + (f" · {node.rows_rejected:,} rejected" if node.rows_rejected else "")
 
 
 def graph(nodes: Sequence[Node], sources: Edges) -> Markup:
@@ -51,7 +51,7 @@ def graph(nodes: Sequence[Node], sources: Edges) -> Markup:
         if node.item:
             body.append(svg.text(left + 10, y + 32, node.item, 12, fill="muted"))
         warned = "s5" if node.rows_rejected else "ink"
-        body.append(svg.text(left + 10, y + height - 9, rows_told(node), 10.5, fill=warned))
+        body.append(svg.text(left + 10, y + height - 9, row_counts(node), 10.5, fill=warned))
     total = margin * 2 + plan.layers * step - (step - height)
     return svg.drawing(plan.width + 2 * margin, total, "The stages that ran, with their rows", body)
 
@@ -61,7 +61,7 @@ def mermaid(nodes: Sequence[Node], sources: Edges) -> str:
     number = {node.name: f"n{at}" for at, node in enumerate(nodes)}
     lines = ["flowchart TD"]
     for node in nodes:
-        label = f"{node.name}<br/>{rows_told(node)}".replace('"', "#quot;")
+        label = f"{node.name}<br/>{row_counts(node)}".replace('"', "#quot;")
         lines.append(f'  {number[node.name]}["{label}"]')
     for node in nodes:
         lines += [f"  {number[one]} --> {number[node.name]}" for one in sorted(sources[node.name])]
@@ -116,7 +116,7 @@ def scores(rows: Sequence[ScoreRow], systems: Sequence[str], order: Mapping[str,
             if system not in lanes:
                 continue
             one, mid = lanes[system], y + lane * (at + 0.5)
-            body += _dot(one, order[system], x, mid, f"{system}: {told(metric, one)}", 4, 1.8)
+            body += _dot(one, order[system], x, mid, f"{system}: {shown(metric, one)}", 4, 1.8)
             value = numbers.value(metric, one.value)
             body.append(svg.text(x(one.highest) + 8, mid + 3.5, value, 10, fill="muted"))
     return svg.drawing(width, height, label, body)
@@ -135,11 +135,11 @@ def strip(lane: Lane, number: int, metric: Metric, highest: float) -> Markup:
 
     body = [svg.line(x(low), middle, x(high), middle)]
     body += [svg.line(x(tick), middle - 3, x(tick), middle + 3) for tick in (low, (low + high) / 2, high)]
-    body += _dot(lane, number, x, middle, told(metric, lane), 4.5, 2.4)
-    return svg.drawing(width, 18, told(metric, lane), body)
+    body += _dot(lane, number, x, middle, shown(metric, lane), 4.5, 2.4)
+    return svg.drawing(width, 18, shown(metric, lane), body)
 
 
-def told(metric: Metric, lane: Lane) -> str:
+def shown(metric: Metric, lane: Lane) -> str:
     """`48.1 [40.2, 55.9]`."""
     return f"{numbers.value(metric, lane.value)} {numbers.interval(metric, lane.low, lane.high)}"
 

@@ -38,7 +38,7 @@ Edges = dict[str, set[str]]
 def read(folder: Path, params: Params) -> list[Node]:
     """The nodes of the facts files in `folder` whose stages the parameters name, sorted by name.
 
-    A stage that they no longer name has left its file behind. Raises NightjarError for a file that is not a stage's
+    Files of other stages are left over from earlier parameters. Raises NightjarError for a file that is not a stage's
     facts.
     """
     listed = items(params)

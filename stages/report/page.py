@@ -80,6 +80,7 @@ def build(
         **contamination.context(overlaps, nodes, title),
         "provenance": provenance.context(params, nodes, [one.systems for one in benchmarks], root),
         "examples_most": answers.MOST,
+        "unjudged": answers.UNJUDGED,
         "called": called,
         "no_calls": answer_calls.none_called(called),
         "footer": _footer(nodes),

@@ -93,10 +93,10 @@ def _summary(
     if profile:
         values = f", with {systems.count(changed, 'value')} changed" if changed else ""
         parts.append(f"Nearest profile: {profile}{values}.")
-    if told := dict.fromkeys(
+    if sources := dict.fromkeys(
         line["kind"] if line["kind"] == _SAMPLE else line["folder"] for line in data if line["benchmark"]
     ):
-        parts.append(f"Data: {', '.join(told)}.")
+        parts.append(f"Data: {', '.join(sources)}.")
     return " ".join(parts)
 
 
@@ -191,12 +191,12 @@ def _libraries(nodes: Iterable[Node]) -> list[dict[str, str]]:
     lines = []
     for library in sorted(found):
         versions = found[library]
-        told = (
+        version = (
             next(iter(versions))
             if len(versions) == 1
             else "; ".join(f"{version} ({', '.join(names)})" for version, names in sorted(versions.items()))
         )
-        lines.append({"name": library, "version": told})
+        lines.append({"name": library, "version": version})
     return lines
 
 

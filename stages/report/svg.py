@@ -1,7 +1,7 @@
 """The elements of SVG that the report needs. Equal input gives equal bytes.
 
 Colours are CSS variables, so that one drawing serves light and dark pages. Inside the page they come from the
-page's style; a drawing that stands alone as a file brings them along.
+page's style; a drawing in its own file includes them.
 """
 
 from __future__ import annotations
@@ -134,15 +134,15 @@ def colour(number: int) -> str:
 def mark(x: float, y: float, number: int, title: str = "", size: float = 4.5) -> str:
     """The mark of the system at this place: its own shape as well as its own colour."""
     shape, fill = SHAPES[(number + number // COLOURS) % len(SHAPES)], colour(number)
-    told = f"<title>{escape(title)}</title>" if title else ""
+    tooltip = f"<title>{escape(title)}</title>" if title else ""
     if shape in ("ring", "circle"):
         inside = "paper" if shape == "ring" else fill
         style = f'fill="var(--{inside})" stroke="var(--{fill})" stroke-width="1.8"'
-        return f'<circle cx="{n(x)}" cy="{n(y)}" r="{n(size - 0.5)}" {style}>{told}</circle>'
+        return f'<circle cx="{n(x)}" cy="{n(y)}" r="{n(size - 0.5)}" {style}>{tooltip}</circle>'
     corners = {
         "diamond": [(0, -1.2), (1.2, 0), (0, 1.2), (-1.2, 0)],
         "square": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
         "triangle": [(0, -1.2), (1.15, 0.85), (-1.15, 0.85)],
     }[shape]
     points = " ".join(f"{n(x + size * dx)},{n(y + size * dy)}" for dx, dy in corners)
-    return f'<polygon points="{points}" fill="var(--{fill})">{told}</polygon>'
+    return f'<polygon points="{points}" fill="var(--{fill})">{tooltip}</polygon>'

@@ -13,7 +13,7 @@ from nightjar.core.params import Params, Recipe
 from stages.report.facts import Node
 from stages.report.results import BOUND, CONTROL
 
-TRAINED = Path("models/train")
+MODEL, TRAINED = Path("models/base/language_model"), Path("models/train")
 _INSTANCES = {"train": "the training tasks", "supervised": "the test tasks that are not test instances"}
 
 
@@ -33,10 +33,15 @@ def of(params: Params, name: str) -> Systems:
     return Systems(card, card.baselines(settings), params.predict.of(name))
 
 
+def weights(params: Params, benchmark: str, system: str) -> Path:
+    """The weights of a system."""
+    return Path(params.predict.systems[f"{benchmark}-{system}"].weights)
+
+
 def recipe(params: Params, benchmark: str, system: str) -> str:
     """The recipe that trained the weights of a system; empty if none did."""
-    weights = Path(params.predict.systems[f"{benchmark}-{system}"].weights)
-    return weights.name if weights.parent == TRAINED else ""
+    path = weights(params, benchmark, system)
+    return path.name if path.parent == TRAINED and path.name in params.train.recipes else ""
 
 
 def may_call(params: Params, benchmark: str, system: str) -> bool:
@@ -97,8 +102,10 @@ def _baseline(answer: Baseline) -> str:
 
 def _model(params: Params, benchmark: str, system: str, by_name: Mapping[str, Node]) -> str:
     model = params.models.language_model.source
-    if not (name := recipe(params, benchmark, system)):
+    if (path := weights(params, benchmark, system)) == MODEL:
         return f"The language model {model} as it is, without fine-tuning, tool calls or evidence."
+    if not (name := recipe(params, benchmark, system)):
+        return f"The weights {path.as_posix()}."
     trained = params.train.recipe(name)
     node = by_name.get(f"train@{name}")
     instances = node.details.get("train_instances") if node else None

@@ -140,7 +140,7 @@ def answers_of(one: SystemScores) -> list[str]:
     ]
 
 
-CALLS_MADE = [{"tool": "Calculator", "input": "14 * 30", "result": "420"},
+CALLS_MADE: list[dict[str, Any]] = [{"tool": "Calculator", "input": "14 * 30", "result": "420"},
               {"tool": "Calendar", "input": "2023, <b>", "result": None}]  # fmt: skip
 
 
@@ -266,7 +266,7 @@ def build_project(root: Path, models: Mapping[str, float]) -> None:
     for stage, inputs, outputs, rows_in, rows_out in RAN:
         facts(stage, inputs, outputs, rows_in, rows_out, **details(stage))
     card, questions = registry.card(NAME), asked()
-    scores = scored(questions, BASELINES | models)
+    scores = scored(questions, {**BASELINES, **models})
     predicted = {}
     for one in scores:
         if one.system in models:
@@ -342,6 +342,13 @@ def add_system(values: dict[str, Any], benchmark: str, system: str) -> None:
     }  # fmt: skip
 
 
+def add_arms(values: dict[str, Any]) -> None:
+    """List the two halves in the values of params.yaml."""
+    for system in ARMS:
+        values["train"]["recipes"][system] = {"calls": CALLS, "evidence": EVIDENCE}
+        add_system(values, NAME, system)
+
+
 def add_made() -> None:
     """Add the benchmark of made.py to the project: parameters, facts and artifacts."""
 
@@ -407,7 +414,7 @@ def built_with_arms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with the recipes calls_only and evidence_only beside the others."""
     folder = _built(tmp_path_factory.mktemp("arms"), {**MODELS, **ARMS})
     with contextlib.chdir(folder):
-        change_params(lambda values: [add_system(values, NAME, system) for system in ARMS])
+        change_params(add_arms)
     return folder
 
 

@@ -12,8 +12,9 @@ import pytest
 
 from nightjar.core import params as params_module
 from nightjar.core.config import read_yaml
-from stages.report import code_tree, provenance
+from stages.report import code_tree, provenance, systems
 from stages.report.facts import Node
+from tests.stages.report.conftest import NAME
 from tests.stages.report.test_stage import OUT, parsed, run
 
 ROOT = Path(__file__).parents[3]
@@ -107,6 +108,32 @@ def test_every_system_has_a_sentence(reported: Path) -> None:
     assert "upper bound" in rows["supervised"]
     assert {"copy_input", "copy_demo", "untuned"} <= set(rows)
     assert "not recorded" not in "".join(rows.values())
+
+
+def test_systems_are_named_by_their_weights() -> None:
+    values = read_yaml(ROOT / "params.yaml")
+    named = {"disabled": "models/train/combined", "elsewhere": "models/somewhere"}
+    for system, path in named.items():
+        values["predict"]["systems"][f"supernatinst-{system}"] = {
+            "benchmark": "supernatinst", "system": system, "weights": path, "evidence": "data/split",
+        }  # fmt: skip
+    params = params_module.validate(values)
+    found = {
+        one["name"]: one["sentence"] for one in systems.sentences(params, [systems.of(params, NAME)], {})
+    }
+    assert "fine-tuned by the recipe combined (LoRA, rank 16)" in found["disabled"]
+    assert found["elsewhere"] == "The weights models/somewhere."
+    assert [
+        systems.may_call(params, NAME, system) for system in ("untuned", "combined", "disabled", "elsewhere")
+    ] == [*(False, True, True, False)]
+
+
+def test_another_encoding_is_named_with_its_benchmark() -> None:
+    values = read_yaml(ROOT / "params.yaml")
+    values["predict"][NAME]["encoding"] = "def_pos4"
+    params = params_module.validate(values)
+    told = systems.prompt(params, [systems.of(params, NAME)])
+    assert told.endswith("Predictions for Super-NaturalInstructions use the encoding def_pos4.")
 
 
 def test_the_report_stage_depends_on_all_it_shows() -> None:
