@@ -11,7 +11,7 @@ from typing import Any
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
 from stages.report import answers
-from tests.stages.report.conftest import BASELINES, MODELS, NAME, QUESTIONS, SCORED
+from tests.stages.report.building import BASELINES, MODELS, NAME, QUESTIONS, SCORED
 from tests.stages.report.test_stage import OUT, parsed, run
 
 PREDICTED = Path("data/predict", NAME)

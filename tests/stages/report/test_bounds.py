@@ -9,7 +9,7 @@ from typing import Any
 from nightjar.benchmarks import registry
 from stages.report import bounds
 from stages.report.results import Results
-from tests.stages.report.conftest import NAME, rewrite
+from tests.stages.report.building import NAME, rewrite
 from tests.stages.report.test_stage import OUT, run
 
 CARD = registry.card(NAME)

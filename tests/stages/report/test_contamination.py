@@ -12,7 +12,7 @@ from nightjar.core import tables
 from nightjar.core.contracts import DEV, DOCUMENTS, SUPERVISED, TEST, TRAIN
 from stages.contamination.build import build
 from stages.report import contamination
-from tests.stages.report.conftest import facts
+from tests.stages.report.building import facts
 from tests.stages.report.test_stage import OUT, parsed, run
 
 LONG = "one two | three four five six <b>seven</b>"

@@ -12,7 +12,7 @@ import pytest
 from nightjar.benchmarks import registry
 from stages.report import data
 from stages.report.facts import Node
-from tests.stages.report.conftest import NAME
+from tests.stages.report.building import NAME
 from tests.stages.report.test_stage import OUT, parsed, run
 
 FACTS = Path("data/metrics/ingest-natural_instructions.json")

@@ -9,7 +9,7 @@ import pytest
 from nightjar.benchmarks import registry
 from stages.report import differences
 from stages.report.results import Results
-from tests.stages.report.conftest import NAME
+from tests.stages.report.building import NAME
 
 CARD = registry.card(NAME)
 

@@ -16,7 +16,7 @@ from nightjar.benchmarks.card import Metric
 from nightjar.core import contracts, tables
 from stages.report import curves, drawings, results
 from stages.report.drawings import Lane
-from tests.stages.report.conftest import BASELINES, MODELS, NAME, SCORED
+from tests.stages.report.building import BASELINES, MODELS, NAME, SCORED
 from tests.stages.report.test_stage import OUT, parsed, run
 
 SVG = "{http://www.w3.org/2000/svg}"

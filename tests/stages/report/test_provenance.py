@@ -14,7 +14,7 @@ from nightjar.core import params as params_module
 from nightjar.core.config import read_yaml
 from stages.report import code_tree, provenance, systems
 from stages.report.facts import Node
-from tests.stages.report.conftest import NAME
+from tests.stages.report.building import NAME
 from tests.stages.report.test_stage import OUT, parsed, run
 
 ROOT = Path(__file__).parents[3]

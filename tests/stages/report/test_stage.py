@@ -14,7 +14,7 @@ from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
 from stages.report import headline, results
 from tests.in_process import run_stage
-from tests.stages.report.conftest import ARMS, NAME, ROOT, SCORED, SYSTEMS, rewrite
+from tests.stages.report.building import ARMS, NAME, ROOT, SCORED, SYSTEMS, rewrite
 
 VOID = {"meta", "br"}
 OUT = Path("data/report")

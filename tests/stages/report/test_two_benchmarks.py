@@ -14,7 +14,7 @@ import pytest
 
 from nightjar.core import contracts, tables
 from tests.stages.report import made
-from tests.stages.report.conftest import ARMS, NAME, SYSTEMS
+from tests.stages.report.building import ARMS, NAME, SYSTEMS
 from tests.stages.report.test_stage import OUT, parsed
 
 EVALUATED = Path("data/evaluate", made.NAME)
