@@ -23,7 +23,7 @@ def run(stage: harness.Stage) -> None:
     params = stage.params
     registry.check(params)
     tools = facts.tools(params)
-    nodes = facts.read(METRICS, params)
+    nodes = facts.present(facts.read(METRICS), params)
     wanted = ["contamination", *(f"evaluate@{name}" for name in params.benchmarks),
               *(f"augment@{tool}" for tool in tools)]  # fmt: skip
     leading = facts.leading_to(wanted, facts.edges(nodes))

@@ -35,23 +35,24 @@ class Node:
 Edges = dict[str, set[str]]
 
 
-def read(folder: Path, params: Params) -> list[Node]:
-    """The nodes of the facts files in `folder` whose stages the parameters name, sorted by name.
+def read(folder: Path) -> list[Node]:
+    """The nodes of all facts files in `folder`, sorted by name.
 
-    Files of other stages are left over from earlier parameters. Raises NightjarError for a file that is not a stage's
-    facts.
+    Raises NightjarError for a file that is not a stage's facts.
     """
-    listed = items(params)
     nodes = []
     for file in sorted(folder.glob("*.json")):
         facts = stage_facts.read(file)
-        stage, _, item = facts["stage"].partition("@")
-        if stage in listed and item not in listed[stage]:
-            continue
         inputs, outputs = tuple(facts["inputs"]), tuple(facts["outputs"])
         rows_in, rows_out, rejected = (facts[name] for name in stage_facts.ROWS)
         nodes.append(Node(facts["stage"], inputs, outputs, rows_in, rows_out, rejected, facts))
     return sorted(nodes, key=lambda node: node.name)
+
+
+def present(nodes: Iterable[Node], params: Params) -> list[Node]:
+    """The nodes whose items the parameters list; the files of others are left over from earlier parameters."""
+    listed = items(params)
+    return [node for node in nodes if node.stage not in listed or node.item in listed[node.stage]]
 
 
 def tools(params: Params) -> list[str]:

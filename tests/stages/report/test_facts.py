@@ -85,9 +85,11 @@ def test_facts_of_stages_that_are_no_more_are_left_out(project: Path) -> None:
             "outputs": ["data/retrieve" if stage == "retrieve" else f"data/{stage}"],
         }
         (metrics / f"{stage}.json").write_text(json.dumps(told))
-    names = {one.name for one in facts.read(metrics, params)}
+    names = {one.name for one in facts.present(facts.read(metrics), params)}
     assert names & set(removed) == {"old"}
-    leading = facts.leading_to(["evaluate@supernatinst"], facts.edges(facts.read(metrics, params)))
+    leading = facts.leading_to(
+        ["evaluate@supernatinst"], facts.edges(facts.present(facts.read(metrics), params))
+    )
     assert "old" not in leading and len(leading) == 21
 
 
@@ -113,7 +115,7 @@ def test_every_stage_with_items_is_checked_against_the_parameters() -> None:
 def test_bad_facts(tmp_path: Path, text: str, wanted: str) -> None:
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(NightjarError, match=rf"x\.json.*: {wanted}"):
-        facts.read(tmp_path, PARAMS)
+        facts.read(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -133,8 +135,8 @@ def test_facts_of_another_form(tmp_path: Path, changes: dict[str, Any], wanted: 
     good |= {"rows_in": 1, "rows_out": 1, "rows_rejected": 0}
     file = tmp_path / "x.json"
     file.write_text(json.dumps(good))
-    assert facts.read(tmp_path, PARAMS)[0].outputs == ("a",)
+    assert facts.read(tmp_path)[0].outputs == ("a",)
     file.write_text(json.dumps(good | changes))
     with pytest.raises(NightjarError, match=rf"x\.json: not the facts of a stage: {wanted}"):
-        facts.read(tmp_path, PARAMS)
+        facts.read(tmp_path)
     assert verify.read_facts(tmp_path, ["x.json"]) == (None, {"x.json": wanted})
