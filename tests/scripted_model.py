@@ -77,7 +77,7 @@ class ScriptedModel:
 
     @property
     def size(self) -> int:
-        return len(self.tokenizer.backend)
+        return self.tokenizer.backend.get_vocab_size()
 
 
 def scripted(folder: Path, script: Script) -> LanguageModel:

@@ -174,11 +174,33 @@ class Sources:
 
 @dataclass(frozen=True)
 class Published:
-    """A row of a paper's table: `values` by track, in the unit of the metric."""
+    """A row of a paper's table: `values` by track, in the unit of the track's first metric."""
 
     system: str
     values: Mapping[str, float]
     source: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number that describes a dataset: `name` is its key in the facts of the stage ingest. None: not published."""
+
+    name: str
+    title: str
+    published: float | None
+    decimals: int = 0
+
+
+@dataclass(frozen=True)
+class Collection:
+    """How the report describes the dataset: its figures beside those of `source`, and how they are counted.
+
+    The stage ingest of one of the card's datasets writes the numbers as its fact `collection`.
+    """
+
+    source: str
+    figures: tuple[Figure, ...]
+    notes: str = ""
 
 
 @dataclass(frozen=True)
@@ -198,7 +220,8 @@ class Files:
     shown: tuple[str, ...] = ()
 
 
-# A question and a seed to the answer that a baseline gives without a model.
+# A question and a seed to the answer that a baseline gives without a model. The report shows the first line of its
+# docstring: what the answer is.
 Baseline = Callable[[Question, int], str]
 
 
@@ -222,6 +245,9 @@ class Card:
     metrics from questions and each question's answers: one array a part, NaN where a part does not apply. `load` reads
     the dataset's own files, in the stage ingest; None if another stage reads them. `query` makes the text that evidence
     is searched by from a question's parts. The first metric is the main one; `metric_of` names another for a category.
+
+    For the report: `right` is the part that is 1 for a right answer and less for another (empty: none is), `published`
+    are rows of papers, shown beside the systems, and `collection` describes the dataset.
     """
 
     name: str
@@ -243,7 +269,9 @@ class Card:
     metric_of: Callable[[str], str] | None = None
     baselines: Callable[[Any], Mapping[str, Baseline]] = _no_baselines
     details: Callable[[Sequence[Any], Any], dict[str, Any]] = _no_details
+    right: str = ""
     published: tuple[Published, ...] = ()
+    collection: Collection | None = None
 
     def task(self, task_id: str) -> Task:
         """The settings of a task; those of a task that the card does not name are the parameters'."""

@@ -1,4 +1,4 @@
-"""Stage report: scores, facts and tool calls in, one page out."""
+"""python -m stages.report: data/report, one page of scores, facts and tool calls, and the same as Markdown."""
 
 from __future__ import annotations
 
@@ -7,44 +7,51 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from nightjar.benchmarks import registry
 from nightjar.core import contracts, harness
 from nightjar.core.files import METRICS, replace, temporary_sibling
+from nightjar.core.params import Augment
 from nightjar.core.tables import read_rows
-from stages.report import answers, calls, contamination, facts, gains, headline, page, results
+from stages.report import benchmark, calls, contamination, facts, headline, page, systems
+from stages.report.calls import Tool
 
 OUT = Path("data/report")
-SCORED = Path("data/evaluate/supernatinst")
-AUGMENTED, PREDICTED = Path("data/augment"), Path("data/predict")
-CORPUS, SPLIT, OVERLAPS = Path("data/ingest/corpus"), Path("data/split"), Path("data/contamination")
+AUGMENTED, CORPUS = Path("data/augment"), Path("data/ingest/corpus")
+SPLIT, OVERLAPS = Path("data/split"), Path("data/contamination")
 
 
 def run(stage: harness.Stage) -> None:
-    own = stage.params.augment.tools
-    stage.reads(METRICS, SCORED, *(AUGMENTED / tool for tool in own), CORPUS, SPLIT, OVERLAPS)
-    scores = results.read(SCORED)
-    nodes = facts.read(METRICS)
-    wanted = ["evaluate@supernatinst", "contamination", *(f"augment@{tool}" for tool in own)]
+    params = stage.params
+    registry.check(params)
+    tools = facts.tools(params)
+    nodes = facts.present(facts.read(METRICS), params)
+    wanted = ["contamination", *(f"evaluate@{name}" for name in params.benchmarks),
+              *(f"augment@{tool}" for tool in tools)]  # fmt: skip
     leading = facts.leading_to(wanted, facts.edges(nodes))
     nodes = [node for node in nodes if node.name in leading]
-    tools = []
-    for tool in own:
-        rows = read_rows(AUGMENTED / tool, contracts.CANDIDATES)
-        threshold = own[tool].filter_threshold
-        tools.append(calls.summarise(tool, threshold, rows, calls.read_texts(CORPUS, SPLIT, rows)))
-    entries = headline.of(scores)
-    given = answers.read(PREDICTED, SCORED, SPLIT, stage.params.seed)
-    stage.reads(*(PREDICTED / f"supernatinst-{system}" for system in given.counts))
+    benchmarks = [benchmark.read(systems.of(params, name), nodes, params) for name in params.benchmarks]
+    entries = [entry for one in benchmarks for entry in headline.entries(one.results)]
+    sampled = [_calls(tool, params.augment) for tool in tools]
     files = {
-        **page.build(
-            scores, nodes, tools, gains.read(SCORED), contamination.read(OVERLAPS), stage.params, given
-        ),
+        **page.build(benchmarks, nodes, sampled, params, contamination.read(OVERLAPS)),
         "headline.json": json.dumps(entries, indent=2) + "\n",
     }
 
     _publish(files)
+    stage.reads(METRICS, CORPUS, SPLIT, OVERLAPS, *(AUGMENTED / tool for tool in tools))
+    for one in benchmarks:
+        name, models = one.systems.card.name, one.systems.models
+        stage.reads(benchmark.ASKED / name, benchmark.EVALUATED / name)
+        stage.reads(*(benchmark.PREDICTED / name / system for system in models))
     stage.count(len(entries), len(entries))
     stage.details["files"] = sorted(files)
     stage.writes(OUT)
+
+
+def _calls(tool: str, settings: Augment) -> Tool:
+    rows = read_rows(AUGMENTED / tool, contracts.CANDIDATES)
+    texts = calls.read_texts(CORPUS, SPLIT, rows)
+    return calls.summarise(tool, settings.tools[tool].filter_threshold, rows, texts)
 
 
 def _publish(files: Mapping[str, str]) -> None:

@@ -1,8 +1,9 @@
-"""Answers of the systems at test time: some right and wrong ones of every category, and the tool calls in them."""
+"""Answers of a benchmark's systems: some right and wrong ones of every category."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,185 +11,164 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from nightjar.benchmarks.card import Card, Metric
 from nightjar.core import contracts, tables
-from nightjar.core.params import Params, Recipe
-from stages.report.results import TRACK_NAMES
+from stages.report import numbers
+from stages.report.results import Rows, category_title
 
-# Instances of a category that are shown, and calls of a system.
-MOST = 4
-MOST_CALLS = 12
+# Instances of a category that are shown, at most; and so many where nothing says which answers are right.
+MOST, UNJUDGED = 4, 2
 # Characters of a text that are shown.
 _INPUT, _ANSWER = 280, 160
 _REFERENCES = 3
-_COLUMNS = ["task_id", "id", "prediction", "calls"]
 
-# An instance is known by its task and id.
+# An instance is identified by its task and id.
 Key = tuple[str, str]
-Rows = Sequence[Mapping[str, Any]]
+# (system, task, id) to the parts of its scores.
+Scores = Mapping[tuple[str, str, str], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What the section shows: the chosen instances by track and category, in order, and what the systems made of them.
+    """The chosen instances by track and category, in order, with the answers of all systems and their scores.
 
-    `scores` and `given` are by system and instance; `tests` holds the rows of contracts.TEST of the chosen instances.
-    `called` holds, by system, the predictions with a call, in a fixed order; `counts` the number of answers.
+    `given` is by system and instance; `asked` holds the rows of contracts.QUESTIONS of the chosen instances. `called`
+    holds, by system, the predictions with a call, in an order that the seed draws; `counts` the number of answers.
     """
 
     chosen: Mapping[tuple[str, str], Sequence[Key]]
-    scores: Mapping[str, Mapping[Key, Mapping[str, Any]]]
+    scores: Scores
     given: Mapping[str, Mapping[Key, Mapping[str, Any]]]
-    tests: Mapping[Key, Mapping[str, Any]]
+    asked: Mapping[Key, Mapping[str, Any]]
     called: Mapping[str, Rows]
     counts: Mapping[str, int]
 
 
-def read(predicted: Path, scored: Path, split: Path, seed: int, benchmark: str = "supernatinst") -> Answers:
-    """The answers of all systems with predictions in the folder `predicted`.
+def read(
+    card: Card, systems: Sequence[str], predicted: Path, scored: Path, asked: Path, seed: int
+) -> Answers:
+    """The answers of `systems`, whose predictions are folders in `predicted`.
 
-    Raises NightjarError if a table is not there.
+    `scored` and `asked` are artifacts of the stages evaluate and questions. Raises NightjarError if a table is missing.
     """
-    rows = tables.read_rows(scored, contracts.INSTANCE_SCORES)
-    systems = [
-        system
-        for system in dict.fromkeys(row["system"] for row in rows)
-        if (predicted / f"{benchmark}-{system}").is_dir()
-    ]
-    chosen = choose(rows, systems, seed)
+    chosen = choose(_rows(card, scored), systems, seed, card.right)
     wanted = {key for keys in chosen.values() for key in keys}
     given, called, counts = {}, {}, {}
     for system in systems:
-        found = tables.read_rows(predicted / f"{benchmark}-{system}", contracts.PREDICTIONS, _COLUMNS)
+        columns = ["task_id", "id", "answers", "calls"]
+        found = tables.read_rows(predicted / system, contracts.PREDICTIONS, columns)
         given[system] = {_key(row): row for row in found if _key(row) in wanted}
-        called[system] = sorted(
-            (row for row in found if row["calls"]), key=lambda row: _order(_key(row), seed)
-        )
+        with_call = [row for row in found if row["calls"]]
+        called[system] = sorted(with_call, key=lambda row: _order(_key(row), seed))
         counts[system] = len(found)
     shown = wanted | {_key(row) for some in called.values() for row in some}
-    scores: dict[str, dict[Key, Mapping[str, Any]]] = {system: {} for system in systems}
-    for row in rows:
-        if row["system"] in scores and _key(row) in shown:
-            scores[row["system"]][_key(row)] = row
-    tests: dict[Key, Mapping[str, Any]] = {}
-    if ids := sorted({id for _, id in wanted}):
-        columns = ["task_id", "id", "input", "outputs"]
-        rows = tables.read(split, contracts.TEST, columns, pc.field("id").isin(ids)).to_pylist()
-        tests = {_key(row): row for row in rows}
-    return Answers(chosen, scores, given, tests, called, counts)
+    columns = ["task_id", "id", "parts", "references"]
+    questions = tables.read(asked, contracts.QUESTIONS, columns, _among(wanted)).to_pylist()
+    by_key = {_key(row): row for row in questions}
+    return Answers(chosen, _scores(scored, systems, shown), given, by_key, called, counts)
 
 
-def choose(rows: Rows, systems: Sequence[str], seed: int) -> dict[tuple[str, str], list[Key]]:
+def choose(rows: Rows, systems: Sequence[str], seed: int, right: str) -> dict[tuple[str, str], list[Key]]:
     """By track and category at most MOST instances, so that each system has a right and a wrong answer among them.
 
-    `rows` are of contracts.INSTANCE_SCORES; right is an exact match. One after the other, the instance is taken that
-    shows most of what is still missing (a system right, a system wrong); of equal ones the first in an order that the
-    seed draws. Nothing is chosen by hand, and the order of `rows` does not matter.
+    `rows` are of contracts.INSTANCE_SCORES with one metric; it is 1 for a right answer where it is `right`. One after
+    the other, the instance is taken that shows most of what is still missing (a system right, a system wrong); of
+    equal ones the first in an order that the seed draws. Without `right` they are the first UNJUDGED in that order.
+    The order of `rows` does not matter.
     """
     shows: dict[tuple[str, str], dict[Key, set[tuple[str, bool]]]] = {}
     for row in rows:
         if row["system"] in systems:
             instances = shows.setdefault((row["track"], row["category"]), {})
-            instances.setdefault(_key(row), set()).add((row["system"], row["exact_match"] == 1))
+            instances.setdefault(_key(row), set()).add((row["system"], row["value"] == 1))
     chosen = {}
     for category in sorted(shows):
         instances = shows[category]
         order = sorted(instances, key=lambda key: _order(key, seed))
-        missing = set().union(*instances.values())
-        taken: list[Key] = []
-        while missing and len(taken) < MOST:
-            best = max(order, key=lambda key: len(instances[key] & missing))  # the first of equal ones
-            taken.append(best)
-            missing -= instances[best]
-        chosen[category] = taken
+        chosen[category] = _covering(order, instances) if right else order[:UNJUDGED]
     return chosen
 
 
-def context(found: Answers | None, params: Params, systems: Sequence[str]) -> dict[str, Any]:
-    """What the templates show: `answers`, a block a track and category, and `test_calls`; None without answers."""
-    if found is None or not found.given:
-        return {"answers": None, "test_calls": None}
-    names = [system for system in systems if system in found.given]
+def _covering(order: Sequence[Key], shows: Mapping[Key, set[tuple[str, bool]]]) -> list[Key]:
+    missing = set().union(*shows.values())
+    taken: list[Key] = []
+    while missing and len(taken) < MOST:
+        best = max(order, key=lambda key: len(shows[key] & missing))  # the first of equal ones
+        taken.append(best)
+        missing -= shows[best]
+    return taken
+
+
+def context(card: Card, found: Answers) -> dict[str, Any]:
+    """What the templates show: the examples, a block a track and category."""
     return {
-        "answers": [
+        "judged": bool(card.right),
+        "blocks": [
             {
-                "title": category.replace("_", " ").capitalize(),
-                "track": TRACK_NAMES.get(track, track),
-                "examples": [_example(key, found, names) for key in keys],
+                "title": category_title(category) if category else numbers.initial(card.track_title(track)),
+                "track": card.track_title(track) if category else "",
+                "metric": metric.title if (metric := _metric(card, keys, found.scores)) else "",
+                "examples": [_example(key, found, card, metric) for key in keys],
             }
-            for (track, category), keys in found.chosen.items()
+            for (track, category), keys in sorted(found.chosen.items(), key=lambda it: _place(card, it[0][0]))
         ],
-        "answers_most": MOST,
-        "test_calls": _calls(found, params, names),
     }
 
 
-def _example(key: Key, found: Answers, systems: Iterable[str]) -> dict[str, Any]:
-    test = found.tests.get(key) or {"input": "", "outputs": []}
-    more = len(test["outputs"]) - _REFERENCES
+def _place(card: Card, track: str) -> int:
+    """The place of a track in the order of the card's; others come after them."""
+    listed = list(card.tracks)
+    return listed.index(track) if track in listed else len(listed)
+
+
+def is_right(card: Card, parts: Mapping[str, float]) -> str:
+    """`right` or `wrong` by the scores of an answer; empty where the card does not say."""
+    if card.right not in parts:
+        return ""
+    return "right" if parts[card.right] == 1 else "wrong"
+
+
+def _metric(card: Card, keys: Iterable[Key], scores: Scores) -> Metric | None:
+    """The first metric with one number an instance, other than the one of right and wrong."""
+    there = {name for (_, *key), parts in scores.items() if tuple(key) in set(keys) for name in parts}
+    for metric in card.metrics:
+        if len(metric.parts) == 1 and metric.parts[0] in there - {card.right}:
+            return metric
+    return None
+
+
+def _example(key: Key, found: Answers, card: Card, metric: Metric | None) -> dict[str, Any]:
+    question = found.asked.get(key)
+    references = question["references"] if question else []
+    more = len(references) - _REFERENCES
+    answers = []
+    for system, given in found.given.items():
+        if (parts := found.scores.get((system, *key))) is None:
+            continue
+        value = parts.get(metric.parts[0]) if metric else None
+        row = given.get(key, {"answers": (), "calls": ()})
+        answers.append(
+            {
+                "system": system,
+                "text": cut(first(row["answers"])),
+                "right": is_right(card, parts),
+                "value": f"{metric.scale * value:.0f}" if metric and value is not None else "–",
+                "calls": len(row["calls"]),
+            }
+        )
     return {
         "task": key[0],
         "id": key[1],
-        "input": cut(test["input"], _INPUT),
-        "references": [cut(text) for text in test["outputs"][:_REFERENCES]]
+        "input": cut(card.query(json.loads(question["parts"])), _INPUT) if question else "",
+        "references": [cut(text) for text in references[:_REFERENCES]]
         + ([f"{more} more"] if more > 0 else []),
-        "answers": [
-            {
-                "system": system,
-                "text": cut(found.given[system].get(key, {}).get("prediction", "")),
-                "right": bool(score["exact_match"]),
-                "rougeL": 100 * score["rougeL"],
-                "calls": score["calls"],
-            }
-            for system in systems
-            if (score := found.scores[system].get(key)) is not None
-        ],
+        "answers": answers,
     }
 
 
-def _calls(found: Answers, params: Params, systems: Sequence[str]) -> dict[str, Any]:
-    """A line a system with its counts, and some calls of each: those with a result first."""
-    lines, shown = [], []
-    total = with_result = 0
-    for system in systems:
-        calls = [(row, call) for row in found.called[system] for call in row["calls"]]
-        results = sum(call["result"] is not None for _, call in calls)
-        tools = sorted({call["tool"] for _, call in calls})
-        by_tool = [f"{tool} {sum(call['tool'] == tool for _, call in calls):,}" for tool in tools]
-        right = sum(bool(found.scores[system][_key(row)]["exact_match"]) for row in found.called[system]
-                    if _key(row) in found.scores[system])  # fmt: skip
-        lines.append(
-            {
-                "system": system,
-                "may_call": "yes" if _may_call(system, params) else "no",
-                "answers": found.counts[system],
-                "calls": len(calls),
-                "answers_with_calls": len(found.called[system]),
-                "with_result": results,
-                "right": right,
-                "by_tool": ", ".join(by_tool),
-            }
-        )
-        total, with_result = total + len(calls), with_result + results
-        calls.sort(key=lambda pair: pair[1]["result"] is None)
-        for row, call in calls[:MOST_CALLS]:
-            score = found.scores[system].get(_key(row))
-            shown.append(
-                {
-                    "system": system,
-                    "id": row["id"],
-                    "call": f"{call['tool']}({cut(call['input'])})",
-                    "result": "no result" if call["result"] is None else cut(call["result"]),
-                    "answer": cut(row["prediction"]),
-                    "right": score is not None and bool(score["exact_match"]),
-                }
-            )
-    return {"lines": lines, "shown": shown, "total": total, "with_result": with_result}
-
-
-def _may_call(system: str, params: Params) -> bool:
-    recipe = getattr(params.train, system, None)
-    settings = params.predict.supernatinst
-    return isinstance(recipe, Recipe) and bool(recipe.calls and settings.call_top_k and settings.max_calls)
+def first(answers: Sequence[str]) -> str:
+    """The answer that is shown; empty if there is none."""
+    return answers[0] if answers else ""
 
 
 def cut(text: str, most: int = _ANSWER) -> str:
@@ -198,6 +178,28 @@ def cut(text: str, most: int = _ANSWER) -> str:
         return text
     start = text[:most]
     return (start.rpartition(" ")[0] or start) + " …"
+
+
+def _rows(card: Card, scored: Path) -> Rows:
+    """A row an instance and system: the part of right and wrong, or any part."""
+    columns = ["system", "track", "category", "task_id", "id", "metric", "value"]
+    where = pc.field("metric") == card.right if card.right else None
+    rows: Rows = tables.read(scored, contracts.INSTANCE_SCORES, columns, where).to_pylist()
+    return rows
+
+
+def _scores(scored: Path, systems: Sequence[str], shown: set[Key]) -> Scores:
+    columns = ["system", "task_id", "id", "metric", "value"]
+    rows = tables.read(scored, contracts.INSTANCE_SCORES, columns, _among(shown)).to_pylist()
+    found: dict[tuple[str, str, str], dict[str, float]] = {}
+    for row in rows:
+        if row["system"] in systems and _key(row) in shown:
+            found.setdefault((row["system"], *_key(row)), {})[row["metric"]] = row["value"]
+    return found
+
+
+def _among(keys: Iterable[Key]) -> pc.Expression:
+    return pc.field("id").isin(sorted({id for _, id in keys}))
 
 
 def _key(row: Mapping[str, Any]) -> Key:

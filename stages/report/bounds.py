@@ -2,76 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from stages.report import headline
-from stages.report.results import BOUND, METRIC_NAMES, Results, Row, interval, signed
+from nightjar.benchmarks.card import Metric
+from stages.report import numbers
+from stages.report.differences import find
+from stages.report.results import BOUND, Results, Row, Rows
 
-Rows = Sequence[Mapping[str, Any]]
 
+def notes(results: Results, comparisons: Rows) -> dict[str, dict[str, Any]]:
+    """For each track the sentences for its headline, categories and tasks.
 
-def context(scores: Results, comparisons: Rows) -> dict[str, Any]:
-    """What the templates show: `bound_notes`, for each track the sentences for its headline, categories and tasks.
-
-    `comparisons` are rows of contracts.COMPARISONS. Scores that are equal as they are shown, to one decimal, count as
-    equal.
+    `comparisons` are rows of contracts.COMPARISONS. Scores that are equal as they are shown count as equal.
     """
-    return {"bound_notes": {track: _track(scores, track, comparisons) for track in scores.tracks}}
+    return {track: _track(results, track, comparisons) for track in results.tracks}
 
 
-def _track(scores: Results, track: str, comparisons: Rows) -> dict[str, Any]:
-    overall = [scores.row(track, "overall", "overall", metric) for metric in headline.METRICS]
-    tasks = scores.tasks(track)
+def _track(results: Results, track: str, comparisons: Rows) -> dict[str, Any]:
+    tasks = results.tasks(track)
     over = sum(bool(_above(row)) for row in tasks)
     return {
-        "headline": [note for row in overall for note in _notes(row, track, "overall", comparisons)],
-        "categories": [
-            note for row in scores.categories(track) for note in _notes(row, track, "category", comparisons)
+        "headline": [
+            note for row in results.headline(track) for note in _notes(row, track, "overall", comparisons)
         ],
-        "tasks": f"On {over} of {len(tasks)} tasks another system is above the upper bound. For single tasks no paired "
-        "difference is computed: their instances are few."
+        "categories": [
+            note for row in results.categories(track) for note in _notes(row, track, "category", comparisons)
+        ],
+        "tasks": f"On {over} of {len(tasks)} tasks another system is above the upper bound. No paired difference is "
+        "computed for single tasks, because they have few instances."
         if over
         else "",
     }
 
 
 def _above(row: Row) -> list[str]:
-    """The systems whose score, as it is shown, is above that of the bound."""
-    if BOUND not in row.lanes:
-        return []
-    bound = round(row.lanes[BOUND].value, 1)
-    return [system for system, lane in row.lanes.items() if round(lane.value, 1) > bound]
+    """The systems that are better than the bound by the values as they are shown."""
+    return [system for system in row.lanes if BOUND in row.lanes and row.above(system, BOUND)]
 
 
 def _notes(row: Row, track: str, level: str, comparisons: Rows) -> list[str]:
-    title = METRIC_NAMES[row.metric] if level == "overall" else f"{row.title}, {METRIC_NAMES[row.metric]}"
-    notes = []
+    title = row.metric.title if level == "overall" else f"{row.title}, {row.metric.title}"
+    found = []
     for system in _above(row):
-        cell = {
-            "system": BOUND,
-            "baseline": system,
-            "track": track,
-            "level": level,
-            "name": row.name,
-            "metric": row.metric,
-        }
-        paired = next((one for one in comparisons if cell.items() <= one.items()), None)
-        notes.append(
-            f"{title}: {system} ({row.lanes[system].value:.1f}) is above the upper bound, {BOUND} "
-            f"({row.lanes[BOUND].value:.1f}): {_difference(paired)}."
+        paired = find(comparisons, system, BOUND, track, level, row.name, row.metric.name)
+        ours, bound = (numbers.value(row.metric, row.lanes[one].value) for one in (system, BOUND))
+        found.append(
+            f"{title}: {system} ({ours}) is above the upper bound, {BOUND} ({bound}): "
+            f"{_difference(row.metric, paired)}."
         )
-    return notes
+    return found
 
 
-def _difference(paired: Mapping[str, Any] | None) -> str:
-    """The other system minus the bound; the rows of the table have the bound first."""
+def _difference(metric: Metric, paired: Mapping[str, Any] | None) -> str:
     if paired is None:
         return "no paired difference was computed"
-    low, high = paired["low"], paired["high"]
-    turned = {"n": paired["n"], "low": None if high is None else -high, "high": None if low is None else -low}
-    seen = "is seen" if paired["moved"] else "is not seen"
-    return (
-        f"by {signed(-paired['value'])} points ({interval(turned)}) on the same instances, p = {paired['p']:.2g}; "
-        f"this difference {seen}"
-    )
+    value = numbers.signed(metric, paired["value"])
+    if paired["low"] is None:
+        ends = "(too few instances for an interval)"
+    else:
+        ends = numbers.signed_interval(metric, paired["low"], paired["high"])
+    p = numbers.p(paired["p"])
+    seen = "seen" if paired["moved"] else "not seen"
+    return f"the paired difference is {value} {ends}, p {p if p.startswith('<') else f'= {p}'}, {seen}"

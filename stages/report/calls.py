@@ -1,4 +1,4 @@
-"""What became of the sampled tool calls: how many each threshold would keep, and some that were kept."""
+"""The sampled tool calls: how many each threshold would keep, and examples of kept ones."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Example:
 class Tool:
     """One tool's candidates. `thresholds` pairs a gain with how many calls save at least that much.
 
-    `fitting` are kept calls whose result stands in the text behind them, `echoes` are kept although theirs
-    does not; `echo_count` tells how many of those there are. Both lists show the largest gains.
+    `fitting` are kept calls whose result occurs in the text after them, `echoes` kept calls whose result does not;
+    `echo_count` is the number of the latter. Both lists have those with the largest gains.
     """
 
     name: str
@@ -61,7 +61,7 @@ Texts = Mapping[tuple[str, str | None, str, int], str]
 
 
 def summarise(name: str, own_threshold: float, rows: Sequence[Mapping[str, Any]], texts: Texts) -> Tool:
-    """The summary of one tool from its rows of contracts.CANDIDATES and the texts the kept ones stand in."""
+    """The summary of one tool from its rows of contracts.CANDIDATES and the texts of the kept ones."""
     gains = [row["gain"] for row in rows if row["gain"] is not None]
     kept = sorted((row for row in rows if row["status"] == "kept"), key=lambda row: (-row["gain"], row["id"]))
     counted = Counter(row["status"] for row in rows)
@@ -108,9 +108,9 @@ def read_texts(corpus: Path, split: Path, rows: Sequence[Mapping[str, Any]]) -> 
 
 
 def occurs(result: str, after: str) -> bool:
-    """Whether a call's result stands in the text behind the call.
+    """Whether a call's result occurs in the text after the call.
 
-    A number has to stand there as a number (27 is not in 270, 1,204 is 1204). Of a sentence, as the calendar
+    A number has to occur as a number (27 is not in 270, 1,204 is 1204). Of a sentence, as the calendar
     gives, one name or number is enough.
     """
     after = _plain(after)

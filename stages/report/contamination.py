@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nightjar.core import contracts, tables
 from stages.report.facts import Node
-from stages.report.results import TRACK_NAMES
 
 EXAMPLES = 12
 _SIDES = {
@@ -41,13 +40,15 @@ def read(path: Path) -> Mapping[str, Any] | None:
     return {"tasks": by_task, "overlaps": overlaps}
 
 
-def context(found: Mapping[str, Any] | None, nodes: Sequence[Node]) -> dict[str, Any]:
-    """What the templates show: `contamination`, None where nothing was looked for."""
+def context(
+    found: Mapping[str, Any] | None, nodes: Sequence[Node], track_title: Callable[[str], str]
+) -> dict[str, Any]:
+    """What the templates show: `contamination`, None if the stage did not run. `track_title` names a track."""
     facts = next((node.details for node in nodes if node.name == "contamination"), None)
     if found is None or facts is None:
         return {"contamination": None}
     by_task = [row for row in found["tasks"] if row["side"] == "any" and row["overlapping"]]
-    # The largest shares first, and of the overlaps those that leave least of their text out.
+    # The largest shares first, and the overlaps that cover most of their text.
     by_task.sort(key=lambda row: (-row["share"], row["task_id"]))
     overlaps = [row for row in found["overlaps"] if row["side"] != "supervised" and _counts(row)]
     overlaps.sort(key=lambda row: (-_covered(row), row["task_id"], row["id"], row["part"], row["side"]))
@@ -57,8 +58,7 @@ def context(found: Mapping[str, Any] | None, nodes: Sequence[Node]) -> dict[str,
             "instances": facts["instances"],
             "sides": [_side(name, facts) for name in _SIDES],
             "tasks": [
-                {**row, "track": TRACK_NAMES.get(row["track"], row["track"]), "share": 100 * row["share"]}
-                for row in by_task
+                {**row, "track": track_title(row["track"]), "share": 100 * row["share"]} for row in by_task
             ],
             "examples": [_example(row) for row in overlaps[:EXAMPLES]],
             "more": max(0, len(overlaps) - EXAMPLES),
@@ -73,7 +73,7 @@ def _side(name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _counts(row: Mapping[str, Any]) -> bool:
-    """Whether a row counts as an overlap: a short reference that stands elsewhere too is most often a label."""
+    """Whether a row counts as an overlap: a short reference that occurs elsewhere too is most often a label."""
     return bool(row["kind"] == "ngram" or row["part"] == "input")
 
 

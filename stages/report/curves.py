@@ -1,33 +1,34 @@
-"""Drawings of relations: gains per task, ROUGE-L against accuracy, losses on the dev side."""
+"""Drawings of relations: gains per task, one metric against another, losses on the dev split."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stages.report import axis, svg
+from markupsafe import Markup
 
-_WIDTH = 920.0
+from nightjar.benchmarks.card import Metric
+from stages.report import axis, numbers, svg
+
+# Of the gains: the drawing, unless it has many panels, and a panel, which has the name of a system above it.
+_WIDTH, _LEAST_PANEL = 920.0, 150.0
 
 
-def gains(panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]]) -> str:
+def gains(panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]], metric: Metric) -> Markup:
     """For each system (name, its place among all, its tasks) a panel with a bar a task, all panels in one order.
 
-    Tasks with the largest mean gain come first. Bars are percentage points of ROUGE-L over the better heuristic, on one
-    scale for all; thin lines are intervals, where a task has one. A bar shows its task and values when pointed at.
+    Tasks with the largest mean gain come first. Bars are gains over the best baseline in the unit of the metric, on one
+    scale for all; thin lines are intervals, where there are any. A bar shows its task and values as a tooltip.
     """
     left, gap, top, lane = 250.0, 26.0, 44.0, 15.0
-    by_task: dict[str, list[float]] = {}
-    for _, _, rows in panels:
-        for row in rows:
-            by_task.setdefault(row["task_id"], []).append(row["value"])
-    order = sorted(by_task, key=lambda task: (-sum(by_task[task]) / len(by_task[task]), task))
+    order = _by_mean_gain([row for _, _, rows in panels for row in rows], metric)
     height = {task: top + lane * at for at, task in enumerate(order)}
     bottom = top + lane * len(order)
-    values = [end for _, _, rows in panels for row in rows for end in _ends(row)]
-    marks = axis.around(min([*values, 0.0]), max([*values, 10.0]), 4)
+    panel = max(_LEAST_PANEL, (_WIDTH - left - gap * (len(panels) - 1)) / max(len(panels), 1) - 14)
+    width = left + len(panels) * (panel + 14 + gap) - gap
+    most = 4 if panel > _LEAST_PANEL else 2
+    marks = _gain_marks([row for _, _, rows in panels for row in rows], metric, most)
     low, high = marks[0], marks[-1]
-    panel = (_WIDTH - left - gap * (len(panels) - 1)) / max(len(panels), 1) - 14
     body = [svg.text(left - 10, height[task] + 11, shortened(task, 40), 10.5, "end") for task in order]
     for place, (system, number, rows) in enumerate(panels):
         start = left + place * (panel + 14 + gap)
@@ -35,7 +36,7 @@ def gains(panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]]) -> str
         def x(value: float, start: float = start) -> float:
             return start + panel * (value - low) / (high - low)
 
-        better = sum(row["value"] > 0 for row in rows)
+        better = sum(row["value"] > 0 if metric.higher_is_better else row["value"] < 0 for row in rows)
         body.append(svg.mark(start + 5, 10, number))
         body.append(svg.text(start + 16, 14, system, 12.5, bold=True))
         body.append(svg.text(start, 32, f"better on {better} of {len(rows)}", 11, fill="muted"))
@@ -44,20 +45,32 @@ def gains(panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]]) -> str
             body.append(svg.text(x(tick), bottom + 15, axis.label(tick), 10.5, "middle", "muted"))
         for row in sorted(rows, key=lambda row: height[row["task_id"]]):
             y, value = height[row["task_id"]] + 2, row["value"]
-            first, last = _ends(row)
-            between = "" if row["low"] is None else f" ({first:+.1f} to {last:+.1f})"
-            title = f"{row['task_id']}: {value:+.1f}{between}"
+            ends = numbers.signed_interval(metric, row["low"], row["high"])
+            title = f"{row['task_id']}: {numbers.signed(metric, value)} {ends}"
             length = max(x(abs(value)) - x(0), 0.6)
             body.append(svg.bar(x(min(value, 0)), y, length, lane - 4, svg.colour(number), title))
-            middle = y + (lane - 4) / 2
-            body.append(svg.line(x(first), middle, x(last), middle, "ink", 0.8))
-    body.append(svg.text(left, bottom + 32, "points of ROUGE-L over the better heuristic", 11, fill="muted"))
-    return svg.drawing(_WIDTH, bottom + 40, "Gain of every task over the better heuristic", body)
+            if row["low"] is not None:
+                middle = y + (lane - 4) / 2
+                body.append(svg.line(x(row["low"]), middle, x(row["high"]), middle, "ink", 0.8))
+    title = f"{numbers.heading(metric)}: gain over the best baseline"
+    body.append(svg.text(left, bottom + 32, title, 11, fill="muted"))
+    return svg.drawing(width, bottom + 40, "Gain of every task over the best baseline", body)
 
 
-def _ends(row: Mapping[str, Any]) -> tuple[float, float]:
-    """The ends of a row's interval; its value twice where it has none."""
-    return (row["value"], row["value"]) if row["low"] is None else (row["low"], row["high"])
+def _by_mean_gain(rows: Sequence[Mapping[str, Any]], metric: Metric) -> list[str]:
+    """The tasks, those with the largest mean gain first."""
+    by_task: dict[str, list[float]] = {}
+    for row in rows:
+        by_task.setdefault(row["task_id"], []).append(
+            row["value"] if metric.higher_is_better else -row["value"]
+        )
+    return sorted(by_task, key=lambda task: (-sum(by_task[task]) / len(by_task[task]), task))
+
+
+def _gain_marks(rows: Sequence[Mapping[str, Any]], metric: Metric, most: int) -> list[float]:
+    """About `most` ticks of an axis that reaches over zero, all values and all intervals."""
+    ends = [row[name] for row in rows for name in ("value", "low", "high") if row[name] is not None]
+    return axis.around(min([*ends, 0.0]), max([*ends, 0.1 * metric.scale]), most)
 
 
 def shortened(text: str, most: int) -> str:
@@ -65,38 +78,48 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def correlation(points: Sequence[Mapping[str, Any]], systems: Sequence[str]) -> str:
-    """A mark a system and category: its share of right answers across, its ROUGE-L upwards, both 0 to 100."""
+def correlation(
+    points: Sequence[Mapping[str, Any]], order: Mapping[str, int], across: Metric, upwards: Metric
+) -> Markup:
+    """A mark a system and category: one metric across, the other upwards, each over its range.
+
+    `order` is the place of each system among all.
+    """
     size, left, top = 300.0, 48.0, 14.0
     body = []
+    spans = [numbers.axis(one, max(point[one.name] for point in points)) for one in (across, upwards)]
 
     def x(value: float) -> float:
-        return left + size * value / 100
+        low, high = spans[0]
+        return left + size * (value - low) / (high - low)
 
     def y(value: float) -> float:
-        return top + size * (100 - value) / 100
+        low, high = spans[1]
+        return top + size * (high - value) / (high - low)
 
-    for tick in range(0, 101, 20):
-        body.append(svg.line(x(tick), y(0), x(tick), y(100)))
-        body.append(svg.line(x(0), y(tick), x(100), y(tick)))
-        body.append(svg.text(x(tick), y(0) + 17, str(tick), 11, "middle", "muted"))
-        body.append(svg.text(left - 8, y(tick) + 4, str(tick), 11, "end", "muted"))
-    body.append(svg.line(x(0), y(0), x(100), y(100), "muted", 1, "4 3"))
-    body.append(svg.text(x(50), y(0) + 36, "exact match", 12, "middle", "muted"))
-    body.append(svg.text(left, top - 3, "ROUGE-L", 12, fill="muted"))
-    present = [system for system in systems if any(point["system"] == system for point in points)]
+    for tick in axis.ticks(*spans[0]):
+        body.append(svg.line(x(tick), top, x(tick), top + size))
+        body.append(svg.text(x(tick), top + size + 17, axis.label(tick), 11, "middle", "muted"))
+    for tick in axis.ticks(*spans[1]):
+        body.append(svg.line(left, y(tick), left + size, y(tick)))
+        body.append(svg.text(left - 8, y(tick) + 4, axis.label(tick), 11, "end", "muted"))
+    if spans[0] == spans[1]:
+        body.append(svg.line(left, top + size, left + size, top, "muted", 1, "4 3"))
+    body.append(svg.text(left + size / 2, top + size + 36, across.title, 12, "middle", "muted"))
+    body.append(svg.text(left, top - 3, upwards.title, 12, fill="muted"))
+    present = sorted({point["system"] for point in points}, key=lambda system: order[system])
     for place, system in enumerate(present):
         at = top + 20 + 22 * place
-        body.append(svg.mark(x(100) + 30, at, systems.index(system)))
-        body.append(svg.text(x(100) + 42, at + 4, system, 12))
+        body.append(svg.mark(left + size + 30, at, order[system]))
+        body.append(svg.text(left + size + 42, at + 4, system, 12))
     for point in points:
-        title = f"{point['system']}, {point['category']}: {point['exact_match']:.1f}, {point['rougeL']:.1f}"
-        number = systems.index(point["system"]) if point["system"] in systems else 0
-        body.append(svg.mark(x(point["exact_match"]), y(point["rougeL"]), number, title, 4))
-    return svg.drawing(left + size + 190, top + size + 44, "ROUGE-L against exact match", body)
+        both = (numbers.value(one, point[one.name]) for one in (across, upwards))
+        title = f"{point['system']}, {point['category']}: {', '.join(both)}"
+        body.append(svg.mark(x(point[across.name]), y(point[upwards.name]), order[point["system"]], title, 4))
+    return svg.drawing(left + size + 190, top + size + 44, f"{upwards.title} against {across.title}", body)
 
 
-def losses(lines: Sequence[tuple[str, int, Sequence[tuple[int, float]], int | None]]) -> str:
+def losses(lines: Sequence[tuple[str, int, Sequence[tuple[int, float]], int | None]]) -> Markup:
     """For each recipe (name, its place among the systems, (step, loss) pairs, the chosen step) a line."""
     width, height, left, top = 620.0, 260.0, 52.0, 22.0
     inside, floor = width - left - 130, height - 40
@@ -129,4 +152,4 @@ def losses(lines: Sequence[tuple[str, int, Sequence[tuple[int, float]], int | No
         ]
         body.append(svg.mark(left + inside + 22, top + 10 + 22 * place, number))
         body.append(svg.text(left + inside + 34, top + 14 + 22 * place, name, 12))
-    return svg.drawing(width, height, "Loss on the dev side by step", body)
+    return svg.drawing(width, height, "Loss on the dev split by step", body)

@@ -1,31 +1,19 @@
-"""The section Data: what the ingested tasks are, beside the published collection, and where lists and rule part."""
+"""The section Data: the ingested datasets beside the published ones, and where published lists and rule disagree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
+from nightjar.benchmarks.card import Card, Collection
 from stages.report import svg
 from stages.report.curves import shortened
 from stages.report.facts import Node
-from stages.report.results import TRACK_NAMES
+from stages.report.results import category_title
 
-# Table 2 of the paper (facts 1.1): the fact, its name, the published figure, its decimals.
-TABLE_2 = (
-    ("tasks", "tasks", 1616, 0),
-    ("task_types", "task types", 76, 0),
-    ("languages", "languages", 55, 0),
-    ("domains", "domains", 33, 0),
-    ("non_english_tasks", "non-English tasks", 576, 0),
-    ("definition_words", "words of a definition, mean", 56.6, 1),
-    ("positive_examples", "positive examples of a task, mean", 2.8, 1),
-    ("negative_examples", "negative examples of a task, mean", 2.4, 1),
-    ("instances_per_task", "instances of a task, mean", 3106.0, 1),
-)
-DISTRIBUTIONS = (("task_types", "Task types"), ("languages", "Languages"), ("domains", "Domains"))
 # Bars of a drawing, the others folded into one.
 BARS = 14
 
@@ -40,51 +28,65 @@ class Bar:
     folded: bool = False
 
 
-def context(nodes: Sequence[Node]) -> dict[str, Any]:
-    """What the templates show: `data`, None where no ingested tasks are among the stages."""
-    by_name = {node.name: node.details for node in nodes}
-    collection = by_name.get("ingest@natural_instructions", {}).get("collection")
-    if not collection:
-        return {"data": None}
-    split = by_name.get("split", {})
+# Ends the name of a distribution that has the values of another with their parts.
+_IN_FULL = "_in_full"
+
+
+def context(
+    nodes: Sequence[Node], cards: Sequence[Card], track_title: Callable[[str], str]
+) -> dict[str, Any] | None:
+    """What the templates show; None if no stage described a dataset. `track_title` names a track of the split."""
+    described = [
+        _dataset(dataset, card.collection, node.details["collection"])
+        for card in cards
+        if card.collection
+        for dataset in card.datasets
+        for node in nodes
+        if node.name == f"ingest@{dataset}" and node.details.get("collection")
+    ]
+    if not described:
+        return None
+    split = next((node.details for node in nodes if node.name == "split"), {})
     return {
-        "data": {
-            "figures": [
-                {
-                    "name": name,
-                    "here": f"{collection[key]:,.{decimals}f}",
-                    "published": f"{published:,.{decimals}f}",
-                }
-                for key, name, published, decimals in TABLE_2
-            ],
-            "domains_in_full": collection["domains_in_full"],
-            "distributions": [
-                {
-                    "title": title,
-                    "file": f"data-{key}.svg",
-                    "plot": Markup(plot(collection, key, title)),  # noqa: S704 - svg.py escapes its texts
-                    "rows": collection["distributions"]["domains_in_full" if key == "domains" else key],
-                }
-                for key, title in DISTRIBUTIONS
-            ],
-            "tracks": ", ".join(TRACK_NAMES.get(track, track) for track in split.get("lists") or ()),
-            "disagreements": [
-                {**line, "track": TRACK_NAMES.get(line["track"], line["track"])}
-                for line in split.get("disagreements") or ()
-            ],
-        }
+        "datasets": described,
+        "tracks": ", ".join(track_title(track) for track in split.get("lists") or ()),
+        "disagreements": [
+            {**line, "track": track_title(line["track"])} for line in split.get("disagreements") or ()
+        ],
     }
 
 
-def drawings(nodes: Sequence[Node]) -> dict[str, str]:
-    """The drawings of the section as files by name, for the Markdown report."""
-    data = context(nodes)["data"]
-    return {it["file"]: svg.standalone(str(it["plot"])) for it in data["distributions"]} if data else {}
+def _dataset(name: str, paper: Collection, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    found = numbers["distributions"]
+    return {
+        "name": name,
+        "source": paper.source,
+        "notes": paper.notes,
+        "figures": [
+            {
+                "title": it.title,
+                "here": f"{numbers[it.name]:,.{it.decimals}f}",
+                "published": "–" if it.published is None else f"{it.published:,.{it.decimals}f}",
+            }
+            for it in paper.figures
+        ],
+        "distributions": [
+            {
+                "title": category_title(key),
+                "file": f"data-{name}-{key}.svg",
+                "plot": plot(found[key], category_title(key)),
+                "rows": found.get(key + _IN_FULL, found[key]),
+                "in_full": key + _IN_FULL in found,
+            }
+            for key in [it.name for it in paper.figures if it.name in found]
+            if not key.endswith(_IN_FULL)
+        ],
+    }
 
 
-def plot(collection: Mapping[str, Any], key: str, title: str) -> str:
+def plot(counts: Sequence[Sequence[Any]], title: str) -> Markup:
     """A distribution as bars, tasks on the left and instances on the right."""
-    return bars(fold(collection["distributions"][key]), f"{title}: tasks and instances")
+    return bars(fold(counts), f"{title}: tasks and instances")
 
 
 def fold(counts: Sequence[Sequence[Any]], most: int = BARS) -> list[Bar]:
@@ -97,7 +99,7 @@ def fold(counts: Sequence[Sequence[Any]], most: int = BARS) -> list[Bar]:
     return listed
 
 
-def bars(rows: Sequence[Bar], label: str) -> str:
+def bars(rows: Sequence[Bar], label: str) -> Markup:
     """Two panels of horizontal bars in one order, each on its own scale from zero."""
     left, panel, gap, lane, top = 232.0, 270.0, 78.0, 21.0, 26.0
     body = []

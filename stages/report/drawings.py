@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from stages.report import axis, svg
+from markupsafe import Markup
+
+from nightjar.benchmarks.card import Metric
+from stages.report import axis, numbers, svg
 from stages.report.facts import Edges, Node
 from stages.report.layout import layout
 
 _NODE = (196.0, 58.0)
 
 
-def rows_told(node: Node) -> str:
+def row_counts(node: Node) -> str:
     """`1,204 in · 1,200 out · 4 rejected`."""
-    told = f"{node.rows_in:,} in · {node.rows_out:,} out"
-    return told + (f" · {node.rows_rejected:,} rejected" if node.rows_rejected else "")
+    counts = f"{node.rows_in:,} in · {node.rows_out:,} out"
+    return counts + (f" · {node.rows_rejected:,} rejected" if node.rows_rejected else "")
 
 
-def graph(nodes: Sequence[Node], sources: Edges) -> str:
+def graph(nodes: Sequence[Node], sources: Edges) -> Markup:
     """The stages in layers, each with its rows; edges run downwards."""
     width, height = _NODE
     plan = layout(sources, width, 18, 10)
@@ -48,7 +51,7 @@ def graph(nodes: Sequence[Node], sources: Edges) -> str:
         if node.item:
             body.append(svg.text(left + 10, y + 32, node.item, 12, fill="muted"))
         warned = "s5" if node.rows_rejected else "ink"
-        body.append(svg.text(left + 10, y + height - 9, rows_told(node), 10.5, fill=warned))
+        body.append(svg.text(left + 10, y + height - 9, row_counts(node), 10.5, fill=warned))
     total = margin * 2 + plan.layers * step - (step - height)
     return svg.drawing(plan.width + 2 * margin, total, "The stages that ran, with their rows", body)
 
@@ -58,7 +61,7 @@ def mermaid(nodes: Sequence[Node], sources: Edges) -> str:
     number = {node.name: f"n{at}" for at, node in enumerate(nodes)}
     lines = ["flowchart TD"]
     for node in nodes:
-        label = f"{node.name}<br/>{rows_told(node)}".replace('"', "#quot;")
+        label = f"{node.name}<br/>{row_counts(node)}".replace('"', "#quot;")
         lines.append(f'  {number[node.name]}["{label}"]')
     for node in nodes:
         lines += [f"  {number[one]} --> {number[node.name]}" for one in sorted(sources[node.name])]
@@ -67,78 +70,103 @@ def mermaid(nodes: Sequence[Node], sources: Edges) -> str:
 
 @dataclass(frozen=True)
 class Lane:
-    """One value with its interval, in percent; `low` and `high` are None where it has none."""
+    """One value with the ends of its interval, which are None for too few instances; in the unit of its metric."""
 
     value: float
     low: float | None
     high: float | None
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """Where the line of the interval begins and ends; both at the value where there is none."""
-        return (self.value, self.value) if self.low is None or self.high is None else (self.low, self.high)
-
-    @property
-    def text(self) -> str:
-        """`44.3 (38.1 to 50.6)`, or the value alone."""
-        low, high = self.ends
-        return f"{self.value:.1f}" + ("" if self.low is None else f" ({low:.1f} to {high:.1f})")
+    def highest(self) -> float:
+        """The value or the end of its interval."""
+        return self.value if self.high is None else max(self.value, self.high)
 
 
-def scores(rows: Sequence[tuple[str, str, Mapping[str, Lane]]], systems: Sequence[str], label: str) -> str:
-    """Dots with intervals: a block a row (title, metric), in it a lane a system, in one order throughout."""
-    left, right, width, lane, gap, top = 226.0, 44.0, 920.0, 12.0, 15.0, 46.0
+# A row of `scores`: title, note, its metric, and the lanes by system.
+ScoreRow = tuple[str, str, Metric, Mapping[str, Lane]]
+
+
+def scores(rows: Sequence[ScoreRow], systems: Sequence[str], order: Mapping[str, int], label: str) -> Markup:
+    """Dots with intervals: a block a row, in it a lane for each of `systems`, on one axis for all rows.
+
+    The metrics of all rows have one range; `order` is the place of each system among all.
+    """
+    left, right, width, lane, gap = 226.0, 44.0, 920.0, 12.0, 15.0
+    body, top = _legend(systems, order, width)
     block = lane * len(systems) + gap
     height = top + block * len(rows) + 22
+    highest = max((lane.highest for _, _, _, lanes in rows for lane in lanes.values()), default=0.0)
+    low, high = numbers.axis(rows[0][2], highest)
 
     def x(value: float) -> float:
-        return left + (width - left - right) * value / 100
+        return left + (width - left - right) * (value - low) / (high - low)
 
-    body = []
-    pitch = 38 + 6.6 * max((len(system) for system in systems), default=0)
-    for number, system in enumerate(systems):
-        body.append(svg.mark(left + pitch * number + 5, 14, number))
-        body.append(svg.text(left + pitch * number + 16, 18, system, 12))
     bottom = top + block * len(rows) - gap / 2
-    for tick in range(0, 101, 20):
+    for tick in axis.ticks(low, high):
         body.append(svg.line(x(tick), top - gap / 2, x(tick), bottom))
-        body.append(svg.text(x(tick), bottom + 16, str(tick), 11, "middle", "muted"))
-    for place, (title, metric, lanes) in enumerate(rows):
+        body.append(svg.text(x(tick), bottom + 16, axis.label(tick), 11, "middle", "muted"))
+    for place, (title, note, metric, lanes) in enumerate(rows):
         y = top + block * place
         middle = y + lane * len(systems) / 2
         body.append(svg.text(left - 14, middle - 1, title, 13, "end", bold=True))
-        body.append(svg.text(left - 14, middle + 14, metric, 11, "end", "muted"))
+        body.append(svg.text(left - 14, middle + 14, note, 11, "end", "muted"))
         if place:
             body.append(svg.line(0, y - gap / 2, width, y - gap / 2))
-        for number, system in enumerate(systems):
+        for at, system in enumerate(systems):
             if system not in lanes:
                 continue
-            one, mid = lanes[system], y + lane * (number + 0.5)
-            low, high = one.ends
-            body.append(svg.line(x(low), mid, x(high), mid, svg.colour(number), 1.8))
-            body.append(svg.mark(x(one.value), mid, number, f"{system}: {one.text}", 4))
-            body.append(
-                svg.text(x(max(high, one.value)) + 8, mid + 3.5, f"{one.value:.1f}", 10, fill="muted")
-            )
+            one, mid = lanes[system], y + lane * (at + 0.5)
+            body += _dot(one, order[system], x, mid, f"{system}: {shown(metric, one)}", 4, 1.8)
+            value = numbers.value(metric, one.value)
+            body.append(svg.text(x(one.highest) + 8, mid + 3.5, value, 10, fill="muted"))
     return svg.drawing(width, height, label, body)
 
 
-def strip(lane: Lane, number: int) -> str:
-    """One value with its interval on a line from 0 to 100, for a cell of a table."""
+def strip(lane: Lane, number: int, metric: Metric, highest: float) -> Markup:
+    """One value with its interval on a line over the range of the metric, for a cell of a table.
+
+    `highest` is the end of the line for a metric whose range has none.
+    """
     width, middle = 220.0, 9.0
+    low, high = numbers.axis(metric, highest)
 
     def x(value: float) -> float:
-        return 7 + (width - 14) * value / 100
+        return 7 + (width - 14) * (value - low) / (high - low)
 
-    body = [svg.line(x(0), middle, x(100), middle)]
-    body += [svg.line(x(tick), middle - 3, x(tick), middle + 3) for tick in (0, 50, 100)]
-    low, high = lane.ends
-    body.append(svg.line(x(low), middle, x(high), middle, svg.colour(number), 2.4))
-    body.append(svg.mark(x(lane.value), middle, number, lane.text))
-    return svg.drawing(width, 18, f"{lane.value:.1f} of 100", body)
+    body = [svg.line(x(low), middle, x(high), middle)]
+    body += [svg.line(x(tick), middle - 3, x(tick), middle + 3) for tick in (low, (low + high) / 2, high)]
+    body += _dot(lane, number, x, middle, shown(metric, lane), 4.5, 2.4)
+    return svg.drawing(width, 18, shown(metric, lane), body)
 
 
-def thresholds(tools: Sequence[tuple[str, Sequence[float], float]]) -> str:
+def shown(metric: Metric, lane: Lane) -> str:
+    """`48.1 [40.2, 55.9]`."""
+    return f"{numbers.value(metric, lane.value)} {numbers.interval(metric, lane.low, lane.high)}"
+
+
+def _legend(systems: Sequence[str], order: Mapping[str, int], width: float) -> tuple[list[str], float]:
+    """The mark of each system with its name, in as many lines as they need; and where the rows below begin."""
+    pitch = 38 + 6.6 * max((len(system) for system in systems), default=0)
+    columns = max(1, int(width // pitch))
+    body = []
+    for place, system in enumerate(systems):
+        x, y = pitch * (place % columns) + 5, 14 + 20.0 * (place // columns)
+        body.append(svg.mark(x, y, order[system]))
+        body.append(svg.text(x + 11, y + 4, system, 12))
+    return body, 46 + 20.0 * ((len(systems) - 1) // columns)
+
+
+def _dot(
+    lane: Lane, number: int, x: Callable[[float], float], y: float, title: str, size: float, width: float
+) -> list[str]:
+    """A value's mark over the line of its interval, which is left out where there is none."""
+    mark = svg.mark(x(lane.value), y, number, title, size)
+    if lane.low is None or lane.high is None:
+        return [mark]
+    return [svg.line(x(lane.low), y, x(lane.high), y, svg.colour(number), width), mark]
+
+
+def thresholds(tools: Sequence[tuple[str, Sequence[float], float]]) -> Markup:
     """For every tool (name, gains, its threshold) how many calls save at least so much; a panel a tool."""
     panel, height, left, top, gap = 400.0, 250.0, 48.0, 40.0, 60.0
     inside = panel - left - 16

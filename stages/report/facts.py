@@ -1,4 +1,4 @@
-"""What ran: the facts every stage leaves in data/metrics, and the graph their inputs and outputs make."""
+"""What ran: the facts of every stage in data/metrics, and the graph that their inputs and outputs make."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from nightjar.core import facts as stage_facts
+from nightjar.core.params import Params
 
 
 @dataclass(frozen=True)
 class Node:
-    """One stage that ran, with the facts it left."""
+    """One stage that ran, with its facts."""
 
     name: str
     inputs: tuple[str, ...]
@@ -35,19 +36,42 @@ Edges = dict[str, set[str]]
 
 
 def read(folder: Path) -> list[Node]:
-    """The nodes of all facts files in `folder` but the report's own, sorted by name.
+    """The nodes of all facts files in `folder`, sorted by name.
 
     Raises NightjarError for a file that is not a stage's facts.
     """
     nodes = []
     for file in sorted(folder.glob("*.json")):
-        if file.name == "report.json":
-            continue
         facts = stage_facts.read(file)
         inputs, outputs = tuple(facts["inputs"]), tuple(facts["outputs"])
         rows_in, rows_out, rejected = (facts[name] for name in stage_facts.ROWS)
         nodes.append(Node(facts["stage"], inputs, outputs, rows_in, rows_out, rejected, facts))
     return sorted(nodes, key=lambda node: node.name)
+
+
+def present(nodes: Iterable[Node], params: Params) -> list[Node]:
+    """The nodes whose items the parameters list; the files of others are left over from earlier parameters."""
+    listed = items(params)
+    return [node for node in nodes if node.stage not in listed or node.item in listed[node.stage]]
+
+
+def tools(params: Params) -> list[str]:
+    """The tools whose calls are sampled."""
+    return list(params.augment.tools)
+
+
+def items(params: Params) -> dict[str, set[str]]:
+    """The items of every stage that the parameters list."""
+    return {
+        "ingest": {name for name, _ in params.ingest},
+        "questions": set(params.benchmarks),
+        "augment": set(tools(params)),
+        "retrieve": set(params.retrieve.benchmarks),
+        "encode": set(params.train.recipes),
+        "train": set(params.train.recipes),
+        "predict": set(params.predict.systems),
+        "evaluate": set(params.benchmarks),
+    }
 
 
 def edges(nodes: Iterable[Node]) -> Edges:
@@ -64,7 +88,7 @@ def edges(nodes: Iterable[Node]) -> Edges:
 
 
 def leading_to(wanted: Iterable[str], sources: Edges) -> set[str]:
-    """`wanted` and all they were made from. Facts that a removed stage left behind are not among them."""
+    """`wanted` and all they were made from. Facts of stages that nothing reads are not among them."""
     found: set[str] = set()
     waiting = [name for name in wanted if name in sources]
     while waiting:

@@ -1,146 +1,84 @@
-"""What the scores say of each other: paired differences, gains per task, ROUGE-L against accuracy, dev losses."""
+"""What the report shows of one benchmark beside its scores: gains per task, and the correlation of two metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from markupsafe import Markup
-
-from nightjar.core import contracts, tables
-from stages.report import curves, headline
-from stages.report.facts import Node
-from stages.report.results import BOUND, CONTROL, METRIC_NAMES, TRACK_NAMES, category_metric
-
-Rows = Sequence[Mapping[str, Any]]
+from nightjar.benchmarks.card import Card
+from stages.report import curves, numbers
+from stages.report.results import Rows, category_title
 
 
-@dataclass(frozen=True)
-class Relations:
-    """Rows of contracts.COMPARISONS and IMPROVEMENTS; both empty where an evaluation has none."""
+def per_task(card: Card, improvements: Rows, order: Mapping[str, int]) -> list[dict[str, Any]]:
+    """For each track the gains of each task over its best baseline, as a drawing and as a table.
 
-    comparisons: Rows = ()
-    improvements: Rows = ()
-
-
-def read(path: Path) -> Relations:
-    """The relations in `path`, an artifact of the stage evaluate. Raises NightjarError if it is not there."""
-    return Relations(
-        tables.read_rows(path, contracts.COMPARISONS), tables.read_rows(path, contracts.IMPROVEMENTS)
-    )
-
-
-def context(
-    relations: Relations, nodes: Iterable[Node], systems: Sequence[str], evaluation: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What the templates show of them; the drawings of `drawings` are among it."""
-    drawn = drawings(relations, nodes, systems, evaluation)
-    # The bound with the other systems is for the notes (bounds.py).
-    compared = [row for row in relations.comparisons if row["system"] != BOUND or row["baseline"] == CONTROL]
-
-    def plot(file: str) -> dict[str, Any] | None:
-        return {"file": file, "svg": Markup(drawn[file])} if file in drawn else None  # noqa: S704 - svg.py escapes
-
-    return {
-        "comparisons": [
-            _told(row)
-            for row in sorted(compared, key=lambda row: row["track"])
-            if row["level"] == "overall" and row["metric"] in headline.METRICS
-        ],
-        "category_comparisons": [
-            _told(row) | {"category": row["name"].replace("_", " ").capitalize()}
-            for row in compared
-            if row["level"] == "category" and row["metric"] == category_metric(row["name"])
-        ],
-        "gains": [
+    `improvements` are rows of contracts.IMPROVEMENTS; `order` is the place of each system among all.
+    """
+    blocks = []
+    for track in sorted({row["track"] for row in improvements}):
+        rows = [row for row in improvements if row["track"] == track]
+        systems = list(dict.fromkeys(row["system"] for row in rows))
+        metric = card.metric(rows[0]["metric"])
+        panels = [(name, order[name], [row for row in rows if row["system"] == name]) for name in systems]
+        blocks.append(
             {
-                "title": TRACK_NAMES.get(track, track).capitalize(),
-                "plot": plot(f"gains-{track}.svg"),
-                "systems": _systems(relations, track),
-                "rows": _gains(relations, track),
+                "title": numbers.initial(card.track_title(track)),
+                "metric": metric.title,
+                "file": f"gains-{card.name}-{track}.svg",
+                "plot": curves.gains(panels, metric),
+                "systems": systems,
+                "rows": [
+                    {
+                        "task": card.task(task).title or task,
+                        "category": category_title(of[0]["category"]),
+                        "baseline": of[0]["heuristic"],
+                        "n": of[0]["n"],
+                        "few": all(row["low"] is None for row in of),
+                        "cells": [_cell(of, system, card) for system in systems],
+                    }
+                    for task, of in _by_task(rows).items()
+                ],
             }
-            for track in _tracks(relations)
-        ],
-        "correlation": [
-            {**entry, "track": TRACK_NAMES.get(entry["track"], entry["track"])}
-            for entry in evaluation.get("correlation", [])
-            if entry["points"]
-        ],
-        "correlation_plot": plot("correlation.svg"),
-        "dev_plot": plot("dev-losses.svg"),
-    }
+        )
+    return blocks
 
 
-def drawings(
-    relations: Relations, nodes: Iterable[Node], systems: Sequence[str], evaluation: Mapping[str, Any]
-) -> dict[str, str]:
-    """The drawings by file name: gains of each track, ROUGE-L against accuracy, losses on the dev side."""
-    number = {system: at for at, system in enumerate(systems)}
-    found = {}
-    for track in _tracks(relations):
-        panels = [
-            (
-                system,
-                number.get(system, 0),
-                [row for row in relations.improvements if _is(row, system, track)],
-            )
-            for system in _systems(relations, track)
-        ]
-        found[f"gains-{track}.svg"] = curves.gains(panels)
-    points = [one for entry in evaluation.get("correlation", []) for one in entry["of"]]
-    if points:
-        found["correlation.svg"] = curves.correlation(points, systems)
-    lines = [
-        (node.item, number.get(node.item, at), _losses(node), node.details.get("chosen_step"))
-        for at, node in enumerate(one for one in nodes if one.stage == "train")
-        if _losses(node)
-    ]
-    if lines:
-        found["dev-losses.svg"] = curves.losses(lines)
-    return found
+def correlation(card: Card, facts: Mapping[str, Any], order: Mapping[str, int]) -> dict[str, Any] | None:
+    """The correlation of two metrics that the card's `details` has left in the facts of the stage evaluate.
 
-
-def _losses(node: Node) -> list[tuple[int, float]]:
-    return [(int(one["step"]), float(one["loss"])) for one in node.details.get("dev_losses") or []]
-
-
-def _told(row: Mapping[str, Any]) -> dict[str, Any]:
+    `correlation` is a list of entries, one a track: track, points, r, low, high and `of`, the points, which have
+    system, category and the two metrics. `correlation_published` is the r of the paper. None without points.
+    """
+    entries = [entry for entry in facts.get("correlation", ()) if entry["of"]]
+    if not entries:
+        return None
+    points = [point for entry in entries for point in entry["of"]]
+    y, x = (metric for metric in card.metrics if metric.name in points[0])
+    published = facts.get("correlation_published")
     return {
-        **row,
-        "metric": METRIC_NAMES[row["metric"]],
-        "track": TRACK_NAMES.get(row["track"], row["track"]),
-        "p": f"{row['p']:.4f}" if row["p"] >= 0.0001 else "< 0.0001",
+        "x": x.title,
+        "y": y.title,
+        "published": "" if published is None else f"{published:.3f}",
+        "file": f"correlation-{card.name}.svg",
+        "plot": curves.correlation(points, order, x, y),
+        "tracks": [
+            {**entry, "track": numbers.initial(card.track_title(entry["track"]))} for entry in entries
+        ],
     }
 
 
-def _is(row: Mapping[str, Any], system: str, track: str) -> bool:
-    return bool(row["system"] == system and row["track"] == track)
+def _by_task(rows: Rows) -> dict[str, Rows]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["task_id"], []).append(row)
+    return {task: found[task] for task in sorted(found)}
 
 
-def _tracks(relations: Relations) -> list[str]:
-    return sorted({row["track"] for row in relations.improvements})
-
-
-def _systems(relations: Relations, track: str) -> list[str]:
-    return list(dict.fromkeys(row["system"] for row in relations.improvements if row["track"] == track))
-
-
-def _gains(relations: Relations, track: str) -> list[dict[str, Any]]:
-    """A line a task: which heuristic is the better one, and every system's gain over it."""
-    by_task: dict[str, list[Mapping[str, Any]]] = {}
-    for row in relations.improvements:
-        if row["track"] == track:
-            by_task.setdefault(row["task_id"], []).append(row)
-    systems = _systems(relations, track)
-    return [
-        {
-            "task": task,
-            "category": rows[0]["category"].replace("_", " "),
-            "heuristic": rows[0]["heuristic"],
-            "n": rows[0]["n"],
-            "cells": [next((row for row in rows if row["system"] == system), None) for system in systems],
-        }
-        for task, rows in sorted(by_task.items())
-    ]
+def _cell(rows: Rows, system: str, card: Card) -> dict[str, str] | None:
+    row = next((row for row in rows if row["system"] == system), None)
+    if row is None:
+        return None
+    metric = card.metric(row["metric"])
+    ends = numbers.signed_interval(metric, row["low"], row["high"])
+    return {"value": numbers.signed(metric, row["value"]), "interval": ends}

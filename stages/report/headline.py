@@ -2,57 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from stages.report import results
+from stages.report import numbers
+from stages.report.curves import shortened
+from stages.report.results import Results, Row
 
-METRICS = ("rougeL", "exact_match")
+# Letters of a system's name and of a metric's title in the text table, at most: its lines have under 100 columns.
+_SYSTEM, _METRIC = 26, 32
 
 
-def headline(path: Path = Path("data/evaluate/supernatinst")) -> list[dict[str, Any]]:
-    """One entry a track and system: its instances and, in percent, each metric with the ends of its interval.
+def entries(results: Results) -> list[dict[str, Any]]:
+    """One entry a track and system: its instances and each headline metric with the ends of its interval.
 
-    Keys: benchmark, track, system, n, and for rougeL and exact_match the value, `<metric>_low`,
-    `<metric>_high`, which are None where there is no interval. Raises NightjarError if the evaluation is not there.
+    Keys: benchmark, track, system, n, and for each metric its name with the value in the metric's unit, `<name>_low`
+    and `<name>_high`, which are None for too few instances. A metric that the system lacks is left out.
     """
-    return of(results.read(path))
-
-
-def of(scores: results.Results) -> list[dict[str, Any]]:
-    """The same from scores in hand."""
-    entries = []
-    for track in scores.tracks:
-        rows = {metric: scores.row(track, "overall", "overall", metric) for metric in METRICS}
-        for system in scores.systems:
-            if system not in rows["rougeL"].lanes:
+    found = []
+    for track in results.tracks:
+        rows = results.headline(track)
+        for system in results.systems:
+            if not any(system in row.lanes for row in rows):
                 continue
-            entry = {"benchmark": scores.benchmark, "track": track, "system": system, "n": rows["rougeL"].n}
-            for metric, row in rows.items():
-                lane = row.lanes[system]
-                entry |= {metric: lane.value, f"{metric}_low": lane.low, f"{metric}_high": lane.high}
-            entries.append(entry)
-    return entries
+            entry = {"benchmark": results.card.name, "track": track, "system": system, "n": rows[0].n}
+            for row in rows:
+                if lane := row.lanes.get(system):
+                    name = row.metric.name
+                    entry |= {name: lane.value, f"{name}_low": lane.low, f"{name}_high": lane.high}
+            found.append(entry)
+    return found
 
 
-def text_table(entries: Sequence[Mapping[str, Any]]) -> str:
-    """A table of under 100 columns, a block a track; intervals in brackets."""
-    lines = []
-    for track in dict.fromkeys(entry["track"] for entry in entries):
-        chosen = [entry for entry in entries if entry["track"] == track]
-        name = results.TRACK_NAMES.get(track, track)
-        lines.append(f"{chosen[0]['benchmark']}, {name}, {chosen[0]['n']:,} instances")
-        lines.append(
-            f"  {'system':<20}" + "".join(f"{results.METRIC_NAMES[metric]:>26}" for metric in METRICS)
-        )
-        for entry in chosen:
-            cells = "".join(f"{_cell(entry, metric):>26}" for metric in METRICS)
-            lines.append(f"  {entry['system']:<20}{cells}")
-        lines.append("")
-    return "\n".join(lines)
+def text_table(every: Sequence[Results]) -> str:
+    """A table of under 100 columns, a block a benchmark and track; intervals in brackets."""
+    return "\n".join(_block(results, track) for results in every for track in results.tracks)
 
 
-def _cell(entry: Mapping[str, Any], metric: str) -> str:
-    cell = {"n": entry["n"], "low": entry[f"{metric}_low"], "high": entry[f"{metric}_high"]}
-    return f"{entry[metric]:6.2f} {results.interval(cell, '[{}, {}]', 1):>14}"
+def _block(results: Results, track: str) -> str:
+    rows = results.headline(track)
+    systems = [system for system in results.systems if any(system in row.lanes for row in rows)]
+    width = max(20, *(min(len(system), _SYSTEM) for system in systems))
+    titles = [shortened(numbers.heading(row.metric), _METRIC) for row in rows]
+    column = max(26, *(len(title) + 2 for title in titles))
+    lines = [
+        shortened(f"{results.card.title}, {results.card.track_title(track)}, {rows[0].n:,} instances", 99),
+        f"  {'system':<{width}}" + "".join(f"{title:>{column}}" for title in titles),
+    ]
+    for system in systems:
+        cells = "".join(f"{_cell(row, system):>{column}}" for row in rows)
+        lines.append(f"  {shortened(system, _SYSTEM):<{width}}{cells}")
+    return "\n".join([*lines, ""])
+
+
+def _cell(row: Row, system: str) -> str:
+    lane = row.lanes.get(system)
+    if lane is None:
+        return "–"
+    ends = numbers.interval(row.metric, lane.low, lane.high)
+    return f"{numbers.value(row.metric, lane.value, 1)} {ends:>14}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,21 +12,24 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from nightjar.core.params import Params
-from nightjar.statistics import MINIMUM
 from stages.report import (
+    answer_calls,
     answers,
-    bounds,
+    benchmark,
     contamination,
     data,
     drawings,
     facts,
-    gains,
     headline,
     layout,
+    numbers,
     provenance,
     results,
     svg,
+    systems,
+    training,
 )
+from stages.report.benchmark import Benchmark
 from stages.report.calls import STATUSES, Tool
 
 # Reasons of one stage that get a line of their own.
@@ -34,75 +37,87 @@ _REASONS = 12
 
 
 def build(
-    scores: results.Results,
+    benchmarks: Sequence[Benchmark],
     nodes: Sequence[facts.Node],
     tools: Sequence[Tool],
-    relations: gains.Relations | None = None,
+    params: Params,
     overlaps: Mapping[str, Any] | None = None,
-    params: Params | None = None,
-    given: answers.Answers | None = None,
+    root: Path = Path(),
 ) -> dict[str, str]:
-    """The whole report as files by name: index.html, report.md with its drawings, headline.txt."""
+    """The whole report as files by name: index.html, report.md with its drawings, headline.txt.
+
+    `nodes` are the stages that lead to the report; `root` is the project's folder, which holds the profiles.
+    """
     sources = facts.reduced(facts.edges(nodes))
     level = layout.layers(sources)
     nodes = sorted(nodes, key=lambda node: (level[node.name], node.name))
-    evaluation = next((node.details for node in nodes if node.stage == "evaluate"), {})
-    missing = evaluation.get("missing_predictions", {})
-    confidence = evaluation.get("confidence", 0.95)
-    plots = {track: _category_plot(scores, track) for track in scores.tracks}
+    order = _order(benchmarks)
+    shown = [benchmark.context(one, order) for one in benchmarks]
+    called = [_called(one, params) for one in benchmarks]
     calls_plot = drawings.thresholds([(tool.name, tool.gains, tool.own_threshold) for tool in tools])
-    related = (relations or gains.Relations(), nodes, scores.systems, evaluation)
+    losses = training.plot(nodes, order)
+    cards = [one.systems.card for one in benchmarks]
+    title = _track_title(params, benchmarks)
+    described = data.context(nodes, cards, title)
     steps = sorted({step for tool in tools for step, _ in tool.thresholds})
     context = {
         "colours": Markup(svg.variables()),  # noqa: S704 - our own constants
-        "summary": _summary(scores, nodes),
-        "confidence": f"{100 * confidence:g}%",
-        "level": f"{1 - confidence:g}",
-        "minimum": MINIMUM,
-        "headline": _headline(scores),
+        "summary": _summary(benchmarks, nodes),
+        "confidence": f"{100 * params.evaluate.confidence:g}%",
+        "chance": f"{1 - params.evaluate.confidence:g}",
         "bound": results.BOUND,
-        **gains.context(*related),
-        **bounds.context(scores, related[0].comparisons),
-        "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
-        "systems": scores.systems,
-        "categories": [
-            {
-                "track": track,
-                "title": results.TRACK_NAMES.get(track, track).capitalize(),
-                "plot": _drawn(plots[track]),
-                "file": f"scores-{track}.svg",
-                "tables": [
-                    _table("By category", "category", scores.categories(track), scores.systems),
-                    _table("By task", "task", scores.tasks(track), scores.systems, folded=True),
-                ],
-            }
-            for track in scores.tracks
-        ],
-        "calls_plot": _drawn(calls_plot),
+        "control": results.CONTROL,
+        "benchmarks": shown,
+        "losses": losses,
+        "calls_plot": calls_plot,
         "steps": [svg.n(step) for step in steps],
         "tools": [_tool(tool, steps) for tool in tools],
-        "graph": _drawn(drawings.graph(nodes, sources)),
+        "graph": drawings.graph(nodes, sources),
         "mermaid": Markup(drawings.mermaid(nodes, sources)),  # noqa: S704 - inside a code block
         "nodes": nodes,
         "rejected": list(_rejected(nodes)),
-        **data.context(nodes),
-        **contamination.context(overlaps, nodes),
-        "provenance": None,
-        "answers": None,
-        "test_calls": None,
-        **(provenance.context(params, nodes, scores.systems) if params else {}),
-        **(answers.context(given, params, scores.systems) if params else {}),
+        "data": described,
+        **contamination.context(overlaps, nodes, title),
+        "provenance": provenance.context(params, nodes, [one.systems for one in benchmarks], root),
+        "examples_most": answers.MOST,
+        "unjudged": answers.UNJUDGED,
+        "called": called,
+        "no_calls": answer_calls.none_called(called),
         "footer": _footer(nodes),
     }
+    pictures = {"calls.svg": calls_plot, **({"dev-losses.svg": losses} if losses else {})}
+    for one in shown:
+        pictures |= benchmark.pictures(one)
+    for dataset in described["datasets"] if described else ():
+        pictures |= {it["file"]: it["plot"] for it in dataset["distributions"]}
     return {
         "index.html": _environment().get_template("page.html.j2").render(context),
-        "report.md": _environment().get_template("page.md.j2").render(context),
-        "calls.svg": svg.standalone(calls_plot),
-        **data.drawings(nodes),
-        **{name: svg.standalone(plot) for name, plot in gains.drawings(*related).items()},
-        **{f"scores-{track}.svg": svg.standalone(plot) for track, plot in plots.items()},
-        "headline.txt": headline.text_table(headline.of(scores)),
+        # Parts that are left out leave empty lines.
+        "report.md": re.sub(r"\n{3,}", "\n\n", _environment().get_template("page.md.j2").render(context)),
+        **{name: svg.standalone(plot) for name, plot in pictures.items()},
+        "headline.txt": headline.text_table([one.results for one in benchmarks]),
     }
+
+
+def _order(benchmarks: Sequence[Benchmark]) -> dict[str, int]:
+    """The place of each system among those of all benchmarks: it has one mark everywhere."""
+    names = dict.fromkeys(system for one in benchmarks for system in one.results.systems)
+    return {name: at for at, name in enumerate(names)}
+
+
+def _track_title(params: Params, benchmarks: Sequence[Benchmark]) -> Callable[[str], str]:
+    """The titles of the split's tracks: those of the benchmark whose test instances are the split's."""
+    for one in benchmarks:
+        group = params.benchmarks[one.systems.card.name]
+        if group.split != group.data:
+            return one.systems.card.track_title
+    return lambda track: track
+
+
+def _called(one: Benchmark, params: Params) -> dict[str, Any]:
+    card = one.systems.card
+    may_call = {system: systems.may_call(params, card.name, system) for system in one.systems.models}
+    return answer_calls.context(card, one.answers, may_call)
 
 
 @lru_cache(maxsize=1)
@@ -116,9 +131,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["cell"] = _cell
-    environment.filters["count_or_dash"] = lambda count: "–" if count is None else f"{count:,}"
-    environment.filters["interval"] = results.interval
-    environment.filters["signed"] = results.signed
+    environment.filters["count"] = numbers.count
     return environment
 
 
@@ -130,17 +143,16 @@ def _cell(text: str) -> Markup:
     return Markup(escaped)  # noqa: S704 - escaped just above
 
 
-def _drawn(drawing: str) -> Markup:
-    return Markup(drawing)  # noqa: S704 - svg.py escapes every text it is given
-
-
-def _summary(scores: results.Results, nodes: Sequence[facts.Node]) -> str:
-    rows = [scores.row(track, "overall", "overall", "rougeL") for track in scores.tracks]
-    tracks = " and ".join(
-        f"{row.n:,} test instances in the {results.TRACK_NAMES.get(track, track)}"
-        for track, row in zip(scores.tracks, rows, strict=True)
-    )
-    return f"{len(scores.systems)} systems on {scores.benchmark}, {tracks}. {len(nodes)} stages ran."
+def _summary(benchmarks: Sequence[Benchmark], nodes: Sequence[facts.Node]) -> str:
+    parts = []
+    for one in benchmarks:
+        found = one.results
+        tracks = [
+            f"{found.headline(track)[0].n:,} test instances ({found.card.track_title(track)})"
+            for track in found.tracks
+        ]
+        parts.append(f"{found.card.title}: {len(found.systems)} systems, {', '.join(tracks)}.")
+    return " ".join([*parts, f"{len(nodes)} stages ran."])
 
 
 def _footer(nodes: Sequence[facts.Node]) -> str:
@@ -148,67 +160,8 @@ def _footer(nodes: Sequence[facts.Node]) -> str:
     for node in nodes:
         versions |= node.details.get("versions", {})
     seeds = sorted({str(node.details["seed"]) for node in nodes if "seed" in node.details})
-    told = ", ".join(f"{name} {versions[name]}" for name in sorted(versions))
-    return f"Seed {', '.join(seeds)}. Made with {told}."
-
-
-def _headline(scores: results.Results) -> list[dict[str, Any]]:
-    blocks = []
-    for track in scores.tracks:
-        rows = [scores.row(track, "overall", "overall", metric) for metric in headline.METRICS]
-        blocks.append(
-            {
-                "track": track,
-                "title": results.TRACK_NAMES.get(track, track).capitalize(),
-                "n": rows[0].n,
-                "rows": [
-                    {
-                        "system": system,
-                        "cells": [
-                            _value(row, system) | {"strip": _drawn(drawings.strip(row.lanes[system], number))}
-                            for row in rows
-                        ],
-                    }
-                    for number, system in enumerate(scores.systems)
-                    if system in rows[0].lanes
-                ],
-            }
-        )
-    return blocks
-
-
-def _value(row: results.Row, system: str) -> dict[str, Any]:
-    lane = row.lanes[system]
-    best = round(lane.value, 1) == row.best() > 0 and (system != results.BOUND or len(row.lanes) == 1)
-    return {"n": row.n, "value": lane.value, "low": lane.low, "high": lane.high, "best": best}
-
-
-def _table(
-    title: str, of: str, rows: Sequence[results.Row], systems: Sequence[str], folded: bool = False
-) -> dict[str, Any]:
-    return {
-        "title": f"{title} ({len(rows)})" if folded else title,
-        "of": of,
-        "folded": folded,
-        "rows": [
-            {
-                "title": row.title,
-                "metric": results.METRIC_NAMES[row.metric],
-                "n": row.n,
-                "cells": [_value(row, system) if system in row.lanes else None for system in systems],
-            }
-            for row in rows
-        ],
-    }
-
-
-def _category_plot(scores: results.Results, track: str) -> str:
-    rows = [
-        (row.title, f"{results.METRIC_NAMES[row.metric]}, n = {row.n}", row.lanes)
-        for row in scores.categories(track)
-    ]
-    name = results.TRACK_NAMES.get(track, track)
-    return drawings.scores(rows, scores.systems, f"Score of every system in each category, {name}")
+    listed = ", ".join(f"{name} {versions[name]}" for name in sorted(versions))
+    return f"Seed {', '.join(seeds)}. Made with {listed}."
 
 
 def _tool(tool: Tool, steps: Sequence[float]) -> dict[str, Any]:
@@ -226,14 +179,14 @@ def _tool(tool: Tool, steps: Sequence[float]) -> dict[str, Any]:
         ],
         "lists": [
             {
-                "title": f"The result stands in the text behind the call: {with_text:,} of {tool.kept:,}",
+                "title": f"The result occurs in the text after the call: {with_text:,} of {tool.kept:,}",
                 "examples": tool.fitting,
                 "more": with_text > len(tool.fitting),
             },
             {
-                "title": f"The result does not stand there: {tool.echo_count:,} of {tool.kept:,}. Many such "
-                "calls are wrong, and pass because they repeat a part of what follows; the filter stays as "
-                "published",
+                "title": f"The result does not occur there: {tool.echo_count:,} of {tool.kept:,}. Many of these "
+                "calls are wrong. They are kept because they repeat a part of the text that follows; the filter is the "
+                "published one",
                 "examples": tool.echoes,
                 "more": tool.echo_count > len(tool.echoes),
             },

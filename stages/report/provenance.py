@@ -13,11 +13,12 @@ from typing import Any
 
 import nightjar
 import stages
+from nightjar.benchmarks.card import Card
 from nightjar.core import profiles
 from nightjar.core.params import Params, Recipe
-from stages.report import code_tree
+from stages.report import code_tree, systems
 from stages.report.facts import Node
-from stages.report.results import BOUND, CONTROL
+from stages.report.systems import Systems
 
 SAMPLE = Path("data/sample")
 # What only the drivers read (driver_params.py) changes no result.
@@ -26,65 +27,58 @@ GROUPS = tuple(
     for name, field in Params.model_fields.items()
     if getattr(field.annotation, "__module__", "") != "nightjar.core.driver_params"
 )
-_MODELS = {"language_model": "language model", "sentence_encoder": "sentence encoder"}
-_DATA = {"natural_instructions": "tasks with instances", "corpus": "corpus of documents"}
-_NOT_RECORDED = "not recorded"
+NOT_RECORDED = "not recorded"
 _SAMPLE = "the sample written for this project: invented, not a benchmark"
 # Stages that run a model, and so record their machine.
 _RUN_MODELS = ("augment", "index", "retrieve", "encode", "train", "predict")
 
 
 def context(
-    params: Params, nodes: Sequence[Node], systems: Sequence[str], root: Path = Path()
+    params: Params, nodes: Sequence[Node], benchmarks: Sequence[Systems], root: Path = Path()
 ) -> dict[str, Any]:
-    """What the templates show as `provenance`; `root` is the project's folder, which holds the profiles."""
+    """What the templates show; `root` is the project's folder, which holds the profiles."""
     values = {group: params.model_dump()[group] for group in GROUPS}
     profile, changes, unreadable = profiles.nearest(root, values)
     by_name = {node.name: node for node in nodes}
-    models, data = _models(params, by_name), _data(by_name)
+    models, data = _models(params, by_name), _data(nodes, [one.card for one in benchmarks])
+    split = by_name.get("split")
     return {
-        "provenance": {
-            "summary": _summary(models[0], profile, len(changes), data),
-            "code": {
-                package.__name__: code_tree.identifier(Path(str(package.__file__)).parent)
-                for package in (nightjar, stages)
-            },
-            "profile": profile,
-            "changes": [
-                {"key": one.key, "profile": _shown(one.old), "here": _shown(one.new)} for one in changes
-            ],
-            "unreadable": unreadable,
-            "parameters": [{"key": key, "value": _shown(value)} for key, value in _flat(values)],
-            "models": models,
-            "prompt": _prompt(params),
-            "systems": [
-                {"name": system, "sentence": _sentence(system, params, by_name)} for system in systems
-            ],
-            "recipes": _recipes(params, by_name),
-            "data": data,
-            "rows": (split.details.get("rows") or {}) if (split := by_name.get("split")) else {},
-            "machines": _machines(nodes),
-            "without_machine": ", ".join(
-                node.name for node in nodes if node.stage in _RUN_MODELS and not node.details.get("machine")
-            ),
-            "libraries": _libraries(nodes),
-        }
+        "summary": _summary(models[0], profile, len(changes), data),
+        "code": {
+            package.__name__: code_tree.identifier(Path(str(package.__file__)).parent)
+            for package in (nightjar, stages)
+        },
+        "profile": profile,
+        "changes": [{"key": one.key, "profile": _shown(one.old), "here": _shown(one.new)} for one in changes],
+        "unreadable": unreadable,
+        "parameters": [{"key": key, "value": _shown(value)} for key, value in _flat(values)],
+        "models": models,
+        "prompt": systems.prompt(params, benchmarks),
+        "systems": systems.sentences(params, benchmarks, by_name),
+        "recipes": _recipes(params, by_name),
+        "data": data,
+        "rows": (split.details.get("rows") or {}) if split else {},
+        "machines": _machines(nodes),
+        "without_machine": ", ".join(
+            node.name for node in nodes if node.stage in _RUN_MODELS and not node.details.get("machine")
+        ),
+        "libraries": _libraries(nodes),
     }
 
 
 def _models(params: Params, by_name: Mapping[str, Node]) -> list[dict[str, str]]:
     made = by_name["base_model"].details if "base_model" in by_name else {}
     lines = []
-    for key, name in _MODELS.items():
-        source, facts = getattr(params.models, key), made.get(key) or {}
+    for key, source in params.models:
+        facts = made.get(key) or {}
         lines.append(
             {
-                "name": name,
+                "name": key.replace("_", " "),
                 "source": facts.get("source", source.source),
                 "files": ", ".join([*(facts.get("files") or ()), facts.get("architecture") or ""]).strip(", ")
-                or _NOT_RECORDED,
-                "source_sha256": facts.get("source_sha256") or _NOT_RECORDED,
-                "sha256": facts.get("sha256") or _NOT_RECORDED,
+                or NOT_RECORDED,
+                "source_sha256": facts.get("source_sha256") or NOT_RECORDED,
+                "sha256": facts.get("sha256") or NOT_RECORDED,
                 "pinned": "yes" if source.sha256 else "no",
             }
         )
@@ -94,64 +88,23 @@ def _models(params: Params, by_name: Mapping[str, Node]) -> list[dict[str, str]]
 def _summary(
     model: Mapping[str, str], profile: str | None, changed: int, data: Sequence[Mapping[str, Any]]
 ) -> str:
-    """What a reader has to know first: the model, the profile and the data."""
+    """What a reader needs to know first: the model, the profile and the data."""
     parts = [f"Language model: {model['source']} ({model['files']})."]
     if profile:
-        values = f", with {_count(changed, 'value')} changed" if changed else ""
+        values = f", with {systems.count(changed, 'value')} changed" if changed else ""
         parts.append(f"Nearest profile: {profile}{values}.")
-    if data:
-        tasks = data[0]
-        parts.append(f"Tasks: {tasks['kind'] if tasks['kind'] == _SAMPLE else tasks['folder']}.")
+    if sources := dict.fromkeys(
+        line["kind"] if line["kind"] == _SAMPLE else line["folder"] for line in data if line["benchmark"]
+    ):
+        parts.append(f"Data: {', '.join(sources)}.")
     return " ".join(parts)
-
-
-def _prompt(params: Params) -> str:
-    """The prompt of the predictions, in a sentence."""
-    if (name := params.predict.supernatinst.encoding) is not None:
-        return f"Predictions use the encoding {name}."
-    encoding = params.encoding
-    parts = [
-        *(["the task's definition"] if encoding.definition else []),
-        *(["the task's name"] if encoding.task_name else []),
-        f"{_count(encoding.positive_examples, 'positive example')}",
-        f"{_count(encoding.negative_examples, 'negative example')}",
-    ]
-    told = " and their explanations" if encoding.explanation else ""
-    return (
-        f"The prompt has {', '.join(parts)}{told}, and the input of the instance, in at most "
-        f"{encoding.max_source_length:,} tokens."
-    )
-
-
-def _sentence(system: str, params: Params, by_name: Mapping[str, Node]) -> str:
-    """What a system is."""
-    model = params.models.language_model.source
-    if system == "copy_input":
-        return "Baseline without a model: the answer is the input of the instance."
-    if system == "copy_demo":
-        which = "the first" if params.evaluate.supernatinst.copy_demo == "first" else "a random"
-        return f"Baseline without a model: the answer is the output of {which} positive example of the task."
-    if system == "untuned":
-        return f"The language model {model} as it is, without fine-tuning, tool calls or evidence."
-    recipe = getattr(params.train, system, None)
-    if not isinstance(recipe, Recipe):
-        return _NOT_RECORDED
-    node = by_name.get(f"train@{system}")
-    count = node.details.get("train_instances") if node else None
-    instances = "instances" if count is None else _count(count, "instance")
-    of = "the training tasks" if recipe.data == "train" else "the test tasks that are not test instances"
-    how = f"LoRA, rank {recipe.lora_rank}" if recipe.method == "lora" else "all weights"
-    calls = "with the kept tool calls in the targets" if recipe.calls else "without tool calls"
-    evidence = f"{_count(recipe.evidence, 'retrieved passage')} in the prompt"
-    role = {BOUND: " It is the upper bound.", CONTROL: " It is the control."}.get(system, "")
-    return f"{model} fine-tuned ({how}) on {instances} of {of}, {calls}, with {evidence}.{role}"
 
 
 def _recipes(params: Params, by_name: Mapping[str, Node]) -> dict[str, Any]:
     """A row a hyper-parameter, a cell a recipe; then what the training reports of itself."""
-    names = [name for name, value in params.train if isinstance(value, Recipe)]
+    names = list(params.train.recipes)
     rows = [
-        {"key": key, "cells": [_shown(getattr(getattr(params.train, name), key)) for name in names]}
+        {"key": key, "cells": [_shown(getattr(params.train.recipe(name), key)) for name in names]}
         for key in Recipe.model_fields
     ]
     nodes = [by_name.get(f"train@{name}") for name in names]
@@ -163,19 +116,25 @@ def _recipes(params: Params, by_name: Mapping[str, Node]) -> dict[str, Any]:
         ("sha256", "sha256 of the weights"),
     ):
         found = [node.details.get(key) if node else None for node in nodes]
-        cells = [f"{one:,}" if isinstance(one, int) else str(one or _NOT_RECORDED) for one in found]
+        cells = [f"{one:,}" if isinstance(one, int) else str(one or NOT_RECORDED) for one in found]
         rows.append({"key": title, "cells": cells})
     return {"names": names, "rows": rows}
 
 
-def _data(by_name: Mapping[str, Node]) -> list[dict[str, Any]]:
+def _data(nodes: Iterable[Node], cards: Sequence[Card]) -> list[dict[str, Any]]:
+    """A line an ingested dataset: those of the benchmarks first, in their order."""
+    listed = [dataset for card in cards for dataset in card.datasets]
+    ingested = [node for node in nodes if node.stage == "ingest"]
+    ingested.sort(
+        key=lambda node: (listed.index(node.item) if node.item in listed else len(listed), node.item)
+    )
     lines = []
-    for item, name in _DATA.items():
-        if (node := by_name.get(f"ingest@{item}")) is None:
-            continue
+    for node in ingested:
+        titles = [card.title for card in cards if node.item in card.datasets]
         lines.append(
             {
-                "name": name,
+                "name": node.item.replace("_", " "),
+                "benchmark": ", ".join(titles),
                 "folder": ", ".join(node.inputs),
                 "kind": _kind(node),
                 "files": node.details.get("files"),
@@ -215,7 +174,7 @@ def _machines(nodes: Iterable[Node]) -> list[dict[str, str]]:
                 "processor": f"{machine['processor']} ({machine['architecture']})",
                 "cores": str(machine["cores"]),
                 "memory": f"{machine['memory_gib']} GiB",
-                "gpu": _NOT_RECORDED if seen is None else ", ".join(seen) or "none",
+                "gpu": NOT_RECORDED if seen is None else ", ".join(seen) or "none",
                 "python": machine["python"],
                 "stages": ", ".join(names),
             }
@@ -232,12 +191,12 @@ def _libraries(nodes: Iterable[Node]) -> list[dict[str, str]]:
     lines = []
     for library in sorted(found):
         versions = found[library]
-        told = (
+        version = (
             next(iter(versions))
             if len(versions) == 1
             else "; ".join(f"{version} ({', '.join(names)})" for version, names in sorted(versions.items()))
         )
-        lines.append({"name": library, "version": told})
+        lines.append({"name": library, "version": version})
     return lines
 
 
@@ -252,7 +211,3 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, An
 def _shown(value: Any) -> str:
     """A value as params.yaml may have it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'s' if number > 1 else ''}" if number else f"no {thing}"

@@ -1,12 +1,14 @@
-"""Drawing by hand: the little SVG the report needs. Equal input gives equal bytes.
+"""The elements of SVG that the report needs. Equal input gives equal bytes.
 
 Colours are CSS variables, so that one drawing serves light and dark pages. Inside the page they come from the
-page's style; a drawing that stands alone as a file brings them along.
+page's style; a drawing in its own file includes them.
 """
 
 from __future__ import annotations
 
 from html import escape
+
+from markupsafe import Markup
 
 # Okabe and Ito's blue, vermilion and green, which colour-blind readers tell apart; all else is a shade of grey.
 LIGHT = {
@@ -50,18 +52,23 @@ def variables(indent: str = "") -> str:
     )
 
 
-def drawing(width: float, height: float, label: str, body: list[str]) -> str:
-    """An SVG element that scales down with its page; `label` is read to those who do not see it."""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {n(width)} {n(height)}" '
-        f'width="{n(width)}" height="{n(height)}" role="img" aria-label="{escape(label)}">\n'
-        + "\n".join(body)
-        + "\n</svg>"
+def drawing(width: float, height: float, label: str, body: list[str]) -> Markup:
+    """An SVG element that scales down with its page; `label` is for readers who do not see it.
+
+    The page's style gives it a least width, a share of `--width`, at which its texts can be read.
+
+    It is markup for the page: all functions here escape the texts that they are given.
+    """
+    size = f'width="{n(width)}" height="{n(height)}" style="--width: {n(width)}px"'
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {n(width)} {n(height)}" {size} '
+        f'role="img" aria-label="{escape(label)}">'
     )
+    return Markup("\n".join([head, *body, "</svg>"]))  # noqa: S704 - all texts in it are escaped
 
 
 def standalone(text: str) -> str:
-    """The drawing as a file of its own: with its colours, fonts and a ground."""
+    """The drawing as a file of its own: with its colours, fonts and a background."""
     head, _, rest = text.partition(">\n")
     style = f"<style>\n{variables()}\ntext {{ font-family: system-ui, sans-serif; }}\n</style>"
     return f'{head}>\n{style}\n<rect width="100%" height="100%" fill="var(--paper)"/>\n{rest}\n'
@@ -112,7 +119,7 @@ def rect(
 
 
 def bar(x: float, y: float, width: float, height: float, fill: str, title: str) -> str:
-    """A bar without an edge, pale enough for a line upon it, that tells its title when pointed at."""
+    """A bar without an edge, pale enough for a line on it, with a title as its tooltip."""
     return (
         f'<rect x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}" fill="var(--{fill})" '
         f'fill-opacity="0.6"><title>{escape(title)}</title></rect>'
@@ -127,15 +134,15 @@ def colour(number: int) -> str:
 def mark(x: float, y: float, number: int, title: str = "", size: float = 4.5) -> str:
     """The mark of the system at this place: its own shape as well as its own colour."""
     shape, fill = SHAPES[(number + number // COLOURS) % len(SHAPES)], colour(number)
-    told = f"<title>{escape(title)}</title>" if title else ""
+    tooltip = f"<title>{escape(title)}</title>" if title else ""
     if shape in ("ring", "circle"):
         inside = "paper" if shape == "ring" else fill
         style = f'fill="var(--{inside})" stroke="var(--{fill})" stroke-width="1.8"'
-        return f'<circle cx="{n(x)}" cy="{n(y)}" r="{n(size - 0.5)}" {style}>{told}</circle>'
+        return f'<circle cx="{n(x)}" cy="{n(y)}" r="{n(size - 0.5)}" {style}>{tooltip}</circle>'
     corners = {
         "diamond": [(0, -1.2), (1.2, 0), (0, 1.2), (-1.2, 0)],
         "square": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
         "triangle": [(0, -1.2), (1.15, 0.85), (-1.15, 0.85)],
     }[shape]
     points = " ".join(f"{n(x + size * dx)},{n(y + size * dy)}" for dx, dy in corners)
-    return f'<polygon points="{points}" fill="var(--{fill})">{told}</polygon>'
+    return f'<polygon points="{points}" fill="var(--{fill})">{tooltip}</polygon>'

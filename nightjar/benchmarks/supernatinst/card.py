@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nightjar.benchmarks.card import Card, Files, Floats, Metric, Question
+from nightjar.benchmarks.card import (
+    Card,
+    Collection,
+    Figure,
+    Files,
+    Floats,
+    Metric,
+    Published,
+    Question,
+)
 from nightjar.benchmarks.supernatinst import agreement
 from nightjar.benchmarks.supernatinst.baselines import Settings, baselines
 from nightjar.benchmarks.supernatinst.questions import DATASET, NAME, prompt, questions
@@ -23,6 +32,34 @@ EXACT_MATCH_CATEGORIES = frozenset(
         "word_analogy",
     }
 )
+_TRACKS = {"default": "English track", "xlingual": "cross-lingual track"}
+# Paper, table 3: English track, cross-lingual track (facts 1.12).
+_TABLE_3 = {
+    "Copying instance input": (14.2, 5.4),
+    "Copying demo output": (28.5, 50.3),
+    "T5-LM 11B": (30.2, None),
+    "T0 11B": (32.3, None),
+    "GPT-3 175B": (45.0, 51.3),
+    "InstructGPT 175B": (52.1, 52.8),
+    "mTk-Instruct 13B": (57.1, 66.1),
+    "Tk-Instruct 11B": (62.0, None),
+    "Supervised upper bound": (74.3, 94.0),
+}
+# Paper, table 2 (facts 1.1).
+_TABLE_2 = (
+    Figure("tasks", "tasks", 1616),
+    Figure("task_types", "task types", 76),
+    Figure("languages", "languages", 55),
+    Figure("domains", "domains", 33),
+    Figure("domains_in_full", "domains and their subdomains", None),
+    Figure("non_english_tasks", "non-English tasks", 576),
+    Figure("definition_words", "words of a definition, mean", 56.6, 1),
+    Figure("positive_examples", "positive examples of a task, mean", 2.8, 1),
+    Figure("negative_examples", "negative examples of a task, mean", 2.4, 1),
+    Figure("instances_per_task", "instances of a task, mean", 3106.0, 1),
+)
+# Over the categories whose answers are labels (facts 1.12).
+_PUBLISHED_CORRELATION = 0.970
 
 
 def category_metric(category: str) -> str:
@@ -70,10 +107,31 @@ CARD = Card(
     ),
     query=lambda parts: str(parts["input"]),
     settings=Settings,
-    tracks={"default": "English track", "xlingual": "cross-lingual track"},
+    tracks=_TRACKS,
     metric_of=category_metric,
     baselines=baselines,
     details=lambda scores, bootstrap: {
-        "correlation": agreement.correlation(scores, category_metric, bootstrap)
+        "correlation": agreement.correlation(scores, category_metric, bootstrap),
+        "correlation_published": _PUBLISHED_CORRELATION,
     },
+    right="exact_match",
+    published=(
+        *(
+            Published(
+                system,
+                {track: value for track, value in zip(_TRACKS, values, strict=True) if value},
+                "Wang et al. 2022, table 3",
+            )
+            for system, values in _TABLE_3.items()
+        ),
+        Published("Tk-Instruct 3B", {"default": 54.33}, "README of Tk-Instruct, on resampled test instances"),
+    ),
+    collection=Collection(
+        "Wang et al. 2022, table 2",
+        _TABLE_2,
+        "A task is English if its input and output languages are English alone. A task of several languages, types or "
+        'domains counts for each. A domain is the part before the first arrow: "Natural Science -> School Science '
+        'Textbooks" is Natural Science. The paper does not say how it counts domains. Words are separated by white '
+        "space. Instances are those that ingest accepts.",
+    ),
 )

@@ -37,6 +37,7 @@ CARD = Card(
     questions=questions,
     prompt=prompt,
     score=score,
+    right="accuracy",
     files=Files(
         prediction='write {"task": "svamp", "id": "...", "prediction": "..."}',
         reference='write {"task": "svamp", "id": "...", "references": ["..."]}',

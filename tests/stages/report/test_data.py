@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from nightjar.benchmarks import registry
 from stages.report import data
 from stages.report.facts import Node
+from tests.stages.report.building import NAME
 from tests.stages.report.test_stage import OUT, parsed, run
 
 FACTS = Path("data/metrics/ingest-natural_instructions.json")
@@ -64,7 +66,7 @@ def test_the_figures_stand_beside_the_published_ones(told: Path) -> None:
         assert len({line.count("|") for line in block.splitlines()}) == 1, block
     for file in re.findall(r"!\[[^]]*]\(([^)]+)\)", text):
         assert (OUT / file).is_file()
-    assert {"data-task_types.svg", "data-languages.svg", "data-domains.svg"} <= {
+    assert {f"data-natural_instructions-{name}.svg" for name in ("task_types", "languages", "domains")} <= {
         it.name for it in OUT.iterdir()
     }
 
@@ -105,7 +107,7 @@ def test_disagreements(told: Path) -> None:
     [
         (
             {"lists": {"default": {}, "xlingual": {}}, "disagreements": []},
-            "They agree on every task that is here",
+            "They agree on every task of these data",
         ),
         ({"lists": {}, "disagreements": []}, "The split was made by the rule"),
         ({}, "The split was made by the rule"),
@@ -121,7 +123,6 @@ def test_without_disagreements(told: Path, facts: dict[str, Any], sentence: str)
     assert not re.search(r"\n{3,}", (OUT / "report.md").read_text())
 
 
-def test_no_data_no_section(project: Path) -> None:
-    assert run().returncode == 0
-    assert "data" not in parsed().ids and "## Data" not in (OUT / "report.md").read_text()
-    assert data.context([Node("split", (), (), 0, 0, 0, {})]) == {"data": None}
+def test_no_data_no_section(reported: Path) -> None:
+    assert "data" not in parsed().ids and "## Data\n" not in (OUT / "report.md").read_text()
+    assert data.context([Node("split", (), (), 0, 0, 0, {})], [registry.card(NAME)], str) is None

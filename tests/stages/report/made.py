@@ -1,0 +1,55 @@
+"""A benchmark of the tests' own: two tracks, one metric, no categories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nightjar.benchmarks.card import Asking, Card, Files, Floats, Metric, Published, Question, Sources
+
+NAME = "made"
+TRACKS = {"sums": "Sums of two", "days": "Days of the week"}
+SYSTEMS = ("untuned", "tk_instruct")
+
+
+def questions(sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
+    """24 questions of one track, 8 of the other; the answer is the reference."""
+    for track, count in zip(TRACKS, (24, 8), strict=True):
+        for number in range(count):
+            parts = {"question": f"What is {track} number <{number}>?"}
+            yield Question(NAME, track, f"{track}-{number}", parts, (f"{track} is {number}",), track=track)
+
+
+def score(asked: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
+    """1 for the reference, else 0."""
+    right = [bool(given) and given[0] in one.references for one, given in zip(asked, answers, strict=True)]
+    return {"accuracy": np.array(right, dtype=float)}
+
+
+def prompt(question: Question, asking: Asking) -> str:
+    """The question alone."""
+    return str(question.parts["question"])
+
+
+CARD = Card(
+    name=NAME,
+    version=1,
+    title="Made & Co",
+    source="Nobody 2030",
+    datasets=("made_files",),
+    metrics=(Metric("accuracy", "accuracy", range=(0.0, 1.0), scale=1.0),),
+    questions=questions,
+    prompt=prompt,
+    score=score,
+    files=Files(prediction="", reference=""),
+    tracks=TRACKS,
+    levels=("overall",),
+    right="accuracy",
+    published=(
+        Published("Guesser 9B", {"sums": 0.125, "days": 0.5}, "Nobody 2030, table 1"),
+        Published("Thinker 9B", {"sums": 0.75}, "Nobody 2030, table 1"),
+        Published("Later", {"sums": 0.875}, "a note of 2031"),
+    ),
+)

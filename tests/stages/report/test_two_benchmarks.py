@@ -1,0 +1,123 @@
+"""A second card is in every part of the report, with no line of the report's code for it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.core import contracts, tables
+from tests.stages.report import made
+from tests.stages.report.building import ARMS, NAME, SYSTEMS
+from tests.stages.report.test_stage import OUT, parsed
+
+EVALUATED = Path("data/evaluate", made.NAME)
+
+
+@pytest.fixture(scope="module")
+def report(built_with_two: Path) -> Iterator[list[list[str]]]:
+    """The rows of the page's tables; the project is the current folder."""
+    with contextlib.chdir(built_with_two):
+        yield [[cell.strip() for cell in row] for row in parsed().rows]
+
+
+def scores() -> dict[tuple[str, str], dict[str, Any]]:
+    return {(row["track"], row["system"]): row for row in tables.read_rows(EVALUATED, contracts.SCORES)}
+
+
+def test_the_headline_has_both(report: list[list[str]]) -> None:
+    entries = json.loads((OUT / "headline.json").read_text())
+    blocks = dict.fromkeys((entry["benchmark"], entry["track"]) for entry in entries)
+    assert list(blocks) == [(NAME, "default"), (NAME, "xlingual"), ("made", "sums"), ("made", "days")]
+    assert len(entries) == 2 * len(SYSTEMS | ARMS) + 2 * len(made.SYSTEMS)
+    last = entries[-1]
+    assert set(last) == {"benchmark", "track", "system", "n", "accuracy", "accuracy_low", "accuracy_high"}
+    assert (last["n"], last["accuracy"], last["accuracy_low"]) == (8, 0.5, None)
+    text = (OUT / "headline.txt").read_text()
+    assert "Made & Co, Sums of two, 24 instances" in text and "Made & Co, Days of the week, 8" in text
+    assert re.search(r"untuned +0\.2500 +\[0\.\d{3}, 0\.\d{3}\]", text)
+    found = scores()["sums", "untuned"]
+    interval = f"[{found['low']:.3f}, {found['high']:.3f}]"
+    assert ["untuned", f"0.250{interval}", f"0.250 {interval}"] in report
+    assert ["tk_instruct", "0.500too few", "0.500 too few"] in report
+    assert ["system", "accuracy", "0 to 1"] in report
+
+
+def test_published_rows_are_those_of_the_track(report: list[list[str]]) -> None:
+    start = report.index(["Published: Nobody 2030, table 1"])
+    assert report[start + 1 : start + 5] == [
+        ["Guesser 9B", "0.125", ""],
+        ["Thinker 9B", "0.750", ""],
+        ["Published: a note of 2031"],
+        ["Later", "0.875", ""],
+    ]
+    assert [row[1] for row in report if row[0] == "Guesser 9B"] == ["0.125", "0.500"]
+
+
+def test_differences_have_the_unit_of_the_metric(report: list[list[str]]) -> None:
+    lines = [row for row in report if row[0] == "tk_instruct − untuned" and row[2] == "accuracy"]
+    assert [(row[1], row[3], row[4]) for row in lines] == [
+        ("Sums of two", "24", "+0.250"),
+        ("Days of the week", "8", "+0.250"),
+    ]
+    assert lines[1][5] == "too few" and lines[1][-1] == "no"
+
+
+def test_its_answers_its_calls_and_its_systems_are_there(report: list[list[str]]) -> None:
+    for file in ("index.html", "report.md"):
+        text = unescape((OUT / file).read_text())
+        assert "What is sums number <" in text and "untuned is wrong about days-" in text
+        assert "Sums of two (" in text and "Nobody 2030" in text
+        assert "Made & Co: 2 systems, 24 test instances (Sums of two)" in text
+    assert sum(row[:3] == ["untuned", "no", "32"] for row in report) == 1, "its calls"
+    systems = {(row[0], row[1]) for row in report if len(row) == 3 and "fine-tuned" in row[2]}
+    assert ("tk_instruct", "Super-NaturalInstructions, Made & Co") in systems
+    assert [
+        "made files",
+        "Made & Co",
+        "my/made",
+        "not the project's sample",
+        "1",
+        "–",
+        "33",
+        "32",
+        "1",
+    ] in report
+
+
+def test_its_stages_are_in_the_graph(report: list[list[str]]) -> None:
+    ran = {row[0] for row in report if len(row) == 6}
+    assert {"ingest@made_files", "questions@made", "predict@made-untuned", "evaluate@made"} <= ran
+    assert {"questions@supernatinst", "retrieve@supernatinst", "predict@supernatinst-combined"} <= ran
+    assert "made-untuned" in (OUT / "index.html").read_text().split('aria-label="The stages that ran')[1]
+    flow = (OUT / "report.md").read_text()
+    numbers = {name: re.search(rf'(n\d+)\["{name}<', flow)[1] for name in ("questions@made", "evaluate@made")}  # type: ignore[index]
+    assert "-->" in flow and all(numbers.values())
+    inputs = json.loads(Path("data/metrics-report.json").read_text())["inputs"]
+    assert {"data/questions/made", "data/predict/made/untuned", "data/evaluate/made"} <= set(inputs)
+
+
+def test_what_it_has_not_is_left_out(report: list[list[str]]) -> None:
+    ids = parsed().ids
+    assert "benchmark-made" in ids and "benchmark-made-differences" in ids
+    assert not ids & {"benchmark-made-gains", "benchmark-made-correlation"}
+    assert not [file.name for file in OUT.iterdir() if "made" in file.name]
+    text = (OUT / "report.md").read_text()
+    assert not re.search(r"\n{3,}", text)
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        assert len({line.count("|") for line in block.splitlines()}) == 1, block
+
+
+def test_a_system_has_one_mark_in_the_whole_page(report: list[list[str]]) -> None:
+    text = (OUT / "index.html").read_text()
+    shapes: dict[str, set[str]] = {}
+    for row in re.findall(r'<tr><th scope="row">(\w+)(?:<small.*?)?</th>(.*?)</tr>', text, re.DOTALL):
+        if found := re.search(r'fill="var\(--(\w+)\)"( stroke="var\(--(\w+)\)")?[^>]*><title>', row[1]):
+            shapes.setdefault(row[0], set()).add(found[0])
+    assert set(shapes) == set(SYSTEMS | ARMS) and all(len(marks) == 1 for marks in shapes.values())
