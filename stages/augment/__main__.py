@@ -1,4 +1,4 @@
-"""python -m stages.augment calculator|calendar: data/augment/<tool>, every candidate call and whether it is kept."""
+"""python -m stages.augment TOOL: data/augment/TOOL, every candidate call of one tool and whether it is kept."""
 
 from dataclasses import asdict
 from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""Stage report: scores, facts and tool calls in, one page out."""
+"""python -m stages.report: data/report, one page of scores, facts and tool calls, and the same as Markdown."""
 
 from __future__ import annotations
 
