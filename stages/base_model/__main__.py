@@ -1,4 +1,4 @@
-"""python -m stages.base_model: models/base/language_model and models/base/sentence_encoder, ready for use."""
+"""python -m stages.base_model: models/base/language_model and models/base/sentence_encoder, as safetensors."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`python -m stages.contamination`: data/contamination, the test texts that stand in training texts as well."""
+"""python -m stages.contamination: data/contamination, the test texts that are in training texts as well."""
 
 from __future__ import annotations
 

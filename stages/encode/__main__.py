@@ -1,4 +1,4 @@
-"""python -m stages.encode RECIPE: data/encode/RECIPE, token ids to train on."""
+"""python -m stages.encode RECIPE: data/encode/RECIPE, the token ids that the recipe trains on."""
 
 from importlib.metadata import version
 from pathlib import Path

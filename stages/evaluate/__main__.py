@@ -1,4 +1,4 @@
-"""python -m stages.evaluate BENCHMARK: data/evaluate/BENCHMARK, the scores of every system and how they compare."""
+"""python -m stages.evaluate BENCHMARK: data/evaluate/BENCHMARK, the scores of every system, and their differences."""
 
 from __future__ import annotations
 

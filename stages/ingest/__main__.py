@@ -1,4 +1,4 @@
-"""`python -m stages.ingest DATASET`: the dataset's folder (ingest.DATASET.path) to data/ingest/DATASET."""
+"""python -m stages.ingest DATASET: data/ingest/DATASET, the dataset's own files (ingest.DATASET.path) as tables."""
 
 from __future__ import annotations
 

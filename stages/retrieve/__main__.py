@@ -1,4 +1,4 @@
-"""python -m stages.retrieve BENCHMARK: data/retrieve/BENCHMARK, evidence out of data/index."""
+"""python -m stages.retrieve BENCHMARK: data/retrieve/BENCHMARK, passages of data/index as evidence."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`python -m stages.split`: the ingested tasks to data/split."""
+"""python -m stages.split: data/split, the instances that train, choose a checkpoint, and test."""
 
 from __future__ import annotations
 
