@@ -11,12 +11,17 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.text.metrics import normalise
 from nightjar.core import contracts, params, tables
 from nightjar.lm.load import load, prepare, read_recipe
+from nightjar.tools import Toolbox, make
+from nightjar.tools.calendar import find_date
 from stages.predict.answers import answering, ask, in_order
 from stages.predict.batches import plan
 
@@ -34,8 +39,21 @@ def held_out(each: int) -> list[dict[str, Any]]:
         task_id = row["task_id"]
         if task_id in with_calls and (task_id, row["id"]) not in trained and taken[task_id] < each:
             taken[task_id] += 1
-            chosen.append(row | {"track": "default", "category": "held out"})
+            chosen.append(row)
     return chosen
+
+
+def question(row: Mapping[str, Any], task: Mapping[str, Any]) -> Question:
+    shared = {name: task[name] for name in ("definition", "positive_examples", "negative_examples")}
+    return Question(
+        "supernatinst",
+        row["task_id"],
+        row["id"],
+        {"input": row["input"]},
+        tuple(row["outputs"]),
+        shared=shared,
+        day=find_date(row["input"]),
+    )
 
 
 def main() -> None:
@@ -44,25 +62,28 @@ def main() -> None:
     settings = params.load()
     instances = held_out(parser.parse_args().instances)
     tasks = {row["task_id"]: row for row in tables.read_rows(INGEST, contracts.TASKS)}
+    questions = [question(row, tasks[row["task_id"]]) for row in instances]
+    toolbox = Toolbox(make(name, Path(tool.resource)) for name, tool in settings.augment.tools.items())
     prepare(settings.seed, settings.threads)
-    benchmark = settings.predict.supernatinst
+    card = registry.card("supernatinst")
+    benchmark = settings.predict.benchmark(card.name)
     recipe = read_recipe(ADAPTER)
     lm = load(Path("models/base/language_model"), benchmark.precision, ADAPTER)
     for calls in ["on", "disabled"] if recipe["calls"] else ["off"]:
         # No evidence was retrieved for these instances.
-        questions = ask(lm.tokenizer, instances, tasks, {}, 0, settings.encoding)
-        batches = plan([q.ids for q in questions], [q.task_id for q in questions], benchmark, False)
-        answer = answering(lm, questions, batches, benchmark, calls, settings.seed)
+        asked = ask(card, lm.tokenizer, questions, {}, 0, settings.encoding)
+        batches = plan([one.ids for one in asked], [one.question.task_id for one in asked], benchmark, False)
+        answer = answering(lm, card, asked, batches, benchmark, toolbox, calls, settings.seed)
         rows = in_order(batches, map(answer, range(len(batches))))
         right = sum(
-            normalise(row["prediction"]) in map(normalise, asked["outputs"])
-            for row, asked in zip(rows, instances, strict=True)
+            normalise(row["answers"][0]) in map(normalise, question.references)
+            for row, question in zip(rows, questions, strict=True)
         )
         tools = Counter(call["tool"] for row in rows for call in row["calls"])
         print(f"calls {calls}: {right} of {len(rows)} exact, calls by tool {dict(tools)}")
-        for row, asked in zip(rows, instances, strict=True):
+        for row, question in zip(rows, questions, strict=True):
             if row["calls"]:
-                print(f"  {row['text'].strip()}   (wanted: {asked['outputs'][0]})")
+                print(f"  {row['text'].strip()}   (wanted: {question.references[0]})")
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def _rows(count: int, tasks: int) -> list[dict[str, Any]]:
                 "category": "c",
                 "task_id": task,
                 "id": f"{task}-{number:08x}",
-                "prediction": prompts[number % 1999][:40],
+                "answers": [prompts[number % 1999][:40]],
                 "text": prompts[number % 1997][:40],
                 "calls": [{"tool": "Calculator", "input": "1 + 1", "result": "2"}] if number % 9 == 0 else [],
                 "prompt": f"{number} {prompts[number % 2000]}",
@@ -67,7 +67,7 @@ def _rows(count: int, tasks: int) -> list[dict[str, Any]]:
 
 
 def _changed(row: dict[str, Any]) -> dict[str, Any]:
-    return row | {"prediction": row["prediction"][::-1], "new_tokens": row["new_tokens"] + 1}
+    return row | {"answers": [row["answers"][0][::-1]], "new_tokens": row["new_tokens"] + 1}
 
 
 def make(folder: Path, case: str, count: int, tasks: int) -> None:

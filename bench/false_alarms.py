@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.supernatinst.baselines import NAMES
+from nightjar.benchmarks.scores import from_rows
 from nightjar.benchmarks.text.metrics import METRICS
 from nightjar.core import contracts, tables
 from nightjar.statistics.verdict import Rule, binomial_interval, simulated_night, summary
@@ -30,12 +30,14 @@ SETTINGS = ((50, 0.2), (192, 0.02), (192, 0.2), (192, 1.0), (1000, 0.2))
 
 def pool(folder: Path) -> NDArray[np.float64]:
     """Scores of the answers that were given to each instance: instances x systems x metrics."""
-    by_instance: dict[tuple[str, str], list[list[float]]] = {}
-    for row in tables.read_rows(folder, contracts.INSTANCE_SCORES):
-        if row["system"] not in NAMES and row["track"] == "default":
-            scores = [row[metric] for metric in METRICS]
-            by_instance.setdefault((row["task_id"], row["id"]), []).append(scores)
-    return np.array([by_instance[key] for key in sorted(by_instance)])
+    systems = [
+        one
+        for one in from_rows(tables.read_rows(folder, contracts.INSTANCE_SCORES))
+        if one.system not in ("copy_input", "copy_demo")
+    ]
+    places = [at for at, key in enumerate(systems[0].keys) if key.track == "default"]
+    found = [np.stack([one.parts[metric][places] for metric in METRICS], axis=1) for one in systems]
+    return np.stack(found, axis=1)
 
 
 def nights(

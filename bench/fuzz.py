@@ -28,7 +28,8 @@ import pyarrow.parquet as pq
 
 from bench import mutate
 from bench import valid_files as valid
-from nightjar.benchmarks.supernatinst import files
+from nightjar.benchmarks import files
+from nightjar.benchmarks.registry import card
 from nightjar.core import checks, contracts, history, json_text, params, tables
 from nightjar.core.driver_params import load_nightly
 from nightjar.core.errors import NightjarError
@@ -45,6 +46,7 @@ from stages.ingest.task_file import read_task
 from stages.report import facts as report_facts
 
 ROOT = Path(__file__).parents[1]
+CARD = card("supernatinst")
 LONGEST_LINE = 2000
 Mutate = Callable[[bytes, random.Random], bytes]
 
@@ -133,14 +135,14 @@ def _corpus(path: Path) -> None:
 
 
 def _predictions(path: Path) -> None:
-    given = files.read_predictions(path, valid.REFERENCES)
-    if not all(isinstance(text, str) and text.encode() is not None for text in given.values()):
+    given = files.read_answers(CARD, path, valid.QUESTIONS)
+    if not all(isinstance(text, str) and text.encode() is not None for [text] in given.values()):
         raise AssertionError("a prediction is no text")
 
 
 def _references(path: Path) -> None:
-    for row in files.read_references(path):
-        json.dumps(row, ensure_ascii=False).encode()
+    for question in files.read_references(CARD, path):
+        json.dumps(question.row(), default=str, ensure_ascii=False).encode()
 
 
 def _sets(path: Path) -> None:

@@ -54,9 +54,9 @@ def predict(
             command = [sys.executable, "-m", stage, item]
             subprocess.run(command, cwd=folder, env=environment, check=True, stderr=subprocess.DEVNULL)
         seconds = time.monotonic() - began, processor() - used
-        output = folder / "data/predict" / f"supernatinst-{system}"
+        output = folder / "data/predict/supernatinst" / system
         rows = tables.read_rows(output, contracts.PREDICTIONS)
-        answers = {row["id"]: row["prediction"] for row in rows}
+        answers = {row["id"]: row["answers"][0] for row in rows}
     return answers, *seconds
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from nightjar.benchmarks.card import Question
 from nightjar.core import contracts
 from nightjar.judge import files as judge_files
 from pipelines import ledger_entry
@@ -47,6 +48,7 @@ REFERENCES = [
     {"id": f"i{n}", "references": ["one", "two"], "task_id": "t", "task_category": "c", "track": "default"}
     for n in range(4)
 ]
+QUESTIONS = [Question("supernatinst", "t", f"i{n}", {}, ("one", "two"), category="c") for n in range(4)]
 JUDGED = [
     {**row, "prediction": "an answer", "input": "text", "definition": ["Do it.", "Well."]}
     for row in REFERENCES
