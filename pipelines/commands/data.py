@@ -197,9 +197,10 @@ def _day(text: str | None) -> date:
 @click.command()
 @click.argument("id")
 @click.option("--system", help="Only this system, such as combined.")
+@click.option("--benchmark", help="Only this benchmark, where several have the ID.")
 @as_json_option
-def trace(id: str, system: str | None, as_json: bool) -> None:
-    """Follow the prediction for the instance ID (or TASK_ID:ID) back to the raw line it came from.
+def trace(id: str, system: str | None, benchmark: str | None, as_json: bool) -> None:
+    """Follow the prediction for the question ID (or TASK_ID:ID) back to the raw line it came from.
 
     \b
     Example:
@@ -208,15 +209,16 @@ def trace(id: str, system: str | None, as_json: bool) -> None:
     """
     from pipelines.trace import trace as walk
 
-    found = walk(Path(), id, system)
+    found = walk(Path(), id, system, benchmark)
     if as_json:
         say_json(found)
         return
-    instance, raw = found["instance"], found["raw"]
-    say(f"{found['task_id']}:{found['id']}  ({instance['category']}, {instance['track']})")
+    question, raw = found["question"], found["raw"]
+    kind = ", ".join(filter(None, (found["benchmark"], question["category"], question["track"])))
+    say(f"{found['task_id']}:{found['id']}  ({kind})")
     for row in found["predictions"]:
         say()
-        say(f"{row['system']}: {row['prediction']!r}")
+        say(f"{row['system']}: {', '.join(map(repr, row['answers'])) or 'no answer'}")
         for it in row["calls"]:
             say(f"    call {it['tool']}({it['input']}) → {it['result']}")
         adapter = f", adapter {row['adapter_sha256'][:12]}" if row["adapter_sha256"] else ""
@@ -227,7 +229,7 @@ def trace(id: str, system: str | None, as_json: bool) -> None:
             f"{'' if row['prompt_intact'] else ', which is not the hash of the prompt that is stored'}"
         )
     say()
-    say(f"references: {json.dumps(instance['outputs'], ensure_ascii=False)}")
+    say(f"references: {json.dumps(question['references'], ensure_ascii=False)}")
     for row in found["evidence"]:
         seen = ", ".join(row["systems"]) or "nobody"
         where = f"; {row['raw']['path']} sha256 {row['raw']['sha256']}" if row["raw"] else ""
@@ -240,6 +242,6 @@ def trace(id: str, system: str | None, as_json: bool) -> None:
     say_text(found["predictions"][0]["prompt"])
     say()
     line = f":{raw['line']}" if raw["line"] else f" ({raw['note']})"
-    say(f"raw: {raw['path']}{line}  sha256 {raw['sha256']}")
+    say(f"raw: {raw['path'] or 'none'}{line}  sha256 {raw['sha256'] or 'none'}")
     for path, entry in found["artifacts"].items():
         say(f"dvc.lock: {path}  {entry['hash']}  ({entry['stage']})")
