@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.statistics import paired
+from nightjar.statistics import paired, resample
 from nightjar.statistics.bootstrap import DECIMALS, Bootstrap
 from nightjar.statistics.rule import enough
 from nightjar.statistics.statistic import Statistic, mean
@@ -272,16 +272,10 @@ def resampled(values: Floats, samples: int, rng: np.random.Generator) -> Floats:
 
 def _recomputed(pair: Pair, samples: int, rng: np.random.Generator) -> Floats:
     """The differences of the statistic on `samples` resamples of the instances, both runs on the same draws."""
-    found = np.zeros(samples)
     if np.array_equal(pair.now, pair.before):
-        return found
-    statistic, (n, parts) = pair.measure.statistic, pair.now.shape
-    step = max(1, _DRAWS // (n * parts))
-    for start in range(0, samples, step):
-        count = min(step, samples - start)
-        drawn = rng.integers(0, n, size=(count, n))
-        found[start : start + count] = statistic(pair.now[drawn]) - statistic(pair.before[drawn])
-    return found
+        return np.zeros(samples)
+    now, before = resample.resampled(pair.measure.statistic, [pair.now, pair.before], samples, rng)
+    return now - before
 
 
 def _p(resamples: Floats, seen: float) -> float:

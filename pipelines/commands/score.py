@@ -76,9 +76,9 @@ def score(
 
     A prediction is a line {"id": "...", "prediction": "..."}, with a key `task` where a benchmark's tasks have scores
     of their own; other keys are ignored. Scores are in the units of their metrics, with 95% bootstrap intervals over
-    instances (none with --samples 0, and none of fewer than 20 instances). An instance without a prediction scores as an empty
-    answer and is counted. Each track or task has its own scores, as published; those of all tracks together come last,
-    and are not in the CSV, which has the columns track, level, name, metric, n, value, low, high.
+    instances (none with --samples 0, and none of fewer than 20 instances). An instance without a prediction scores as
+    an empty answer and is counted. Each track or task has its own scores, as published; those of all tracks together
+    come last, and are not in the CSV, which has the columns track, level, name, metric, n, value, low, high.
 
     \b
     Example:
@@ -178,7 +178,7 @@ def _shown(row: dict[str, Any], ends: Mapping[str, Sequence[float] | None] | Non
 def _between(ends: Sequence[float | None] | None, row: Mapping[str, Any], sign: str = "") -> str:
     """The ends of an interval; where there is none, that the row's n is too small for one."""
     if ends is None or None in ends:
-        from nightjar.statistics.rule import too_few
+        from nightjar.statistics import too_few
 
         return f"({too_few(row['n'])})"
     return "[{0:{sign}.2f}, {1:{sign}.2f}]".format(*ends, sign=sign)

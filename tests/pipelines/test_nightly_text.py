@@ -78,11 +78,6 @@ def test_a_system_has_one_verdict_on_a_track() -> None:
     )
 
 
-def test_a_difference_of_few_instances_has_no_interval() -> None:
-    row = {"value": -3.0, "low": None, "high": None, "n": 12}
-    assert nightly_text.difference(row) == "-3.00 (n = 12, too few)"
-
-
 def test_a_benchmark_that_is_not_comparable_says_why() -> None:
     rows = [verdict(system, "default", "not comparable", reason=FEW) for system in "st"]
     assert nightly_text.message(rows, None) == f"b: not comparable ({FEW})"

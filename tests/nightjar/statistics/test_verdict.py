@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.statistics import matthews
 from nightjar.statistics.verdict import (
     Cell,
     Measure,
@@ -158,6 +159,13 @@ def test_a_statistic_of_several_parts_is_recomputed_on_each_resample() -> None:
         a, b = now[chosen].sum(axis=0), before[chosen].sum(axis=0)
         drawn.append(100 * (a[0] / a[1] - b[0] / b[1]))
     assert (row["low"], row["high"]) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.2)
+    # One of Nightjar's own statistics, which a model answers better now.
+    gold = rng.integers(0, 2, 200).astype(float)
+    guesses = np.where(rng.random(200) < 0.1, 1 - gold, gold), rng.integers(0, 2, 200).astype(float)
+    now, before = (np.stack([guess, gold], axis=1) for guess in guesses)
+    (row,) = decide([Pair(Measure("mcc", ("guess", "gold"), matthews), now, before)], [("made",)], RULE)
+    expected = np.corrcoef(guesses[0], gold)[0, 1] - np.corrcoef(guesses[1], gold)[0, 1]
+    assert (row["verdict"], row["value"]) == ("better", pytest.approx(100 * expected, abs=1e-4))
     # The same answers: nothing is resampled.
     (row,) = decide([Pair(of_parts.measure, now, now)], [("made",)], RULE)
     assert (row["verdict"], row["p"], row["value"]) == ("unchanged", 1, 0)
