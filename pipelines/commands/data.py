@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,24 @@ class _Name(click.Path):
         if value == "":
             self.fail("the name is empty", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Listed(click.Option):
+    """An option whose help lists the values that it takes; `names` is called when the help is shown."""
+
+    def __init__(self, *declared: Any, names: Callable[[], Iterable[str]], **settings: Any) -> None:
+        super().__init__(*declared, **settings)
+        self.names = names
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        self.help = f"One of: {', '.join(self.names())}."
+        return super().get_help_record(ctx)
+
+
+def _datasets() -> Iterable[str]:
+    from stages.ingest.datasets import names
+
+    return names()
 
 
 FILE = _Name(path_type=Path)
@@ -62,7 +81,7 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -
 
 
 @click.command()
-@click.option("--dataset", required=True, help="natural_instructions or corpus.")
+@click.option("--dataset", required=True, cls=Listed, names=_datasets)
 @click.option("--input", "source", required=True, type=FILE, help="The folder of the dataset's own files.")
 @click.option(
     "--output",

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from nightjar.core.errors import NightjarError
-from pipelines.commands.data import FILE, as_json_option
+from pipelines.commands.data import FILE, Listed, as_json_option
 from pipelines.printing import say, say_exact, say_json, say_table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -21,17 +21,13 @@ ALL = "all tracks together (not a published number)"
 PREDICTIONS = "JSON Lines {id, prediction}, a folder of data/predict, or the name of a baseline."
 
 
-class _Benchmark(click.Option):
-    """The option --benchmark, whose help names the benchmarks; they are looked up when the help is shown."""
+def _benchmarks() -> list[str]:
+    from nightjar.benchmarks import registry
 
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        from nightjar.benchmarks import registry
-
-        self.help = f"One of: {', '.join(registry.names())}."
-        return super().get_help_record(ctx)
+    return registry.names()
 
 
-benchmark_option = click.option("--benchmark", required=True, cls=_Benchmark)
+benchmark_option = click.option("--benchmark", required=True, cls=Listed, names=_benchmarks)
 references_option = click.option(
     "--references",
     type=FILE,
