@@ -22,8 +22,8 @@ from pipelines.graph import Graph
 # were measured, or where the rows themselves are guessed from the size of files, it is FAR_SPREAD.
 SPREAD, FAR_SPREAD = 1.5, 3.0
 FAR = 10.0
-# What lies there is code: its size says nothing of the rows.
-CODE = "stages/"
+# Paths of code: its size says nothing of the rows.
+CODE = ("nightjar/", "stages/")
 # Stages in these states take time.
 AHEAD: tuple[State, ...] = ("would run", "follows")
 
@@ -75,7 +75,7 @@ def estimates(graph: Graph) -> dict[str, Expected]:
 def _expected(graph: Graph, name: str, runs: Sequence[history.Run], params: Mapping[str, Any]) -> Expected:
     # Another project may have stages of the same names.
     ours = metrics_file(name).as_posix() in graph.stages[name].metrics
-    known = cost.of(name) if ours else None
+    known = cost.of(name, params) if ours else None
     if not runs:
         return Expected(unknown="not run here before")
     if known is None:

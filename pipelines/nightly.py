@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,11 +26,23 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
-from pipelines import artifacts, ledger_entry, lock, nightly_facts, nightly_text, record, runs, stamp, watch
+from pipelines import (
+    artifacts,
+    ledger_entry,
+    lock,
+    nightly_facts,
+    nightly_text,
+    nightly_verdicts,
+    record,
+    runs,
+    stamp,
+    watch,
+)
 from pipelines import graph as graphs
 from pipelines import ledger as ledgers
 from pipelines.baseline import baseline
 from pipelines.nightly_run import Broken, Night, Scratch, Stopped, conduct, selected, take
+from pipelines.nightly_verdicts import Good
 from pipelines.notify import notify
 from pipelines.results import Listeners
 from pipelines.run_stage import LOGS
@@ -133,7 +145,8 @@ def _whole(
     root: Path, outcome: Outcome, stop: threading.Event, pull: bool, jobs: int, wait: bool, accept: bool
 ) -> State[Any]:
     settings = load_nightly(root / PARAMS_FILE)
-    graph = selected(graphs.read(root), settings.stages)
+    whole = graphs.read(root)
+    graph = selected(whole, settings.stages)
     started = datetime.now(UTC)
     run = f"{started:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}"
     with contextlib.ExitStack() as stack:
@@ -142,7 +155,7 @@ def _whole(
             scratch = stack.enter_context(Scratch(root, baseline(root)))
         if not (scratch.path / "dvc.yaml").is_file():
             raise NightjarError("not in Git", root / "dvc.yaml", "commit it: the nightly works in a clone")
-        night = Night(graph, scratch.path, root / LOGS / str(flow_run.name), stop, _nights.tell)
+        night = Night(graph, whole, scratch.path, root / LOGS / str(flow_run.name), stop, _nights.tell)
         facts = nightly_facts.at_start(scratch.path, scratch.start)
         facts |= {"run": run, "started": started, "accepted": accept, "against": None, "stages": {}}
         scored = Scored([], [], [])
@@ -161,13 +174,6 @@ def _whole(
         outcome.facts, outcome.verdicts = facts, scored.verdicts
         # Before the clone is removed, which may fail.
         return _report(root, outcome, facts)
-
-
-class Good(NamedTuple):
-    """The run that a night is compared with: its facts, and its rows of LEDGER_INSTANCES."""
-
-    facts: dict[str, Any]
-    instances: Rows
 
 
 def _ready(root: Path, settings: Nightly, outcome: Outcome) -> Good | None:
@@ -208,7 +214,10 @@ def _conclude(
     if not instances:
         raise Broken("no stage made a table instance_scores")
     facts["versions"] |= nightly_facts.stage_versions(night.work, stages)
-    verdicts = _judge(settings, facts, instances, good)
+    try:
+        verdicts = nightly_verdicts.verdicts(settings, facts, instances, good)
+    except NightjarError as error:
+        raise Broken(str(error)) from error
     worse = any(row["verdict"] == "worse" for row in verdicts)
     message = nightly_text.message(verdicts, good and good.facts)
     facts |= {
@@ -217,32 +226,6 @@ def _conclude(
         "against": good.facts["run"] if good else None,
     }
     return Scored(means, instances, verdicts)
-
-
-def _judge(
-    settings: Nightly,
-    facts: Mapping[str, Any],
-    instances: Rows,
-    good: Good | None,
-) -> Rows:
-    from nightjar.statistics import verdict
-
-    now = verdict.cells(instances)
-    if good is None:
-        before, other = {}, dict.fromkeys(now, "there is no earlier good run")
-    else:
-        before = verdict.cells(good.instances)
-        told = {
-            cell: nightly_facts.other_parameters(
-                facts["stages"], good.facts["stages"], cell.benchmark, cell.system
-            )
-            for cell in now.keys() & before.keys()
-        }
-        other = {cell: reason for cell, reason in told.items() if reason}
-    rule = verdict.Rule.of(
-        settings.alpha, settings.minimum_instances, settings.bootstrap_samples, facts["seed"] or 0
-    )
-    return verdict.judge(now, before, other, rule)
 
 
 def _report(root: Path, outcome: Outcome, facts: dict[str, Any]) -> State[Any]:

@@ -14,20 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import pyarrow as pa
 
 from nightjar.core import contracts, tables
 from nightjar.core.config import PARAMS_FILE, read_optional, read_yaml
-from nightjar.core.json_text import recorded
+from nightjar.core.json_text import parse_at, recorded
 from pipelines.baseline import Baseline
 from pipelines.graph import Stage
 
 LOCK_FILE = Path("dvc.lock")
-METRICS = tuple(
-    column.name for column in contracts.INSTANCE_SCORES.schema if pa.types.is_floating(column.type)
-)
-# Parameters that may differ between two nights that are compared: they decide the last bits alone.
-NEUTRAL = frozenset({"threads"})
+# What identifies a question.
+KEY = ("benchmark", "task_id", "id")
 
 Rows = list[dict[str, Any]]
 
@@ -115,6 +111,7 @@ def scores(work: Path, stages: Sequence[Stage]) -> tuple[Rows, Rows, dict[str, l
     An artifact with tables `scores` and `instance_scores` is an evaluation; others are passed over.
     """
     contents = _contents(work, stages)
+    columns = [name for name in contracts.LEDGER_INSTANCES.schema.names if name != "content"]
     means: Rows = []
     instances: Rows = []
     benchmarks: dict[str, list[str]] = {}
@@ -123,43 +120,49 @@ def scores(work: Path, stages: Sequence[Stage]) -> tuple[Rows, Rows, dict[str, l
             if not (out / contracts.INSTANCE_SCORES.name).is_dir():
                 continue
             means += tables.read_rows(out, contracts.SCORES)
-            rows = tables.read_rows(out, contracts.INSTANCE_SCORES)
+            rows = tables.read_rows(out, contracts.INSTANCE_SCORES, columns)
             benchmarks[stage.name] = sorted({row["benchmark"] for row in rows})
-            instances += [
-                {
-                    **{name: row[name] for name in ("benchmark", "system", "track", "task_id", "id")},
-                    "metric": metric,
-                    "content": contents.get((row["task_id"], row["id"])),
-                    "value": row[metric],
-                }
-                for row in rows
-                for metric in METRICS
-            ]
+            instances += [row | {"content": contents.get(tuple(row[name] for name in KEY))} for row in rows]
     return means, instances, benchmarks
 
 
-def _contents(work: Path, stages: Sequence[Stage]) -> dict[tuple[str, str], str]:
-    """For every test instance a digest of its input and references, so that others under an old id are seen."""
+def _contents(work: Path, stages: Sequence[Stage]) -> dict[tuple[str, ...], str]:
+    """For every question that the stages read a digest of its parts and references, by KEY.
+
+    A question under an old id whose text changed is recognised by it.
+    """
     found = {}
     for path in sorted({work / dep for stage in stages for dep in stage.deps}):
-        if (path / contracts.TEST.name).is_dir():
-            columns = ["task_id", "id", "input", "outputs"]
-            for row in tables.read_rows(path, contracts.TEST, columns):
-                text = json.dumps([row["input"], row["outputs"]], ensure_ascii=False)
-                found[row["task_id"], row["id"]] = sha256(text.encode()).hexdigest()[:16]
+        if any((path / contracts.QUESTIONS.name).glob("*.parquet")):
+            for row in tables.read_rows(path, contracts.QUESTIONS, [*KEY, "parts", "references"]):
+                parts = parse_at(
+                    row["parts"], path / contracts.QUESTIONS.name, "write parts as a JSON object"
+                )
+                found[tuple(row[name] for name in KEY)] = content(parts, row["references"])
     return found
+
+
+def content(parts: Any, references: Sequence[str]) -> str:
+    """A digest of a question. Parts that are an input alone have the digest that earlier versions wrote of it."""
+    asked = parts["input"] if isinstance(parts, Mapping) and parts.keys() == {"input"} else parts
+    text = json.dumps([asked, list(references)], ensure_ascii=False, sort_keys=True)
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 def stage_facts(
     work: Path, stages: Sequence[Stage], benchmarks: Mapping[str, list[str]]
 ) -> dict[str, dict[str, Any]]:
-    """For every stage that ran: its parameters as DVC wrote them down, one key a value, and what it scored."""
+    """For every stage that ran: its parameters as DVC recorded them, one key a value, the benchmarks that it scored,
+    and the version of the benchmark's card, None if its facts name none.
+    """
     lock = read_yaml(work / LOCK_FILE).get("stages") or {}
     found = {}
     for stage in stages:
         params = (lock.get(stage.name) or {}).get("params") or {}
         flat = {key: value for file in params.values() for key, value in _leaves("", file)}
-        found[stage.name] = {"params": flat, "benchmarks": benchmarks.get(stage.name, [])}
+        cards = [recorded(work / metric).get("card") for metric in stage.metrics]
+        version = next((card.get("version") for card in cards if isinstance(card, Mapping)), None)
+        found[stage.name] = {"params": flat, "benchmarks": benchmarks.get(stage.name, []), "card": version}
     return found
 
 
@@ -169,27 +172,3 @@ def _leaves(path: str, value: Any) -> Iterable[tuple[str, Any]]:
             yield from _leaves(f"{path}.{key}" if path else str(key), inner)
     else:
         yield path, value
-
-
-def other_parameters(now: Mapping[str, Any], before: Mapping[str, Any], benchmark: str, system: str) -> str:
-    """In which parameters two runs' evaluations of a system differ; empty if in none.
-
-    Those count of the stage that scored the benchmark, and of the stage named after benchmark and system.
-    """
-    ours, theirs = _yardstick(now, benchmark, system), _yardstick(before, benchmark, system)
-    differ = sorted(key for key in ours.keys() | theirs.keys() if ours.get(key, ()) != theirs.get(key, ()))
-    told = [f"{key} {_show(theirs, key)} → {_show(ours, key)}" for key in differ[:3]]
-    more = [f"{len(differ) - 3} more"] if len(differ) > 3 else []
-    return f"other parameters: {', '.join([*told, *more])}" if differ else ""
-
-
-def _yardstick(stages: Mapping[str, Any], benchmark: str, system: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, facts in stages.items():
-        if benchmark in facts.get("benchmarks", ()) or name.partition("@")[2] == f"{benchmark}-{system}":
-            found |= {key: value for key, value in facts.get("params", {}).items() if key not in NEUTRAL}
-    return found
-
-
-def _show(values: Mapping[str, Any], key: str) -> str:
-    return json.dumps(values[key], ensure_ascii=False, default=str) if key in values else "(nothing)"

@@ -43,9 +43,10 @@ class Scratch(Workspace):
 
 @dataclass
 class Night:
-    """A night on its way; the threads of the tasks share it."""
+    """A night in progress; the threads of the tasks share it. `graph` has the stages that run, a part of `whole`."""
 
     graph: graphs.Graph
+    whole: graphs.Graph
     work: Path
     logs: Path
     stop: threading.Event
@@ -113,16 +114,23 @@ def _submit(
     return future
 
 
+def needed(graph: graphs.Graph, whole: graphs.Graph) -> list[str]:
+    """What the stages of `graph`, a part of `whole`, read on this machine and none of them makes.
+
+    A folder around outputs is not an output itself: the outputs in it are needed.
+    """
+    made = [Path(path) for stage in graph.stages.values() for path in stage.outs]
+    outs = [Path(path) for stage in whole.stages.values() for path in stage.outs]
+    found: set[Path] = set()
+    for dep in {dep for stage in graph.stages.values() for dep in stage.deps if "://" not in dep}:
+        inside = [out for out in outs if dep in map(Path.as_posix, out.parents)]
+        found.update(inside or [Path(dep)])
+    return sorted(path.as_posix() for path in found if not any(path.is_relative_to(it) for it in made))
+
+
 def take(night: Night, pull: bool) -> None:
     """Check what the stages need out of the DVC cache, or pull it. Raises Broken or Stopped."""
-    made = [path for stage in night.graph.stages.values() for path in stage.outs]
-    wanted = sorted(
-        dep
-        for dep in {dep for stage in night.graph.stages.values() for dep in stage.deps}
-        if not (night.work / dep).exists()
-        and "://" not in dep
-        and not any(Path(dep).is_relative_to(path) for path in made)
-    )
+    wanted = [path for path in needed(night.graph, night.whole) if not (night.work / path).exists()]
     faults: list[str] = []
 
     def body() -> State[Any]:

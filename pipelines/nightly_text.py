@@ -81,7 +81,7 @@ def _names(some: list[tuple[str, str]], of: list[tuple[str, str]]) -> str:
 
 
 def difference(row: Row) -> str:
-    """A difference in percentage points with its interval; empty where there is none."""
+    """A difference in the unit of its metric with its interval; empty where there is none."""
     if row["value"] is None:
         return ""
     if row["low"] is None:
@@ -124,7 +124,7 @@ def markdown(facts: Row, verdicts: list[dict[str, Any]]) -> str:
         lines.append(f"- compared with {facts['against']}, the last good run")
     if any(row["p_corrected"] is not None for row in verdicts):
         lines.append(
-            "- p is corrected for all comparisons of the night (Holm); differences are in percentage points"
+            "- p is corrected for all comparisons of the night (Holm); values are in the units of their metrics"
         )
     for benchmark, word in benchmarks(verdicts).items():
         rows = [cell_texts(row) for row in verdicts if row["benchmark"] == benchmark]

@@ -27,16 +27,19 @@ def check(graph: Graph) -> None:
     own = [stage.name for stage in ahead if stage.command.startswith(OWN)]
     if not own:
         return
+    # Here, not above: cards take long to load.
+    from nightjar.benchmarks import registry
+
     file = graph.root / PARAMS_FILE
     params = load(file)
+    registry.check(params, file)
     for name in own:
         stage, _, item = name.partition("@")
-        recipe = getattr(params.train, item, None) if item in type(params.train).model_fields else None
-        if stage == "train" and recipe is not None:
+        if stage == "train":
             check_training(params, item, file)
             _check_launcher(params.train.launcher, graph.root)
         none = params.split.supervised_instances_per_task == 0
-        if stage == "encode" and getattr(recipe, "data", "") == "supervised" and none:
+        if stage == "encode" and none and params.train.recipe(item).data == "supervised":
             what = f"split.supervised_instances_per_task = 0 leaves {name} nothing to train on"
             raise NightjarError(what, file, "set it higher, or name the stages to rebuild without this one")
 

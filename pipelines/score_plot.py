@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +12,11 @@ from pipelines.scores import Run
 # Beside the colours, so that lines that meet can be told apart.
 MARKERS = "os^DvP*X"
 COLOURS = ("#1f5f8b", "#b5541c", "#3b7d3b", "#7a4a9c", "#8a6d1f", "#555555", "#c23b6b", "#2b8c8c")
-# Panels of one plot, and systems of one panel; what is more stands in the table.
+# Panels of one plot, and systems of one panel; the table has all of them.
 MOST_PANELS, MOST_SYSTEMS = 6, len(COLOURS)
+
+# Benchmark, track and metric.
+Panel = tuple[str, str, str]
 
 
 def png(runs: Sequence[Run]) -> bytes:
@@ -20,7 +24,9 @@ def png(runs: Sequence[Run]) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    panels = list(dict.fromkeys(_panel(row) for run in runs for row in run.rows))[:MOST_PANELS]
+    panels = _first_of_each(list(dict.fromkeys(_panel(row) for run in runs for row in run.rows)))[
+        :MOST_PANELS
+    ]
     columns = min(2, len(panels))
     lines = -(-len(panels) // columns)
     figure = Figure(figsize=(5.2 * columns + 1.8, 3.4 * lines), layout="constrained")
@@ -37,8 +43,18 @@ def png(runs: Sequence[Run]) -> bytes:
     return buffer.getvalue()
 
 
-def _panel(row: dict[str, Any]) -> tuple[str, str, str]:
+def _panel(row: dict[str, Any]) -> Panel:
     return row["benchmark"], row["track"], row["metric"]
+
+
+def _first_of_each(panels: Sequence[Panel]) -> list[Panel]:
+    """The first panel of each benchmark, then the second of each, and so on."""
+    seen: Counter[str] = Counter()
+    ranks = []
+    for panel in panels:
+        ranks.append(seen[panel[0]])
+        seen[panel[0]] += 1
+    return [panel for _, panel in sorted(zip(ranks, panels, strict=True), key=lambda pair: pair[0])]
 
 
 def _width(low: float | None, high: float | None) -> float:
@@ -46,7 +62,7 @@ def _width(low: float | None, high: float | None) -> float:
     return 0.0 if low is None or high is None else max(high - low, 0.0)
 
 
-def _draw(axes: Any, runs: Sequence[Run], panel: tuple[str, str, str]) -> None:
+def _draw(axes: Any, runs: Sequence[Run], panel: Panel) -> None:
     systems = list(dict.fromkeys(row["system"] for run in runs for row in run.rows if _panel(row) == panel))
     for number, system in enumerate(systems[:MOST_SYSTEMS]):
         points = [

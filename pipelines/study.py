@@ -1,8 +1,8 @@
 """Studies: one command runs the same graph at several values of one setting, each as a DVC experiment.
 
 A point's experiment has a name made of the study, the value and a digest of all that decides its result (commit,
-changed files, parameters, target), so that a second start finds what is done and runs the rest. Grids and
-questions are those of the paper (facts 1.8 and 1.11: table 4, figure 5).
+changed files, parameters, target). A second start finds the experiments that are done and runs the rest. Grids are
+those of the paper (facts 1.8 and 1.11: table 4, figure 5).
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from typing import Any
 from nightjar.core import contracts, tables
 from nightjar.core.config import LARGEST, MOST_SHOWN, PARAMS_FILE, parse, read_text
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import validate
+from nightjar.core.params import Params, validate
 from pipelines import graph as graphs
-from pipelines import study_results as results
+from pipelines import study_scores
 from pipelines.baseline import Baseline, baseline
 from pipelines.lock import rebuild_lock
 from pipelines.profiles import edited
 from pipelines.study_workspace import Ran, Workspace, remove, saved
 
-BENCHMARK = "supernatinst"
-SPLIT, INGESTED = Path("data/split"), Path("data/ingest/natural_instructions")
+SPLIT, INGEST = Path("data/split"), Path("data/ingest")
 LOGS = Path(".nightjar/logs/study")
 PUBLISHED = {
     "tasks": (8, 32, 128, 256, 512, 757),
@@ -64,7 +63,10 @@ class Study:
     """
 
     kind: str
+    benchmark: str
     recipe: str
+    # The folder of its results, unless another is named.
+    name: str
     start: Baseline
     # The text of params.yaml, and the hashes of the inputs that Git does not have.
     params: str
@@ -74,11 +76,7 @@ class Study:
     @property
     def target(self) -> str:
         """The last stage that every point runs."""
-        return f"predict@{BENCHMARK}-{self.recipe}"
-
-    @property
-    def name(self) -> str:
-        return self.kind if self.recipe == "tk_instruct" else f"{self.kind}-{self.recipe}"
+        return f"predict@{self.benchmark}-{self.recipe}"
 
     def missing(self, root: Path) -> list[Point]:
         """The points without an experiment, or whose files DVC no longer has."""
@@ -86,7 +84,7 @@ class Study:
         return [
             point
             for point in self.points
-            if point.name not in done or not results.is_there(root, done[point.name], self.recipe)
+            if point.name not in done or not study_scores.is_there(root, done[point.name], self)
         ]
 
 
@@ -94,19 +92,23 @@ def plan(
     root: Path,
     kind: str,
     values: Sequence[str],
-    recipe: str = "tk_instruct",
+    recipe: str | None = None,
     evaluated: Sequence[str] = (),
     encodings: Flags | None = None,
     weights: Callable[[Path], str] | None = None,
+    benchmark: str | None = None,
 ) -> Study:
-    """The study of `values` (none: the published grid, as far as the data go). Runs nothing.
+    """The study of `values` (none: the published grid, as far as the data allow). Runs nothing.
 
-    `encodings` gives the flags of every named encoding, `weights` the sha256 of a model directory. Raises
-    NightjarError for a value that cannot be had, a recipe without a prediction stage and a missing input.
+    `benchmark` is the first of the parameters if none is given, `recipe` the first system of it that was trained.
+    `encodings` gives the flags of every named encoding, `weights` the sha256 of a model directory. Raises NightjarError
+    for a value that is not available, an unknown benchmark, a recipe without a prediction stage and a missing input.
     """
     start = baseline(root)
     text = read_text(root / PARAMS_FILE)
-    params = validate(parse(text, root / PARAMS_FILE)).model_dump(mode="json")
+    checked = validate(parse(text, root / PARAMS_FILE))
+    benchmark, recipe, parts = _chosen(checked, benchmark, recipe)
+    params = checked.model_dump(mode="json")
     _need_once(values, "--values")
     _need_once(evaluated, "--evaluated")
     if evaluated and kind != "encodings":
@@ -116,8 +118,8 @@ def plan(
     elif kind == "models":
         made = _models(root, values, weights)
     else:
-        made = _encodings(values, evaluated, encodings or {})
-    target = f"predict@{BENCHMARK}-{recipe}"
+        made = _encodings(values, evaluated, encodings or {}, benchmark)
+    target = f"predict@{benchmark}-{recipe}"
     if "dvc.yaml" not in start.known:
         raise NightjarError("not in Git", root / "dvc.yaml", "commit it: a study works in a clone")
     inputs = graphs.inputs(root, target, start.known | {PARAMS_FILE.as_posix()})
@@ -127,7 +129,26 @@ def plan(
         digest = sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:10]
         slug = re.sub(r"[^A-Za-z0-9_]+", "-", "-on-".join(axes)).strip("-_").lower()[-60:].lstrip("-_")
         points.append(Point(label, axes, settings, f"{kind}-{slug}-{digest}", against))
-    return Study(kind, recipe, start, text, inputs, tuple(points))
+    name = "-".join([kind, *parts])
+    return Study(kind, benchmark, recipe, name, start, text, inputs, tuple(points))
+
+
+def _chosen(params: Params, benchmark: str | None, recipe: str | None) -> tuple[str, str, list[str]]:
+    """The benchmark and the recipe, and those of both that are not the default."""
+    names = list(params.benchmarks)
+    if benchmark is not None and benchmark not in names:
+        fix = f"params.yaml has: {', '.join(names)}"
+        raise NightjarError(f"no benchmark {_short(benchmark)!r}", "--benchmark", fix)
+    if benchmark is None and not names:
+        raise NightjarError("there are no benchmarks", PARAMS_FILE, "add one to the group benchmarks")
+    chosen = benchmark or names[0]
+    systems = [one for one in params.predict.systems.values() if one.benchmark == chosen]
+    trained = [one.system for one in systems if one.weights != study_scores.MODEL]
+    if recipe is None and not trained:
+        raise NightjarError(f"no system of {chosen} is trained", "--recipe", "name one of predict.systems")
+    first = trained[0] if trained else None
+    others = [*([chosen] if chosen != names[0] else []), *([recipe] if recipe not in (None, first) else [])]
+    return chosen, recipe or trained[0], [name for name in others if name]
 
 
 Made = list[tuple[str, tuple[str, ...], dict[str, Any], str | None]]
@@ -146,7 +167,7 @@ def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
     if kind == "tasks":
         key, there, of = "split.train_tasks", len(tasks), "training tasks"
     else:
-        rows = tables.part_rows(root / INGESTED, contracts.INSTANCES)
+        rows = tables.part_rows(_ingested(root), contracts.INSTANCES)
         key, of = "split.train_instances_per_task", "instances in the largest training task"
         there = max((rows.get(task, 0) for task in tasks), default=0)
     if not numbers:
@@ -161,6 +182,14 @@ def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
         (str(number), (str(number),), {key: number}, None if str(number) == first else first)
         for number in numbers
     ]
+
+
+def _ingested(root: Path) -> Path:
+    """The artifact of the dataset of tasks. Raises NightjarError if there is none."""
+    found = sorted((root / INGEST).glob(f"*/{contracts.INSTANCES.name}"))
+    if not found:
+        raise NightjarError("no ingested instances", root / INGEST, "run nightjar rebuild split")
+    return found[0].parent
 
 
 def _number(value: str) -> int:
@@ -209,7 +238,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _encodings(values: Sequence[str], evaluated: Sequence[str], flags: Flags) -> Made:
+def _encodings(values: Sequence[str], evaluated: Sequence[str], flags: Flags, benchmark: str) -> Made:
     """Trained with × evaluated with. A training's own encoding (or the first) comes first, for comparison."""
     trained = tuple(values) or ENCODINGS
     tested = tuple(evaluated) or tuple(name for name in trained if name != MIXED)
@@ -224,7 +253,7 @@ def _encodings(values: Sequence[str], evaluated: Sequence[str], flags: Flags) ->
         own = training if training in tested else tested[0]
         for testing in (own, *(name for name in tested if name != own)):
             settings = {f"encoding.{key}": value for key, value in flags[training].items()}
-            settings[f"predict.{BENCHMARK}.encoding"] = testing
+            settings[f"predict.{benchmark}.encoding"] = testing
             against = None if testing == own else f"{training} on {own}"
             made.append((f"{training} on {testing}", (training, testing), settings, against))
     return made

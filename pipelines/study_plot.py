@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core.files import replace, temporary_sibling
-from pipelines.study_results import METRICS, between, cell, matrix_names, tracks
+from pipelines.study_results import between, cell, matrix_names, metrics, tracks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +19,8 @@ TITLES = {
     "instances": "instances of a training task",
     "models": "parameters of the model",
 }
-COLOURS = {"default": "#1f5f8b", "xlingual": "#b5541c"}
+# Of the tracks, in their order.
+COLOURS = ("#1f5f8b", "#b5541c", "#3b7d3b", "#7a4a9c", "#8a6d1f", "#555555", "#c23b6b", "#2b8c8c")
 
 
 def draw(result: Mapping[str, Any], folder: Path) -> None:
@@ -44,18 +45,25 @@ def figure(result: Mapping[str, Any]) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    shown = tracks(result)
-    size = (13.5, 5.4) if result["study"] == "encodings" else (10.0, 4.2)
-    drawn = Figure(figsize=size, layout="constrained")
+    shown, titles = tracks(result), metrics(result)
+    width, height = (6.75, 5.4) if result["study"] == "encodings" else (5.0, 4.2)
+    drawn = Figure(figsize=(width * len(titles), height), layout="constrained")
     FigureCanvasAgg(drawn)
-    for axes, (metric, title) in zip(drawn.subplots(1, len(METRICS)), METRICS.items(), strict=True):
+    panels = drawn.subplots(1, len(titles), squeeze=False)[0]
+    for axes, (metric, title) in zip(panels, titles.items(), strict=True):
         if result["study"] == "encodings":
             _map(axes, drawn, result, shown[0], metric, title)
         else:
             _curve(axes, result, shown, metric, title)
-    handles, labels = drawn.axes[0].get_legend_handles_labels()
-    if len(labels) > 1:
-        drawn.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    handles: dict[str, Any] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    if len(handles) > 1:
+        columns = min(len(handles), 2 * len(titles))
+        drawn.legend(
+            handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False
+        )
     drawn.suptitle(f"{result['recipe']}, {_n(result)}", fontsize=10)
     return drawn
 
@@ -63,7 +71,8 @@ def figure(result: Mapping[str, Any]) -> Figure:
 def _n(result: Mapping[str, Any]) -> str:
     counts = []
     for track in tracks(result):
-        found = [row for point in result["points"] if (row := cell(point["scores"], track, "rougeL"))]
+        main = next(iter(metrics(result, track)))
+        found = [row for point in result["points"] if (row := cell(point["scores"], track, main))]
         counts.append(f"{found[0]['n']} instances of track {track}")
     return f"{', '.join(counts)}; {100 * result['confidence']:g}% intervals"
 
@@ -73,26 +82,31 @@ def _curve(axes: Any, result: Mapping[str, Any], shown: list[str], metric: str, 
     kind = result["study"]
     points = [point for point in result["points"] if point["scores"]]
     sizes = {point["value"]: _x(kind, point) for point in points}
-    for track in shown:
+    lowest = 0.0
+    for number, track in enumerate(shown):
+        colour = COLOURS[number % len(COLOURS)]
         drawn = sorted(
             (sizes[point["value"]] or 1, row)
             for point in points
             if (row := _triple(cell(point["scores"], track, metric)))
         )
+        if not drawn:
+            continue
         xs, rows = [x for x, _ in drawn], [row for _, row in drawn]
+        lowest = min(lowest, *(low for _, low, _ in rows))
         values = [value for value, _, _ in rows]
         errors = [
             [max(0.0, value - low) for value, low, _ in rows],
             [max(0.0, high - value) for value, _, high in rows],
         ]
         style = {"marker": "o", "markersize": 4, "capsize": 3, "linewidth": 1.4}
-        axes.errorbar(xs, values, errors, color=COLOURS.get(track), label=_label(result, track), **style)
+        axes.errorbar(xs, values, errors, color=colour, label=_label(result, track), **style)
         if row := _triple(cell(result.get("untuned", []), track, metric)):
             value, low, high = row
             label = f"untuned model{f', track {track}' if len(shown) > 1 else ''}"
             line = {"linestyle": "--", "linewidth": 1.2}
-            axes.axhspan(low, high, color=COLOURS.get(track), alpha=0.12, linewidth=0)
-            axes.axhline(value, color=COLOURS.get(track), label=label, **line)
+            axes.axhspan(low, high, color=colour, alpha=0.12, linewidth=0)
+            axes.axhline(value, color=colour, label=label, **line)
     axes.set_xscale("log", base=2)
     ticks = sorted({size or 1 for size in sizes.values()})
     told = [str(tick) for tick in ticks]
@@ -101,9 +115,9 @@ def _curve(axes: Any, result: Mapping[str, Any], shown: list[str], metric: str, 
         told = [f"{', '.join(of)}\n{_millions(tick)}" for of, tick in zip(names, ticks, strict=True)]
     axes.set_xticks(ticks, told)
     axes.minorticks_off()
-    axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
+    axes.set_ylim(1.05 * lowest, max(1.0, axes.get_ylim()[1]))
     axes.set_xlabel(TITLES[kind])
-    axes.set_ylabel(f"{title} (%)")
+    axes.set_ylabel(_unit(result, metric, title))
     axes.grid(alpha=0.3)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
@@ -153,4 +167,10 @@ def _map(axes: Any, figure: Any, result: Mapping[str, Any], track: str, metric: 
     axes.set_yticks(range(len(trained)), trained)
     axes.set_xlabel("evaluated with")
     axes.set_ylabel("trained with")
-    axes.set_title(f"{title} (%), track {track}", fontsize=10)
+    axes.set_title(f"{_unit(result, metric, title)}, track {track}", fontsize=10)
+
+
+def _unit(result: Mapping[str, Any], metric: str, title: str) -> str:
+    """The title of a metric with its unit, if it has one."""
+    units = {it["name"]: it["unit"] for it in result["metrics"]}
+    return f"{title} ({units[metric]})" if units[metric] else title

@@ -7,7 +7,7 @@ COSTS takes about as long every time.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,7 @@ MODEL_START, START = 10.0, 1.0
 class Cost:
     """`rows` are tables as (the stage that makes it, its name); `times` is a parameter that multiplies their rows.
 
-    If a parameter of `settings` has another value, nothing is known of the time. In all of them {item} is the part of
-    the stage's name after the @, and {benchmark} that part before its first hyphen.
+    If a parameter of `settings` has another value, nothing is known of the time.
     """
 
     rows: tuple[tuple[str, str], ...] = ()
@@ -33,23 +32,25 @@ class Cost:
     start: float = START
 
 
-_TASKS = "ingest.natural_instructions.path"
-_CORPUS = "ingest.corpus.path"
-_INSTANCES = ("ingest@natural_instructions", "instances")
+Params = Mapping[str, Any]
+
+_TASKS, _CORPUS = "ingest.natural_instructions.path", "ingest.corpus.path"
 _DOCUMENTS = ("ingest@corpus", "documents")
-_TRAIN, _DEV, _TEST, _SUPERVISED = (("split", name) for name in ("train", "dev", "test", "supervised"))
+_TRAIN, _DEV, _TEST = (("split", name) for name in ("train", "dev", "test"))
 _MODEL = ("models.language_model.source", "threads")
 _ENCODER = ("models.sentence_encoder.source", "threads")
-
-_ENCODE = (_TASKS, _MODEL[0], "encoding", "train.{item}.data", "train.{item}.calls", "train.{item}.evidence")
-_RECIPE = ("method", "lora_rank", "precision", "max_steps", "batch_size", "batch_tokens")
-_TRAINING = (
-    *_ENCODE,
-    "threads",
-    "train.launcher",
-    *(f"train.{{item}}.{key}" for key in (*_RECIPE, "gradient_checkpointing", "evaluate_every")),
-)
-_ANSWERS = (
+_SPLIT, _INGESTED = "data/split", "data/ingest/"
+_TRAINING = [
+    "precision",
+    "method",
+    "lora_rank",
+    "max_steps",
+    "batch_size",
+    "batch_tokens",
+    "gradient_checkpointing",
+    "evaluate_every",
+]
+_ANSWERS = [
     "encoding",
     "max_new_tokens",
     "batch_size",
@@ -57,53 +58,121 @@ _ANSWERS = (
     "precision",
     "call_top_k",
     "max_calls",
-)
-_EPOCHS = "train.{item}.epochs"
+]
 
-COSTS: Mapping[str, Cost] = {
-    "base_model": Cost(settings=("models.language_model.source", "models.sentence_encoder.source")),
-    "ingest": Cost(settings=("ingest.{item}.path",)),
-    "split": Cost((_INSTANCES,), (_TASKS,)),
-    "augment": Cost(
-        settings=(
-            *_MODEL,
-            "augment.tools.{item}",
-            *(f"augment.{key}" for key in ("precision", "max_call_tokens", "max_text_tokens")),
-            *(f"augment.{key}" for key in ("max_documents", "max_targets")),
-        ),
-        start=MODEL_START,
-    ),
-    "augment_merge": Cost((_TRAIN, _DOCUMENTS), (_TASKS, _CORPUS)),
-    "contamination": Cost((_TRAIN, _TEST, _DOCUMENTS), (_TASKS, _CORPUS)),
-    "index": Cost((_DOCUMENTS,), (_CORPUS, *_ENCODER, "index"), start=MODEL_START),
-    "retrieve": Cost(
-        (_TRAIN, _DEV, _TEST), (_TASKS, _CORPUS, *_ENCODER, "index", "retrieve"), start=MODEL_START
-    ),
-    "encode": Cost((_TRAIN, _DEV), _ENCODE),
-    "encode@supervised": Cost((_SUPERVISED, _DEV), _ENCODE),
-    "train": Cost((_TRAIN,), _TRAINING, _EPOCHS, MODEL_START),
-    "train@supervised": Cost((_SUPERVISED,), _TRAINING, _EPOCHS, MODEL_START),
-    "predict": Cost(
-        (_TEST,),
-        (_TASKS, *_MODEL, "encoding", *(f"predict.{{benchmark}}.{key}" for key in _ANSWERS)),
-        start=MODEL_START,
-    ),
-    "evaluate": Cost((_TEST,), ("evaluate.{benchmark}.bootstrap_samples",)),
+
+def _base_model(item: str, params: Params) -> Cost:
+    return Cost(settings=(_MODEL[0], _ENCODER[0]))
+
+
+def _ingest(item: str, params: Params) -> Cost:
+    return Cost(settings=(f"ingest.{item}.path",))
+
+
+def _split(item: str, params: Params) -> Cost:
+    return Cost((("ingest@natural_instructions", "instances"),), (_TASKS,))
+
+
+def _augment(item: str, params: Params) -> Cost:
+    limits = ("precision", "max_call_tokens", "max_text_tokens", "max_documents", "max_targets")
+    return Cost(
+        settings=(*_MODEL, f"augment.tools.{item}", *(f"augment.{key}" for key in limits)), start=MODEL_START
+    )
+
+
+def _augment_merge(item: str, params: Params) -> Cost:
+    return Cost((_TRAIN, _DOCUMENTS), (_TASKS, _CORPUS))
+
+
+def _contamination(item: str, params: Params) -> Cost:
+    return Cost((_TRAIN, _TEST, _DOCUMENTS), (_TASKS, _CORPUS))
+
+
+def _index(item: str, params: Params) -> Cost:
+    return Cost((_DOCUMENTS,), (_CORPUS, *_ENCODER, "index"), start=MODEL_START)
+
+
+def _questions(item: str, params: Params) -> Cost:
+    source = str(value(params, f"benchmarks.{item}.split"))
+    rows = _TEST if source == _SPLIT else (source.replace(_INGESTED, "ingest@"), "records")
+    return Cost((rows,), (*_datasets(item, params), f"benchmarks.{item}"))
+
+
+def _retrieve(item: str, params: Params) -> Cost:
+    whole = value(params, f"retrieve.benchmarks.{item}") == _SPLIT
+    rows = (_TRAIN, _DEV, _asked(item)) if whole else (_asked(item),)
+    keys = ("retrieve.retriever", "retrieve.passages", f"retrieve.benchmarks.{item}")
+    settings = (*_datasets(item, params), *_ENCODER, _CORPUS, "index", *keys)
+    return Cost(rows, settings, start=MODEL_START)
+
+
+def _encode(item: str, params: Params) -> Cost:
+    return Cost((_side(item, params), _DEV), _encoded(item))
+
+
+def _train(item: str, params: Params) -> Cost:
+    keys = (f"train.{item}.{key}" for key in _TRAINING)
+    settings = (*_encoded(item), "threads", "train.launcher", *keys)
+    return Cost((_side(item, params),), settings, f"train.{item}.epochs", MODEL_START)
+
+
+def _predict(item: str, params: Params) -> Cost:
+    benchmark = item.partition("-")[0]
+    keys = (f"predict.{benchmark}.{key}" for key in _ANSWERS)
+    settings = (*_datasets(benchmark, params), *_MODEL, "encoding", f"predict.systems.{item}", *keys)
+    return Cost((_asked(benchmark),), settings, start=MODEL_START)
+
+
+def _evaluate(item: str, params: Params) -> Cost:
+    return Cost((_asked(item),), (*_datasets(item, params), "evaluate.bootstrap_samples"))
+
+
+def _asked(benchmark: str) -> tuple[str, str]:
+    return f"questions@{benchmark}", "questions"
+
+
+def _datasets(benchmark: str, params: Params) -> tuple[str, ...]:
+    """The paths of the files that a benchmark's questions are made of."""
+    paths = (str(value(params, f"benchmarks.{benchmark}.{key}")) for key in ("data", "split"))
+    names = [path.removeprefix(_INGESTED) for path in paths if path.startswith(_INGESTED)]
+    return tuple(f"ingest.{name}.path" for name in dict.fromkeys(names))
+
+
+def _side(recipe: str, params: Params) -> tuple[str, str]:
+    """The table of the split that a recipe trains on."""
+    return "split", str(value(params, f"train.{recipe}.data"))
+
+
+def _encoded(recipe: str) -> tuple[str, ...]:
+    keys = (f"train.{recipe}.{key}" for key in ("data", "calls", "evidence"))
+    return (_TASKS, _MODEL[0], "encoding", f"train.recipes.{recipe}", *keys)
+
+
+# By what a stage's name has before the @: from what follows it, and the parameters.
+COSTS: Mapping[str, Callable[[str, Params], Cost]] = {
+    "base_model": _base_model,
+    "ingest": _ingest,
+    "split": _split,
+    "augment": _augment,
+    "augment_merge": _augment_merge,
+    "contamination": _contamination,
+    "index": _index,
+    "questions": _questions,
+    "retrieve": _retrieve,
+    "encode": _encode,
+    "train": _train,
+    "predict": _predict,
+    "evaluate": _evaluate,
 }
 
 
-def of(stage: str) -> Cost | None:
-    """The cost of the stage of that name, the names in it filled in; None if it has none."""
-    cost = COSTS.get(stage) or COSTS.get(stage.partition("@")[0])
-    if cost is None:
-        return None
-    item = stage.partition("@")[2]
-    names = {"item": item, "benchmark": item.partition("-")[0]}
-    settings = tuple(key.format(**names) for key in cost.settings)
-    return Cost(cost.rows, settings, cost.times.format(**names), cost.start)
+def of(stage: str, params: Params) -> Cost | None:
+    """The cost of the stage of that name under the parameters; None if it has none."""
+    name, _, item = stage.partition("@")
+    return COSTS[name](item, params) if name in COSTS else None
 
 
-def size(root: Path, cost: Cost, params: Mapping[str, Any]) -> float | None:
+def size(root: Path, cost: Cost, params: Params) -> float | None:
     """How many rows a stage of that cost works on now, by the facts of the stages that made them: 1 if it names none,
     None if it is not known.
     """
@@ -117,13 +186,13 @@ def size(root: Path, cost: Cost, params: Mapping[str, Any]) -> float | None:
     return whole * times if isinstance(times, int | float) else None
 
 
-def settings(cost: Cost, params: Mapping[str, Any]) -> dict[str, Any]:
+def settings(cost: Cost, params: Params) -> dict[str, Any]:
     """The values of its settings in the parameters, as JSON has them; what is not there is None."""
     found = {key: value(params, key) for key in cost.settings}
     return dict(json.loads(json.dumps(found, default=str)))
 
 
-def value(params: Mapping[str, Any], key: str) -> Any:
+def value(params: Params, key: str) -> Any:
     """The parameter of that name, such as `train.combined.epochs`; None if there is none."""
     found: Any = params
     for part in key.split("."):

@@ -65,12 +65,12 @@ def _work(root: Path, stage: str) -> dict[str, Any]:
     """How many rows the stage has just worked on, and by which settings."""
     from nightjar.core.config import PARAMS_FILE, read_optional  # here, not above: it takes long to load
 
-    known = cost.of(stage)
-    if known is None:
-        return {}
     try:
         params = read_optional(root / PARAMS_FILE)
     except NightjarError:
+        return {}
+    known = cost.of(stage, params)
+    if known is None:
         return {}
     return {"size": cost.size(root, known, params), "settings": cost.settings(known, params)}
 

@@ -1,30 +1,31 @@
 """The verdict on a run: is any score better or worse than in an earlier run, on the same instances, beyond chance?
 
-A cell is one metric of one system on one track of one benchmark. Its instances are paired by id; the paired
-bootstrap resamples their differences. p is the share of resamples whose mean, drawn around zero instead of around
-the mean that was seen, lies as far out as that mean (two-sided). Holm's correction is over all cells of the run, so
-that `alpha` bounds the chance that an unchanged set of models gets any verdict but "unchanged".
+A cell is one metric of one system on one track of one benchmark. Its instances are paired by id; the paired bootstrap
+draws instances with replacement and computes the metric of both runs on each draw. p is the share of resamples whose
+difference lies as far from the observed one as that lies from zero (two-sided). Holm's correction is over all cells of
+the run, so that `alpha` bounds the chance that an unchanged set of models gets any verdict but "unchanged".
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.statistics import paired
-from nightjar.statistics.bootstrap import Bootstrap, percent, percentage
+from nightjar.statistics import paired, resample
+from nightjar.statistics.bootstrap import DECIMALS, Bootstrap
 from nightjar.statistics.rule import enough
+from nightjar.statistics.statistic import Statistic, mean
 
 Word = Literal["better", "worse", "unchanged", "not comparable"]
 Floats = NDArray[np.float64]
 # Draws at a time: few enough for the processor's cache.
 _DRAWS = 2**16
-# Means that are equal may differ in their last bits.
+# Differences that are equal may differ in their last bits.
 _CLOSE = 1e-12
 
 
@@ -38,15 +39,50 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Scored:
-    """A cell's scores (0 to 1) in one run: `values[i]` is that of `ids[i]`, ids are unique and sorted.
+class Measure:
+    """A metric: its value is `statistic` of the `parts` of the instances, times `scale`.
 
-    `contents[i]` is a digest of the instance's input and references; None where it is not known.
+    Without parts it has one, of its own name. The defaults are those of a mean in percent.
     """
 
+    name: str
+    parts: tuple[str, ...] = ()
+    statistic: Statistic = mean
+    scale: float = 100.0
+    higher_is_better: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", self.parts or (self.name,))
+
+
+# The metrics of a benchmark, from its name and the names of the parts that it has.
+Measures = Callable[[str, Collection[str]], Sequence[Measure]]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A cell's scores in one run: `values[i]` are the parts of its metric for `ids[i]`; ids are unique and sorted.
+
+    `values` has the shape (n, parts). `contents[i]` is a digest of what was asked; None where it is not known.
+    """
+
+    measure: Measure
     ids: tuple[tuple[str, str], ...]
     contents: tuple[str | None, ...]
     values: Floats
+
+    @property
+    def value(self) -> float:
+        """The metric in its unit, rounded to 4 decimals."""
+        return _estimate(self.measure, self.values)
+
+
+class Pair(NamedTuple):
+    """The parts of a metric for the same instances in two runs, shape (n, parts) each."""
+
+    measure: Measure
+    now: Floats
+    before: Floats
 
 
 @dataclass(frozen=True)
@@ -63,16 +99,25 @@ class Rule:
         return cls(alpha, minimum, Bootstrap(seed, samples, 1 - alpha))
 
 
-def cells(rows: Iterable[Mapping[str, Any]]) -> dict[Cell, Scored]:
-    """Scores by cell from rows of contracts.LEDGER_INSTANCES in any order."""
-    found: dict[Cell, list[tuple[tuple[str, str], str | None, float]]] = {}
+def cells(rows: Iterable[Mapping[str, Any]], measures: Measures) -> dict[Cell, Scored]:
+    """Scores by cell from rows of contracts.LEDGER_INSTANCES in any order.
+
+    A cell has the instances that have all parts of its metric; a metric without any has no cell.
+    """
+    groups: dict[tuple[str, str, str], dict[str, dict[tuple[str, str], tuple[str | None, float]]]] = {}
     for row in rows:
-        cell = Cell(row["benchmark"], row["system"], row["track"], row["metric"])
-        found.setdefault(cell, []).append(((row["task_id"], row["id"]), row["content"], row["value"]))
+        parts = groups.setdefault((row["benchmark"], row["system"], row["track"]), {})
+        found = row["content"], row["value"]
+        parts.setdefault(row["metric"], {})[row["task_id"], row["id"]] = found
     scored = {}
-    for cell, members in found.items():
-        ids, contents, values = zip(*sorted(members, key=lambda member: member[0]), strict=True)
-        scored[cell] = Scored(ids, contents, np.array(values, dtype=np.float64))
+    for group, parts in groups.items():
+        for measure in measures(group[0], parts):
+            columns = [parts.get(name, {}) for name in measure.parts]
+            ids = sorted(set(columns[0]).intersection(*columns[1:]))
+            if ids:
+                values = np.array([[column[key][1] for column in columns] for key in ids], dtype=np.float64)
+                contents = tuple(columns[0][key][0] for key in ids)
+                scored[Cell(*group, measure.name)] = Scored(measure, tuple(ids), contents, values)
     return scored
 
 
@@ -86,12 +131,12 @@ def judge(
 
     `other` gives cells that are not comparable for a reason that the scores do not show, such as other parameters.
     Each row has the cell's four names, `verdict`, `reason` (why it is not comparable, else empty), n, `now` and
-    `before` (means in percent), `value` with `low` and `high` (mean difference now - before in percentage points; no
-    ends below MINIMUM instances, whatever the rule's own minimum is), `p`, `p_corrected`, and how many instances are
-    `better`, `worse` and `equal`. What is not known is None.
+    `before`, their difference `value` with `low` and `high`, `p`, `p_corrected`, and how many instances are `better`,
+    `worse` and `equal`. Numbers are in the unit of the metric, and differences are now - before. What is not known is
+    None: an interval of few instances, and counts for a metric of several parts.
     """
     rows: dict[Cell, dict[str, Any]] = {}
-    pairs: dict[Cell, Floats] = {}
+    pairs: dict[Cell, Pair] = {}
     for cell in sorted(now.keys() | before.keys()):
         ours, theirs = now.get(cell), before.get(cell)
         found = _pair(ours, theirs, rule.minimum) if cell not in other else other[cell]
@@ -101,19 +146,19 @@ def judge(
             "verdict": "not comparable",
             "reason": found if isinstance(found, str) else "",
             "n": len(ours.ids if ours else ()),
-            "now": percent(ours.values) if ours and ours.ids else None,
-            "before": percent(theirs.values) if theirs and theirs.ids else None,
+            "now": ours.value if ours else None,
+            "before": theirs.value if theirs else None,
         }
-        if not isinstance(found, str):
+        if isinstance(found, Pair):
             pairs[cell] = found
     groups = [(cell.benchmark, cell.track) for cell in pairs]
-    for cell, told in zip(pairs, decide(list(pairs.values()), groups, rule), strict=True):
-        rows[cell] |= told
+    for cell, verdict in zip(pairs, decide(list(pairs.values()), groups, rule), strict=True):
+        rows[cell] |= verdict
     return list(rows.values())
 
 
-def _pair(now: Scored | None, before: Scored | None, minimum: int) -> Floats | str:
-    """The differences now - before, or why there are none."""
+def _pair(now: Scored | None, before: Scored | None, minimum: int) -> Pair | str:
+    """The scores of both runs, or why they cannot be compared."""
     if before is None:
         return "the run it is compared with has no such score"
     if now is None:
@@ -128,53 +173,82 @@ def _pair(now: Scored | None, before: Scored | None, minimum: int) -> Floats | s
         return f"{changed} instances have another input or other references"
     if len(now.ids) < minimum:
         return f"too few instances: {len(now.ids)}, wanted are {minimum}"
-    return now.values - before.values
+    return Pair(now.measure, now.values, before.values)
 
 
-def decide(
-    differences: Sequence[Floats], groups: Sequence[Sequence[str]], rule: Rule
-) -> list[dict[str, Any]]:
-    """The verdicts on a family of cells from their paired differences.
+def decide(pairs: Sequence[Pair], groups: Sequence[Sequence[str]], rule: Rule) -> list[dict[str, Any]]:
+    """The verdicts on a family of cells.
 
-    Cells of one group and length are resampled together, an instance with all that is known of it; the group's name
+    The means of one group and length are resampled together, an instance with all that is known of it; the group's name
     seeds its random stream. There are at least as many resamples as the correction needs for any p to be small enough.
     """
-    samples = max(rule.bootstrap.samples, math.ceil(2 * len(differences) / rule.alpha))
+    samples = max(rule.bootstrap.samples, math.ceil(2 * len(pairs) / rule.alpha))
     together: dict[tuple[str, ...], list[int]] = {}
-    for number, (values, group) in enumerate(zip(differences, groups, strict=True)):
-        together.setdefault((*group, str(len(values))), []).append(number)
     rows: dict[int, dict[str, Any]] = {}
-    for group, numbers in together.items():
-        values = np.stack([differences[number] for number in numbers], axis=1)
-        means = resampled(values, samples, rule.bootstrap.stream("verdict", *group))
-        for number, column, resamples in zip(numbers, values.T, means.T, strict=True):
-            rows[number] = _described(column, resamples, rule)
-    ordered = [rows[number] for number in range(len(differences))]
-    for row, corrected in zip(ordered, holm([row["p"] for row in ordered]), strict=True):
-        row["p_corrected"] = corrected
-        row["verdict"] = _word(corrected <= rule.alpha, row["value"])
+    for number, (pair, group) in enumerate(zip(pairs, groups, strict=True)):
+        if pair.measure.statistic is mean:
+            together.setdefault((*group, str(len(pair.now))), []).append(number)
+        else:
+            rng = rule.bootstrap.stream("verdict", *group, pair.measure.name)
+            rows[number] = _described(pair, _recomputed(pair, samples, rng), rule)
+    for name, numbers in together.items():
+        values = np.stack([(pairs[number].now - pairs[number].before)[:, 0] for number in numbers], axis=1)
+        means = resampled(values, samples, rule.bootstrap.stream("verdict", *name))
+        for number, resamples in zip(numbers, means.T, strict=True):
+            rows[number] = _described(pairs[number], resamples, rule)
+    ordered = [rows[number] for number in range(len(pairs))]
+    corrected = holm([row["p"] for row in ordered])
+    for row, pair, p in zip(ordered, pairs, corrected, strict=True):
+        row["p_corrected"] = p
+        row["verdict"] = _word(
+            p <= rule.alpha, row["value"] if pair.measure.higher_is_better else -row["value"]
+        )
     return ordered
 
 
-def _described(values: Floats, means: Floats, rule: Rule) -> dict[str, Any]:
-    low, high = rule.bootstrap.ends(means)
-    shown = enough(len(values))
-    counts = paired.moved(values)
+def _difference(pair: Pair) -> float:
+    """The observed difference of the statistic, unscaled."""
+    if pair.measure.statistic is mean:
+        return float((pair.now - pair.before).mean())
+    both = np.stack([pair.now, pair.before])
+    now, before = pair.measure.statistic(both).tolist()
+    return float(now - before)
+
+
+def _described(pair: Pair, resamples: Floats, rule: Rule) -> dict[str, Any]:
+    measure, n = pair.measure, len(pair.now)
+    seen = _difference(pair)
+    ends: tuple[float | None, float | None] = (None, None)
+    if enough(n) and np.isfinite(resamples).all():
+        low, high = rule.bootstrap.ends(resamples)
+        ends = _scaled(measure, low), _scaled(measure, high)
+    counts: dict[str, int | None] = dict.fromkeys(("better", "worse", "equal"))
+    if len(measure.parts) == 1:
+        higher = (pair.now - pair.before)[:, 0]
+        counts = dict(vars(paired.moved(higher if measure.higher_is_better else -higher)))
     return {
-        "value": percent(values),
-        "low": percentage(low) if shown else None,
-        "high": percentage(high) if shown else None,
-        "p": _p(means, float(values.mean())),
-        "better": counts.better,
-        "worse": counts.worse,
-        "equal": counts.equal,
+        "value": _scaled(measure, seen),
+        "low": ends[0],
+        "high": ends[1],
+        "p": _p(resamples, seen),
+        **counts,
     }
 
 
-def _word(moved: bool, value: float) -> Word:
-    if not moved or value == 0:
+def _estimate(measure: Measure, values: Floats) -> float:
+    if measure.statistic is mean:  # summed one after another, as the published evaluators do
+        return round(measure.scale * sum(values[:, 0].tolist()) / len(values), DECIMALS)
+    return _scaled(measure, float(measure.statistic(values[None])[0]))
+
+
+def _scaled(measure: Measure, value: float) -> float:
+    return round(measure.scale * value, DECIMALS)
+
+
+def _word(moved: bool, gain: float) -> Word:
+    if not moved or gain == 0:
         return "unchanged"
-    return "better" if value > 0 else "worse"
+    return "better" if gain > 0 else "worse"
 
 
 def resampled(values: Floats, samples: int, rng: np.random.Generator) -> Floats:
@@ -196,10 +270,21 @@ def resampled(values: Floats, samples: int, rng: np.random.Generator) -> Floats:
     return means
 
 
-def _p(means: Floats, seen: float) -> float:
-    """Two-sided p of a mean difference that was seen, from resampled means around it; never 0."""
-    extreme = int((np.abs(means - seen) >= abs(seen) - _CLOSE).sum())
-    return (1 + extreme) / (1 + len(means))
+def _recomputed(pair: Pair, samples: int, rng: np.random.Generator) -> Floats:
+    """The differences of the statistic on `samples` resamples of the instances, both runs on the same draws."""
+    if np.array_equal(pair.now, pair.before):
+        return np.zeros(samples)
+    now, before = resample.resampled(pair.measure.statistic, [pair.now, pair.before], samples, rng)
+    return now - before
+
+
+def _p(resamples: Floats, seen: float) -> float:
+    """Two-sided p of an observed difference, from resampled differences around it; never 0.
+
+    A resample on which the statistic is not defined counts as extreme.
+    """
+    extreme = int((~(np.abs(resamples - seen) < abs(seen) - _CLOSE)).sum())
+    return (1 + extreme) / (1 + len(resamples))
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -230,16 +315,18 @@ def simulated_night(
     gives an answer drawn at random to a `share` of the instances, and the same one to the others: the two runs are
     exchangeable, so every verdict but "unchanged" is false.
     """
-    differences = []
+    pairs = []
     for pool in answers:
         instances, kinds, metrics = pool.shape
         first, second = rng.integers(0, kinds, size=(2, instances))
         second = np.where(rng.random(instances) < share, second, first)
         rows = np.arange(instances)
-        moved = pool[rows, second] - pool[rows, first]
-        differences += [moved[:, metric] for metric in range(metrics)]
+        before, now = pool[rows, first], pool[rows, second]
+        pairs += [
+            Pair(Measure(str(metric)), now[:, [metric]], before[:, [metric]]) for metric in range(metrics)
+        ]
     night = str(rng.integers(2**62))
-    return decide(differences, [(night,)] * len(differences), rule)
+    return decide(pairs, [(night,)] * len(pairs), rule)
 
 
 def binomial_interval(hits: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,24 @@ class _Name(click.Path):
         if value == "":
             self.fail("the name is empty", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Listed(click.Option):
+    """An option whose help lists the values that it takes; `names` is called when the help is shown."""
+
+    def __init__(self, *declared: Any, names: Callable[[], Iterable[str]], **settings: Any) -> None:
+        super().__init__(*declared, **settings)
+        self.names = names
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        self.help = f"One of: {', '.join(self.names())}."
+        return super().get_help_record(ctx)
+
+
+def _datasets() -> Iterable[str]:
+    from stages.ingest.datasets import names
+
+    return names()
 
 
 FILE = _Name(path_type=Path)
@@ -62,7 +81,7 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -
 
 
 @click.command()
-@click.option("--dataset", required=True, help="natural_instructions or corpus.")
+@click.option("--dataset", required=True, cls=Listed, names=_datasets)
 @click.option("--input", "source", required=True, type=FILE, help="The folder of the dataset's own files.")
 @click.option(
     "--output",
@@ -197,9 +216,10 @@ def _day(text: str | None) -> date:
 @click.command()
 @click.argument("id")
 @click.option("--system", help="Only this system, such as combined.")
+@click.option("--benchmark", help="Only this benchmark, where several have the ID.")
 @as_json_option
-def trace(id: str, system: str | None, as_json: bool) -> None:
-    """Follow the prediction for the instance ID (or TASK_ID:ID) back to the raw line it came from.
+def trace(id: str, system: str | None, benchmark: str | None, as_json: bool) -> None:
+    """Follow the prediction for the question ID (or TASK_ID:ID) back to the raw line it came from.
 
     \b
     Example:
@@ -208,15 +228,16 @@ def trace(id: str, system: str | None, as_json: bool) -> None:
     """
     from pipelines.trace import trace as walk
 
-    found = walk(Path(), id, system)
+    found = walk(Path(), id, system, benchmark)
     if as_json:
         say_json(found)
         return
-    instance, raw = found["instance"], found["raw"]
-    say(f"{found['task_id']}:{found['id']}  ({instance['category']}, {instance['track']})")
+    question, raw = found["question"], found["raw"]
+    kind = ", ".join(filter(None, (found["benchmark"], question["category"], question["track"])))
+    say(f"{found['task_id']}:{found['id']}  ({kind})")
     for row in found["predictions"]:
         say()
-        say(f"{row['system']}: {row['prediction']!r}")
+        say(f"{row['system']}: {', '.join(map(repr, row['answers'])) or 'no answer'}")
         for it in row["calls"]:
             say(f"    call {it['tool']}({it['input']}) → {it['result']}")
         adapter = f", adapter {row['adapter_sha256'][:12]}" if row["adapter_sha256"] else ""
@@ -227,7 +248,7 @@ def trace(id: str, system: str | None, as_json: bool) -> None:
             f"{'' if row['prompt_intact'] else ', which is not the hash of the prompt that is stored'}"
         )
     say()
-    say(f"references: {json.dumps(instance['outputs'], ensure_ascii=False)}")
+    say(f"references: {json.dumps(question['references'], ensure_ascii=False)}")
     for row in found["evidence"]:
         seen = ", ".join(row["systems"]) or "nobody"
         where = f"; {row['raw']['path']} sha256 {row['raw']['sha256']}" if row["raw"] else ""
@@ -240,6 +261,6 @@ def trace(id: str, system: str | None, as_json: bool) -> None:
     say_text(found["predictions"][0]["prompt"])
     say()
     line = f":{raw['line']}" if raw["line"] else f" ({raw['note']})"
-    say(f"raw: {raw['path']}{line}  sha256 {raw['sha256']}")
+    say(f"raw: {raw['path'] or 'none'}{line}  sha256 {raw['sha256'] or 'none'}")
     for path, entry in found["artifacts"].items():
         say(f"dvc.lock: {path}  {entry['hash']}  ({entry['stage']})")

@@ -43,7 +43,7 @@ def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width:
     \b
     Example:
       nightjar diff HEAD workspace data/split
-      nightjar diff v1 main data/predict/supernatinst-combined --table predictions --examples 10 --json
+      nightjar diff v1 main data/predict/supernatinst/combined --table predictions --examples 10 --json
     """
     from pipelines.diff import diff as compare
 

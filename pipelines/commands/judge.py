@@ -21,7 +21,7 @@ def judge() -> None:
 
     \b
     Example:
-      nightjar judge export --a data/predict/supernatinst-tk_instruct --b references --output page.html
+      nightjar judge export --a data/predict/supernatinst/tk_instruct --b references --output page.html
       nightjar judge score --key page.key.json answers-*.json --json
     """
 
@@ -49,9 +49,7 @@ def judge() -> None:
 @click.option(
     "--ingested",
     type=FILE,
-    default=Path("data/ingest/natural_instructions"),
-    show_default=True,
-    help="Where inputs, definitions and examples are: the output of nightjar ingest.",
+    help="Where inputs, definitions and examples are: the output of nightjar ingest; the pipeline's if not given.",
 )
 @click.option("--equal-are-ties", is_flag=True, help="Count equal answers as ties instead of showing them.")
 @as_json_option
@@ -63,7 +61,7 @@ def export(
     instances: int,
     seed: int,
     references: Path | None,
-    ingested: Path,
+    ingested: Path | None,
     equal_are_ties: bool,
     as_json: bool,
 ) -> None:
@@ -74,13 +72,13 @@ def export(
 
     \b
     Example:
-      nightjar judge export --a data/predict/supernatinst-tk_instruct --b references --output page.html
+      nightjar judge export --a data/predict/supernatinst/tk_instruct --b references --output page.html
       nightjar judge export --a mine.jsonl --b theirs.jsonl --output page.html --tasks 12 --instances 10
     """
     from nightjar.judge import page as judge_page
     from nightjar.judge import sets as judge_sets
 
-    texts = judge_sets.Texts(ingested, references)
+    texts = judge_sets.Texts(ingested or judge_sets.INGESTED, references)
     told = judge_page.export(a, b, output, texts, tasks, instances, seed, equal_are_ties)
     if as_json:
         say_json(told)

@@ -1,4 +1,4 @@
-"""The commands around scores: score, compare, references, prompts. They hand over to the stage's own functions."""
+"""The commands for predictions: score, compare, references, prompts. They call the library and the stage predict."""
 
 from __future__ import annotations
 
@@ -11,17 +11,27 @@ from typing import Any, TypeVar
 import click
 
 from nightjar.core.errors import NightjarError
-from pipelines.commands.data import FILE, as_json_option
+from pipelines.commands.data import FILE, Listed, as_json_option
 from pipelines.printing import say, say_exact, say_json, say_table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 # As for the stage (nightjar.core.config.Samples): more would take the memory of the machine.
 MOST_SAMPLES = 1_000_000
-METRICS = ("exact_match", "rouge1", "rougeL")
-BOTH = "both tracks together (not a published number)"
-benchmark_option = click.option("--benchmark", required=True, help="supernatinst.")
+ALL = "all tracks together (not a published number)"
+PREDICTIONS = "JSON Lines {id, prediction}, a folder of data/predict, or the name of a baseline."
+
+
+def _benchmarks() -> list[str]:
+    from nightjar.benchmarks import registry
+
+    return registry.names()
+
+
+benchmark_option = click.option("--benchmark", required=True, cls=Listed, names=_benchmarks)
 references_option = click.option(
-    "--references", type=FILE, help="JSON Lines {id, references, task_id, ...}; data/split if not given."
+    "--references",
+    type=FILE,
+    help="JSON Lines {id, references, task, ...}; the questions of the pipeline if not given.",
 )
 as_csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print one flat table as CSV.")
 
@@ -42,7 +52,7 @@ def samples_option(least: int) -> Callable[[Command], Command]:
     "--predictions",
     required=True,
     type=FILE,
-    help="JSON Lines {id, prediction}, a folder of data/predict, or copy_input, copy_demo.",
+    help=PREDICTIONS,
 )
 @references_option
 @click.option("--details", type=FILE, help="Write one JSON line an instance to this file.")
@@ -60,10 +70,11 @@ def score(
 ) -> None:
     """Score anybody's predictions; nothing of the pipeline is needed.
 
-    A prediction is a line {"id": "...", "prediction": "..."}; other keys are ignored. Means are over instances, in
-    percent, with 95% bootstrap intervals (none with --samples 0, and none of fewer than 20 instances). What has no
-    prediction scores as empty and is counted. Each track has its own numbers, as published; means over both come last,
-    and are not in the CSV, which has the columns track, level, name, metric, n, value, low, high.
+    A prediction is a line {"id": "...", "prediction": "..."}, with a key `task` where a benchmark's tasks have scores
+    of their own; other keys are ignored. Scores are in the units of their metrics, with 95% bootstrap intervals over
+    instances (none with --samples 0, and none of fewer than 20 instances). An instance without a prediction scores as
+    an empty answer and is counted. Each track or task has its own scores, as published; those of all tracks together
+    come last, and are not in the CSV, which has the columns track, level, name, metric, n, value, low, high.
 
     \b
     Example:
@@ -82,38 +93,57 @@ def score(
     missing = f", {result['missing']} without a prediction" if result["missing"] else ""
     _print_head(result, missing)
     by_track = parts(result)
-    say_table([_track(track, result) | _means(part) for track, part in by_track.items()])
+    if _tasks_are_tracks(result):
+        _print_union([{"task": task} | _scores(part) for task, part in by_track.items()])
+        return
+    say_table([_track(track, result) | _scores(part) for track, part in by_track.items()])
     for level in ("category", "task"):
-        say()
         rows = [
-            _track(track, result) | {level: name} | _told(row, _ends(part, f"by_{level}").get(name))
+            _track(track, result) | {level: name} | _shown(row, _ends(part, f"by_{level}").get(name))
             for track, part in by_track.items()
             for name, row in part[f"by_{level}"].items()
         ]
-        say_table(rows)
+        if rows:
+            say()
+            _print_union(rows)
     if len(by_track) > 1:
         say()
-        say(BOTH)
-        say_table([_means(result)])
+        say(ALL)
+        say_table([_scores(result)])
 
 
-def _print_head(result: dict[str, Any], missing: str) -> None:
+def _tasks_are_tracks(result: Mapping[str, Any]) -> bool:
+    from nightjar.benchmarks import registry
+
+    return registry.card(result["benchmark"]).files.by_task
+
+
+def _print_head(result: Mapping[str, Any], missing: str) -> None:
     """The first line: what was scored. Of several tracks each is named further down."""
-    only = f", {result['tracks'][0]} track" if len(result["tracks"]) == 1 else ""
+    only = ""
+    if len(result["tracks"]) == 1:
+        track = result["tracks"][0]
+        only = f", task {track}" if _tasks_are_tracks(result) else f", {track} track"
     say(f"{result['benchmark']}{only}: {result['n']} instances{missing}")
     say()
 
 
-def _track(track: str, result: dict[str, Any]) -> dict[str, Any]:
+def _print_union(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print rows as a table in which a row may lack columns of others."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    say_table([{name: row.get(name, "") for name in names} for row in rows])
+
+
+def _track(track: str, result: Mapping[str, Any]) -> dict[str, Any]:
     """The column of the track, where there are several."""
     return {"track": track} if len(result["tracks"]) > 1 else {}
 
 
-def _means(part: dict[str, Any]) -> dict[str, Any]:
-    return _told({"n": part["n"]} | part["metrics"], _ends(part, "metrics"))
+def _scores(part: Mapping[str, Any]) -> dict[str, Any]:
+    return _shown({"n": part["n"]} | part["metrics"], _ends(part, "metrics"))
 
 
-def _ends(part: dict[str, Any], level: str) -> dict[str, Any]:
+def _ends(part: Mapping[str, Any], level: str) -> dict[str, Any]:
     ends: dict[str, Any] = part.get("intervals", {}).get(level, {})
     return ends
 
@@ -124,7 +154,7 @@ def _print_csv(rows: list[dict[str, Any]]) -> None:
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    say_exact(text.getvalue())
+    say_exact(text.getvalue().removesuffix("\n"))
 
 
 def _check_form(as_json: bool, as_csv: bool) -> None:
@@ -132,8 +162,8 @@ def _check_form(as_json: bool, as_csv: bool) -> None:
         raise NightjarError("it is given with --json", "--csv", "give one of them")
 
 
-def _told(row: dict[str, Any], ends: dict[str, list[float] | None] | None) -> dict[str, Any]:
-    """The row with every mean as "58.90 [52.50, 65.00]", or "58.90 (n = 8, too few)" where it has no interval."""
+def _shown(row: dict[str, Any], ends: Mapping[str, Sequence[float] | None] | None) -> dict[str, Any]:
+    """The row with every score as "58.90 [52.50, 65.00]", or "58.90 (n = 8, too few)" where it has no interval."""
     if not ends:
         return row
     return {
@@ -157,7 +187,7 @@ def _between(ends: Sequence[float | None] | None, row: Mapping[str, Any], sign: 
     "a",
     required=True,
     type=FILE,
-    help="JSON Lines {id, prediction}, a folder of data/predict, or copy_input, copy_demo.",
+    help=PREDICTIONS,
 )
 @click.option("--b", "b", required=True, type=FILE, help="The same, of the other system.")
 @references_option
@@ -175,16 +205,16 @@ def compare(
 ) -> None:
     """Compare two prediction sets on the same instances: a minus b.
 
-    Differences are in percent, with 95% bootstrap intervals over pairs (none of fewer than 20 instances) and the
-    two-sided p of a test that flips signs. A difference is seen if p is at most 0.05 and there are at least 20
-    instances. Better, worse and equal count instances. The p of categories are not corrected for their number. Each
-    track is compared alone, both together last. The CSV has each track alone, with the columns track, level, name,
-    metric, n, a, b, difference, low, high, p, better, worse, equal.
+    Differences are in the units of their metrics, with 95% bootstrap intervals over pairs (none of fewer than 20
+    instances) and the two-sided p of a permutation test. A difference is seen if p is at most 0.05 and there are at
+    least 20 instances. Better, worse and equal count instances. The p of categories are not
+    corrected for their number. Each track or task is compared alone, all tracks together last. The CSV has each track
+    alone, with the columns track, level, name, metric, n, a, b, difference, low, high, p, better, worse, equal.
 
     \b
     Example:
       nightjar compare --benchmark supernatinst --a mine.jsonl --b yours.jsonl --references references.jsonl
-      nightjar compare --benchmark supernatinst --a data/predict/supernatinst-combined --b mine.jsonl --json
+      nightjar compare --benchmark supernatinst --a data/predict/supernatinst/combined --b mine.jsonl --json
     """
     from nightjar.benchmarks.score import compare_files, difference_rows, parts
 
@@ -201,6 +231,9 @@ def compare(
     ]
     _print_head(result, "".join(f", {one}" for one in lacking))
     by_track = parts(result)
+    if _tasks_are_tracks(result):
+        say_table([{"task": task} | line for task, part in by_track.items() for line in _lines(part)])
+        return
     for track, part in by_track.items():
         say_table(_lines(part), f"{track} track" if len(by_track) > 1 else "")
         say()
@@ -212,44 +245,45 @@ def compare(
     say_table(rows, "by category, each by the metric that is published for it")
     if len(by_track) > 1:
         say()
-        say(BOTH)
+        say(ALL)
         say_table(_lines(result))
 
 
-def _lines(part: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"metric": metric, **_line(part["metrics"][metric])} for metric in METRICS]
+def _lines(part: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"metric": metric, **_line(cell)} for metric, cell in part["metrics"].items()]
 
 
-def _line(cell: dict[str, Any]) -> dict[str, Any]:
-    p = f"{cell['p']:.4f}" if cell["p"] >= 0.0001 else "<0.0001"
-    counts = {key: cell[key] for key in ("better", "worse", "equal")}
+def _line(cell: Mapping[str, Any]) -> dict[str, Any]:
+    counts = {key: "" if cell[key] is None else cell[key] for key in ("better", "worse", "equal")}
     return {
         "a": cell["a"],
         "b": cell["b"],
         "a - b": f"{cell['value']:+.2f}",
         "interval": _between((cell["low"], cell["high"]), cell, "+"),
-        "p": p,
+        "p": f"{cell['p']:.4f}" if cell["p"] >= 0.0001 else "<0.0001",
         "seen": "yes" if cell["moved"] else "no",
         **counts,
     }
 
 
 @click.command()
+@benchmark_option
 @click.option("--output", required=True, type=FILE, help="The file to write.")
 @as_json_option
-def references(output: Path, as_json: bool) -> None:
-    """Write the split's test instances as references that other systems' predictions are scored against.
+def references(benchmark: str, output: Path, as_json: bool) -> None:
+    """Write the questions of a benchmark as references that other systems' predictions are scored against.
 
-    One JSON line an instance: id, references, task_id, task_category, track; and input and definition, which `nightjar
-    judge export` shows.
+    One JSON line an instance: id, references, the task, and where the benchmark has them category, track and texts that
+    `nightjar judge export` shows.
 
     \b
     Example:
-      nightjar references --output references.jsonl
+      nightjar references --benchmark supernatinst --output references.jsonl
     """
-    from nightjar.benchmarks.supernatinst.files import write_references
+    from nightjar.benchmarks import registry
+    from nightjar.benchmarks.files import write_references
 
-    _print_written(output, write_references(output), as_json)
+    _print_written(output, write_references(registry.card(benchmark), output), as_json)
 
 
 @click.command()
@@ -260,9 +294,9 @@ def references(output: Path, as_json: bool) -> None:
 )
 @as_json_option
 def prompts(benchmark: str, output: Path, encoding: str | None, as_json: bool) -> None:
-    """Write the prompts of the test instances, for a model of your own to answer (docs/own-model.md).
+    """Write the prompts of a benchmark, for a model of your own to answer (docs/own-model.md).
 
-    One JSON line an instance, in the order of `nightjar references`: id, task_id, prompt, stop, max_tokens. The prompt
+    One JSON line an instance, in the order of `nightjar references`: id, task, prompt, stop, max_tokens. The prompt
     is the exact text that the untuned model is shown under params.yaml, without special tokens or a chat template.
     Score the answers, JSON Lines of {id, prediction}, with `nightjar score`.
 

@@ -23,9 +23,8 @@ KINDS = ("tasks", "instances", "models", "encodings")
     "--values", metavar="A,B,…", help="The values; not given: the published grid, as far as it fits."
 )
 @click.option("--evaluated", metavar="A,B,…", help="Encodings to predict with (encodings only).")
-@click.option(
-    "--recipe", type=click.Choice(["tk_instruct", "combined"]), default="tk_instruct", show_default=True
-)
+@click.option("--benchmark", help="What models are tested on; the first of params.yaml if not given.")
+@click.option("--recipe", help="A trained system of the benchmark; its first one if not given.")
 @click.option("--name", help="Folder under data/studies; not given: the study's kind.")
 @click.option("--wait", is_flag=True, help="Wait for a rebuild or a study that is running already.")
 @click.option("--dry-run", is_flag=True, help="Print the experiments and which are missing; run nothing.")
@@ -34,7 +33,8 @@ def study(
     kind: str,
     values: str | None,
     evaluated: str | None,
-    recipe: str,
+    benchmark: str | None,
+    recipe: str | None,
     name: str | None,
     wait: bool,
     dry_run: bool,
@@ -44,7 +44,8 @@ def study(
 
     KIND: `tasks` to train on, `instances` of each, language `models` (directories, hub:NAME, package:NAME), or
     `encodings` (trained with × evaluated with). Other settings are those of params.yaml as it is now. A study
-    that was interrupted runs what is missing when it is started again. Results: data/studies/KIND.
+    that was interrupted runs what is missing when it is started again. Results: data/studies/KIND, with the benchmark
+    and the recipe in the name where they are not the default.
 
     \b
     Example:
@@ -55,21 +56,22 @@ def study(
     from nightjar.prompts.encodings import NAMED
     from pipelines import study as studies
     from pipelines import study_results as results
+    from pipelines.study_scores import Scoring
     from pipelines.study_workspace import saved
 
     root = Path.cwd()
     folder = _folder(name)
     chosen, tested = _list(values, "--values"), _list(evaluated, "--evaluated")
-    plan = studies.plan(root, kind, chosen, recipe, tested, NAMED, weights.digest)
+    plan = studies.plan(root, kind, chosen, recipe, tested, NAMED, weights.digest, benchmark)
+    Scoring.of(plan)  # an error of the card is reported before anything runs
     results.check_folder(root, folder or plan.name)
     if dry_run:
         _print_plan(root, plan, as_json)
         return
-    scoring = _scoring(plan.params)
     with groups.stopped_by_signals():
         failed = studies.run(root, plan, lambda line: say(line, err=True), wait)
         commits = saved(root, plan.start.commit, [point.name for point in plan.points])
-        result = results.collect(root, plan, commits, failed, scoring)
+        result = results.collect(root, plan, commits, failed)
         written = results.write(root, folder or plan.name, result).relative_to(root)
     if as_json:
         say_json(result)
@@ -111,42 +113,13 @@ def _print_plan(root: Path, plan: Any, as_json: bool) -> None:
     say(f"{len(rows)} experiments, {len(missing)} to do, each up to {plan.target}.")
 
 
-def _scoring(text: str) -> Any:
-    """The evaluation's own functions with the seed and the bootstrap of params.yaml, given as its text."""
-    from nightjar.benchmarks import aggregate
-    from nightjar.benchmarks.supernatinst import scoring as supernatinst
-    from nightjar.core.config import PARAMS_FILE, parse
-    from nightjar.core.params import validate
-    from nightjar.statistics.bootstrap import Bootstrap
-    from pipelines.study_results import Rows, Scoring
-
-    params = validate(parse(text, PARAMS_FILE))
-    settings = params.evaluate.supernatinst
-    bootstrap = Bootstrap(params.seed, settings.bootstrap_samples, settings.confidence)
-
-    def score(system: str, test: Rows, predictions: Rows) -> tuple[Rows, int]:
-        given, missing = supernatinst.answers(test, predictions, system)
-        return supernatinst.score_system(system, test, given), missing
-
-    return Scoring(
-        score,
-        lambda rows: aggregate.aggregate(rows, bootstrap),
-        lambda rows, pairs: aggregate.compare(rows, pairs, bootstrap),
-        {
-            "confidence": settings.confidence,
-            "bootstrap_samples": settings.bootstrap_samples,
-            "seed": params.seed,
-        },
-    )
-
-
 def _print(result: Mapping[str, Any], written: Path) -> None:
     from pipelines import study_results as results
 
     for track in results.tracks(result):
         say()
         if result["study"] == "encodings":
-            for metric, title in results.METRICS.items():
+            for metric, title in results.metrics(result, track).items():
                 say_table(results.matrix(result, track, metric), f"{title}, track {track}: evaluated with")
         else:
             say_table(results.table(result, track), f"track {track}")

@@ -142,7 +142,7 @@ def study_prepared(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -
     study_project.fill(Repo(root))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STUDY_RUNS", str(root / "unused"))
-        Repo(root).dvc("repro", "split", "base_model")
+        Repo(root).dvc("repro", "questions", "base_model")
     return root
 
 

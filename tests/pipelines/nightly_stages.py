@@ -15,11 +15,11 @@ from pathlib import Path
 # The graph in which they stand.
 DVC = """
 stages:
-  split:
-    cmd: python made.py split
+  questions:
+    cmd: python made.py questions
     params: [question]
     deps: [made.py]
-    outs: [data/split]
+    outs: [data/questions/made]
   train:
     cmd: python made.py train
     deps: [made.py, strength.txt]
@@ -29,13 +29,13 @@ stages:
     do:
       cmd: python made.py predict
       params: [seed, threads]
-      deps: [made.py, data/split, models/train/model.json]
-      outs: ["data/predict/${item}.json"]
+      deps: [made.py, data/questions/made, models/train/model.json]
+      outs: [data/predict/made/model.json]
   evaluate:
     foreach: [made]
     do:
       cmd: python made.py evaluate
-      deps: [made.py, data/split, data/predict/made-model.json]
+      deps: [made.py, data/questions/made, data/predict/made]
       outs: ["data/evaluate/${item}"]
       metrics: ["data/evaluate-${item}.json"]
   never:
@@ -54,24 +54,25 @@ nightly:
 """
 
 INSTANCES = 40
-MODEL, TEST = Path("models/train/model.json"), Path("data/split")
-PREDICTED, EVALUATED = Path("data/predict/made-model.json"), Path("data/evaluate/made")
+METRICS = ("exact_match", "rouge1", "rougeL")
+MODEL, QUESTIONS = Path("models/train/model.json"), Path("data/questions/made")
+PREDICTED, EVALUATED = Path("data/predict/made/model.json"), Path("data/evaluate/made")
 
 
-def split() -> None:
+def questions() -> None:
     from ruamel.yaml import YAML
 
     from nightjar.core import contracts, tables
 
     params = YAML(typ="safe", pure=True).load(Path("params.yaml").read_text())
-    row = {"track": "default", "category": "Made", "dataset": "made", "file": "f", "task_id": "task"}
-    rows = [
-        row
-        | {"id": f"i{n:02d}", "index": n, "input": f"{params['question']} {n}?", "outputs": [f"answer {n}"]}
-        for n in range(INSTANCES)
-    ]
-    with tables.ArtifactWriter(TEST) as writer:
-        writer.write(contracts.TEST, rows)
+    row = {"benchmark": "made", "track": "default", "category": "Made", "dataset": "made", "file": "f"}
+    row |= {"task_id": "task", "shared": "{}", "day": None}
+    rows = []
+    for n in range(INSTANCES):
+        parts = json.dumps({"input": f"{params['question']} {n}?"})
+        rows.append(row | {"id": f"i{n:02d}", "parts": parts, "references": [f"answer {n}"]})
+    with tables.ArtifactWriter(QUESTIONS) as writer:
+        writer.write(contracts.QUESTIONS, rows)
 
 
 def train() -> None:
@@ -89,7 +90,7 @@ def predict() -> None:
         deadline = time.monotonic() + 600
         while slow.exists() and time.monotonic() < deadline:
             time.sleep(0.1)
-    assert list(TEST.rglob("*.parquet"))  # what it would read
+    assert list(QUESTIONS.rglob("*.parquet"))  # what it would read
     strength = json.loads(MODEL.read_text())["strength"]
     answers = {f"i{n:02d}": f"answer {n}" if n < strength else "" for n in range(INSTANCES)}
     PREDICTED.parent.mkdir(parents=True, exist_ok=True)
@@ -100,21 +101,20 @@ def evaluate() -> None:
     from nightjar.core import contracts, tables
 
     answers = json.loads(PREDICTED.read_text())
-    names = {"benchmark": "made", "track": "default", "category": "Made", "task_id": "task"}
-    rows = []
-    for row in tables.read_rows(TEST, contracts.TEST):
-        right = float(answers[row["id"]] == row["outputs"][0])
-        for system, score in (("model", right), ("copy", 0.25)):
-            scores = {"exact_match": float(score == 1), "rouge1": score, "rougeL": score}
-            rows.append(names | {"system": system, "id": row["id"], "calls": 0} | scores)
-    means = []
+    names = {"benchmark": "made", "track": "default"}
+    rows, means = [], []
     for system in ("model", "copy"):
-        for metric in ("exact_match", "rouge1", "rougeL"):
-            values = [row[metric] for row in rows if row["system"] == system]
+        for metric in METRICS:
+            values = []
+            for question in tables.read_rows(QUESTIONS, contracts.QUESTIONS):
+                right = float(answers[question["id"]] == question["references"][0])
+                value = right if system == "model" else 0.25 * (metric != "exact_match")
+                key = {"category": "Made", "task_id": "task", "id": question["id"]}
+                rows.append(names | key | {"system": system, "metric": metric, "value": value})
+                values.append(value)
             mean = 100 * sum(values) / len(values)
-            cell = {"benchmark": "made", "system": system, "track": "default", "level": "overall"}
-            ends = {"n": len(values), "value": mean, "low": mean, "high": mean}
-            means.append(cell | {"name": "overall", "metric": metric} | ends)
+            cell = {"system": system, "level": "overall", "name": "overall", "metric": metric}
+            means.append(names | cell | {"n": len(values), "value": mean, "low": mean, "high": mean})
     with tables.ArtifactWriter(EVALUATED) as writer:
         writer.write(contracts.INSTANCE_SCORES, rows)
         writer.write(contracts.SCORES, means)
@@ -124,4 +124,4 @@ def evaluate() -> None:
 if __name__ == "__main__":
     with Path(os.environ["NIGHT_RUNS"]).open("a") as stream:
         stream.write(f"{sys.argv[1]} {Path.cwd()}\n")
-    {"split": split, "train": train, "predict": predict, "evaluate": evaluate}[sys.argv[1]]()
+    {"questions": questions, "train": train, "predict": predict, "evaluate": evaluate}[sys.argv[1]]()

@@ -29,6 +29,12 @@ stages:
     params: [split]
     deps: [made.py, data/ingest/natural_instructions]
     outs: [data/split]
+  questions:
+    foreach: [supernatinst]
+    do:
+      cmd: python made.py questions
+      deps: [made.py, data/split]
+      outs: ["data/questions/${item}"]
   train:
     foreach: [tk_instruct]
     do:
@@ -41,11 +47,11 @@ stages:
     do:
       cmd: python made.py predict
       params: [encoding, predict.supernatinst]
-      deps: [made.py, data/split, models/train/tk_instruct]
-      outs: ["data/predict/${item}"]
+      deps: [made.py, data/questions/supernatinst, models/train/tk_instruct]
+      outs: [data/predict/supernatinst/tk_instruct]
   never:
     cmd: exit 1
-    deps: [data/predict/supernatinst-tk_instruct]
+    deps: [data/predict/supernatinst/tk_instruct]
     outs: [data/never]
 """
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 SPLIT, MODEL = Path("data/split"), Path("models/base/language_model")
+QUESTIONS = Path("data/questions/supernatinst")
 TEST_INSTANCES = 16
 TRAIN_TASKS = 12
 OWN = {"def": 6, "pos2": 4, "def_pos2": 8}
@@ -77,6 +78,20 @@ def split(params: dict) -> None:
         writer.write(contracts.TEST, test, part="test")
 
 
+def questions(params: dict) -> None:
+    from nightjar.core import contracts, tables
+
+    names = ("track", "category", "dataset", "file", "task_id", "id")
+    rows = [
+        {name: row[name] for name in names}
+        | {"benchmark": "supernatinst", "shared": "{}", "parts": json.dumps({"input": row["input"]})}
+        | {"references": row["outputs"], "day": None}
+        for row in tables.read_rows(SPLIT, contracts.TEST)
+    ]
+    with tables.ArtifactWriter(QUESTIONS) as writer:
+        writer.write(contracts.QUESTIONS, rows, part="test")
+
+
 def train(params: dict) -> None:
     tasks = len(list((SPLIT / "train").glob("*.parquet")))
     checkpoint = Path(".nightjar/checkpoints") / f"made-{tasks}"
@@ -122,7 +137,7 @@ def predict(params: dict) -> None:
             "category": row["category"],
             "task_id": row["task_id"],
             "id": row["id"],
-            "prediction": row["outputs"][0] if row["index"] < right else "wrong",
+            "answers": [row["references"][0] if number < right else "wrong"],
             "text": "",
             "calls": [],
             "prompt": "",
@@ -132,14 +147,13 @@ def predict(params: dict) -> None:
             "model_sha256": "",
             "adapter_sha256": None,
         }
-        for row in tables.read_rows(SPLIT, contracts.TEST)
+        for number, row in enumerate(tables.read_rows(QUESTIONS, contracts.QUESTIONS))
     ]
-    with tables.ArtifactWriter(Path("data/predict/supernatinst-tk_instruct")) as writer:
+    with tables.ArtifactWriter(Path("data/predict/supernatinst/tk_instruct")) as writer:
         writer.write(contracts.PREDICTIONS, rows)
 
 
 if __name__ == "__main__":
     values = YAML(typ="safe", pure=True).load(Path("params.yaml").read_text())
-    {"base_model": base_model, "ingest": ingest, "split": split, "train": train, "predict": predict}[
-        sys.argv[1]
-    ](values)
+    stages = {it.__name__: it for it in (base_model, ingest, split, questions, train, predict)}
+    stages[sys.argv[1]](values)

@@ -16,6 +16,7 @@ from pipelines.changes import Reason, State, Version
 from pipelines.estimate import FAR_SPREAD, SPREAD, Expected, estimates
 from pipelines.graph import Graph, Stage
 
+QUESTIONS = "questions@supernatinst"
 PREDICT, TRAIN, SPLIT = "predict@supernatinst-untuned", "train@combined", "split"
 INGEST = "ingest@natural_instructions"
 ROOT = Path(__file__).parents[2]
@@ -32,16 +33,18 @@ def graph(root: Path, **changed: Stage) -> Graph:
         INGEST: stage(INGEST, state="up to date"),
         SPLIT: stage(SPLIT, state="up to date", upstream=(INGEST,)),
         TRAIN: stage(TRAIN, upstream=(SPLIT,)),
-        PREDICT: stage(PREDICT, upstream=(SPLIT,)),
+        QUESTIONS: stage(QUESTIONS, state="up to date", upstream=(SPLIT,)),
+        PREDICT: stage(PREDICT, upstream=(QUESTIONS,)),
     }
     return Graph(root, stages | {it.name: it for it in changed.values()})
 
 
 def split_into(root: Path, train: int, test: int) -> None:
-    tables = {"train": {"rows": train}, "dev": {"rows": 0}, "test": {"rows": test}}
-    file = root / metrics_file(SPLIT)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"rows_in": 1, "tables": {"data/split": tables}}))
+    sides = {"train": {"rows": train}, "dev": {"rows": 0}, "test": {"rows": test}}
+    for name, tables in ((SPLIT, sides), (QUESTIONS, {"questions": {"rows": test}})):
+        file = root / metrics_file(name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"rows_in": 1, "tables": {"data/made": tables}}))
 
 
 def set_params(root: Path, **changes: Any) -> None:
@@ -110,8 +113,9 @@ def test_nothing_is_known_of_rows_that_cost_something_else(
 
 def test_rows_are_unknown_until_the_stage_that_makes_them_has_run(measured: Path) -> None:
     split = stage(SPLIT, Reason("parameter", "split.test_tasks", 3, 4))
-    found = estimates(graph(measured, split=split))
-    assert found[PREDICT].unknown == found[TRAIN].unknown == "known after split"
+    questions = stage(QUESTIONS, Reason("upstream", SPLIT), upstream=(SPLIT,), state="follows")
+    found = estimates(graph(measured, split=split, questions=questions))
+    assert (found[TRAIN].unknown, found[PREDICT].unknown) == ("known after split", f"known after {QUESTIONS}")
 
 
 def test_rows_are_guessed_where_only_the_data_before_them_changed(measured: Path) -> None:
@@ -119,10 +123,13 @@ def test_rows_are_guessed_where_only_the_data_before_them_changed(measured: Path
     code = Reason("dependency", "stages/ingest changed", Version("a", 10), Version("b", 900))
     ingest = stage(INGEST, data, code)
     split = stage(SPLIT, Reason("upstream", INGEST), upstream=(INGEST,), state="follows")
-    found = estimates(graph(measured, ingest=ingest, split=split))[PREDICT]
+    questions = stage(QUESTIONS, Reason("upstream", SPLIT), upstream=(SPLIT,), state="follows")
+    changed = {"ingest": ingest, "split": split, "questions": questions}
+    found = estimates(graph(measured, **changed))[PREDICT]
     assert found == Expected(110.0, 110.0 / FAR_SPREAD, 110.0 * FAR_SPREAD, 100.0)
     unseen = replace(split, reasons=(*split.reasons, Reason("new", "never run")))
-    assert estimates(graph(measured, ingest=ingest, split=unseen))[PREDICT].unknown == "known after split"
+    found = estimates(graph(measured, **changed | {"split": unseen}))[PREDICT]
+    assert found.unknown == f"known after {QUESTIONS}"
 
 
 def test_runs_without_their_rows_say_nothing(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_an_entry_is_never_written_again_and_bad_rows_leave_nothing(tmp_path: Pa
     with pytest.raises(NightjarError, match="state has"):
         add(tmp_path, "b", state="excellent")
     with pytest.raises(NightjarError, match="value spans"):
-        ledgers.append(tmp_path, facts("b"), [], instances(3, value=1.5), [])
+        ledgers.append(tmp_path, facts("b"), [], instances(3, value=float("nan")), [])
     assert {file.name: file.read_bytes() for file in path.iterdir()} == before
     assert [entry["run"] for entry in ledgers.entries(tmp_path)] == ["a"]
     assert not list(tmp_path.glob("date=*/.*"))

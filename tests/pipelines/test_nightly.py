@@ -36,7 +36,7 @@ def prepared(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     commit(root)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NIGHT_RUNS", str(root.parent / "unused"))
-        repo.dvc("repro", "split", "train")
+        repo.dvc("repro", "questions", "train")
     return root
 
 
@@ -122,7 +122,7 @@ def nights(prepared: Path, tmp_path_factory: pytest.TempPathFactory, api: Api) -
 
         try:
             repo.dvc("remote", "add", "--local", "-d", "store", str(folder / "store"))
-            repo.dvc("push", "data/split", "models/train/model.json")
+            repo.dvc("push", "data/questions/made", "models/train/model.json")
             shutil.rmtree(repo.root / ".dvc/cache/files")
             shutil.rmtree(repo.root / "models")
             night("pulled", "--pull")
@@ -242,7 +242,7 @@ def test_a_failed_night_is_told_and_nothing_to_take_is_one_line(nights: Nights) 
     assert (broken["state"], gone["state"]) == ("failed", "failed")
     assert broken["message"] == "predict@made-model failed: exit status 3: the model broke"
     assert gone["message"] == (
-        "data/split is not in the local cache (and 1 more); add it with: dvc commit data/split"
+        "data/questions/made is not in the local cache (and 1 more); add it with: dvc commit data/questions/made"
     )
     last = ledgers.last_good(nights.repo.root / "ledger")
     assert last is not None and last["run"] == nights.told["better"]["run"]
@@ -290,7 +290,7 @@ def test_the_ledger_keeps_every_night(nights: Nights) -> None:
     one = json.loads(repo.nightjar("ledger", told["worse"]["run"][-6:], "--json").stdout)
     assert len(one["scores"]) == 6 and one["against"] == told["other parameters"]["run"]
     assert "made: better" in repo.nightjar("ledger", told["better"]["run"]).stdout
-    assert "data/split is not in the local cache" in repo.nightjar("ledger", "last").stdout
+    assert "data/questions/made is not in the local cache" in repo.nightjar("ledger", "last").stdout
     # The entry that could not be read was the fifth of eight, and was removed.
     checked = repo.nightjar("ledger", "--check")
     assert (checked.returncode, checked.stderr) == (1, "nightjar: ledger: missing: run 5\n")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nightjar.core.errors import NightjarError
 from nightjar.statistics import verdict
 from pipelines import graph as graphs
-from pipelines import nightly_facts
+from pipelines import nightly_facts, nightly_verdicts
 from pipelines.nightly_run import selected
 from tests.pipelines import nightly_stages as made
 from tests.pipelines.conftest import Repo
@@ -23,29 +22,14 @@ def test_other_texts_under_the_old_ids_are_not_compared(repo: Repo, monkeypatch:
     stages = list(selected(graphs.read(repo.root), ("predict", "evaluate")).stages.values())
 
     def scored() -> dict[verdict.Cell, verdict.Scored]:
-        for stage in (made.split, made.train, made.predict, made.evaluate):
+        for stage in (made.questions, made.train, made.predict, made.evaluate):
             stage()
-        return verdict.cells(nightly_facts.scores(repo.root, stages)[1])
+        return verdict.cells(nightly_facts.scores(repo.root, stages)[1], nightly_verdicts.measures)
 
     before = scored()
     repo.write(params=made.PARAMS.replace("What is", "Tell me"))
     rows = verdict.judge(scored(), before, {}, verdict.Rule.of(0.05, 10, 100, 1))
     assert {row["reason"] for row in rows} == {"40 instances have another input or other references"}
-
-
-def test_parameters_of_the_stages_behind_a_score_are_compared_and_no_others() -> None:
-    def stages(seed: int, other: int, top: int) -> dict[str, Any]:
-        return {
-            "evaluate@b": {"params": {"seed": seed, "threads": other}, "benchmarks": ["b"]},
-            "predict@b-s": {"params": {"predict.top": top}, "benchmarks": []},
-            "predict@b-t": {"params": {"predict.top": other}, "benchmarks": []},
-        }
-
-    same = nightly_facts.other_parameters(stages(1, 5, 3), stages(1, 6, 3), "b", "s")
-    assert same == ""
-    told = nightly_facts.other_parameters(stages(2, 5, 4), stages(1, 5, 3), "b", "s")
-    assert told == "other parameters: predict.top 3 → 4, seed 1 → 2"
-    assert nightly_facts.other_parameters(stages(2, 5, 4), {}, "b", "s").startswith("other parameters: ")
 
 
 def test_parameters_of_another_project_have_one_text(tmp_path: Path) -> None:

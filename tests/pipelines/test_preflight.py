@@ -71,3 +71,18 @@ def test_what_some_stages_need_is_asked_for_them_alone(project: Path) -> None:
     preflight.check(graph(project, OWN, "would run", settings, "split", "encode@combined", "evaluate@x"))
     with pytest.raises(NightjarError, match=r"one_cpu\.yaml: train\.launcher = one_cpu has no configuration"):
         preflight.check(graph(project, OWN, "would run", settings, "train@combined"))
+
+
+def test_benchmarks_and_their_settings_are_checked_against_the_cards(project: Path) -> None:
+    sample = read_yaml(ROOT / "params.yaml")["benchmarks"]
+    (name, group) = next(iter(sample.items()))
+    wrong = [
+        ({"benchmarks.misspelt": group}, "'misspelt': no such benchmark; benchmarks are "),
+        ({"benchmarks": {name: group | {"unknown": 1}}}, f"unknown key benchmarks.{name}.unknown"),
+        ({"benchmarks": {}}, f"predict.systems has {name}-"),
+    ]
+    for settings, told in wrong:
+        with pytest.raises(NightjarError) as caught:
+            preflight.check(graph(project, OWN, "would run", settings, "split"))
+        assert told in str(caught.value)
+        preflight.check(graph(project, OWN, "up to date", settings, "split"))

@@ -106,6 +106,18 @@ def test_nights_without_scores_take_no_place(tmp_path: Path, monkeypatch: pytest
     assert found == [(40.0, "0123456"), (41.0, "0123456+")]
 
 
+def test_every_benchmark_has_a_panel_before_one_has_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pipelines import score_plot
+
+    drawn: list[tuple[str, str, str]] = []
+    monkeypatch.setattr(score_plot, "_draw", lambda axes, runs, panel: drawn.append(panel))
+    names = [("a", metric) for metric in "uvwxyz"] + [("b", "u"), ("b", "v"), ("c", "u")]
+    rows = [it | {"benchmark": name, "metric": metric} for it in kept(1.0) for name, metric in names]
+    score_plot.png([scores.Run(1.0, "rebuild", "abc", rows)])
+    told = [panel[::2] for panel in drawn]
+    assert told == [("a", "u"), ("b", "u"), ("c", "u"), ("a", "v"), ("b", "v"), ("a", "w")]
+
+
 @pytest.mark.parametrize("systems", [1, 12])
 def test_the_plot_is_a_small_png(systems: int) -> None:
     from matplotlib.image import imread

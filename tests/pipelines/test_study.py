@@ -13,13 +13,16 @@ from pathlib import Path
 
 import pytest
 
+from nightjar.core.config import parse
 from nightjar.core.errors import NightjarError
 from nightjar.lm import weights
 from nightjar.prompts.encodings import NAMED
 from pipelines import study as studies
 from pipelines import study_results as results
+from pipelines import study_scores
 from tests.pipelines.conftest import Repo, lives, wait_for, watchdog_of
 from tests.pipelines.study_project import commit
+from tests.questions import question
 
 
 @pytest.fixture()
@@ -180,14 +183,13 @@ def test_points_on_different_test_instances_are_not_compared(
     project: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = studies.plan(project.root, "tasks", ["2", "4"])
-    row = {"track": "default", "task_id": "test", "id": "1", "outputs": ["yes"]}
-    other = {"2": row, "4": row | {"outputs": ["no"]}}
-    made = {point.name: results.Artifacts([other[point.label]], [], 1, 1, None) for point in study.points}
-    monkeypatch.setattr(results, "read", lambda root, commit, recipe, size: made[commit])
-    scoring = results.Scoring(lambda *_: ([], 0), lambda _: [], lambda *_: [], {})
+    row = {"task_id": "test", "id": "1", "outputs": ["yes"]}
+    other = {"2": question(row), "4": question(row | {"outputs": ["no"]})}
+    made = {point.name: study_scores.Artifacts([other[point.label]], {}) for point in study.points}
+    monkeypatch.setattr(results, "read", lambda root, commit, study, size: made[commit])
     commits = {name: name for name in made}
     with pytest.raises(NightjarError, match="4 was tested on other instances"):
-        results.collect(project.root, study, commits, {}, scoring)
+        results.collect(project.root, study, commits, {})
 
 
 @pytest.mark.parametrize(
@@ -225,6 +227,10 @@ def test_a_value_that_cannot_be_had_is_refused_before_any_work(
         (("tasks", "--name", "a\nb"), "--name: "),
         (("tasks", "--name", "taken"), "data/studies/taken: not a folder"),
         (("tasks", "--recipe", "combined"), "predict@supernatinst-combined: no such stage"),
+        (
+            ("tasks", "--benchmark", "other"),
+            "--benchmark: no benchmark 'other'; params.yaml has: supernatinst",
+        ),
     ],
 )
 def test_wrong_options_are_one_line_before_any_work(
@@ -245,6 +251,24 @@ def test_the_published_grid_as_far_as_the_data_go(project: Repo) -> None:
     grid = studies.plan(project.root, "encodings", [], encodings=NAMED).points
     assert len(grid) == 6 * 5
     assert [point.axes for point in grid if point.against is None][-1] == ("tk_instruct", "def")
+
+
+def test_the_defaults_are_the_first_benchmark_and_its_first_trained_system(project: Repo) -> None:
+    study = studies.plan(project.root, "tasks", ["4"])
+    assert (study.target, study.name) == ("predict@supernatinst-tk_instruct", "tasks")
+    params = project.root / "params.yaml"
+    values = parse(params.read_text(), params)
+    first = dict(values["predict"]["systems"].items())
+    values["predict"]["systems"] = {
+        name: first[name] for name in sorted(first, key=lambda name: name != "supernatinst-combined")
+    }
+    params.write_text(json.dumps(values))
+    study = studies.plan(project.root, "tasks", ["4"], recipe="tk_instruct")
+    assert (study.benchmark, study.recipe, study.name) == ("supernatinst", "tk_instruct", "tasks-tk_instruct")
+    values["predict"]["systems"] = {"supernatinst-untuned": first["supernatinst-untuned"]}
+    params.write_text(json.dumps(values))
+    with pytest.raises(NightjarError, match="no system of supernatinst is trained"):
+        studies.plan(project.root, "tasks", ["4"])
 
 
 def test_names_follow_what_decides_the_result(project: Repo) -> None:

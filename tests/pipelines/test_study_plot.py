@@ -8,23 +8,35 @@ import pytest
 
 from nightjar.core import contracts
 from nightjar.core.tables import ArtifactWriter
-from pipelines import study_plot
+from pipelines import study_plot, study_scores
 from pipelines import study_results as results
+from pipelines.baseline import Baseline
+from pipelines.study import Study
+from tests.conftest import ROOT
 from tests.pipelines.conftest import Repo
 from tests.pipelines.test_trace import prediction
+from tests.questions import question, write_questions
 
 UNTUNED = {"default": 33.6, "xlingual": 25.0}
+METRICS = [{"name": "f1", "title": "F1", "unit": "%"}, {"name": "loss", "title": "Loss", "unit": ""}]
 
 
 def scores(value: float, tracks: list[str]) -> list[dict[str, Any]]:
     ends = {"n": 9, "value": value, "low": value - 2, "high": value + 1}
-    return [{"track": track, "metric": metric, **ends} for track in tracks for metric in results.METRICS]
+    return [{"track": track, "metric": it["name"], **ends} for track in tracks for it in METRICS]
 
 
 def made(tracks: list[str], untuned: bool) -> dict[str, Any]:
     points = [{"value": str(v), "scores": scores(30.0 + v, tracks)} for v in (4, 8, 16)]
     base = [row for track in tracks for row in scores(UNTUNED[track], [track])] if untuned else []
-    return {"study": "tasks", "recipe": "made", "confidence": 0.95, "points": points, "untuned": base}
+    about: dict[str, Any] = {
+        "study": "tasks",
+        "recipe": "made",
+        "benchmark": "made",
+        "confidence": 0.95,
+        "metrics": METRICS,
+    }
+    return about | {"points": points, "untuned": base}
 
 
 @pytest.mark.parametrize("tracks", [["default"], ["default", "xlingual"]])
@@ -52,6 +64,7 @@ def test_a_study_on_few_instances_shows_no_intervals(study: str) -> None:
         point["scores"] = [row | {"low": None, "high": None} for row in point["scores"]]
     result["untuned"] = [row | {"low": None, "high": None} for row in result["untuned"]]
     text = results.markdown(result)
+    assert "F1 in percent, with 95% intervals from 10 bootstrap samples. Differences are paired" in text
     assert "34.0 (n = 9, too few)" in text and "33.6 (n = 9, too few)" in text and "[" not in text
     study_plot.figure(result).canvas.draw()
 
@@ -61,37 +74,58 @@ def test_without_the_untuned_model_one_track_needs_no_legend() -> None:
     assert not figure.legends and not figure.axes[0].patches
 
 
+def test_axes_have_the_unit_of_their_metric_and_room_for_negative_values() -> None:
+    result = made(["default"], untuned=False)
+    for point in result["points"]:
+        point["scores"][1] |= {"value": -3.0, "low": -4.0, "high": -2.0}
+    first, second = study_plot.figure(result).axes
+    assert (first.get_ylabel(), second.get_ylabel()) == ("F1 (%)", "Loss")
+    assert first.get_ylim()[0] == 0 and second.get_ylim()[0] < -4
+
+
+def test_a_track_shows_the_metrics_that_it_has() -> None:
+    result = made(["default", "other"], untuned=False)
+    for point in result["points"]:
+        point["scores"] = [
+            row for row in point["scores"] if row["track"] != "other" or row["metric"] == "loss"
+        ]
+    assert results.metrics(result, "default") == {"f1": "F1", "loss": "Loss"}
+    assert results.metrics(result, "other") == {"loss": "Loss"}
+    assert len(study_plot.figure(result).axes) == 2
+
+
 DVC = """
 stages:
   predict:
     foreach: [supernatinst-untuned]
     do:
       cmd: "true"
-      deps: [setting.txt, data/split]
-      outs: ["data/predict/${item}"]
+      deps: [setting.txt, data/questions/supernatinst]
+      outs: [data/predict/supernatinst/untuned]
 """
-ROW = {"track": "default", "category": "c", "dataset": "d", "file": "f", "task_id": "t", "index": 0}
 
 
 def test_the_untuned_model_counts_for_the_same_instances_only(repo: Repo) -> None:
-    rows = [{**ROW, "id": str(n), "input": "question", "outputs": ["yes"]} for n in range(2)]
-    with ArtifactWriter(repo.root / results.SPLIT) as writer:
-        writer.write(contracts.TEST, rows)
-    answers = [prediction("untuned", "t", str(n)) for n in range(2)]
-    with ArtifactWriter(repo.root / results.UNTUNED_ANSWERS) as writer:
+    asked = [
+        question({"task_id": "t", "id": str(n), "input": "question", "outputs": ["yes"]}) for n in range(2)
+    ]
+    write_questions(repo.root / "data/questions/supernatinst", asked)
+    answers = [prediction("untuned", "t", str(n), "supernatinst") for n in range(2)]
+    with ArtifactWriter(repo.root / "data/predict/supernatinst/untuned") as writer:
         writer.write(contracts.PREDICTIONS, answers)
-    repo.write(dvc=DVC, setting="1")
+    params = (ROOT / "profiles/sample.yaml").read_text()
+    repo.write(dvc=DVC, setting="1", params=params)
     repo.dvc("commit", "--force", "--quiet")
+    start = Baseline("c", {}, (), frozenset())
+    study = Study("tasks", "supernatinst", "tk_instruct", "tasks", start, params, {}, ())
+    scoring = study_scores.Scoring.of(study)
+    same = study_scores.Artifacts(asked, {}).instances
 
-    def aggregate(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{"level": "overall", "value": len(found)}, {"level": "task", "value": 0}]
+    def values(instances: str) -> dict[str, float]:
+        rows = study_scores.untuned(repo.root, study, instances, scoring)
+        return {row["metric"]: row["value"] for row in rows}
 
-    def score(system: str, test: list[Any], predicted: list[Any]) -> tuple[list[Any], int]:
-        return predicted, len(test) - len(predicted)
-
-    scoring = results.Scoring(score, aggregate, lambda *_: [], {})
-    same = results.Artifacts(rows, [], 0, 0, None).instances
-    assert results.untuned(repo.root, same, scoring) == [{"value": 2}]
-    assert results.untuned(repo.root, "others", scoring) == []
+    assert values(same) == {"rougeL": 0.0, "exact_match": 0.0, "rouge1": 0.0}
+    assert values("others") == {}
     repo.write(setting="2")  # another model, say: the predictions are of the one before
-    assert results.untuned(repo.root, same, scoring) == []
+    assert values(same) == {}

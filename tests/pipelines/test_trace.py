@@ -13,6 +13,7 @@ import pytest
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, write_file
+from pipelines.cli import main
 from pipelines.trace import trace
 
 PROMPTS = {"untuned": "the prompt", "combined": "the prompt with words 1"}
@@ -21,7 +22,7 @@ IDS = ["task1-0", "é:1", "task1-2"]
 
 def instance(task_id: str, id: str) -> dict[str, Any]:
     return {
-        "dataset": "natural_instructions",
+        "dataset": "tasks",
         "file": f"{task_id}.json",
         "task_id": task_id,
         "id": id,
@@ -31,15 +32,15 @@ def instance(task_id: str, id: str) -> dict[str, Any]:
     }
 
 
-def prediction(system: str, task_id: str, id: str) -> dict[str, Any]:
+def prediction(system: str, task_id: str, id: str, benchmark: str = "made") -> dict[str, Any]:
     return {
-        "benchmark": "supernatinst",
+        "benchmark": benchmark,
         "system": system,
         "track": "default",
         "category": "c",
         "task_id": task_id,
         "id": id,
-        "prediction": f"{system} says",
+        "answers": [f"{system} says"],
         "text": "",
         "calls": [],
         "prompt": PROMPTS[system],
@@ -51,6 +52,27 @@ def prediction(system: str, task_id: str, id: str) -> dict[str, Any]:
     }
 
 
+def asked(row: dict[str, Any], benchmark: str = "made") -> dict[str, Any]:
+    """The row of contracts.QUESTIONS of an instance."""
+    names = {key: row[key] for key in ("dataset", "file", "task_id", "id")}
+    about = {"benchmark": benchmark, "track": "default", "category": "c", "shared": "{}", "day": None}
+    return names | about | {"parts": json.dumps({"input": row["input"]}), "references": row["outputs"]}
+
+
+def params(**ingest: str) -> str:
+    """params.yaml of the project: where the datasets lie, and what the benchmark and its systems read."""
+    systems = {
+        f"made-{system}": {"weights": weights, "evidence": evidence}
+        for system, weights, evidence in (
+            ("untuned", "models/base/language_model", "data/questions/made"),
+            ("combined", "models/train/mine", "data/found"),
+        )
+    }
+    group = {"data": "data/ingest/tasks", "split": "data/split"}
+    paths = {name: {"path": path} for name, path in ({"tasks": "raw"} | ingest).items()}
+    return json.dumps({"ingest": paths, "benchmarks": {"made": group}, "predict": {"systems": systems}})
+
+
 @pytest.fixture()
 def project(workdir: Path) -> Path:
     rows = [instance("task1", id) for id in IDS] + [instance("task2", "task1-0")]
@@ -58,18 +80,21 @@ def project(workdir: Path) -> Path:
     for task in ("task1", "task2"):
         own = [{"id": row["id"], "input": row["input"]} for row in rows if row["task_id"] == task]
         Path("raw", f"{task}.json").write_text(json.dumps({"Instances": own}, indent=1))
-    Path("params.yaml").write_text("ingest: {natural_instructions: {path: raw}}\n")
-    with ArtifactWriter(Path("data/ingest/natural_instructions")) as writer:
+    Path("params.yaml").write_text(params())
+    with ArtifactWriter(Path("data/ingest/tasks")) as writer:
         for task in ("task1", "task2"):
             writer.write(contracts.INSTANCES, [row for row in rows if row["task_id"] == task], part=task)
-    with ArtifactWriter(Path("data/split")) as writer:
-        writer.write(contracts.TEST, [{"track": "default", "category": "c", **row} for row in rows])
+    with ArtifactWriter(Path("data/questions/made")) as writer:
+        for task in ("task1", "task2"):
+            writer.write(
+                contracts.QUESTIONS, [asked(row) for row in rows if row["task_id"] == task], part=task
+            )
     for system in ("untuned", "combined"):
-        with ArtifactWriter(Path(f"data/predict/supernatinst-{system}")) as writer:
+        with ArtifactWriter(Path(f"data/predict/made/{system}")) as writer:
             writer.write(
                 contracts.PREDICTIONS, [prediction(system, row["task_id"], row["id"]) for row in rows]
             )
-    with ArtifactWriter(Path("data/retrieve")) as writer:
+    with ArtifactWriter(Path("data/found")) as writer:
         found = [
             {
                 "split": split,
@@ -86,7 +111,7 @@ def project(workdir: Path) -> Path:
         writer.write(contracts.EVIDENCE, found)
     Path("dvc.lock").write_text(
         "stages:\n  split:\n    outs: [{path: data/split, md5: aaa.dir}]\n"
-        "  ingest@natural_instructions:\n    deps: [{path: raw, md5: bbb.dir}]\n"
+        "  ingest@tasks:\n    deps: [{path: raw, md5: bbb.dir}]\n"
     )
     return workdir
 
@@ -108,13 +133,13 @@ def test_from_the_prediction_to_the_line(project: Path, name: str, id: str) -> N
     raw = Path("raw/task1.json")
     assert (found["task_id"], found["id"]) == ("task1", id)
     assert [row["system"] for row in found["predictions"]] == ["combined", "untuned"]
-    assert found["instance"]["input"] == f"input of {id}"
+    assert found["benchmark"] == "made" and found["question"]["parts"] == {"input": f"input of {id}"}
     digest = hashlib.sha256(raw.read_bytes()).hexdigest()
     assert found["raw"] == {"path": "raw/task1.json", "line": line_of(raw, id), "sha256": digest}
     assert [row["rank"] for row in found["evidence"]] == ([1, 2] if id == "task1-2" else [])
     assert found["artifacts"] == {
         "data/split": {"stage": "split", "hash": "aaa.dir"},
-        "raw": {"stage": "ingest@natural_instructions", "hash": "bbb.dir"},
+        "raw": {"stage": "ingest@tasks", "hash": "bbb.dir"},
     }
     json.dumps(found)
 
@@ -133,21 +158,22 @@ def test_models_prompts_and_evidence_carry_their_hashes(project: Path) -> None:
     }
     with ArtifactWriter(Path("data/ingest/corpus")) as writer:
         writer.write(contracts.DOCUMENTS, [document])
-    Path("params.yaml").write_text("ingest: {natural_instructions: {path: raw}, corpus: {path: docs}}\n")
+    Path("params.yaml").write_text(params(corpus="docs"))
     outs = [
         "models/base/language_model",
-        "models/train/combined",
+        "models/train/mine",
         "data/index",
-        "data/retrieve",
+        "data/found",
         "data/split",
+        "data/questions/made",
     ]
-    outs += ["data/ingest/corpus", "data/ingest/natural_instructions", "data/predict/supernatinst-combined"]
+    outs += ["data/ingest/corpus", "data/ingest/tasks", "data/predict/made/combined"]
     lock = {f"s{n}": {"outs": [{"path": path, "md5": f"{n}.dir"}]} for n, path in enumerate(outs)}
     lock["s0"]["deps"] = [{"path": path, "md5": f"{path}.dir"} for path in ("docs", "raw")]
     Path("dvc.lock").write_text(json.dumps({"stages": lock}))
     found = trace(Path(), "task1-2")
     assert found["artifacts"].keys() == {*outs, "docs", "raw"}
-    assert found["artifacts"]["models/train/combined"] == {"stage": "s1", "hash": "1.dir"}
+    assert found["artifacts"]["models/train/mine"] == {"stage": "s1", "hash": "1.dir"}
     first, second = found["evidence"]
     assert (first["systems"], second["systems"]) == (["combined"], [])
     assert first["raw"] == {"path": "docs/d1.md", "sha256": hashlib.sha256(b"words 1").hexdigest()}
@@ -170,7 +196,7 @@ def test_the_seconds_of_an_answer_are_told_where_they_are_known(project: Path) -
         {"system": "combined", "task_id": task_id, "id": id, "seconds": seconds}
         for (task_id, id), seconds in times.items()
     ]
-    write_file(Path(".nightjar/timings/predict-supernatinst-combined.parquet"), contracts.TIMINGS, timings)
+    write_file(Path(".nightjar/timings/predict-made-combined.parquet"), contracts.TIMINGS, timings)
 
     def seconds(name: str) -> dict[str, float | None]:
         return {row["system"]: row["seconds"] for row in trace(Path(), name)["predictions"]}
@@ -183,33 +209,96 @@ def test_the_seconds_of_an_answer_are_told_where_they_are_known(project: Path) -
 def test_an_id_of_two_tasks_or_of_none(project: Path) -> None:
     with pytest.raises(NightjarError, match="2 tasks have that id; give one as task1:task1-0"):
         trace(Path(), "task1-0")
+    with pytest.raises(NightjarError, match="no prediction has that id"):
+        trace(Path(), "{}")
     with pytest.raises(NightjarError, match="task9:task1-0: no prediction has that id"):
         trace(Path(), "task9:task1-0")
 
 
 def test_evidence_from_training_inputs_leads_to_the_task_file(project: Path) -> None:
-    same = {"dataset": "natural_instructions", "file": "task1.json"}
+    same = {"dataset": "tasks", "file": "task1.json"}
     document = {**same, "id": "d1", "title": "task1", "text": "words 1", "url": "", "date": None}
     with ArtifactWriter(Path("data/ingest/corpus")) as writer:
         writer.write(contracts.DOCUMENTS, [document])
-    Path("params.yaml").write_text(
-        "ingest: {natural_instructions: {path: raw}, corpus: {path: data/split}}\n"
-    )
+    Path("params.yaml").write_text(params(corpus="data/split"))
     digest = hashlib.sha256(Path("raw/task1.json").read_bytes()).hexdigest()
     assert trace(Path(), "task1-2")["evidence"][0]["raw"] == {"path": "raw/task1.json", "sha256": digest}
 
 
 def test_a_raw_file_that_changed_or_is_gone_is_said(project: Path) -> None:
     Path("raw/task1.json").write_text("{}")
-    assert trace(Path(), "task1-2")["raw"]["note"] == "the file no longer has that id"
+    assert trace(Path(), "task1-2")["raw"]["note"] == "the id is not in the file"
     Path("raw/task1.json").unlink()
     found = trace(Path(), "task1-2")["raw"]
     assert (found["note"], found["line"], found["sha256"]) == ("the file is gone", None, None)
 
 
 def test_an_artifact_that_was_not_checked_out_is_named_with_the_command(project: Path) -> None:
-    shutil.rmtree(project / "data/split")
-    with pytest.raises(
-        NightjarError, match="data/split: not in the workspace; get it with: dvc checkout data/split"
-    ):
+    shutil.rmtree(project / "data/questions/made")
+    with (project / "dvc.lock").open("a") as lock:
+        lock.write("  questions@made:\n    outs: [{path: data/questions/made, md5: ccc.dir}]\n")
+    fix = "data/questions/made: not in the workspace; get it with: dvc checkout data/questions/made"
+    with pytest.raises(NightjarError, match=fix):
         trace(project, "task1:task1-0")
+
+
+def test_a_benchmark_of_records_is_followed_to_its_own_file(project: Path) -> None:
+    """Another benchmark has a question of the same id, made of rows that its card read."""
+    row = {"dataset": "other", "file": "dev.jsonl", "task_id": "task1", "id": "task1-2", "input": "?"}
+    row |= {"outputs": ["no"]}
+    Path("more").mkdir()
+    Path("more/dev.jsonl").write_text('{"id": "task1-1"}\n{"id": "task1-2"}\n')
+    settings = json.loads(params(other="more"))
+    settings["benchmarks"]["second"] = dict.fromkeys(("data", "split"), "data/ingest/other")
+    Path("params.yaml").write_text(json.dumps(settings))
+    record = {"category": "", "parts": "{}", "references": ["no"], "day": None}
+    record |= {key: row[key] for key in ("dataset", "file", "task_id", "id")}
+    with ArtifactWriter(Path("data/ingest/other")) as writer:
+        writer.write(contracts.RECORDS, [record])
+    with ArtifactWriter(Path("data/questions/second")) as writer:
+        writer.write(contracts.QUESTIONS, [asked(row, "second")])
+    with ArtifactWriter(Path("data/predict/second/untuned")) as writer:
+        writer.write(contracts.PREDICTIONS, [prediction("untuned", "task1", "task1-2", "second")])
+    with pytest.raises(NightjarError, match="task1-2: 2 benchmarks have that id; give --benchmark made"):
+        trace(Path(), "task1-2")
+    assert len(trace(Path(), "task1-2", benchmark="made")["predictions"]) == 2
+    found = trace(Path(), "task1-2", benchmark="second")
+    assert (found["benchmark"], found["question"]["references"], found["evidence"]) == ("second", ["no"], [])
+    assert (found["raw"]["path"], found["raw"]["line"]) == ("more/dev.jsonl", 2)
+    with pytest.raises(NightjarError, match="no predictions of the benchmark third yet"):
+        trace(Path(), "task1-2", benchmark="third")
+    shutil.rmtree("data/ingest/other/records")
+    with ArtifactWriter(Path("data/ingest/other")) as writer:
+        writer.write(contracts.RECORDS, [record | {"id": "older"}])
+    with pytest.raises(
+        NightjarError, match="data/ingest/other: no such row; it is older than the prediction"
+    ):
+        trace(Path(), "task1-2", benchmark="second")
+
+
+def test_a_question_of_no_dataset_has_no_raw_file(project: Path) -> None:
+    row = instance("task1", "task1-2") | {"dataset": "", "file": ""}
+    with ArtifactWriter(Path("data/questions/made")) as writer:
+        writer.write(contracts.QUESTIONS, [asked(row)])
+    found = trace(Path(), "task1-2")
+    assert found["raw"] == {
+        "path": None,
+        "line": None,
+        "sha256": None,
+        "note": "the question names no dataset",
+    }
+
+
+def test_the_command_prints_every_step(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["trace", "task1-2", "--benchmark", "made"])
+    out = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert out.startswith("task1:task1-2  (made, c, default)\n")
+    for told in (
+        "combined: 'combined says'",
+        'references: ["yes"]',
+        "evidence 1: d1",
+        "raw: raw/task1.json:",
+    ):
+        assert told in out

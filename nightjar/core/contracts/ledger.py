@@ -46,7 +46,7 @@ LEDGER_SCORES = Table(
     ranges=SCORES.ranges,
     allowed=SCORES.allowed,
 )
-# One row a metric; `content` is a digest of the instance's input and references where they are known.
+# One row a part of a metric; `content` is a digest of the question and its references where they are known.
 LEDGER_INSTANCES = Table(
     "instances",
     1,
@@ -63,7 +63,7 @@ LEDGER_INSTANCES = Table(
     key=("benchmark", "system", "task_id", "id", "metric"),
     ranges={"value": FINITE},
 )
-# A cell's paired difference from the run it is compared with, in percentage points; null where it is not comparable.
+# A cell's paired difference from the run it is compared with, in the unit of the metric; null where not comparable.
 LEDGER_VERDICTS = Table(
     "verdicts",
     1,

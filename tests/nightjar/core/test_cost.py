@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 def test_all_that_a_cost_names_is_in_the_graph_and_the_parameters() -> None:
     params, stages = read_yaml(ROOT / "params.yaml"), graphs.outline(ROOT).stages
     tables = {it.name for it in vars(contracts).values() if isinstance(it, contracts.Table)}
-    costs = {name: found for name in stages if (found := cost.of(name))}
+    costs = {name: found for name in stages if (found := cost.of(name, params))}
     assert {"train@combined", "predict@supernatinst-untuned", "encode@supervised"} <= costs.keys()
     for name, found in costs.items():
         keys = [*found.settings, *filter(None, [found.times])]
@@ -43,7 +43,8 @@ def test_broken_facts_give_no_size(tmp_path: Path, text: str) -> None:
     file = tmp_path / metrics_file("split")
     file.parent.mkdir(parents=True)
     file.write_text(text)
-    found = cost.of("predict@supernatinst-untuned")
+    found = cost.of("contamination", {})
     assert found is not None and cost.size(tmp_path, found, {}) is None
+    found = cost.Cost((("split", "test"),))
     file.write_text(json.dumps({"tables": {"data/split": {"test": {"rows": 7}}}}))
     assert cost.size(tmp_path, found, {}) == 7.0

@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from nightjar.core.contracts import PREDICTIONS, TEST
+from nightjar.core.contracts import PREDICTIONS
 from nightjar.core.tables import ArtifactWriter
 from pipelines.cli import main
+from tests.questions import question, write_questions
 
 TWICE = ("n-0", "task1_colours:n-0")
 INGESTED = "data/ingest/natural_instructions"
@@ -60,7 +61,7 @@ def predictions(path: Path, system: str, answers: dict[tuple[str, str], str], mo
                 row[column.name] = []
             else:
                 row[column.name] = 0
-        rows.append({**row, "system": system, "task_id": task, "id": id, "prediction": prediction})
+        rows.append({**row, "system": system, "task_id": task, "id": id, "answers": [prediction]})
     if more:
         rows.append({**rows[0], "system": more})
     with ArtifactWriter(path) as writer:
@@ -199,9 +200,9 @@ def test_nightjars_own_references_are_enough_without_the_ingested_tasks(
          "task_id": task, "id": f"n-{i}", "index": i, "input": f"thing {i}", "outputs": [f"{task} {i}", "other"]}
         for task in ("task1_colours", "task2_colours") for i in range(6)
     ]  # fmt: skip
-    with ArtifactWriter(project / "data/split") as writer:
-        writer.write(TEST, test)
-    nightjar("references", "--output", "elsewhere/r.jsonl")
+    task = {"definition": HEAD["Definition"], "positive_examples": [], "negative_examples": []}
+    write_questions(project / "data/questions/supernatinst", [question(row, task) for row in test])
+    nightjar("references", "--benchmark", "supernatinst", "--output", "elsewhere/r.jsonl")
     lines = [json.loads(line) for line in (project / "elsewhere/r.jsonl").read_text().splitlines()]
     assert lines[7]["id"] == "task2_colours:n-1"  # the other task has an instance n-1 too
     assert (lines[7]["input"], lines[7]["definition"]) == ("thing 1", "Say the colour.")

@@ -17,9 +17,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nightjar.benchmarks.card import Card, Sources
 from pipelines.cli import main
 from tests.conftest import ROOT
+from tests.made_card import made_card
+from tests.questions import write_questions
 from tests.stages.predict.test_stage import finish, project
+
+__all__ = ["made_card"]
 
 
 def nightjar(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -48,7 +53,7 @@ def test_prompts_are_answered_elsewhere_and_the_answers_scored(
     same = ("--benchmark", "supernatinst")
     told = json.loads(nightjar(capsys, "prompts", *same, "--output", "prompts.jsonl", "--json"))
     assert told == {"output": "prompts.jsonl", "n": 9}
-    assert nightjar(capsys, "references", "--output", "references.jsonl").endswith("9 instances\n")
+    assert nightjar(capsys, "references", *same, "--output", "references.jsonl").endswith("9 instances\n")
     asked = lines(workdir / "prompts.jsonl")
     assert [row["id"] for row in asked] == [row["id"] for row in lines(workdir / "references.jsonl")]
     # A stub in the place of a model: right wherever the prompt has the instance number 1. Other keys are its own.
@@ -100,7 +105,7 @@ def test_the_documented_way_from_prompts_to_a_comparison(
     assert (
         score.startswith("supernatinst, default track: 6 instances\n") and "50.00 (n = 6, too few)" in score
     )
-    assert table.splitlines()[1].startswith("default,overall,overall,exact_match,6,50.0,")
+    assert table.splitlines()[1].startswith("default,overall,overall,rougeL,6,50.0,")
     assert " 50.00 " in compare
 
 
@@ -129,15 +134,15 @@ def both(workdir: Path) -> tuple[str, ...]:
 SCORE, COMPARE = ("score", "--predictions", "a.jsonl"), ("compare", "--a", "a.jsonl", "--b", "b.jsonl")
 
 
-def test_score_leads_with_each_track_and_ends_with_the_mean_over_both(
+def test_score_leads_with_each_track_and_ends_with_all_together(
     both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [line.split() for line in nightjar(capsys, *SCORE, *both, "--samples", "0").splitlines()]
-    assert rows[2] == ["track", "n", "exact_match", "rouge1", "rougeL"]
+    assert rows[2] == ["track", "n", "rougeL", "exact_match", "rouge1"]
     assert rows[3:5] == [["default", "4", *["75.00"] * 3], ["xlingual", "4", *["25.00"] * 3]]
     assert ["default", "word_analogy", "4", "exact_match", *["75.00"] * 3] in rows
     assert ["default", "task,", "default", "4", *["75.00"] * 3] in rows
-    assert rows[-3][:5] == ["both", "tracks", "together", "(not", "a"]
+    assert rows[-3][:5] == ["all", "tracks", "together", "(not", "a"]
     assert rows[-1] == ["8", *["50.00"] * 3] and sum("50.00" in row for row in rows) == 1
 
 
@@ -145,9 +150,7 @@ def test_compare_leads_with_each_track_and_ends_with_both(
     both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = nightjar(capsys, *COMPARE, *both)
-    places = [
-        text.index(title) for title in ("default track", "xlingual track", "by category", "both tracks")
-    ]
+    places = [text.index(title) for title in ("default track", "xlingual track", "by category", "all tracks")]
     assert places == sorted(places) and text.splitlines()[2].strip() == "default track"
     last = [line.split()[:4] for line in text[places[-1] :].splitlines()[1:]]
     assert ["exact_match", "50.00", "50.00", "+0.00"] in last
@@ -161,10 +164,10 @@ def test_one_track_is_named_and_has_no_column(
 ) -> None:
     given = ("--benchmark", "supernatinst", "--references", "default.jsonl")
     text = nightjar(capsys, "score", "--predictions", "d.jsonl", *given)
-    assert text.startswith("supernatinst, default track: 4 instances\n") and "both tracks" not in text
+    assert text.startswith("supernatinst, default track: 4 instances\n") and "all tracks" not in text
     assert not any(line.startswith("track") for line in text.splitlines())
     text = nightjar(capsys, "compare", "--a", "d.jsonl", "--b", "d.jsonl", *given)
-    assert text.startswith("supernatinst, default track: 4 instances\n") and "both tracks" not in text
+    assert text.startswith("supernatinst, default track: 4 instances\n") and "all tracks" not in text
 
 
 def test_the_csv_of_a_score_is_one_flat_table(
@@ -244,3 +247,54 @@ def test_csv_and_json_are_not_both_printed(
     out, err = capsys.readouterr()
     assert (ended.value.code, out) == (2, "") and err.count("\n") == 1
     assert "--csv: it is given with --json; give one of them" in err
+
+
+@pytest.fixture()
+def tasks(made_card: Card, workdir: Path) -> tuple[str, ...]:
+    """Options for references of a benchmark whose tasks are tracks; a is right on all of one, b on none."""
+    asked = list(made_card.questions(Sources(workdir, workdir), None, 0))
+    rows = [{"task": it.task_id, "id": it.id, "references": list(it.references)} for it in asked]
+    for name, word in (("a", ""), ("b", "long")):
+        answers = [
+            {
+                "task": it.task_id,
+                "id": it.id,
+                "prediction": it.references[0] if it.task_id == "sums" else word,
+            }
+            for it in asked
+        ]
+        write(workdir / f"{name}.jsonl", answers)
+    write(workdir / "one.jsonl", rows[:4])
+    write(workdir / "first.jsonl", lines(workdir / "a.jsonl")[:4])
+    return ("--benchmark", "made", "--references", write(workdir / "references.jsonl", rows))
+
+
+def test_a_benchmark_whose_tasks_are_tracks_has_one_line_a_task(
+    tasks: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = nightjar(capsys, *SCORE, *tasks, "--samples", "0").splitlines()
+    assert text[0] == "made: 8 instances"
+    assert [line.split() for line in text[2:]] == [
+        ["task", "n", "ratio", "errors"],
+        ["sums", "4", "100.00", "0.00"],
+        ["words", "4", "0.00", "1.00"],
+    ]
+    one = ("--benchmark", "made", "--references", "one.jsonl", "--samples", "0")
+    text = nightjar(capsys, "score", "--predictions", "first.jsonl", *one).splitlines()
+    assert text[0] == "made, task sums: 4 instances" and len(text) == 4
+    table = nightjar(capsys, "score", "--predictions", "first.jsonl", *one, "--csv").splitlines()
+    assert table[1:] == ["sums,overall,overall,ratio,4,100.0,,", "sums,overall,overall,errors,4,0.0,,"]
+
+
+def test_the_help_names_the_benchmarks(made_card: Card, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("score", "compare", "references", "prompts"):
+        assert "One of: made." in nightjar(capsys, command, "--help")
+
+
+def test_references_are_written_for_any_benchmark(
+    made_card: Card, workdir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_questions(workdir / "data/questions/made", made_card.questions(Sources(workdir, workdir), None, 0))
+    told = nightjar(capsys, "references", "--benchmark", "made", "--output", "r.jsonl", "--json")
+    assert json.loads(told) == {"output": "r.jsonl", "n": 8}
+    assert lines(workdir / "r.jsonl")[0] == {"id": "sums-0", "references": ["0"], "task": "sums"}

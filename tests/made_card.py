@@ -1,0 +1,69 @@
+"""A made benchmark: two tasks that are tracks, a mean that is better when lower, and a ratio of two parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Asking, Card, Files, Floats, Metric, Question, Sources, Task
+
+NAME = "made"
+
+
+def questions(sources: Sources, settings: object, seed: int) -> Iterator[Question]:
+    """Four questions of each task."""
+    for task in ("sums", "words"):
+        for number in range(4):
+            parts = {"question": f"{task} {number}?"}
+            yield Question(NAME, task, f"{task}-{number}", parts, (str(number),), track=task)
+
+
+def prompt(question: Question, asking: Asking) -> str:
+    return str(question.parts["question"])
+
+
+def score(asked: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
+    """`errors` is how far an answer is from the reference; `hits` of `tries` characters are right."""
+    given = ["".join(answer[:1]) for answer in answers]
+    return {
+        "errors": np.array(
+            [abs(len(a) - len(q.references[0])) for a, q in zip(given, asked, strict=True)], float
+        ),
+        "hits": np.array([float(a == q.references[0]) for a, q in zip(given, asked, strict=True)]),
+        "tries": np.array([float(max(1, len(a))) for a in given]),
+    }
+
+
+def ratio(values: Floats) -> Floats:
+    found: Floats = values[:, :, 0].sum(axis=1) / values[:, :, 1].sum(axis=1)
+    return found
+
+
+CARD = Card(
+    name=NAME,
+    version=1,
+    title="Made",
+    source="nowhere",
+    datasets=(),
+    metrics=(
+        Metric("ratio", "Ratio", ("hits", "tries"), ratio),
+        Metric("errors", "Errors", range=(0, 1000), scale=1.0, higher_is_better=False),
+    ),
+    questions=questions,
+    prompt=prompt,
+    score=score,
+    files=Files('write {"task": "...", "id": "...", "prediction": "..."}', "write the same with references"),
+    tasks={"sums": Task(), "words": Task()},
+    levels=("overall",),
+)
+
+
+@pytest.fixture()
+def made_card(monkeypatch: pytest.MonkeyPatch) -> Card:
+    """The card, registered."""
+    monkeypatch.setattr(registry, "names", lambda: [NAME])
+    monkeypatch.setattr(registry, "card", lambda name: {NAME: CARD}[name])
+    return CARD
