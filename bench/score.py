@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.aggregate import places
+from nightjar.benchmarks.aggregate import group
+from nightjar.benchmarks.scores import Key
 from nightjar.benchmarks.text.metrics import METRICS
 
 TASKS, SAMPLES = 100, 1000
@@ -97,11 +98,12 @@ def against_plain(details: list[dict[str, Any]], intervals: dict[str, Any]) -> t
     """The processor seconds of the plain bootstrap of all cells, and the largest difference of an end from that of
     `intervals`, in standard errors.
     """
-    rows = [{"category": row["task_category"], "task_id": row["task_id"]} for row in details]
+    keys = [Key(row["track"], row["task_category"], row["task_id"], row["id"]) for row in details]
+    cells = group(keys, range(len(keys)), ("overall", "category", "task"))
     columns = {metric: np.array([row[metric] for row in details]) for metric in METRICS}
     rng, largest = np.random.default_rng(1), 0.0
     before = time.process_time()
-    for (level, cell), members in places(rows).items():
+    for (level, cell), members in cells.items():
         ours = intervals["metrics"] if level == "overall" else intervals[f"by_{level}"][cell]
         for metric, column in columns.items():
             values = column[members]
