@@ -30,7 +30,6 @@ from nightjar.core.contracts import (
     PASSAGES,
     PREDICTIONS,
     QUESTIONS,
-    RECORDS,
     SPLIT_TASKS,
     SUPERVISED,
     TASKS,
@@ -65,7 +64,6 @@ REFERENCES = (
     *(Reference(table, ("id",), DOCUMENTS, ("id",), ("source", "corpus")) for table in (CANDIDATES, CALLS_MERGED)),
     *(Reference(table, INSTANCE, TRAIN, INSTANCE, ("source", "train")) for table in (CANDIDATES, CALLS_MERGED)),
     *(Reference(table, INSTANCE, TEST, INSTANCE) for table in (QUESTIONS, OVERLAPS)),
-    Reference(QUESTIONS, INSTANCE, RECORDS, INSTANCE),
     *(Reference(table, INSTANCE, QUESTIONS, INSTANCE) for table in (PREDICTIONS, INSTANCE_SCORES)),
     Reference(IMPROVEMENTS, ("task_id",), QUESTIONS, ("task_id",)),
 )  # fmt: skip

@@ -115,7 +115,8 @@ def test_systems_are_named_by_their_weights() -> None:
     named = {"disabled": "models/train/combined", "elsewhere": "models/somewhere"}
     for system, path in named.items():
         values["predict"]["systems"][f"supernatinst-{system}"] = {
-            "benchmark": "supernatinst", "system": system, "weights": path, "evidence": "data/split", "resource": "data/split",
+            "benchmark": "supernatinst", "system": system, "weights": path,
+            "evidence": "data/split", "resource": "data/split",
         }  # fmt: skip
     params = params_module.validate(values)
     found = {
