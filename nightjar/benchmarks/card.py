@@ -57,7 +57,7 @@ class Task:
     forbidden_tools: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Question:
     """One question of a benchmark: a row of contracts.QUESTIONS.
 
@@ -77,7 +77,7 @@ class Question:
     dataset: str = ""
     file: str = ""
 
-    @cached_property
+    @property
     def key(self) -> tuple[str, str]:
         """(task_id, id), unique in a benchmark."""
         return self.task_id, self.id

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -43,6 +44,7 @@ def read_references(card: Card, path: Path | None) -> list[Question]:
         return read_questions(path or QUESTIONS / card.name)
     form = card.files
     found = []
+    none: dict[str, Any] = {}
     for where, row in json_lines(path, form.reference, _key_of(card)):
         check_reference(row, where, form.reference, form.task, form.category)
         task = row[form.task]
@@ -53,7 +55,7 @@ def read_references(card: Card, path: Path | None) -> list[Question]:
             raise NightjarError(what, where, f"allowed are {', '.join(sorted(allowed))}")
         category = row[form.category] if form.category else ""
         references = tuple(row["references"])
-        found.append(Question(card.name, task, row["id"], {}, references, track=track, category=category))
+        found.append(Question(card.name, task, row["id"], none, references, track, category, none))
     if not found:
         raise NightjarError("no references", path, form.reference)
     return found
@@ -77,8 +79,8 @@ def check_reference(row: Row, where: str, form: str, task: str, category: str | 
     texts = row.get("references")
     if not isinstance(texts, list) or set(map(type, texts)) != {str}:
         raise NightjarError("references is not a list of at least one text", where, form)
-    for key in filter(None, (task, category)):
-        if not isinstance(row.get(key), str):
+    for key in (task, category):
+        if key and not isinstance(row.get(key), str):
             raise NightjarError(f"{key} is missing or not a text", where, form)
 
 
@@ -101,14 +103,16 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> dict[
     form = card.files
     wanted = _named(card, questions)
     given = {}
+    named = itemgetter(*_key_of(card))
     for where, row in json_lines(path, form.prediction, _key_of(card)):
-        if not isinstance(row.get("prediction"), str):
+        prediction = row.get("prediction")
+        if not isinstance(prediction, str):
             raise NightjarError("prediction is missing or not a text", where, form.prediction)
-        name = (row[form.task], row["id"]) if form.by_task else row["id"]
-        if name not in wanted:
+        key = wanted.get(named(row))
+        if key is None:
             what = f"no reference has the id {shown(row['id'])}"
             raise NightjarError(what, where, "check that the two files belong together")
-        given[wanted[name]] = [row["prediction"]]
+        given[key] = [prediction]
     return given
 
 
@@ -135,6 +139,9 @@ def ids(card: Card, questions: Sequence[Question]) -> list[str]:
     """The ids of questions in files; where ids must be unique, one that occurs in several tasks is TASK:ID."""
     if card.files.by_task:
         return [question.id for question in questions]
+    found = [question.id for question in questions]
+    if len(set(found)) == len(found):
+        return found
     return unique_ids([{"task_id": question.task_id, "id": question.id} for question in questions])
 
 
@@ -183,28 +190,37 @@ def json_lines(path: Path, wanted: str, key: Sequence[str] = ("id",)) -> Iterato
     `wanted` says what a line should be. A byte order mark is skipped. A pipe is read like a file. Raises NightjarError
     for a line that is not such an object in strict JSON (`core.json_text.parse`), and for a device or a folder.
     """
-    seen: dict[tuple[str, ...], int] = {}
+    seen: dict[Any, int] = {}
     check_input(path, PIPE)
     prefix = f"{path}:"
+    named = itemgetter(*key)
     try:
         with path.open("rb") as file:
             for number, row in _values(file, prefix, wanted):
                 where = f"{prefix}{number}"
-                if not isinstance(row, dict) or any(name not in row for name in key):
-                    named = "an id" if len(key) == 1 else " and ".join(key)
-                    raise NightjarError(f"not an object with {named}", where, wanted)
-                for name in key:
-                    if not isinstance(row[name], str):
-                        what = f"the {name} {shown(str(row[name]), quoted=False)} is not a text"
-                        raise NightjarError(what, where, "put it in quotation marks")
-                found = tuple(row[name] for name in key)
-                if found in seen:
-                    what = f"the id {shown(row['id'])} is in line {seen[found]} already"
+                try:
+                    found = named(row)
+                    before = seen.setdefault(found, number)
+                except (KeyError, TypeError, IndexError):
+                    raise _no_key(row, where, wanted, key) from None
+                if type(found) is not str and not all(isinstance(row[name], str) for name in key):
+                    raise _no_key(row, where, wanted, key)
+                if before != number:
+                    what = f"the id {shown(row['id'])} is in line {before} already"
                     raise NightjarError(what, where, "give every id once")
-                seen[found] = number
                 yield where, row
     except OSError as error:
         raise from_os_error(error, path) or error from None
+
+
+def _no_key(row: Any, where: str, wanted: str, key: Sequence[str]) -> NightjarError:
+    """What is wrong with a row that has no `key` of texts."""
+    if not isinstance(row, dict) or any(name not in row for name in key):
+        what = "not an object with an id" if len(key) == 1 else f"not an object with {' and '.join(key)}"
+        return NightjarError(what, where, wanted)
+    name = next(name for name in key if not isinstance(row[name], str))
+    what = f"the {name} {shown(str(row[name]), quoted=False)} is not a text"
+    return NightjarError(what, where, "put it in quotation marks")
 
 
 def _values(file: BinaryIO, prefix: str, wanted: str) -> Iterator[tuple[int, Any]]:

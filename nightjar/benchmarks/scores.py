@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,9 +38,10 @@ class SystemScores:
         """The parts of a metric, shape (instances, parts), of the instances at `places` (None: all) that have them."""
         if any(name not in self.parts for name in metric.parts):
             return np.empty((0, len(metric.parts)))
-        values = np.stack([self.parts[name] for name in metric.parts], axis=1)
-        values = values if places is None else values[places]
-        return values[~np.isnan(values).any(axis=1)]
+        chosen = slice(None) if places is None else places
+        values = np.stack([self.parts[name][chosen] for name in metric.parts], axis=1)
+        lacking = np.isnan(values).any(axis=1)
+        return values[~lacking] if lacking.any() else values
 
     def tracks(self) -> list[str]:
         """The tracks of the instances, sorted."""
@@ -65,7 +67,7 @@ def score(
     parts = card.score(questions, answers)
     if any(values.shape != (len(questions),) for values in parts.values()):
         raise ValueError(f"{card.name} gives not one value for each of {len(questions)} questions")
-    keys = [Key(it.track, it.category, it.task_id, it.id) for it in questions]
+    keys = list(map(Key._make, map(attrgetter(*Key._fields), questions)))
     return SystemScores(system, keys, parts)
 
 
