@@ -31,6 +31,7 @@ from pipelines.graph import Graph
 from pipelines.printing import console, say, say_json, say_table, say_text
 
 if TYPE_CHECKING:
+    from pipelines.leftovers import Leftover
     from pipelines.results import Result
 
 HEADLINE = Path("data/report/headline.txt")
@@ -266,8 +267,8 @@ def headline(root: Path, stale: str) -> None:
         say_text((root / HEADLINE).read_text(encoding="utf-8", errors="replace").rstrip())
 
 
-def as_json(root: Path, stages: list[dict[str, Any]], stale: str) -> None:
-    """Print the results of the stages, where the report is and its headline, as one JSON object.
+def as_json(root: Path, stages: list[dict[str, Any]], stale: str, left: Iterable[Leftover] = ()) -> None:
+    """Print the results of the stages, where the report is, its headline, and what was `left`, as one JSON object.
 
     If the scores are stale, the headline is null and `headline_stale` is the line `stale`, else that is null.
     """
@@ -277,4 +278,5 @@ def as_json(root: Path, stages: list[dict[str, Any]], stale: str) -> None:
     if scores.is_file() and not stale:
         rows = read(scores, "delete it and run the stage report again", constants=True)
     whole = {"stages": stages, "report": report, "headline": rows, "headline_stale": stale or None}
+    whole["leftovers"] = [it.as_json() for it in left]
     say_json(whole)

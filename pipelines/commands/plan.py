@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from pipelines import graph as graphs
+from pipelines import leftovers
 from pipelines.estimate import AHEAD, Estimate, Expected, Span, estimates, whole
 from pipelines.printing import say, say_json, say_table
 
@@ -35,19 +36,28 @@ def plan(stages: tuple[str, ...], jobs: int | None, as_json: bool) -> None:
       nightjar plan
       nightjar plan --jobs 4 --json
     """
-    graph = graphs.read().only(stages)
+    whole_graph = graphs.read()
+    graph = whole_graph.only(stages)
+    left = leftovers.find(whole_graph, graph)
     expected: dict[str, Expected] = {}
     estimate = None
     if graph.changed() or as_json:
         expected = estimates(graph)
         estimate = whole(graph, expected, jobs)
     if as_json:
-        _print_json(graph, expected, estimate)
-    else:
-        _print_table(graph, expected, estimate)
+        _print_json(graph, expected, estimate, left)
+        return
+    _print_table(graph, expected, estimate)
+    for it in left:
+        say(str(it))
 
 
-def _print_json(graph: graphs.Graph, expected: Mapping[str, Expected], estimate: Estimate | None) -> None:
+def _print_json(
+    graph: graphs.Graph,
+    expected: Mapping[str, Expected],
+    estimate: Estimate | None,
+    left: Sequence[leftovers.Leftover],
+) -> None:
     rows = [
         {
             "stage": name,
@@ -68,6 +78,7 @@ def _print_json(graph: graphs.Graph, expected: Mapping[str, Expected], estimate:
         **spans,
         "jobs": estimate.jobs if estimate else None,
         "without_estimate": len(estimate.unknown) if estimate else 0,
+        "leftovers": [it.as_json() for it in left],
     }
     say_json(told)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nightjar.core.errors import NightjarError
-from pipelines import estimate, groups, lock_copy, lock_order, ready, verify
+from pipelines import estimate, groups, leftovers, lock_copy, lock_order, ready, verify
 from pipelines import graph as graphs
 from pipelines import server as servers
 from pipelines.printing import say, say_json
@@ -76,13 +77,17 @@ def _rebuild(
         name for name in groups.end_orphans(root, lock=root / groups.DVC_LOCK) if name != ready.NAME
     ]:
         say(f"Ended what a killed rebuild left running: {', '.join(ended)}", err=as_json)
-    graph = graphs.read(root).only(stages)
+    whole = graphs.read(root)
+    graph = whole.only(stages)
+    left = leftovers.find(whole, graph)
+    for it in left:
+        say(str(it), err=as_json)
     if not graph.changed() and not verify.failing(root, graph):
         if lock_order.pending(root):
             lock_order.restore(root, stages)
         stale = show.stale(graph, [Result(name, "cached") for name in graph.stages])
         if as_json:
-            show.as_json(root, [{"stage": name, "state": "cached"} for name in graph.stages], stale)
+            show.as_json(root, [{"stage": name, "state": "cached"} for name in graph.stages], stale, left)
             return 0, False
         say(f"Nothing to do: {len(graph.stages)} stages are up to date.")
         show.headline(root, stale)
@@ -105,7 +110,7 @@ def _rebuild(
             importlib.import_module("pipelines.rebuild")
 
         server = block.enter_context(servers.running(root, "rebuild", load))
-        code = _run_flow(graph, stages, jobs, keep_going, server, verbose, as_json)
+        code = _run_flow(graph, stages, jobs, keep_going, server, verbose, as_json, left)
         return code, not servers.healthy(server.url)
 
 
@@ -117,6 +122,7 @@ def _run_flow(
     server: servers.Server,
     verbose: bool,
     as_json: bool,
+    left: Sequence[leftovers.Leftover],
 ) -> int:
     """Run the flow and show it; returns the exit status."""
     from prefect.exceptions import Abort
@@ -142,7 +148,7 @@ def _run_flow(
     state = heard.state or state
     stale = show.stale(graph, progress.results)
     if as_json:
-        show.as_json(graph.root, [asdict(result) for result in progress.results], stale)
+        show.as_json(graph.root, [asdict(result) for result in progress.results], stale, left)
     else:
         show.summary(progress.results)
         show.headline(graph.root, stale)

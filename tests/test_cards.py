@@ -1,0 +1,98 @@
+"""Everything generic works from the cards: it names no benchmark, and no dataset but where that dataset is meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nightjar.benchmarks import registry
+
+ROOT = Path(__file__).parents[1]
+GENERIC = (
+    "pipelines/**/*.py",
+    "stages/predict/*.py",
+    "stages/evaluate/*.py",
+    "stages/questions/*.py",
+    "stages/retrieve/*.py",
+    "nightjar/benchmarks/*.py",
+    "nightjar/core/**/*.py",
+    "nightjar/statistics/*.py",
+)
+# The table of Nightjar's own cards.
+OWN = "nightjar/benchmarks/registry.py"
+# Benchmarks whose names are ordinary words, which prose may use as such.
+ORDINARY = {"classification"}
+DATASET = "natural_instructions"
+# The parameters of the dataset, the time of the stages that read it, and two commands for files in its format.
+OF_THE_DATASET = {
+    "nightjar/core/params.py",
+    "nightjar/core/cost.py",
+    "pipelines/commands/encode.py",
+    "pipelines/commands/ingest_check.py",
+}
+
+
+def lines(file: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file without the examples of commands in help texts."""
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.startswith("      nightjar "):
+            yield number, line
+
+
+def named(file: Path, name: str) -> list[int]:
+    """The lines that name a benchmark; an ordinary word counts only where it is written as in code."""
+    word = re.compile(rf"(?<![A-Za-z0-9]){name}(?![A-Za-z0-9])")
+    prose = re.compile(rf"(?<![\"'/@.-]){name}(?![\"'/@.-])")
+    return [
+        number
+        for number, line in lines(file)
+        if word.search(prose.sub("", line) if name in ORDINARY else line)
+    ]
+
+
+@pytest.mark.parametrize("pattern", GENERIC)
+def test_no_benchmark_is_named(pattern: str) -> None:
+    files = sorted(ROOT.glob(pattern))
+    assert files
+    told = [
+        f"{path}:{number}: {name}"
+        for file in files
+        if (path := file.relative_to(ROOT).as_posix()) != OWN
+        for name in registry.OWN
+        for number in named(file, name)
+    ]
+    assert told == []
+
+
+def test_the_registry_names_benchmarks_in_its_table_alone() -> None:
+    file = ROOT / OWN
+    text = file.read_text(encoding="utf-8")
+    table = text[text.index("\nOWN = {") : text.index("\n}\n", text.index("\nOWN = {"))]
+    first = text[: text.index(table)].count("\n") + 1
+    inside = range(first, first + table.count("\n") + 1)
+    assert all(number in inside for name in registry.OWN for number in named(file, name))
+
+
+@pytest.mark.parametrize("pattern", GENERIC)
+def test_the_dataset_is_named_only_where_it_is_meant(pattern: str) -> None:
+    files = [file for file in ROOT.glob(pattern) if file.relative_to(ROOT).as_posix() not in OF_THE_DATASET]
+    assert [str(file) for file in files if any(DATASET in line for _, line in lines(file))] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('PATH = "data/predict/classification"', True),
+        ("from nightjar.benchmarks.classification import card", True),
+        ('if name == "classification":', True),
+        ("# A classification of tokens.", False),
+        ("      nightjar score --benchmark classification --predictions mine.jsonl", False),
+    ],
+)
+def test_an_ordinary_word_counts_where_it_is_written_as_code(tmp_path: Path, text: str, found: bool) -> None:
+    file = tmp_path / "module.py"
+    file.write_text(text + "\n")
+    assert bool(named(file, "classification")) == found
