@@ -33,7 +33,7 @@ from pipelines.run_stage import environment, follow
 
 FOLDER = Path(".nightjar/study")
 # What killed stages left of their work; shared, so that they go on where they were.
-SHARED = ("checkpoints", "predict")
+SHARED = ("checkpoints", "journal")
 _AUTHOR = {
     "GIT_AUTHOR_NAME": "nightjar",
     "GIT_AUTHOR_EMAIL": "nightjar@localhost",

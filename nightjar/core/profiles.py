@@ -17,7 +17,9 @@ PROFILES = Path("profiles")
 BASE = "sample"
 EXTENDS = "extends"
 # Mappings with keys of the user's choice: a profile that has one replaces it whole.
-REPLACED = frozenset({"augment.tools"})
+REPLACED = frozenset({"augment.tools", "predict.systems", "retrieve.benchmarks", "train.recipes"})
+# Groups with settings by the name of a dataset, a recipe or a benchmark, to which a profile may add one.
+OPEN = frozenset({"benchmarks", "ingest", "predict", "train"})
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,9 @@ def overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> N
     """
     for key, value in over.items():
         path = f"{prefix}{key}"
+        if key not in values and prefix.removesuffix(".") in OPEN:
+            values[key] = value
+            continue
         if key not in values:
             raise NightjarError(f"unknown key {path}", where, "remove it, or mend its spelling")
         if path not in REPLACED and isinstance(value, Mapping) and isinstance(values[key], Mapping):

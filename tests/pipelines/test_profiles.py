@@ -51,7 +51,7 @@ def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: s
         over = flat(read_yaml(project / "profiles" / f"{extended}.yaml")) | over
     assert written == {**base, **over}
     assert {change.key: (change.old, change.new) for change in changes} == {
-        key: (base[key], value) for key, value in over.items() if base[key] != value
+        key: (base.get(key), value) for key, value in over.items() if key not in base or base[key] != value
     }
     assert params.encoding.max_source_length == 1024 and params.encoding.max_target_length == 128
 
