@@ -100,3 +100,21 @@ def test_a_benchmark_is_ingested_asked_scored_and_in_the_graph(installed: Path, 
     assert {"ingest@capitals", "questions@capitals", "predict@capitals-untuned", "evaluate@capitals"} <= set(
         listed
     )
+
+
+def test_a_tool_is_called(installed: Path, project: Path) -> None:
+    nightjar = "from pipelines.cli import main; main()"
+    assert run(installed, "-c", nightjar, "call", "Thesaurus(big)") == "large\n"
+
+
+def test_an_encoder_indexes_and_finds(installed: Path, project: Path) -> None:
+    code = (
+        "from pathlib import Path\n"
+        "from nightjar.core.params import ModelSource\n"
+        "from nightjar.search import load_encoder\n"
+        "from stages.base_model.prepare import make_encoder_ready\n"
+        "make_encoder_ready(ModelSource(source='entry:letters'), Path('encoder'))\n"
+        "encoder = load_encoder(Path('encoder'))\n"
+        "print(encoder.encode(['Paris', 'sirap', 'Oslo']).round(3).argmax(axis=1).tolist(), encoder.dimension)\n"
+    )
+    assert run(installed, "-c", code) == "[0, 0, 14] 26\n"
