@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -14,7 +15,7 @@ from nightjar.benchmarks.tool_use import asdiv, dateset, svamp, web_questions
 from nightjar.core import contracts
 from nightjar.core.config import Limit, Model
 from nightjar.core.tables import read_rows
-from nightjar.prompts.model_text import evidence_block
+from nightjar.prompts.model_text import evidence_block, model_input
 
 NAME = "tool_use"
 MATH, OPEN, TEMPORAL = "math", "question answering", "temporal"
@@ -22,12 +23,23 @@ MATH, OPEN, TEMPORAL = "math", "question answering", "temporal"
 GROUPS = {svamp.NAME: MATH, asdiv.NAME: MATH, web_questions.NAME: OPEN, dateset.NAME: TEMPORAL}
 
 
+# The definitions of the prompts in the encoding of instruction-tuned systems; not published.
+DEFINITIONS = {
+    MATH: "Solve the problem and answer with a number.",
+    OPEN: "Answer the question with a word or a short phrase.",
+    TEMPORAL: "Answer the question about dates with a day, a month, a year or a number.",
+}
+
+
 class Settings(Model):
     """`questions_per_task`: at most so many of each ingested task, drawn by the seed; None means all.
 
-    `dateset_questions`: how many of the 9,400 of Dateset, drawn by the seed; 0 leaves Dateset out.
+    `prompts`: "published" as in the paper, or "instructions": the same questions in the encoding of instruction-tuned
+    systems, with a definition for each group. `dateset_questions`: how many of the 9,400 of Dateset, drawn by the seed;
+    0 leaves Dateset out.
     """
 
+    prompts: Literal["published", "instructions"] = "published"
     questions_per_task: Limit = None
     dateset_questions: Annotated[int, Field(ge=0, le=dateset.SIZE)] = dateset.SIZE
 
@@ -44,19 +56,32 @@ def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Quest
         parts, references = json.loads(row["parts"]), tuple(row["references"])
         where = {"dataset": row["dataset"], "file": row["file"]}
         found[task].append(Question(NAME, task, row["id"], parts, references, task, GROUPS[task], **where))
-    for members in found.values():
-        yield from _drawn(members, settings.questions_per_task, seed)
+    drawn = [one for members in found.values() for one in _drawn(members, settings.questions_per_task, seed)]
     if settings.dateset_questions:
-        yield from _drawn(_dateset(seed), settings.dateset_questions, seed)
+        drawn += _drawn(_dateset(seed), settings.dateset_questions, seed)
+    for one in drawn:
+        definition = {"definition": [DEFINITIONS[one.category]]}
+        yield replace(one, shared=definition) if settings.prompts == "instructions" else one
 
 
 def prompt(question: Question, asking: Asking) -> str:
-    """The published prompt (facts 3.9), after as many of the retrieved passages, best first, as fit whole.
+    """The published prompt (facts 3.9), or a definition and the question in the encoding.
 
-    Passages are left out until the prompt has at most `max_source_length` tokens; the question is never cut.
+    The published prompt comes after as many of the retrieved passages, best first, as fit whole: passages are left out
+    until the prompt has at most `max_source_length` tokens; the question is never cut.
     """
-    text = _published(question)
     passages = list(asking.evidence)
+    if question.shared:
+        task = {
+            "task_id": question.task_id,
+            "positive_examples": [],
+            "negative_examples": [],
+            **question.shared,
+        }
+        body = f"{question.parts['body']} " if question.category == MATH else ""
+        asked = f"{body}{question.parts['question']}"
+        return model_input(task, asked, asking.encoding, asking.tokenizer, passages, asking.encoder_decoder)
+    text = _published(question)
     while passages:
         whole = evidence_block(passages) + text
         if len(asking.tokenizer.encode(whole)) <= asking.encoding.max_source_length:

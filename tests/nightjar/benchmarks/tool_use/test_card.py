@@ -19,9 +19,11 @@ def test_tasks_are_tracks() -> None:
 
 def test_settings_come_from_the_parameters() -> None:
     card = registry.card("tool_use")
-    values = {"questions_per_task": 5, "dateset_questions": 7}
+    values = {"prompts": "instructions", "questions_per_task": 5, "dateset_questions": 7}
     assert registry.settings(card, values).model_dump() == values
-    assert registry.settings(card, {}).model_dump() == {"questions_per_task": None, "dateset_questions": 9400}
+    assert registry.settings(card, {}).model_dump() == {
+        "prompts": "published", "questions_per_task": None, "dateset_questions": 9400,
+    }  # fmt: skip
 
 
 def test_published_results() -> None:

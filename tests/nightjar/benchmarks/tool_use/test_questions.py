@@ -173,3 +173,14 @@ def test_a_question_of_dateset_has_its_day(sources: Sources) -> None:
     found = [it for it in questions(sources, settings(dateset_questions=50), 1) if it.task_id == "dateset"]
     assert len(found) == 50
     assert all(isinstance(it.day, date) and set(it.parts) == {"question"} for it in found)
+
+
+def test_prompts_in_the_encoding_of_the_recipes(sources: Sources) -> None:
+    found = {one.task_id: one for one in questions(sources, settings(prompts="instructions"), 1)}
+    for task, beginning in (
+        ("svamp", "Definition: Solve the problem"),
+        ("dateset", "Definition: Answer the"),
+    ):
+        text = prompt(found[task], asking(500, ("T", "a passage")))
+        assert text.startswith(beginning) and text.endswith("Output:")
+        assert found[task].parts["question"].rstrip("?") in text and "Evidence 1 - T: a passage" in text
