@@ -244,10 +244,7 @@ def readers() -> list[Reader]:
     """All of them."""
     sample = (ROOT / "params.yaml").read_bytes()
     task, jsons, lines = json.dumps(valid.TASK).encode(), mutate.mutate_json, mutate.mutate_lines
-    rows = [
-        {name: "x" for name in ("task_id", "id", "prediction")} | {"id": row["id"]}
-        for row in valid.PREDICTIONS
-    ]
+    rows = [{"task_id": "t", "id": row["id"], "answers": ["x"]} for row in valid.PREDICTIONS]
     given = BytesIO()
     pq.write_table(pa.Table.from_pylist(rows), given)
     told = {

@@ -73,6 +73,17 @@ def interval(
     return reported(metric, low), reported(metric, high)
 
 
+def intervals(
+    cells: Sequence[tuple[Metric, Floats]], bootstrap: Bootstrap, *of: str
+) -> list[tuple[float | None, float | None]]:
+    """`interval` of several metrics of the same instances; means share their resamples, which takes less time."""
+    same = len({len(values) for _, values in cells}) == 1
+    if not same or any(metric.statistic is not mean for metric, _ in cells):
+        return [interval(metric, values, bootstrap, *of, metric.name) for metric, values in cells]
+    columns = np.concatenate([metric.scale / 100 * values for metric, values in cells], axis=1)
+    return list(bootstrap.percent_intervals(columns, *of))
+
+
 def aggregate(card: Card, scores: Sequence[SystemScores], bootstrap: Bootstrap) -> list[dict[str, Any]]:
     """Rows of contracts.SCORES: every system, track, level and metric that has instances, in this order."""
     table = []

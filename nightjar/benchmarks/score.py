@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import files, registry
-from nightjar.benchmarks.aggregate import by_track, category_name, difference, estimate, group, interval
+from nightjar.benchmarks.aggregate import by_track, category_name, difference, estimate, group
 from nightjar.benchmarks.card import Card, Question
 from nightjar.benchmarks.scores import SystemScores, score
 from nightjar.core.files import check_output, write_lines
@@ -173,26 +173,29 @@ def _tables(
     card: Card, scores: SystemScores, places: Sequence[int], bootstrap: Bootstrap | None, *of: str
 ) -> dict[str, Any]:
     tables: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
-    intervals: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
+    all_ends: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
     for (level, name), members in group(scores.keys, places, card.levels).items():
         found, ends = {}, {}
+        cells = []
         for metric in card.metrics:
             values = scores.of(metric, members)
             if not len(values):
                 continue
             found[metric.name] = estimate(metric, values)
-            if bootstrap:
-                low, high = interval(metric, values, bootstrap, *of, level, name, metric.name)
+            cells.append((metric, values))
+        if bootstrap and cells:
+            pairs = intervals(cells, bootstrap, *of, level, name)
+            for (metric, _), (low, high) in zip(cells, pairs, strict=True):
                 ends[metric.name] = None if low is None else [low, high]
         if level == "overall":
-            tables["metrics"], intervals["metrics"] = found, ends
+            tables["metrics"], all_ends["metrics"] = found, ends
         else:
             published = {"metric": card.main_metric(name).name} if level == "category" else {}
             tables[f"by_{level}"][name] = {"n": len(members), **published, **found}
-            intervals[f"by_{level}"][name] = ends
+            all_ends[f"by_{level}"][name] = ends
     if bootstrap:
         how = {"confidence": bootstrap.confidence, "samples": bootstrap.samples}
-        tables["intervals"] = {**how, **intervals}
+        tables["intervals"] = {**how, **all_ends}
     return tables
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nightjar.statistics.resample import resampled
+from nightjar.statistics.resample import resampled, sums
 from nightjar.statistics.rule import enough
 from nightjar.statistics.statistic import Floats, Statistic, mean
 
@@ -54,6 +54,20 @@ class Bootstrap:
             return None, None
         low, high = self.interval(values, *of, statistic=statistic)
         return percentage(low), percentage(high)
+
+    def percent_intervals(
+        self, columns: Floats, *of: str
+    ) -> list[tuple[float, float]] | list[tuple[None, None]]:
+        """The interval of the mean of each column of (n, metrics), as `percent_interval` gives them.
+
+        The metrics of the same instances share their resamples, which takes less time than one by one.
+        """
+        n, metrics = columns.shape
+        if not enough(n):
+            return [(None, None)] * metrics
+        means = sums(columns, self.samples, self.stream(*of)) / n
+        ends = [self.ends(column) for column in means.T]
+        return [(percentage(low), percentage(high)) for low, high in ends]
 
     def stream(self, *of: str) -> np.random.Generator:
         """The random numbers of the cell that `of` names."""

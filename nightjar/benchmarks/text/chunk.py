@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import string
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,11 +44,8 @@ def score(predictions: Sequence[str], references: Sequence[Sequence[str]], track
     """What `metrics.score` gives, without its checks. Memory: some 30 bytes a letter."""
     counts = np.fromiter(map(len, references), np.int64, len(references))
     flat = list(itertools.chain.from_iterable(references))
-    # Plain ASCII first: those texts are cut together.
-    texts = sorted(dict.fromkeys([*predictions, *flat]), key=str.isascii, reverse=True)
-    places = dict(zip(texts, range(len(texts)), strict=True))
-    theirs = np.fromiter(map(places.__getitem__, flat), np.int64, len(flat))
-    ours = np.repeat(np.fromiter(map(places.__getitem__, predictions), np.int64, len(predictions)), counts)
+    texts, given = _distinct([*predictions, *flat])
+    ours, theirs = np.repeat(given[: len(predictions)], counts), given[len(predictions) :]
 
     cut = (tokens.bpe if track == XLINGUAL else tokens.words)(texts)
     sizes = cut.sizes[ours], cut.sizes[theirs]
@@ -64,6 +62,20 @@ def score(predictions: Sequence[str], references: Sequence[Sequence[str]], track
     values = (_equal(texts, cut, ours, theirs), _f(shared, *sizes), _f(in_order, *sizes))
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     return Scores(*(np.maximum.reduceat(of_pairs, starts) for of_pairs in values))
+
+
+def _distinct(given: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """The distinct texts, plain ASCII first, for those are cut together; and for each given text its place there."""
+    numbers: defaultdict[str, int] = defaultdict(
+        itertools.count().__next__
+    )  # a text's first look-up numbers it
+    found = np.fromiter(map(numbers.__getitem__, given), np.int64, len(given))
+    texts = list(numbers)
+    plain = np.fromiter(map(str.isascii, texts), np.bool_, len(texts))
+    order = np.concatenate([np.flatnonzero(plain), np.flatnonzero(~plain)])
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return [texts[number] for number in order.tolist()], places[found]
 
 
 def _overlap(

@@ -7,6 +7,7 @@ all texts are cut together, equal words found by Arrow, and each distinct word s
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,7 +29,17 @@ _TO_BLANK = bytes(code if code in _KEPT else ord(" ") for code in range(256))
 # Numbers that fit a character: the sequences can then be compared as texts, which rapidfuzz does fastest.
 _CHARACTERS = 0x110000
 _REMEMBERED = 1_000_000
-_known: dict[str, str] = {}
+
+
+class _Stems(dict[str, str]):
+    """The stems of words, remembered from chunk to chunk."""
+
+    def __missing__(self, word: str) -> str:
+        self[word] = found = stem(word) if len(word) > _UNSTEMMED else word
+        return found
+
+
+_known = _Stems()
 
 Sequences = list[str] | list[tuple[int, ...]]
 
@@ -99,21 +110,15 @@ def words(texts: Sequence[str]) -> Words:
     offsets = _bounds(last - first)
     column = pa.LargeStringArray.from_buffers(len(first), pa.py_buffer(offsets), pa.py_buffer(packed))
     coded = column.dictionary_encode()
-    numbers: dict[str, int] = {}
-    stems = _stems(coded.dictionary.to_pylist())
-    stemmed = [numbers.setdefault(word, len(numbers)) for word in stems]
-    ids = np.array(stemmed, np.int64)[np.frombuffer(coded.indices.buffers()[1], np.int32, len(first))]
-    return Words(ids, ends, packed, offsets[ends])
-
-
-def _stems(found: list[str]) -> list[str]:
-    """The stems of distinct words, remembered from chunk to chunk."""
     if len(_known) > _REMEMBERED:
         _known.clear()
-    for word in found:
-        if word not in _known:
-            _known[word] = stem(word) if len(word) > _UNSTEMMED else word
-    return [_known[word] for word in found]
+    numbers: defaultdict[str, int] = defaultdict(
+        itertools.count().__next__
+    )  # a stem's first look-up numbers it
+    stems = map(_known.__getitem__, coded.dictionary.to_pylist())
+    stemmed = np.fromiter(map(numbers.__getitem__, stems), np.int64, len(coded.dictionary))
+    ids = stemmed[np.frombuffer(coded.indices.buffers()[1], np.int32, len(first))]
+    return Words(ids, ends, packed, offsets[ends])
 
 
 def _gpt2() -> Tokenizer:

@@ -73,6 +73,18 @@ def test_a_statistic_has_its_parts() -> None:
             BOOTSTRAP.interval(values, "x")
 
 
+def test_metrics_of_the_same_instances_share_their_resamples() -> None:
+    first = np.random.default_rng(8).random(300).round(2)
+    columns = np.stack([first, (first > 0.5).astype(float), first**2, 1 - first], axis=1)
+    found = BOOTSTRAP.percent_intervals(columns, "x")
+    for column, ends in zip(columns.T, found, strict=True):
+        alone = BOOTSTRAP.percent_interval(column, "y")
+        assert ends == pytest.approx(alone, abs=0.12 * 100 * column.std() / math.sqrt(300))
+    (low, high), (low_turned, high_turned) = found[0], found[3]
+    assert (low, high) == pytest.approx((100 - high_turned, 100 - low_turned), abs=1e-3)
+    assert BOOTSTRAP.percent_intervals(columns[:19], "x") == [(None, None)] * 4
+
+
 def test_no_interval_of_few() -> None:
     values = np.linspace(0, 1, MINIMUM)
     assert BOOTSTRAP.percent_interval(values[1:], "x") == (None, None)

@@ -74,6 +74,16 @@ def test_columns_and_systems_share_their_resamples(rows: list[tuple[float, int]]
     assert both[0] + both[1] == pytest.approx(3)
 
 
+@given(ROWS, st.sampled_from([1, 50, 2**62]))
+def test_distinct_rows(rows: list[tuple[float, int]], largest: int) -> None:
+    values = np.array(rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resample, "LARGEST_CODE", largest)
+        distinct, counts = resample.distinct(np.column_stack([values, values[:, ::-1]]))
+    found = {(a, b): n for (a, b, _, _), n in zip(distinct.tolist(), counts.tolist(), strict=True)}
+    assert found == Counter(rows) and (distinct[:, :2] == distinct[:, :1:-1]).all()
+
+
 def test_many_draws_of_one_value_and_of_none() -> None:
     assert (sums(np.full((1000, 1), 0.25), 50, rng()) == 250).all()
     for values in (np.zeros(0), np.zeros((3, 0)), np.zeros((2, 2, 2))):
