@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import files, registry
-from nightjar.benchmarks.aggregate import by_track, category_name, difference, estimate, group
+from nightjar.benchmarks.aggregate import by_track, category_name, difference, estimate, group, intervals
 from nightjar.benchmarks.card import Card, Question
 from nightjar.benchmarks.scores import SystemScores, score
 from nightjar.core.files import check_output, write_lines
