@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
 from nightjar.core.params import load
+from pipelines import graph as graphs
+from pipelines import leftovers
 from stages.predict.prompts import write_prompts
 from tests.conftest import ROOT
 from tests.pipelines.conftest import NIGHTJAR, Repo, lend_database
@@ -38,9 +41,10 @@ SMALL: dict[str, Any] = {
         name: {"precision": "float32", "max_steps": 3, "evaluate_every": 2}
         for name in ("combined", "tk_instruct", "supervised")
     },
-    "predict": {"supernatinst": {"max_new_tokens": 6, "precision": "float32"}},
-    "evaluate": {"supernatinst": {"bootstrap_samples": 100}},
+    "evaluate": {"bootstrap_samples": 100},
+    "benchmarks": {"tool_use": {"questions_per_task": 2, "dateset_questions": 4}},
 }
+ANSWERS = {"max_new_tokens": 6, "precision": "float32"}
 
 
 def overlay(values: dict[str, Any], changes: dict[str, Any]) -> None:
@@ -67,7 +71,7 @@ def project(folder: Path, models: Path) -> Path:
     yaml = YAML()
     values = yaml.load((folder / "profiles/sample.yaml").read_text())
     sources = {name: {"source": str(models / name), "sha256": None} for name in values["models"]}
-    overlay(values, SMALL | {"models": sources})
+    overlay(values, SMALL | {"models": sources, "predict": {name: ANSWERS for name in values["benchmarks"]}})
     with (folder / "params.yaml").open("w") as stream:
         yaml.dump(values, stream)
     (folder / "dvc.lock").unlink(missing_ok=True)
@@ -114,14 +118,13 @@ def repro(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_artifact_is_there_and_keeps_its_accounts(repro: Path) -> None:
-    stages = outputs(repro)
-    assert len(stages) == 23
+    assert outputs(repro).keys() == graphs.outline(repro).stages.keys()
     for facts_file in (repro / "data/metrics").glob("*.json"):
         facts = json.loads(facts_file.read_text())
         assert facts["rows_in"] == facts["rows_out"] + facts["rows_rejected"], facts_file.name
         assert all((repro / output).exists() for output in facts["outputs"])
     test = tables.read_rows(repro / "data/split", contracts.TEST)
-    assert len({row["category"] for row in test}) == 12
+    assert len({row["category"] for row in test}) > 8
     train = tables.read_rows(repro / "data/split", contracts.TRAIN)
     dev = tables.read_rows(repro / "data/split", contracts.DEV)
     sides = [{row["task_id"] for row in rows} for rows in (train, dev, test)]
@@ -129,12 +132,25 @@ def test_every_artifact_is_there_and_keeps_its_accounts(repro: Path) -> None:
     supervised = tables.read_rows(repro / "data/split", contracts.SUPERVISED)
     assert {row["task_id"] for row in supervised} <= sides[2]
     assert not {row["id"] for row in supervised} & {row["id"] for row in test}
-    for system in ("untuned", "combined", "tk_instruct", "supervised"):
-        rows = tables.read_rows(repro / f"data/predict/supernatinst-{system}", contracts.PREDICTIONS)
-        assert {(row["task_id"], row["id"]) for row in rows} == {(row["task_id"], row["id"]) for row in test}
-    scores = tables.read_rows(repro / "data/evaluate/supernatinst", contracts.SCORES)
-    systems = {row["system"] for row in scores}
-    assert systems == {"copy_input", "copy_demo", "untuned", "tk_instruct", "combined", "supervised"}
+    params = load(repro / "params.yaml")
+    asked = {
+        name: tables.read_rows(repro / "data/questions" / name, contracts.QUESTIONS)
+        for name in params.benchmarks
+    }
+    assert [(row["task_id"], row["id"]) for row in asked["supernatinst"]] == sorted(
+        ((row["task_id"], row["id"]) for row in test), key=lambda key: key[0]
+    )
+    for name in params.benchmarks:
+        for system in params.predict.of(name):
+            rows = tables.read_rows(repro / "data/predict" / name / system, contracts.PREDICTIONS)
+            assert [(row["task_id"], row["id"]) for row in rows] == [
+                (row["task_id"], row["id"]) for row in asked[name]
+            ]
+        scores = tables.read_rows(repro / "data/evaluate" / name, contracts.SCORES)
+        baselines = registry.card(name).baselines(
+            registry.settings(registry.card(name), params.benchmarks[name].settings())
+        )
+        assert {row["system"] for row in scores} == {*baselines, *params.predict.of(name)}
     assert (repro / "data/report/index.html").read_text().startswith("<!doctype html>")
 
 
@@ -145,7 +161,7 @@ def test_evidence_is_in_the_prompts_of_the_recipe_that_wants_it_alone(repro: Pat
         ("supervised", False),
         ("untuned", False),
     ):
-        rows = tables.read_rows(repro / f"data/predict/supernatinst-{system}", contracts.PREDICTIONS)
+        rows = tables.read_rows(repro / f"data/predict/supernatinst/{system}", contracts.PREDICTIONS)
         assert all(("\nEvidence 1 - " in "\n" + row["prompt"]) == wanted for row in rows)
 
 
@@ -155,7 +171,7 @@ def test_the_prompts_for_other_models_are_those_of_the_untuned_model(
     monkeypatch.chdir(repro)
     write_prompts(load(), "supernatinst", tmp_path / "prompts.jsonl")
     written = [json.loads(line) for line in (tmp_path / "prompts.jsonl").read_text().splitlines()]
-    rows = tables.read_rows(Path("data/predict/supernatinst-untuned"), contracts.PREDICTIONS)
+    rows = tables.read_rows(Path("data/predict/supernatinst/untuned"), contracts.PREDICTIONS)
     assert [(row["id"], row["prompt"]) for row in written] == [(row["id"], row["prompt"]) for row in rows]
 
 
@@ -179,8 +195,14 @@ def test_the_flow_makes_the_same_artifacts_as_plain_dvc(
 
 
 def test_a_prediction_is_traced_to_its_raw_line(repro: Path) -> None:
-    row = tables.read_rows(repro / "data/predict/supernatinst-combined", contracts.PREDICTIONS)[0]
-    done = Repo(repro).here("trace", f"{row['task_id']}:{row['id']}", "--json")
+    row = tables.read_rows(repro / "data/predict/supernatinst/combined", contracts.PREDICTIONS)[0]
+    done = Repo(repro).here("trace", f"{row['task_id']}:{row['id']}", "--benchmark", "supernatinst", "--json")
     assert done.returncode == 0, done.stderr
     assert row["id"] in done.stdout
     assert "data/sample/natural_instructions" in done.stdout
+
+
+def test_nothing_in_the_folders_that_stages_read_is_made_by_no_stage(repro: Path) -> None:
+    whole = graphs.read(repro)
+    assert whole.changed() == [] and leftovers.find(whole, whole) == []
+    assert not list((repro / "data").rglob(".gitignore"))

@@ -38,14 +38,7 @@ LEDGER_RUN = Table(
     key=("run",),
     allowed={"state": frozenset({"good", "worse", "failed"})},
 )
-LEDGER_SCORES = Table(
-    "scores",
-    SCORES.version,
-    SCORES.schema,
-    key=SCORES.key,
-    ranges=SCORES.ranges,
-    allowed=SCORES.allowed,
-)
+LEDGER_SCORES = SCORES
 # One row a part of a metric; `content` is a digest of the question and its references where they are known.
 LEDGER_INSTANCES = Table(
     "instances",
