@@ -126,9 +126,9 @@ def score_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
             ends = part.get("intervals", {}).get(f"by_{level}", {})
             for name, row in part[f"by_{level}"].items():
                 cells.append((level, name, row["n"], row, ends.get(name)))
-        for level, name, n, values, intervals in cells:
+        for level, name, n, values, between in cells:
             for metric in [it.name for it in card.metrics if it.name in values]:
-                low, high = (intervals and intervals[metric]) or (None, None)
+                low, high = (between and between[metric]) or (None, None)
                 cell = {"track": track, "level": level, "name": name, "metric": metric, "n": n}
                 rows.append(cell | {"value": values[metric], "low": low, "high": high})
     return rows
