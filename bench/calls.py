@@ -43,7 +43,7 @@ def held_out(each: int) -> list[dict[str, Any]]:
     return chosen
 
 
-def question(row: Mapping[str, Any], task: Mapping[str, Any]) -> Question:
+def _question(row: Mapping[str, Any], task: Mapping[str, Any]) -> Question:
     shared = {name: task[name] for name in ("definition", "positive_examples", "negative_examples")}
     return Question(
         "supernatinst",
@@ -62,7 +62,7 @@ def main() -> None:
     settings = params.load()
     instances = held_out(parser.parse_args().instances)
     tasks = {row["task_id"]: row for row in tables.read_rows(INGEST, contracts.TASKS)}
-    questions = [question(row, tasks[row["task_id"]]) for row in instances]
+    questions = [_question(row, tasks[row["task_id"]]) for row in instances]
     toolbox = Toolbox(make(name, Path(tool.resource)) for name, tool in settings.augment.tools.items())
     prepare(settings.seed, settings.threads)
     card = registry.card("supernatinst")
