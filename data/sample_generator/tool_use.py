@@ -144,6 +144,12 @@ def _web_questions(world: World, rng: Random) -> list[dict[str, object]]:
     for number in range(4):
         designed, made, measured = next(structures), next(structures), next(structures)
         museum, person, firm = museums[number], people[number], firms[number]
+        # No training task asks the same of the same person.
+        about_person = (
+            (f"what year was {person.name} born?", [str(person.born)])
+            if number % 2 == 0
+            else (f"what was the profession of {person.name}?", [person.profession])
+        )
         size = "long" if measured.kind == "bridge" else "high"
         asked += [
             (f"who designed the {designed.name}?", [designed.designer]),
@@ -153,7 +159,7 @@ def _web_questions(world: World, rng: Random) -> list[dict[str, object]]:
                 [str(measured.metres), f"{measured.metres} metres"],
             ),
             (f"what year was the {museum.name} founded?", [str(museum.founded)]),
-            (f"what year was {person.name} born?", [str(person.born)]),
+            about_person,
             (f"what year was the firm {firm.name} founded?", [str(firm.founded)]),
         ]
     return [
