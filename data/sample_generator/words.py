@@ -151,7 +151,7 @@ COUNTRIES = dict(
 
 
 PRESENT_YEAR = 2025
-"""Nothing is told as past, and no date is today's, after the end of this year."""
+"""No text places a past event, or the present day, after the end of this year."""
 
 
 def table(block: str) -> list[tuple[str, ...]]:
