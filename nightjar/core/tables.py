@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from nightjar.core.contracts import EVIDENCE, REJECTED, Table
+from nightjar.core.contracts import REJECTED, Table
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import (
     FILE,
@@ -394,14 +394,3 @@ def read_part(path: Path, contract: Table, part: str, columns: list[str] | None 
 def read_rejected(path: Path) -> pa.Table:
     """The refused rows of the artifact at `path`. Raises NightjarError if they are missing or damaged."""
     return read_file(path / REJECTED_FILE, REJECTED)
-
-
-def evidence_by_instance(path: Path, split: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """The retrieved passages of one side (train or test) of the artifact at `path`, best first, by
-    (task_id, id).
-    """
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in sorted(read_rows(path, EVIDENCE), key=lambda row: row["rank"]):
-        if row["split"] == split:
-            found.setdefault((row["task_id"], row["id"]), []).append(row)
-    return found

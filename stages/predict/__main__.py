@@ -47,7 +47,7 @@ def run(stage: Stage) -> None:
         raise NightjarError(what, "params.yaml", fix)
     toolbox = toolbox_of(stage.params, stage.item, system) if recipe["calls"] else Toolbox([])
     questions = read_questions(source)
-    evidence = tables.evidence_by_instance(retrieved, "test") if retrieved else {}
+    evidence = evidence_of(retrieved) if retrieved else {}
 
     prepare(stage.params.seed, stage.params.threads)
     lm = load(MODEL, settings.precision, adapter)
@@ -113,6 +113,15 @@ def run(stage: Stage) -> None:
     stage.details["batches"] = len(batches)
     stage.details["calls"] = sum(len(row["calls"]) for row in rows)
     stage.details["new_tokens"] = sum(row["new_tokens"] for row in rows)
+
+
+def evidence_of(retrieved: Path) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """The passages of each question of the artifact `retrieved`, best first, by (task_id, id)."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in sorted(tables.read_rows(retrieved, contracts.EVIDENCE), key=lambda row: row["rank"]):
+        if row["split"] == "test":
+            found.setdefault((row["task_id"], row["id"]), []).append(row)
+    return found
 
 
 def toolbox_of(params: Params, item: str, system: System) -> Toolbox:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import replace
 from typing import Any
@@ -57,18 +56,6 @@ def test_the_mean_is_over_instances_not_tasks() -> None:
     tables.check(contracts.SCORES, tables.pa.Table.from_pylist(table, schema=contracts.SCORES.schema), "here")
 
 
-def test_interval_of_a_coin() -> None:
-    """The resampled mean of n zeros and ones is binomial; compare with its exact quantiles."""
-    n, hits = 60, 18
-    values = np.array([1.0] * hits + [0.0] * (n - hits))
-    low, high = Bootstrap(1, 20_000, 0.9).interval(values, "coin")
-    chance = [math.comb(n, k) * (hits / n) ** k * (1 - hits / n) ** (n - k) for k in range(n + 1)]
-    total = np.cumsum(chance)
-    exact_low, exact_high = int(np.searchsorted(total, 0.05)), int(np.searchsorted(total, 0.95))
-    assert low == pytest.approx(exact_low / n, abs=1.01 / n)
-    assert high == pytest.approx(exact_high / n, abs=1.01 / n)
-
-
 def test_intervals_depend_on_the_cell_and_the_seed_alone() -> None:
     rng = random.Random(3)
     rows = [row(system, number, rng.random(), task=task)
@@ -84,14 +71,6 @@ def test_intervals_depend_on_the_cell_and_the_seed_alone() -> None:
     assert aggregate(CARD, scored(rows[:60]), BOOTSTRAP) == plain[: len(plain) // 2]
     different = aggregate(CARD, scored(rows), Bootstrap(43, 1000, 0.95))
     assert [line["low"] for line in different] != [line["low"] for line in plain]
-
-
-def test_many_draws_in_steps() -> None:
-    values = np.arange(3000) / 3000
-    low, high = Bootstrap(1, 2000, 0.95).interval(values, "x")
-    error = 1.96 * values.std() / math.sqrt(len(values))
-    assert low == pytest.approx(values.mean() - error, abs=0.002)
-    assert high == pytest.approx(values.mean() + error, abs=0.002)
 
 
 def test_difference_is_paired() -> None:
