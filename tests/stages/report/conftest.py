@@ -64,21 +64,17 @@ def arms(workdir: Path, built_with_arms: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def registered() -> Iterator[None]:
-    """The benchmark of made.py, registered; only parameters that list it have it in their report."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(registry.OWN, made.NAME, made.__name__)
-        yield
-    registry.card.cache_clear()
+def built_with_two(built_with_arms: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with two benchmarks, all recipes, and the report of it.
 
-
-@pytest.fixture(scope="session")
-def built_with_two(registered: None, built_with_arms: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with two benchmarks, all recipes, and the report of it."""
+    The benchmark of made.py is registered only while the report is built.
+    """
     root = tmp_path_factory.mktemp("two")
     shutil.copytree(built_with_arms, root, dirs_exist_ok=True)
-    with contextlib.chdir(root):
+    with contextlib.chdir(root), pytest.MonkeyPatch.context() as patch:
+        patch.setitem(registry.OWN, made.NAME, made.__name__)
         add_made()
         done = run_stage("report")
+    registry.card.cache_clear()
     assert done.returncode == 0, done.stderr
     return root
