@@ -1,9 +1,9 @@
-"""The Prefect flow `nightly`: evaluate every benchmark afresh, append to the ledger, give a verdict.
+"""The Prefect flow `nightly`: evaluate every benchmark again, append to the ledger, give a verdict.
 
-Model and data are taken as dvc.lock has them, into a clone of the project in .nightjar/nightly; there the stages that
-predict and evaluate run, whatever DVC knows of them. Nothing in the project's own files or its DVC cache changes but
-the ledger. The statistics are those of statistics/verdict.py, to which this module hands the scores, as a command
-does. Import it only where Prefect is installed and told which server to use (see server.use).
+Model and data are checked out as dvc.lock has them, into a clone of the project in .nightjar/nightly. There the stages
+that predict and evaluate run, whatever DVC knows of them. Only the ledger changes, no other file of the project and
+nothing in its DVC cache. The verdicts come from nightly_verdicts.py. Import this module only where Prefect is installed
+and its server is chosen (see server.use).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Outcome:
     aside: NightjarError | None = None
     # What was skipped on the way, such as an old entry that cannot be read.
     warnings: list[str] = field(default_factory=list)
-    # In which the run ended, and its tasks, whether or not Prefect's server could be told.
+    # In which the run and its tasks ended, whether or not Prefect's server knows.
     state: State[Any] | None = None
     ended: list[record.Ended] = field(default_factory=list)
 
@@ -74,7 +74,7 @@ _runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=64)
 
 @flow(name="nightly", persist_result=False, task_runner=_runner)
 def nightly(pull: bool = False, jobs: runs.Jobs = 2, wait: bool = False, accept: bool = False) -> State[Any]:
-    """Evaluate every benchmark afresh with the current model and data, append to the ledger, and give a verdict.
+    """Evaluate every benchmark again with the current model and data, append to the ledger, and give a verdict.
 
     With `pull`, what is missing comes from the DVC remote. At most `jobs` stages run at once. With `wait`, a nightly or
     a rebuild that is running is waited for. With `accept`, later nights are compared with this one even if it is worse.
@@ -252,5 +252,5 @@ def _artifact(facts: dict[str, Any], verdicts: list[dict[str, Any]]) -> None:
         create_markdown_artifact(
             key="nightly", markdown=nightly_text.markdown(facts, verdicts), description=facts["message"][:500]
         )
-    except Exception as error:  # the ledger stands, whatever ails the server that shows it
+    except Exception as error:  # the ledger is complete, whatever the server that shows it lacks
         get_run_logger().warning("no artifact: %s", error)

@@ -1,4 +1,4 @@
-"""The stages of a night as Prefect tasks: take model and data, run afresh what predicts and evaluates."""
+"""The stages of a night as Prefect tasks: check out model and data, then run again what predicts and evaluates."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from pipelines.results import Listener, Result
 from pipelines.run_stage import run_stage
 from pipelines.study_workspace import Workspace
 
-# Nothing is kept or restored: what a night found out stands in the ledger, not in the DVC cache.
+# Nothing is kept or restored: the results of a night are in the ledger, not in the DVC cache.
 AFRESH = ("--single-item", "--force", "--no-run-cache", "--no-commit")
 TAKE = "take model and data"
 
 
 class Scratch(Workspace):
-    """A clone of the project to evaluate in. It shares no unfinished answers, for everything is to be done afresh;
-    models come out of the cache as links where the file system can.
+    """A clone of the project to evaluate in. It shares no unfinished answers, because everything is computed again.
+    Models come out of the cache as links where the file system allows it.
     """
 
     folder = Path(".nightjar/nightly")
@@ -56,7 +56,7 @@ class Night:
     states: dict[str, State[Any]] = field(default_factory=dict)
 
     def tell(self, result: Result) -> None:
-        """Note what became of a stage, and hand it on; called from several threads."""
+        """Record the result of a stage and pass it on; called from several threads."""
         if result.state not in ("running", "waiting"):
             self.results[result.stage] = result
         self.listen(result)
@@ -82,7 +82,7 @@ class Broken(Exception):
 
 
 def selected(graph: graphs.Graph, wanted: Sequence[str]) -> graphs.Graph:
-    """The stages that are run afresh. Raises NightjarError if there are none."""
+    """The stages that are run again. Raises NightjarError if there are none."""
     found = {name: stage for name, stage in graph.stages.items() if name.partition("@")[0] in wanted}
     if not found:
         known = ", ".join(graph.stages) or "none"

@@ -1,4 +1,4 @@
-"""The plot of the scores of the last runs, as a PNG small enough to stand in an artifact."""
+"""The plot of the scores of the last runs, as a PNG small enough for an artifact."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.scores import Run
 
-# Beside the colours, so that lines that meet can be told apart.
+# Beside the colours, to distinguish lines that meet.
 MARKERS = "os^DvP*X"
 COLOURS = ("#1f5f8b", "#b5541c", "#3b7d3b", "#7a4a9c", "#8a6d1f", "#555555", "#c23b6b", "#2b8c8c")
 # Panels of one plot, and systems of one panel; the table has all of them.
@@ -90,7 +90,7 @@ def _draw(axes: Any, runs: Sequence[Run], panel: Panel) -> None:
         )
     axes.set_title(" · ".join(panel), fontsize=13)
     axes.set_xticks(range(len(runs)))
-    # Without the year, six of them stand side by side.
+    # Without the year, there is room for six of them side by side.
     axes.set_xticklabels([run.title[len("2026-") :].replace(" ", "\n") for run in runs], fontsize=10)
     axes.set_xlim(-0.5, len(runs) - 0.5)
     axes.tick_params(axis="y", labelsize=11)

@@ -136,19 +136,20 @@ def plan(
 def _chosen(params: Params, benchmark: str | None, recipe: str | None) -> tuple[str, str, list[str]]:
     """The benchmark and the recipe, and those of both that are not the default."""
     names = list(params.benchmarks)
-    if benchmark is not None and benchmark not in names:
-        fix = f"params.yaml has: {', '.join(names)}"
-        raise NightjarError(f"no benchmark {_short(benchmark)!r}", "--benchmark", fix)
-    if benchmark is None and not names:
+    if not names:
         raise NightjarError("there are no benchmarks", PARAMS_FILE, "add one to the group benchmarks")
-    chosen = benchmark or names[0]
-    systems = [one for one in params.predict.systems.values() if one.benchmark == chosen]
-    trained = [one.system for one in systems if one.weights != study_scores.MODEL]
-    if recipe is None and not trained:
-        raise NightjarError(f"no system of {chosen} is trained", "--recipe", "name one of predict.systems")
-    first = trained[0] if trained else None
-    others = [*([chosen] if chosen != names[0] else []), *([recipe] if recipe not in (None, first) else [])]
-    return chosen, recipe or trained[0], [name for name in others if name]
+    if benchmark is not None and benchmark not in names:
+        what = f"no benchmark {_short(benchmark)!r}"
+        raise NightjarError(what, "--benchmark", f"params.yaml has: {', '.join(names)}")
+    benchmark = benchmark or names[0]
+    systems = [one for one in params.predict.systems.values() if one.benchmark == benchmark]
+    default = next((one.system for one in systems if one.weights != study_scores.MODEL), None)
+    recipe = recipe or default
+    if recipe is None:
+        what = f"no system of {benchmark} is trained"
+        raise NightjarError(what, "--recipe", "name one of predict.systems")
+    others = [name for name, usual in ((benchmark, names[0]), (recipe, default)) if name != usual]
+    return benchmark, recipe, others
 
 
 Made = list[tuple[str, tuple[str, ...], dict[str, Any], str | None]]

@@ -1,4 +1,4 @@
-"""The command check: artifacts as they stand on disk, for those who run the graph with plain DVC too."""
+"""The command check: artifacts on disk, also for those who run the graph with plain DVC."""
 
 from __future__ import annotations
 

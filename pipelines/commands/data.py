@@ -1,4 +1,4 @@
-"""The commands that work on data: use, ingest, call, trace. They hand over to a stage's own function."""
+"""The commands that work on data: use, ingest, call, trace. They call the functions of stages."""
 
 from __future__ import annotations
 
