@@ -18,7 +18,7 @@ from nightjar.core.errors import NightjarError, from_os_error
 COMMANDS = {
     "plan": ("pipelines.commands.plan", "What a rebuild would do, why, and how long it would take."),
     "rebuild": ("pipelines.commands.run", "Rebuild what changed, side by side, shown in the Prefect UI."),
-    "check": ("pipelines.commands.check", "Check artifacts as they stand on disk."),
+    "check": ("pipelines.commands.check", "Check artifacts as they are on disk."),
     "ui": ("pipelines.commands.run", "Start the Prefect server of this project and say where to open it."),
     "serve": ("pipelines.commands.serve", "Run the nightly when it is due, and what is started in the UI."),
     "nightly": ("pipelines.commands.nightly", "Evaluate every benchmark afresh; has a score moved?"),

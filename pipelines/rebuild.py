@@ -110,7 +110,7 @@ def _whole(
     finally:
         run.ready.close()
     artifacts.report(graph, run.results)
-    if not stop.is_set():  # else its time is short, and the rebuild that goes on does both
+    if not stop.is_set():  # otherwise time is short, and the rebuild that resumes does both
         _restore_order(root, targets)
         artifacts.keep_scores(root, run.graph.stages.values())
     state = _final(run)
@@ -125,7 +125,7 @@ def _restore_order(root: Path, targets: Iterable[str]) -> None:
     try:
         for file in lock_order.restore(root, targets):
             get_run_logger().info("%s: the new entries are in the order of dvc repro", file)
-    except (NightjarError, OSError) as error:  # what was built stands; the next rebuild tries again
+    except (NightjarError, OSError) as error:  # what was built remains; the next rebuild tries again
         get_run_logger().warning("the entries of dvc.lock are not in the order of dvc repro: %s", error)
 
 

@@ -97,7 +97,7 @@ def list_lengths(array: pa.Array) -> Integers:
 
 
 def combined(columns: Iterable[Integers]) -> Integers:
-    """(n) codes of the tuples of codes that stand in one row of the columns, each (n); less than 4 n, save for a
+    """(n) codes of the tuples of codes that are in one row of the columns, each (n); less than 4 n, save for a
     lone column. The columns may come one after another: only one is held.
     """
     columns = iter(columns)

@@ -62,7 +62,7 @@ def compare(
     """Compare two versions of a table.
 
     `columns` are those that both versions have; `key` is a part of them, and empty if a row is known by all its
-    values. A key that occurs more than once is matched in order. `shard` is a column of which no value stands in
+    values. A key that occurs more than once is matched in order. `shard` is a column of which no value is in
     two parts of a version, part of the key; then only parts that share a value are held against one another.
     """
     # Two threads, one for each version: a Parts serves one at a time.

@@ -1,4 +1,4 @@
-"""What all parameters stand on: a YAML file is read, and a group of its keys checked, with errors of one line."""
+"""Reads a YAML file and checks a group of its keys; errors have one line."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def parse(
 ) -> Any:
     """The value of a text in YAML. Raises NightjarError for one that is broken, has a doubled key, or is too long.
 
-    Anchors and aliases are refused unless `aliases`; then what they stand for may have MOST_VALUES values in all.
+    Anchors and aliases are refused unless `aliases`; then what they refer to may have MOST_VALUES values in all.
     `pure` gives better messages, its opposite more speed.
     """
     if len(text) > longest:
@@ -97,7 +97,7 @@ def parse(
         # A value that is written out takes a character at least: more values than that come from aliases.
         if _values(value, {}) > max(MOST_VALUES, len(text)):
             raise NightjarError(
-                f"its aliases stand for more than {MOST_VALUES:,} values", where, "write them out"
+                f"its aliases refer to more than {MOST_VALUES:,} values", where, "write them out"
             )
         return value
     except YAMLError as error:

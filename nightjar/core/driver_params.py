@@ -27,7 +27,7 @@ from nightjar.core.config import (
 
 
 class Checks(Model):
-    """`shared_inputs`: training and dev instances that may have an input that stands in the test set as well."""
+    """`shared_inputs`: training and dev instances that may have an input that is in the test set as well."""
 
     shared_inputs: Count = 0
 

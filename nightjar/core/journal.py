@@ -1,4 +1,4 @@
-"""The work of a stage as it is done, unit by unit: a run that was killed goes on where it was, and shards share it.
+"""The work of a stage as it is done, unit by unit: a run that was killed resumes, and shards share the units.
 
 A unit is whatever a stage computes by itself: a batch, a text, a task. Each is one JSON line, appended and synced to
 disk: it is there whole, or its line is torn and does not count. The folder is named by a digest of everything that

@@ -39,7 +39,7 @@ class NotJson(ValueError):
 
 
 class Doubled(dict[str, Any]):
-    """A JSON object in which a key stands twice; `pairs` has all of it, `key` is the first such key."""
+    """A JSON object in which a key occurs twice; `pairs` has all of it, `key` is the first such key."""
 
     def __init__(self, pairs: list[tuple[str, Any]], key: str) -> None:
         super().__init__(pairs)
@@ -287,7 +287,7 @@ def doubled_key(value: Any) -> str | None:
 
 
 def has_constant(value: Any) -> bool:
-    """Whether a bare NaN or infinity stands anywhere in a value that `exact` gave."""
+    """Whether there is a bare NaN or infinity anywhere in a value that `exact` gave."""
     return isinstance(value, Constant) or any(map(has_constant, _items(value)))
 
 

@@ -91,7 +91,7 @@ class Split(Model):
 
 
 class Encoding(Model):
-    """What stands in the prompt beside the instance input (facts 1.6 to 1.8). Lengths in tokens."""
+    """What the prompt has beside the instance input (facts 1.6 to 1.8). Lengths in tokens."""
 
     definition: bool
     positive_examples: Count

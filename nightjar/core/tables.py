@@ -191,7 +191,7 @@ class ArtifactWriter:
             values = set(pc.unique(table[contract.shard]).to_pylist())
             if repeated := values & state.shards:
                 raise NightjarError(
-                    f"{contract.shard} {min(repeated)!r} stands in two parts", where, "merge them"
+                    f"{contract.shard} {min(repeated)!r} is in two parts", where, "merge them"
                 )
             state.shards |= values
             if len(values) == 1 and contract.shard in contract.key and len(contract.key) == 2:

@@ -21,7 +21,7 @@ class _File(BaseModel):
 
 
 class Place(_File):
-    """An instance that stands for itself: one whose two answers are equal and that no judge sees."""
+    """An instance that no judge sees, because its two answers are equal."""
 
     task_id: str
     id: str

@@ -1,7 +1,7 @@
 """Export of a blind pairwise comparison: one HTML page for the judges, and the key that resolves it.
 
 The paper asks people which of two answers they prefer, ties allowed (section 6.2). The page shows the answers left
-and right without telling whose they are; which side a set is on is drawn for every item and stands in the key alone.
+and right without telling whose they are; which side a set is on is drawn for every item and is in the key alone.
 Everything on the page is text to its script, never markup, and its content security policy allows the page's own
 style and script by their digests and nothing else.
 """
@@ -200,7 +200,7 @@ def page_data(pairs: list[Pair], tasks: dict[str, Task], names: dict[Key, str], 
 
 def render(data: str, digest: str) -> str:
     """The page as HTML; `digest` names it in the browser's storage and in the answers."""
-    # The final newline is the template's own; the digests are of exactly what stands between the tags.
+    # The final newline is the template's own; the digests are of exactly what is between the tags.
     style = (_HERE / "judge.css").read_text(encoding="utf-8").strip()
     script = (_HERE / "judge.js").read_text(encoding="utf-8").strip()
     environment = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined)

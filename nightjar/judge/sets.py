@@ -56,7 +56,7 @@ class Task:
 
 
 def read_set(name: str) -> Answers:
-    """The answers of the set `name`. Raises NightjarError if it cannot be read or an id stands twice."""
+    """The answers of the set `name`. Raises NightjarError if it cannot be read or an id occurs twice."""
     if name == REFERENCES:
         return Answers(name, gold=True)
     path = Path(name)

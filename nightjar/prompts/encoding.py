@@ -33,7 +33,7 @@ class Tokenizer(Protocol):
 class Encoded:
     """The input of one instance, in the part that its task decides and the part that the instance decides.
 
-    `truncated`: the text had to be cut. As published its end is lost; then the whole text stands in `prefix`
+    `truncated`: the text had to be cut. As published its end is lost; then the whole text is in `prefix`
     and `suffix` is empty. Trimmed (`Encoding.trim_input`), both parts and the cue are there. The counts tell
     how many examples found room.
     """

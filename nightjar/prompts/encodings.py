@@ -1,6 +1,6 @@
 """The encodings that were studied, by name, and Tk-Instruct's mixed training (facts 1.8; paper table 4).
 
-An encoding decides what stands beside the instance input. Its name tells what is there: `def` the definition,
+An encoding decides what the prompt has beside the instance input. Its name lists it: `def` the definition,
 `pos2` two positive examples, `neg2` two negative ones, `expl` the examples' explanations.
 """
 

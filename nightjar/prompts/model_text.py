@@ -24,7 +24,7 @@ def model_input(
 ) -> str:
     """What the model reads before it answers an instance of `task` (as in `encode`) with this input.
 
-    Evidence (rows with `title` and `text`, best first) stands between the examples and the instance. It counts
+    Evidence (rows with `title` and `text`, best first) is put between the examples and the instance. It counts
     against `max_source_length`: examples that no longer fit are left out, as published; where that leaves no room
     for the whole instance, the evidence itself is left out before anything is cut.
     """
@@ -43,7 +43,7 @@ def model_target(text: str, encoder_decoder: bool) -> str:
 
 
 def evidence_block(passages: Sequence[Mapping[str, Any]]) -> str:
-    """Retrieved passages (keys `title`, `text`), best first, as they stand before the instance; "" for none."""
+    """Retrieved passages (keys `title`, `text`), best first, as they are put before the instance; "" for none."""
     if not passages:
         return ""
     lines = [

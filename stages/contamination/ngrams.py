@@ -51,7 +51,7 @@ def rolling(numbers: NDArray[np.int32], n: int, table: Hashes, factor: np.uint64
 
 @dataclass(frozen=True)
 class Hits:
-    """Which n-gram stands where: numbers of distinct test n-grams, and of the texts that have them, in order."""
+    """Which n-gram is where: numbers of distinct test n-grams, and of the texts that have them, in order."""
 
     grams: Ints
     texts: Ints
@@ -59,7 +59,7 @@ class Hits:
 
 class Grams:
     """The distinct n-grams of some texts. `windows` are the first words of all n-grams (numbers of flat words), `texts`
-    the texts they stand in, `which` the distinct n-gram of each."""
+    the texts they are in, `which` the distinct n-gram of each."""
 
     def __init__(self, texts: Words, n: int) -> None:
         self.n = n

@@ -3,7 +3,7 @@
     nightjar ingest --check --dataset natural_instructions --input FOLDER
 
 A check whose document is not in the folder is reported as not checked. Files are read one after the other and
-forgotten, so that memory does not grow with the folder but for the ids that are told.
+forgotten, so that memory does not grow with the folder but for the ids that are reported.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def _not_texts(value: Any) -> bool:
 
 
 def _entries(head: Mapping[str, Any], key: str, found: Found) -> list[str]:
-    """The strings of a list; what is not one is told."""
+    """The strings of a list; what is not one is reported."""
     value = head.get(key)
     refused = REFUSED if _refused(head, key) else ""
     if key in head and not isinstance(value, list):

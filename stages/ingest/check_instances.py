@@ -23,7 +23,7 @@ TAKEN = frozenset({NO_ID, ONE_OUTPUT})
 @dataclass
 class Rows:
     """The inputs that are strings, with the names of their instances; likewise the outputs that are lists of
-    strings, or one string, which stands for a list of it.
+    strings, or one string, which counts as a list of it.
     """
 
     names: pa.Array

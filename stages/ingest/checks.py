@@ -2,7 +2,7 @@
 
 An ordinary file comes as columns; of any other, the exact reader gives the instances one by one, which are
 looked at for their types, and inputs and outputs that are texts go into columns too. What is then asked of
-the texts is asked of the columns; where there was no text to ask, the check is told to be partly done.
+the texts is asked of the columns; where there was no text to ask, the check is reported as partly done.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def check_task(data: bytes, task_id: str, hierarchy: Hierarchy | None) -> tuple[
     """
     found = Found(task_id)
     columns = ordinary(data)
-    # A blank id names nothing, and ingest makes another: those are told by the exact reader.
+    # A blank id names nothing, and ingest makes another: the exact reader reports those.
     if columns is not None and (columns.ids.null_count or blank_texts(columns.ids).any()):
         columns = None
     if columns is not None and is_whole(columns.head):
@@ -71,7 +71,7 @@ def check_task(data: bytes, task_id: str, hierarchy: Hierarchy | None) -> tuple[
 
 
 def _parse(data: bytes, found: Found) -> dict[str, Any]:
-    """The file's object; doubled keys, NaN and a byte order mark are told. Raises UnreadableFile if it is none."""
+    """The file's object; doubled keys, NaN and a byte order mark are reported. Raises UnreadableFile if it is none."""
     try:
         value = exact(data)
     except NotJson as error:
@@ -94,7 +94,7 @@ def _laxities(value: dict[str, Any], constants: bool) -> Iterator[tuple[str, lis
     instances = value.get("Instances")
     listed = instances if isinstance(instances, list) else []
     pairs = value.pairs if isinstance(value, Doubled) else list(value.items())
-    # Instances are told one by one, but not such a list as another of the same name hides.
+    # Instances are reported one by one, but not such a list as another of the same name hides.
     outside = [(key, item) for key, item in pairs if item is not instances or not listed]
     later = "seen only when a first parse fails"
     key = value.key if isinstance(value, Doubled) else doubled_key([item for _, item in outside])

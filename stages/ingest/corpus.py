@@ -2,7 +2,7 @@
 Toolformer).
 
 A line of a .jsonl file is {"id", "title", "text", "url"}; without an id it gets FILE#LINE. A .txt file gives
-a document a paragraph (paragraphs stand between blank lines) with the id FILE#N. The date is the first valid
+a document a paragraph (paragraphs are separated by blank lines) with the id FILE#N. The date is the first valid
 one in the URL, as /2023/01/30/ or 2023-01-30: the calendar tool's "today" of a document (facts 3).
 """
 

@@ -1,4 +1,4 @@
-"""What stands beside the task files of the public repository: the hierarchy, the list of tasks, the splits."""
+"""What lies beside the task files of the public repository: the hierarchy, the list of tasks, the splits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHORT = 4
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """doc/task-hierarchy.md: its text, and what stands in it between backticks."""
+    """doc/task-hierarchy.md: its text, and what it has between backticks."""
 
     text: str
     names: frozenset[str]
@@ -28,7 +28,7 @@ class Hierarchy:
 
 @dataclass(frozen=True)
 class TaskList:
-    """tasks/README.md: its text, the tasks it names in order, and the lines that stand in it twice."""
+    """tasks/README.md: its text, the tasks it names in order, and the lines that occur in it twice."""
 
     text: str
     names: tuple[str, ...]

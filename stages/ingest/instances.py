@@ -26,7 +26,7 @@ def make_id(number: str, input: str, outputs: list[str]) -> str:
 
 
 def check(value: Any, number: str, seen: set[str]) -> Instance | Refused:
-    """One instance as it stands in the file, checked; `seen` holds the ids taken so far and gets this one."""
+    """One instance as it is in the file, checked; `seen` holds the ids taken so far and gets this one."""
     if not isinstance(value, dict):
         return Refused("not an object", raw_text(value))
     given = value.get("id")

@@ -92,7 +92,7 @@ def _rows(roles: Mapping[str, Mapping[str, Role]], trained: str, dev: set[str]) 
 
 
 def _published_order(testing: Mapping[str, str], lists: Mapping[str, official.Lists]) -> Iterable[str]:
-    """The test tasks, default before xlingual, as they stand in the lists; those on none after them, by name."""
+    """The test tasks, default before xlingual, as they are in the lists; those on none after them, by name."""
     for track in TRACKS:
         here = {task for task, other in testing.items() if other == track}
         listed = [task for task in lists[track].role_of if task in here] if track in lists else []

@@ -1,4 +1,4 @@
-"""Inputs that stand on two sides of the split: leakage inside the data, which the rule on sources cannot see."""
+"""Inputs that are on two sides of the split: leakage inside the data, which the rule on sources cannot see."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Inputs:
         return text in self._here
 
     def compare(self, side: str, task_id: str, texts: Iterable[str]) -> None:
-        """Count those of a task's stripped inputs that stand on this side too."""
+        """Count those of a task's stripped inputs that are on this side too."""
         met = self._met.setdefault(side, set())
         found = self._found.setdefault(side, Counter())
         for text in texts:
@@ -41,7 +41,7 @@ class Inputs:
                 found[task_id] += 1
 
     def facts(self, name: str) -> dict[str, dict[str, Any]]:
-        """For every other side, as `SIDE_in_NAME`: how many of its instances stand here, those of each of its
+        """For every other side, as `SIDE_in_NAME`: how many of its instances are here, those of each of its
         tasks, and how many instances here they equal.
         """
         return {

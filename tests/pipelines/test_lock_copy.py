@@ -62,7 +62,7 @@ def test_a_large_lock_file_is_whole_and_aliases_that_multiply_are_not(
         f"{name}: &{name} [{f'*{before}, ' * 9}1]\n" for before, name in zip("abcd", "bcde", strict=True)
     )
     assert not lock_copy.whole(f"schema: '2.0'\na: &a 1\n{bomb}")
-    with pytest.raises(NightjarError, match="its aliases stand for more than 10 values"):
+    with pytest.raises(NightjarError, match="its aliases refer to more than 10 values"):
         config.parse(f"a: &a 1\n{bomb}", "x", aliases=True)
 
 

@@ -1,4 +1,4 @@
-"""Checks of artifacts as they stand on disk: somebody may have edited, cut off or restored one since it was written.
+"""Checks of artifacts as they are on disk: somebody may have edited, cut off or restored one since it was written.
 
 A contract is enforced while a table is written; they hold the finished artifact against its contracts, the
 facts of its stage, and the artifacts that its stage read. They only read, and never raise for what they find.
@@ -31,7 +31,7 @@ def check(path: Path, near: Iterable[Path] = (), shared_inputs: int = 0) -> list
     """Everything that is wrong with the artifact at `path`, its facts aside.
 
     `near` are artifacts that its stage reads; `shared_inputs` is how many training and dev instances may have an input
-    that stands in the test set.
+    that is in the test set.
     """
     if not is_artifact(path):
         what = "there is no such artifact" if not path.exists() else "no table of the contracts is in it"

@@ -1,6 +1,6 @@
-"""One artifact as it stands on disk, held against its contracts and the facts of the stage that made it.
+"""One artifact as it is on disk, compared with its contracts and the facts of the stage that made it.
 
-Which tables it holds is told by its folders' names (contracts name the tables). A column that the schema says has
+Its folders' names say which tables it holds (contracts name the tables). A column that the schema says has
 no nulls cannot hold any in Parquet, so that where the schemas are equal only keys and ranged columns are read.
 """
 
@@ -135,7 +135,7 @@ def _check_table(path: Path, contract: Table) -> list[Finding]:
 
 
 def _same_schema(found: Collector, part: Path, contract: Table) -> pq.ParquetFile | None:
-    """The open file if its schema is the contract's; else what differs is told."""
+    """The open file if its schema is the contract's; otherwise what differs is reported."""
     try:
         file = pq.ParquetFile(part, memory_map=True)
     except UNREADABLE as error:
@@ -182,7 +182,7 @@ def _nulls(found: Collector, file: pq.ParquetFile, part: Path, contract: Table, 
 
 
 def _rows(table: Any, mask: Any, part: str, first: int) -> Iterator[dict[str, Any]]:
-    """The first rows of a table or batch that a mask chooses, with where they stand."""
+    """The first rows of a table or batch that a mask chooses, with their places."""
     places = pc.indices_nonzero(mask).slice(0, MOST_ROWS)
     for place, row in zip(places.to_pylist(), table.take(places).to_pylist(), strict=True):
         yield {"part": part, "row": first + place, **row}
@@ -224,7 +224,7 @@ class _Keys:
             return
         for value in {value for batch in self.batches for value in pc.unique(batch[shard]).to_pylist()}:
             if (other := self.shards.setdefault(value, part)) != part:
-                what, fix = f"{shard} stands in more than one part", "merge them"
+                what, fix = f"{shard} is in more than one part", "merge them"
                 self.found.add("keys", what, fix, [{shard: value, "parts": f"{other}, {part}"}], 1)
         self.end()
 

@@ -45,7 +45,7 @@ LISTED = "on the published list"
 
 @dataclass(frozen=True)
 class Reference:
-    """The `columns` of every row of `table` (of those where a column has a value) stand in the table `to`."""
+    """The `columns` of every row of `table` (of those where a column has a value) are in the table `to`."""
 
     table: Table
     columns: tuple[str, ...]
@@ -73,7 +73,7 @@ def check_relations(path: Path, near: Iterable[Path], shared_inputs: int = 0) ->
     """What does not hold between the tables of the artifact at `path`, and between them and those `near` it.
 
     `near` are the artifacts that its stage reads. `shared_inputs` training and dev instances may have an input that
-    stands in the test set as well. The artifact's own tables must be readable and of their schemas.
+    is in the test set as well. The artifact's own tables must be readable and of their schemas.
     """
     homes = {table.name: home for home in (*reversed(list(near)), path) for table in tables_in(home)}
     own = {table.name for table in tables_in(path)}
@@ -150,10 +150,10 @@ class _Side:
 
 
 def _disjoint(path: Path, sides: Mapping[str, _Side], shared_inputs: int) -> list[Finding]:
-    """No task, id or input of a side stands on another, as far as the split promises it.
+    """No task, id or input of a side is on another, as far as the split promises it.
 
     Supervised instances are those of test tasks: they share tasks, and ids where two tasks have the same, but
-    neither an instance nor an input with those that test. Train and dev may share inputs: that is told, no more.
+    neither an instance nor an input with those that test. Train and dev may share inputs: that is only reported.
     """
     test, dev, train, supervised = (sides[table.name] for table in (TEST, DEV, TRAIN, SUPERVISED))
     test.remember()

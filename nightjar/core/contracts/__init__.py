@@ -4,7 +4,7 @@
 stage whose output breaks one fails, which stops whatever is downstream.
 """
 
-# Two tables may have one name and the same columns; the first imported is the one a name stands for, so the ledger's
+# Two tables may have one name and the same columns; a name refers to the one imported first, so the ledger's
 # copies come after the pipeline's own.
 from nightjar.core.contracts.data import (
     DEV,

@@ -128,7 +128,7 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
     ("contract", "parts", "what"),
     [
         (INSTANCES, [[instance("a"), instance("a")]], "occurs more than once"),
-        (INSTANCES, [[instance("a")], [instance("b")]], "'t' stands in two parts"),
+        (INSTANCES, [[instance("a")], [instance("b")]], "'t' is in two parts"),
         (INSTANCES, [[instance("a"), instance("a", "u"), instance("a")]], "occurs more than once"),
         (INSTANCES, [[instance("a", input=None)]], "has nulls"),
         (INSTANCES, [[instance("a", outputs=None)]], "has nulls"),
