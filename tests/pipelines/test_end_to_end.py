@@ -25,6 +25,12 @@ from tests.tiny_models import language_model, sentence_encoder
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
+# What runs, of the items that params.yaml lists: one of each kind, as each stage of a model costs seconds to start.
+TOOLS = ("calculator", "wiki_search")
+RECIPES = ("combined", "tk_instruct")
+SYSTEMS = ("supernatinst-untuned", "supernatinst-tk_instruct", "supernatinst-combined", "tool_use-combined")
+# What plain DVC makes a second time, with what it needs: stages with a model and without.
+BY_DVC = ("augment_merge", "contamination", "predict@supernatinst-untuned")
 # Half of the tasks of either side, a few instances each; lengths that a random model fills in no time.
 SMALL: dict[str, Any] = {
     "split": {
@@ -37,10 +43,7 @@ SMALL: dict[str, Any] = {
         "supervised_instances_per_task": 2,
     },
     "augment": {"max_documents": 3, "max_targets": 3, "max_call_tokens": 6, "precision": "float32"},
-    "train": {
-        name: {"precision": "float32", "max_steps": 3, "evaluate_every": 2}
-        for name in ("combined", "tk_instruct", "supervised")
-    },
+    "train": {name: {"precision": "float32", "max_steps": 3, "evaluate_every": 2} for name in RECIPES},
     "evaluate": {"bootstrap_samples": 100},
     "benchmarks": {"tool_use": {"questions_per_task": 2, "dateset_questions": 4}},
 }
@@ -71,6 +74,10 @@ def project(folder: Path, models: Path) -> Path:
     yaml = YAML()
     values = yaml.load((folder / "profiles/sample.yaml").read_text())
     sources = {name: {"source": str(models / name), "sha256": None} for name in values["models"]}
+    lists = ((values["augment"]["tools"], TOOLS), (values["train"]["recipes"], RECIPES))
+    for items, kept in (*lists, (values["predict"]["systems"], SYSTEMS)):
+        for name in set(items) - set(kept):
+            del items[name]
     overlay(values, SMALL | {"models": sources, "predict": {name: ANSWERS for name in values["benchmarks"]}})
     with (folder / "params.yaml").open("w") as stream:
         yaml.dump(values, stream)
@@ -104,37 +111,35 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def repro(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project after `dvc repro` in an environment where Prefect cannot be imported."""
-    folder = project(tmp_path_factory.mktemp("repro"), models)
-    hidden = tmp_path_factory.mktemp("hidden")
-    (hidden / "prefect.py").write_text("raise ImportError('Prefect is not installed')\n")
-    command = [sys.executable, "-m", "dvc", "repro"]
-    done = subprocess.run(
-        command, cwd=folder, env=environment(PYTHONPATH=str(hidden)), capture_output=True, text=True
-    )
+def built(models: Path, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project after `nightjar rebuild`."""
+    folder = project(tmp_path_factory.mktemp("flow"), models)
+    lend_database(tables, folder)
+    command = [*NIGHTJAR, "rebuild", "--jobs", "2"]
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "data/report/index.html" in done.stdout
     return folder
 
 
-def test_every_artifact_is_there_and_keeps_its_accounts(repro: Path) -> None:
-    assert outputs(repro).keys() == graphs.outline(repro).stages.keys()
-    for facts_file in (repro / "data/metrics").glob("*.json"):
+def test_every_artifact_is_there_and_keeps_its_accounts(built: Path) -> None:
+    assert outputs(built).keys() == graphs.outline(built).stages.keys()
+    for facts_file in (built / "data/metrics").glob("*.json"):
         facts = json.loads(facts_file.read_text())
         assert facts["rows_in"] == facts["rows_out"] + facts["rows_rejected"], facts_file.name
-        assert all((repro / output).exists() for output in facts["outputs"])
-    test = tables.read_rows(repro / "data/split", contracts.TEST)
+        assert all((built / output).exists() for output in facts["outputs"])
+    test = tables.read_rows(built / "data/split", contracts.TEST)
     assert len({row["category"] for row in test}) > 8
-    train = tables.read_rows(repro / "data/split", contracts.TRAIN)
-    dev = tables.read_rows(repro / "data/split", contracts.DEV)
+    train = tables.read_rows(built / "data/split", contracts.TRAIN)
+    dev = tables.read_rows(built / "data/split", contracts.DEV)
     sides = [{row["task_id"] for row in rows} for rows in (train, dev, test)]
     assert all(sides) and not (sides[0] & sides[1] or sides[0] & sides[2] or sides[1] & sides[2])
-    supervised = tables.read_rows(repro / "data/split", contracts.SUPERVISED)
+    supervised = tables.read_rows(built / "data/split", contracts.SUPERVISED)
     assert {row["task_id"] for row in supervised} <= sides[2]
     assert not {row["id"] for row in supervised} & {row["id"] for row in test}
-    params = load(repro / "params.yaml")
+    params = load(built / "params.yaml")
     asked = {
-        name: tables.read_rows(repro / "data/questions" / name, contracts.QUESTIONS)
+        name: tables.read_rows(built / "data/questions" / name, contracts.QUESTIONS)
         for name in params.benchmarks
     }
     assert [(row["task_id"], row["id"]) for row in asked["supernatinst"]] == sorted(
@@ -142,67 +147,74 @@ def test_every_artifact_is_there_and_keeps_its_accounts(repro: Path) -> None:
     )
     for name in params.benchmarks:
         for system in params.predict.of(name):
-            rows = tables.read_rows(repro / "data/predict" / name / system, contracts.PREDICTIONS)
+            rows = tables.read_rows(built / "data/predict" / name / system, contracts.PREDICTIONS)
             assert [(row["task_id"], row["id"]) for row in rows] == [
                 (row["task_id"], row["id"]) for row in asked[name]
             ]
-        scores = tables.read_rows(repro / "data/evaluate" / name, contracts.SCORES)
+        scores = tables.read_rows(built / "data/evaluate" / name, contracts.SCORES)
         baselines = registry.card(name).baselines(
             registry.settings(registry.card(name), params.benchmarks[name].settings())
         )
         assert {row["system"] for row in scores} == {*baselines, *params.predict.of(name)}
-    assert (repro / "data/report/index.html").read_text().startswith("<!doctype html>")
+    assert (built / "data/report/index.html").read_text().startswith("<!doctype html>")
 
 
-def test_evidence_is_in_the_prompts_of_the_recipe_that_wants_it_alone(repro: Path) -> None:
+def test_evidence_is_in_the_prompts_of_the_recipe_that_wants_it_alone(built: Path) -> None:
     for system, wanted in (
         ("combined", True),
         ("tk_instruct", False),
-        ("supervised", False),
         ("untuned", False),
     ):
-        rows = tables.read_rows(repro / f"data/predict/supernatinst/{system}", contracts.PREDICTIONS)
+        rows = tables.read_rows(built / f"data/predict/supernatinst/{system}", contracts.PREDICTIONS)
         assert all(("\nEvidence 1 - " in "\n" + row["prompt"]) == wanted for row in rows)
 
 
 def test_the_prompts_for_other_models_are_those_of_the_untuned_model(
-    repro: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(repro)
+    monkeypatch.chdir(built)
     write_prompts(load(), "supernatinst", tmp_path / "prompts.jsonl")
     written = [json.loads(line) for line in (tmp_path / "prompts.jsonl").read_text().splitlines()]
     rows = tables.read_rows(Path("data/predict/supernatinst/untuned"), contracts.PREDICTIONS)
     assert [(row["id"], row["prompt"]) for row in written] == [(row["id"], row["prompt"]) for row in rows]
 
 
-def test_the_flow_makes_the_same_artifacts_as_plain_dvc(
-    repro: Path, models: Path, tables: Path, tmp_path_factory: pytest.TempPathFactory
+def test_plain_dvc_makes_the_same_artifacts_where_prefect_is_not_installed(
+    built: Path, models: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    folder = project(tmp_path_factory.mktemp("flow"), models)
-    lend_database(tables, folder)
-    command = [*NIGHTJAR, "rebuild", "--jobs", "2"]
-    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
+    folder = project(tmp_path_factory.mktemp("repro"), models)
+    hidden = tmp_path_factory.mktemp("hidden")
+    (hidden / "prefect.py").write_text("raise ImportError('Prefect is not installed')\n")
+    command = [sys.executable, "-m", "dvc", "repro", *BY_DVC]
+    done = subprocess.run(
+        command, cwd=folder, env=environment(PYTHONPATH=str(hidden)), capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert outputs(folder) == outputs(repro)
-    assert "data/report/index.html" in done.stdout
-    again = Repo(folder).here("rebuild", "--jobs", "2", "--json")
+    made, ours = outputs(folder), outputs(built)
+    assert {*BY_DVC, "base_model", "split", "index"} <= made.keys()
+    assert made == {stage: ours[stage] for stage in made}
+
+
+def test_a_second_rebuild_runs_nothing(built: Path) -> None:
+    before = outputs(built)
+    again = Repo(built).here("rebuild", "--jobs", "2", "--json")
     assert again.returncode == 0, again.stderr
     told = json.loads(again.stdout)
     assert {stage["state"] for stage in told["stages"]} == {"cached"}
     assert told["report"] == "data/report/index.html"
     assert told["headline"]
-    assert outputs(folder) == outputs(repro)
+    assert outputs(built) == before
 
 
-def test_a_prediction_is_traced_to_its_raw_line(repro: Path) -> None:
-    row = tables.read_rows(repro / "data/predict/supernatinst/combined", contracts.PREDICTIONS)[0]
-    done = Repo(repro).here("trace", f"{row['task_id']}:{row['id']}", "--benchmark", "supernatinst", "--json")
+def test_a_prediction_is_traced_to_its_raw_line(built: Path) -> None:
+    row = tables.read_rows(built / "data/predict/supernatinst/combined", contracts.PREDICTIONS)[0]
+    done = Repo(built).here("trace", f"{row['task_id']}:{row['id']}", "--benchmark", "supernatinst", "--json")
     assert done.returncode == 0, done.stderr
     assert row["id"] in done.stdout
     assert "data/sample/natural_instructions" in done.stdout
 
 
-def test_nothing_in_the_folders_that_stages_read_is_made_by_no_stage(repro: Path) -> None:
-    whole = graphs.read(repro)
+def test_nothing_in_the_folders_that_stages_read_is_made_by_no_stage(built: Path) -> None:
+    whole = graphs.read(built)
     assert whole.changed() == [] and leftovers.find(whole, whole) == []
-    assert not list((repro / "data").rglob(".gitignore"))
+    assert not list((built / "data").rglob(".gitignore"))
