@@ -88,6 +88,11 @@ def test_params_yaml_names_every_key() -> None:
             "augment.tools.calculator.sampling_threshold = 1.5 is not allowed",
         ),
         ("train.combined.learning_rate", 0.0, "train.combined.learning_rate = 0.0 is not allowed"),
+        ("train.combined.data", "corpus", "only texts have sequence_tokens; set it with data: corpus"),
+        ("train.plain.sequence_tokens", None, "only texts have sequence_tokens; set it with data: corpus"),
+        ("train.plain.evidence", 1, "texts of the corpus have no evidence; set evidence to 0"),
+        ("augment.look_ahead_guard", ["No Tool"], "augment.look_ahead_guard.0 = 'No Tool' is not allowed"),
+        ("augment.held_out_documents", -1, "augment.held_out_documents = -1 is not allowed"),
         ("predict.supernatinst.stop", [""], "predict.supernatinst.stop.0 = '' is not allowed"),
     ],
 )

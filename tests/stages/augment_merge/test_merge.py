@@ -133,7 +133,7 @@ def test_documents_held_out_get_no_calls() -> None:
 
 
 def test_a_call_without_its_text_is_an_error() -> None:
-    with pytest.raises(NightjarError, match="corpus d1 0: calls were sampled .*; nightjar rebuild augment"):
+    with pytest.raises(NightjarError, match=r"corpus d1 0: calls were sampled .*; nightjar rebuild augment"):
         choose([row()], {}, Rules())
 
 
@@ -186,8 +186,8 @@ def test_the_merged_text_without_its_calls_is_the_original(
     text: str, drawn: list[tuple[int, tuple[str, str, str, float]]]
 ) -> None:
     rows = []
-    for place, (tool, given, result, gain) in drawn:
-        call = write(Call(NAMES[tool], given)).strip()
+    for place, (tool, asked, result, gain) in drawn:
+        call = write(Call(NAMES[tool], asked)).strip()
         rows.append(row(tool=tool, offset=place % (len(text) + 1), call=call, result=result, gain=gain))
     bodies = {KEY: Body(text)}
     chosen = choose(rows, bodies, Rules())
