@@ -151,7 +151,7 @@ def _dev(recipe: str, params: Params) -> tuple[str, str]:
 
 
 def _encoded(recipe: str) -> tuple[str, ...]:
-    keys = (f"train.{recipe}.{key}" for key in ("data", "calls", "evidence", "sequence_tokens"))
+    keys = (f"train.{recipe}.{key}" for key in ("data", "calls", "evidence"))
     return (_TASKS, _MODEL[0], "encoding", f"train.recipes.{recipe}", *keys)
 
 
