@@ -143,21 +143,31 @@ def units(examples: Examples, groups: Sequence[Group], budget: int) -> list[Unit
 
 
 def text_units(examples: Examples, draws: Sequence[Draw], budget: int, length: int) -> list[Unit]:
-    """Forward passes of texts, packed into rows of at most `length` tokens, and of at most `budget`.
+    """Forward passes of texts, packed into rows of at most `length` tokens, and of at most `budget`."""
+    lengths = [packed_length(pairs(examples, [draw])) for draw in draws]
+    rows = [
+        (sum(lengths[at] for at in row), tuple(draws[at] for at in row))
+        for row in fill(lengths, min(length, budget))
+    ]
+    return _passes(rows, budget)
+
+
+def fill(lengths: Sequence[int], room: int) -> list[list[int]]:
+    """Texts by their places, packed into rows of at most `room` tokens.
 
     Longest first, each text goes into the first row that has room for it. A longer text has a row of its own.
     """
-    lengths = {draw: packed_length(pairs(examples, [draw])) for draw in draws}
-    room = min(length, budget)
-    rows: list[tuple[int, Group]] = []
-    for draw in sorted(draws, key=lambda draw: -lengths[draw]):
-        own = lengths[draw]
-        place = next((at for at, (used, _) in enumerate(rows) if used + own <= room), None)
+    rows: list[list[int]] = []
+    used: list[int] = []
+    for at in sorted(range(len(lengths)), key=lambda at: -lengths[at]):
+        place = next((row for row, taken in enumerate(used) if taken + lengths[at] <= room), None)
         if place is None:
-            rows.append((own, (draw,)))
-        else:
-            rows[place] = (rows[place][0] + own, (*rows[place][1], draw))
-    return _passes(rows, budget)
+            rows.append([])
+            used.append(0)
+            place = len(rows) - 1
+        rows[place].append(at)
+        used[place] += lengths[at]
+    return rows
 
 
 def _passes(rows: list[tuple[int, Group]], budget: int) -> list[Unit]:
