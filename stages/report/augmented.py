@@ -52,23 +52,26 @@ def _examples(tools: Sequence[str], counted: Mapping[str, Any]) -> list[dict[str
 
 
 def _work(tool: Tool, details: Mapping[str, Any]) -> dict[str, Any]:
-    texts = details.get("texts", {})
+    texts, rules = details.get("texts", {}), details.get("rules", {})
+    sources = [texts.get(source) for source in ("corpus", "train")]
+    counts: list[Mapping[str, int]] = [one for one in sources if isinstance(one, Mapping)]
     return {
         "name": tool.name,
-        "texts": _number(texts.get("corpus"), texts.get("train")),
-        "suited": _number(texts.get("suited")),
+        "seen": _number(*(one.get("seen") for one in counts)),
+        "suited": _number(*(one.get("suited") for one in counts)),
+        "rules": ", ".join(f"{rule} {number:,}" for rule, number in sorted(rules.items())),
         "annotated": _number(texts.get("annotated")),
-        "tokens": _number(details.get("tokens")),
+        "tokens": _number(details.get("tokens_computed")),
         "candidates": f"{tool.candidates:,}",
         "statuses": [f"{tool.statuses[status]:,}" for status in STATUSES],
         "sources": ", ".join(f"{source} {count:,}" for source, count in sorted(tool.sources.items())) or "–",
     }
 
 
-def _number(*values: Any) -> str:
-    """The sum of numbers, or of the numbers of a mapping; a dash if a fact is not there."""
-    parts = [part for one in values for part in (one.values() if isinstance(one, Mapping) else [one])]
-    return f"{sum(parts):,}" if parts and all(isinstance(part, int) for part in parts) else "–"
+def _number(*values: int | None) -> str:
+    """The sum of the values; a dash if there is none, or one is not recorded."""
+    known = [value for value in values if value is not None]
+    return f"{sum(known):,}" if known and len(known) == len(values) else "–"
 
 
 def _merged(details: Mapping[str, Any]) -> str:

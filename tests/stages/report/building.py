@@ -319,13 +319,10 @@ def details(stage: str) -> dict[str, Any]:
         more["reasons"] = {"output is a text, not a list": 6, "id occurs twice": 3}
     if stage == "augment@calculator":
         more["candidates"] = {"kept": 37, "below_threshold": 300, "malformed": 75}
-        more["texts"] = {
-            "corpus": 1000,
-            "train": 200,
-            "annotated": 90,
-            "suited": {"corpus": 300, "train": 40},
-        }
-        more["tokens"] = {"read": 12_000, "written": 345}
+        corpus, train = {"seen": 1000, "suited": 300, "chosen": 80}, {"seen": 200, "suited": 40, "chosen": 10}
+        more["texts"] = {"corpus": corpus, "train": train, "annotated": 90}
+        more["rules"] = {"computed": 320, "equation": 20}
+        more["tokens_computed"] = 12_345
     if stage == "augment_merge":
         counts = {"texts": 1000, "with_calls": 12, "held_out": 20, "with_own_calls": 3, "left_out": 968}
         more["texts"] = {"corpus": counts, "train": counts | {"texts": 200, "held_out": 0, "left_out": 188}}

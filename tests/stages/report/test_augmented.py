@@ -31,17 +31,17 @@ def test_examples_are_those_of_the_facts_beside_the_published() -> None:
 
 
 def test_facts_that_are_not_there_are_a_dash() -> None:
-    texts = {"corpus": 1000, "train": 5, "annotated": 7, "suited": {"corpus": 20, "train": 1}}
-    nodes = [node("augment@calculator", texts=texts, tokens=12345)]
+    texts = {"corpus": {"seen": 1000, "suited": 20}, "train": {"seen": 5, "suited": 1}, "annotated": 7}
+    nodes = [node("augment@calculator", texts=texts, tokens_computed=12345)]
     first, second = augmented.context([tool("calculator", [1.0, 0.1]), tool("calendar", [])], nodes)["work"]
-    assert (first["texts"], first["suited"], first["annotated"], first["tokens"]) == (
+    assert (first["seen"], first["suited"], first["annotated"], first["tokens"]) == (
         "1,005",
         "21",
         "7",
         "12,345",
     )
     assert first["statuses"] == ["1", "1", "0", "0"]
-    assert {second[name] for name in ("texts", "suited", "annotated", "tokens")} == {"–"}
+    assert {second[name] for name in ("seen", "suited", "annotated", "tokens")} == {"–"}
 
 
 def test_the_best_and_worst_are_of_all_tools() -> None:
@@ -59,7 +59,7 @@ def test_the_best_and_worst_are_of_all_tools() -> None:
 def test_the_page_has_them(reported: Path) -> None:
     text = Path("data/report/report.md").read_text()
     assert "| calculator | 1,234 | 5 | 0 | 0 | 0 | 0 | 3,680 | 994 | 138 |" in text
-    assert "| calculator | 1,200 | 340 | 90 | 12,345 |" in text
+    assert "| calculator | 1,200 | 340 (computed 320, equation 20) | 90 | 12,345 |" in text
     assert "Calls were merged into 12 of 1,000 documents and 12 of 200 training targets." in text
     assert "| toolformer | 12 | 20 | 9.50 | 9.25 | 9.75 | 4 |" in text
     assert "The 20 that save most:" in text and "The 20 that save least:" in text
