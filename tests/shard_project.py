@@ -73,7 +73,8 @@ def make(folder: Path, model: Path, **groups: dict[str, Any]) -> Path:
     write_questions(folder / "data/questions/supernatinst", tests)
     with tables.ArtifactWriter(folder / "data/augment_merge") as writer:
         call = {"source": "train", "task_id": "task1", "id": "task1-6", "target": 1, "tools": ["Calculator"]}
-        writer.write(contracts.CALLS_MERGED, [{**call, "text": "[Calculator(1 + 2) → 3] none"}])
+        texts = {"text": "[Calculator(1 + 2) → 3] none", "original": "none"}
+        writer.write(contracts.CALLS_MERGED, [call | texts])
     shutil.copytree(model, folder / "models/base/language_model")
     return folder
 

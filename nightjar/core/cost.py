@@ -107,7 +107,7 @@ def _retrieve(item: str, params: Params) -> Cost:
 
 
 def _encode(item: str, params: Params) -> Cost:
-    return Cost((_side(item, params), _DEV), _encoded(item))
+    return Cost((_side(item, params), _dev(item, params)), _encoded(item))
 
 
 def _train(item: str, params: Params) -> Cost:
@@ -139,8 +139,15 @@ def _datasets(benchmark: str, params: Params) -> tuple[str, ...]:
 
 
 def _side(recipe: str, params: Params) -> tuple[str, str]:
-    """The table of the split that a recipe trains on."""
-    return "split", str(value(params, f"train.{recipe}.data"))
+    """The table that a recipe trains on."""
+    data = str(value(params, f"train.{recipe}.data"))
+    return ("augment_merge", "calls") if data == "corpus" else ("split", data)
+
+
+def _dev(recipe: str, params: Params) -> tuple[str, str]:
+    """The table that a recipe is evaluated on while it trains."""
+    texts = value(params, f"train.{recipe}.data") == "corpus"
+    return ("augment_merge", "held_out") if texts else _DEV
 
 
 def _encoded(recipe: str) -> tuple[str, ...]:

@@ -125,7 +125,8 @@ class Augment(Model):
     """`tools`: those whose calls are sampled, by their names in the registry; a profile that names some names all.
 
     `before_first_word`: whether a call may be put before the first word of a document, where the loss without it is
-    conditioned on nothing.
+    conditioned on nothing. `look_ahead_guard`: tools whose calls are dropped if their input occurs in the text after
+    the call and not before it. `held_out_documents`: documents that no model trains on.
     """
 
     tools: Annotated[
@@ -138,7 +139,9 @@ class Augment(Model):
     max_text_tokens: Positive
     max_documents: Limit
     max_targets: Limit
+    look_ahead_guard: list[Item]
     examples_per_tool: Positive
+    held_out_documents: Count
 
 
 class Index(Model):
@@ -162,10 +165,13 @@ class Retrieve(Model):
 class Recipe(Model):
     """One way to fine-tune the language model. Rates per optimiser step; lengths in tokens.
 
-    `batch_size` counts the instances of an optimiser step over all processes, `batch_tokens` bounds one forward pass.
+    `data`: the instances of the training tasks, other instances of the test tasks, or, as plain text, the documents of
+    the corpus that calls were kept for, with these calls or without. `batch_size` counts the instances of an optimiser
+    step over all processes, `batch_tokens` bounds one forward pass. `sequence_tokens` is for the corpus: the longest
+    window of a text, and the longest row of packed texts.
     """
 
-    data: Literal["train", "supervised"]
+    data: Literal["train", "supervised", "corpus"]
     calls: bool
     evidence: Count
     method: Literal["lora", "full"]
@@ -177,10 +183,23 @@ class Recipe(Model):
     max_steps: Limit
     batch_size: Positive
     batch_tokens: Positive
+    sequence_tokens: Limit
     gradient_checkpointing: bool
-    # In steps; null: never. The weights that are kept are those with the lowest loss on the dev split.
+    # In steps; null: never. The weights that are kept are those with the lowest loss on the dev split, or, for the
+    # corpus, with the lowest perplexity of the held-out documents.
     evaluate_every: Limit
     checkpoint_every: Limit
+
+    @model_validator(mode="after")
+    def _of_texts(self) -> Recipe:
+        texts = self.data == "corpus"
+        if texts != (self.sequence_tokens is not None):
+            raise ValueError(
+                "only texts have sequence_tokens; set it with data: corpus, and to null with other data"
+            )
+        if texts and self.evidence:
+            raise ValueError("texts of the corpus have no evidence; set evidence to 0")
+        return self
 
 
 # Launchers that spread a model over processes.
@@ -188,7 +207,10 @@ SHARDED = ("fsdp", "deepspeed_zero3")
 
 
 class RecipeInputs(Model):
-    """The artifacts with a recipe's calls and evidence; data/split for none."""
+    """The artifacts with a recipe's calls and evidence; data/split for none.
+
+    A recipe that trains on the corpus names the artifact with the calls in any case: it has the texts without them too.
+    """
 
     calls: Name
     evidence: Name

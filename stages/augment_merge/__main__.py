@@ -1,45 +1,121 @@
-"""python -m stages.augment_merge: data/augment_merge, the texts that carry tool calls."""
+"""python -m stages.augment_merge: data/augment_merge, the texts that carry tool calls, and the documents held out."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage, main
-from stages.augment_merge.merge import Key, best_calls, limit_texts, merged_texts
+from nightjar.core.params import Augment
+from nightjar.prompts.tool_prompts import CALL_NAMES
+from nightjar.tools.syntax import find, write
+from stages.augment_merge.merge import (
+    Body,
+    Chosen,
+    Key,
+    Rules,
+    call_names,
+    call_of,
+    choose,
+    examples,
+    key_of,
+    merged_texts,
+)
+from stages.augment_merge.texts import held_out, read_bodies
 
 AUGMENT, OUTPUT = Path("data/augment"), Path("data/augment_merge")
 CORPUS, SPLIT = Path("data/ingest/corpus"), Path("data/split")
+SOURCES = ("corpus", "train")
+# The filter thresholds of table 2 of the paper.
+THRESHOLDS = (0.5, 1.0, 2.0)
+ROWS_PER_PART = 10_000
 
 
 def run(stage: Stage) -> None:
+    settings = stage.params.augment
+    _check(settings)
     # By the parameters: the artifact of a tool that they no longer name may still be there.
-    tools = stage.params.augment.tools
-    candidates = [row for tool in tools for row in tables.read_rows(AUGMENT / tool, contracts.CANDIDATES)]
+    candidates = [
+        row
+        for tool in settings.tools
+        for row in tables.read_rows(AUGMENT / tool, contracts.CANDIDATES)
+        if row["gain"] is not None
+    ]
     kept = [row for row in candidates if row["status"] == "kept"]
-    best = best_calls(kept)
-    chosen = limit_texts(best, stage.params.augment.examples_per_tool)
+    held = held_out(_documents(), settings.held_out_documents, stage.params.seed)
+    wanted, names = set(map(key_of, candidates)), call_names(candidates)
+    bodies: dict[Key, Body] = {}
+    held_texts: list[dict[str, Any]] = []
+    counts = {source: Counter[str]() for source in SOURCES}
+    for key, body in read_bodies(CORPUS, SPLIT):
+        source, _, id_, _ = key
+        is_held, calls_already = source == "corpus" and id_ in held, bool(find(body.text, names))
+        counts[source].update(texts=1, held_out=is_held, with_own_calls=calls_already)
+        if key in wanted:
+            bodies[key] = body
+        if is_held and not calls_already:
+            held_texts.append({"id": id_, "text": body.text})
+    rules = Rules(frozenset(settings.look_ahead_guard), held, settings.examples_per_tool)
+    chosen = choose(kept, bodies, rules)
+    merged = merged_texts(chosen.calls, bodies)
+    _write(merged, held_texts, chosen)
 
-    bodies: dict[Key, str] = {}
-    for row in tables.read_rows(CORPUS, contracts.DOCUMENTS, ["id", "text"]):
-        bodies["corpus", None, row["id"], 0] = row["text"].strip()
-    for row in tables.read_rows(SPLIT, contracts.TRAIN, ["task_id", "id", "outputs"]):
-        for target, output in enumerate(row["outputs"]):
-            bodies["train", row["task_id"], row["id"], target] = output.strip()
-    merged = merged_texts(chosen, bodies)
-
-    with tables.ArtifactWriter(OUTPUT) as writer:
-        writer.write(contracts.CALLS_MERGED, merged)
-    stage.reads(*(AUGMENT / tool for tool in tools), CORPUS, SPLIT)
+    stage.reads(*(AUGMENT / tool for tool in settings.tools), CORPUS, SPLIT)
     stage.writes(OUTPUT)
-    written = sum(len(row["tools"]) for row in merged)
-    # Rows here are kept calls: in, those written into a text, and those that a better one at their place replaced.
-    stage.count(rows_in=len(kept), rows_out=written, rejected=len(kept) - written)
-    stage.details["reasons"] = {
-        "a better call at the same place": len(kept) - len(best),
-        "beyond the limit of texts": len(best) - len(chosen),
-    }
-    stage.details["texts"] = {
-        source: sum(row["source"] == source for row in merged) for source in ("corpus", "train")
-    }
+    # Rows here are kept calls.
+    stage.count(rows_in=len(kept), rows_out=len(chosen.calls), rejected=len(chosen.rejected))
+    stage.details["reasons"] = dict(Counter(reason for _, reason in chosen.rejected))
+    for source, count in counts.items():
+        count["with_calls"] = sum(row["source"] == source for row in merged)
+        count["left_out"] = count["texts"] - count["with_calls"] - count["held_out"]
+    stage.details["texts"] = {source: dict(count) for source, count in counts.items()}
+    stage.details["examples"] = _examples(candidates, bodies, rules)
+
+
+def _documents() -> list[str]:
+    return [
+        id for batch in tables.batches(CORPUS, contracts.DOCUMENTS, ["id"]) for id in batch["id"].to_pylist()
+    ]
+
+
+def _check(settings: Augment) -> None:
+    """Raise NightjarError for a tool of the guard that no one has."""
+    known = [*dict.fromkeys([*CALL_NAMES, *settings.tools])]
+    for tool in settings.look_ahead_guard:
+        if tool not in known:
+            where = "params.yaml: augment.look_ahead_guard"
+            raise NightjarError(f"there is no tool {tool!r}", where, f"tools are {', '.join(known)}")
+
+
+def _write(merged: Sequence[dict[str, Any]], held: Sequence[dict[str, Any]], chosen: Chosen) -> None:
+    with tables.ArtifactWriter(OUTPUT) as writer:
+        # The tables are there even if they are empty.
+        if not merged:
+            writer.write(contracts.CALLS_MERGED, [])
+        for source in SOURCES:
+            rows = [row for row in merged if row["source"] == source]
+            for number in range(0, len(rows), ROWS_PER_PART):
+                part = f"{source}-{number // ROWS_PER_PART:05d}"
+                writer.write(contracts.CALLS_MERGED, rows[number : number + ROWS_PER_PART], part=part)
+        writer.write(contracts.HELD_OUT, held)
+        for row, reason in chosen.rejected:
+            raw = write(call_of(row), row["result"]).strip()
+            writer.reject(row["source"], f"data/augment/{row['tool']}", reason, raw, row["id"])
+
+
+def _examples(
+    candidates: Sequence[Mapping[str, Any]], bodies: Mapping[Key, Body], rules: Rules
+) -> dict[str, dict[str, dict[str, int]]]:
+    """The texts with calls of each tool, by source and tool, if all tools had a threshold of table 2."""
+    found: dict[str, dict[str, dict[str, int]]] = {source: {} for source in SOURCES}
+    for threshold in THRESHOLDS:
+        calls = choose((row for row in candidates if row["gain"] >= threshold), bodies, rules).calls
+        for source in SOURCES:
+            for tool, number in examples(calls, source).items():
+                found[source].setdefault(tool, {})[str(threshold)] = number
+    return found
 
 
 if __name__ == "__main__":

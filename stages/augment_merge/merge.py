@@ -1,66 +1,159 @@
-"""From kept candidate calls to texts that carry them."""
+"""From candidate calls to texts with calls: Toolformer's C* (section 2 and appendix B, facts 3.4)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from nightjar.tools.syntax import insert, parse
+from nightjar.core.errors import NightjarError
+from nightjar.tools.syntax import TOOLS, Call, find, insert, parse
 
 # Identifies a text: source, task_id, id, target.
 Key = tuple[str, str | None, str, int]
+Candidate = Mapping[str, Any]
+
+HELD_OUT = "its document is held out"
+OWN_CALLS = "its text contains a call already"
+LOOK_AHEAD = "its input occurs in the text only after the call"
+WORSE = "a better call at the same position"
+LIMIT = "beyond the limit of examples of its tool"
 
 
-def key_of(row: Mapping[str, Any]) -> Key:
+@dataclass(frozen=True)
+class Body:
+    """A text without calls, and what a reader knows before it: the input of an instance, nothing for a document."""
+
+    text: str
+    context: str = ""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Which calls may be merged.
+
+    `guarded`: tools whose calls must not look ahead. `held_out`: ids of the documents that get no calls. `most`: the
+    largest number of texts with calls of one tool.
+    """
+
+    guarded: Collection[str] = ()
+    held_out: Collection[str] = ()
+    most: int | None = None
+
+
+@dataclass
+class Chosen:
+    """The calls that are merged, and the others with the reason why not."""
+
+    calls: list[Candidate] = field(default_factory=list)
+    rejected: list[tuple[Candidate, str]] = field(default_factory=list)
+
+
+def key_of(row: Candidate) -> Key:
     return row["source"], row["task_id"], row["id"], row["target"]
 
 
-def best_calls(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Of the kept calls of one tool at one position of a text, the one with the largest gain.
+def choose(rows: Iterable[Candidate], bodies: Mapping[Key, Body], rules: Rules) -> Chosen:
+    """The calls to merge of `rows` (contracts.CANDIDATES): one at a position, the one with the largest gain.
 
-    How to choose is not stated in the paper; of equal gains the first in the order of the rows is taken.
+    The paper does not say how to choose between calls at one position. Of equal gains, the first in the order of the
+    rows is taken. At most `rules.most` texts have calls of one tool, those with the largest gains.
+    Raises NightjarError for a call whose text is not among `bodies`.
     """
-    best: dict[tuple[str, Key, int], Mapping[str, Any]] = {}
+    rows = list(rows)
+    names = call_names(rows)
+    own_calls = {key for key in {key_of(row) for row in rows} if find(_body(bodies, key).text, names)}
+    chosen = Chosen()
+    best: dict[tuple[Key, int], Candidate] = {}
     for row in rows:
-        place = (row["tool"], key_of(row), row["token"])
-        if row["status"] == "kept" and (place not in best or row["gain"] > best[place]["gain"]):
-            best[place] = row
-    return list(best.values())
+        key = key_of(row)
+        if reason := _refused(row, _body(bodies, key), key in own_calls, rules):
+            chosen.rejected.append((row, reason))
+            continue
+        place = key, row["offset"]
+        first = best.setdefault(place, row)
+        if first is not row:
+            worse, best[place] = sorted((row, first), key=lambda one: one["gain"])
+            chosen.rejected.append((worse, WORSE))
+    allowed = _limited(best.values(), rules.most)
+    for row in best.values():
+        if key_of(row) in allowed[row["tool"]]:
+            chosen.calls.append(row)
+        else:
+            chosen.rejected.append((row, LIMIT))
+    return chosen
 
 
-def limit_texts(rows: list[Mapping[str, Any]], most: int) -> list[Mapping[str, Any]]:
-    """At most `most` texts for each tool (facts 3.4), those with the largest gains."""
+def _body(bodies: Mapping[Key, Body], key: Key) -> Body:
+    if key not in bodies:
+        where = " ".join(str(part) for part in key if part is not None)
+        raise NightjarError(
+            "calls were sampled for a text that is not there", where, "nightjar rebuild augment"
+        )
+    return bodies[key]
+
+
+def _refused(row: Candidate, body: Body, own_calls: bool, rules: Rules) -> str | None:
+    """Why the call must not be merged; None if it may be."""
+    if row["source"] == "corpus" and row["id"] in rules.held_out:
+        return HELD_OUT
+    if own_calls:
+        return OWN_CALLS
+    return LOOK_AHEAD if row["tool"] in rules.guarded and looks_ahead(row, body) else None
+
+
+def looks_ahead(row: Candidate, body: Body) -> bool:
+    """Whether the input of the call occurs in the text after the call, but neither before it nor in the context.
+
+    Offsets are those of " " + text. The rule is published for machine translation (appendix B).
+    """
+    given = call_of(row).input
+    text = f" {body.text}"
+    before, after = text[: row["offset"]], text[row["offset"] :]
+    return given in after and given not in before and given not in body.context
+
+
+def _limited(rows: Iterable[Candidate], most: int | None) -> dict[str, set[Key]]:
+    """For each tool the texts that may have its calls: at most `most`, those with the largest gains (facts 3.4)."""
     gains: dict[str, dict[Key, float]] = defaultdict(dict)
     for row in rows:
         texts = gains[row["tool"]]
         texts[key_of(row)] = max(row["gain"], texts.get(key_of(row), row["gain"]))
-    allowed = {
-        tool: set(sorted(texts, key=lambda text: -texts[text])[:most]) for tool, texts in gains.items()
-    }
-    return [row for row in rows if key_of(row) in allowed[row["tool"]]]
+    return {tool: set(sorted(texts, key=lambda text: -texts[text])[:most]) for tool, texts in gains.items()}
 
 
-def merged_texts(rows: Iterable[Mapping[str, Any]], bodies: Mapping[Key, str]) -> list[dict[str, Any]]:
+def call_of(row: Candidate) -> Call:
+    """The call of a candidate with a result. Raises NightjarError if it is none, which a damaged artifact has."""
+    call = parse(row["call"].removeprefix("[").removesuffix("]"), names=None)
+    if call is None:
+        raise NightjarError(
+            f"{row['call']!r} is no call", f"data/augment/{row['tool']}", "nightjar rebuild augment"
+        )
+    return call
+
+
+def call_names(rows: Iterable[Candidate]) -> frozenset[str]:
+    """The names that calls are written with: those of the paper's tools, and those of the calls in `rows`."""
+    return frozenset(TOOLS) | {call_of(row).tool for row in rows}
+
+
+def merged_texts(calls: Sequence[Candidate], bodies: Mapping[Key, Body]) -> list[dict[str, Any]]:
     """Rows of contracts.CALLS_MERGED: every text that has calls, with them, in the order of `bodies`.
 
-    Calls of several tools are interleaved; at one position they are in the order of their tools' names. Texts without
-    any kept call are not among the results (facts 3.4). Offsets are those of " " + body, as the model reads it: a call
-    before everything else is so followed by the first word's blank.
+    Texts without a call are left out (facts 3.4). Offsets are those of " " + text, as the model reads it: a call before
+    everything else is so followed by the first word's blank. For every row,
+    `remove(" " + row["text"]) == " " + row["original"]` (nightjar.tools.syntax).
     """
-    calls: dict[Key, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
-        calls[key_of(row)].append(row)
+    by_text: dict[Key, list[Candidate]] = defaultdict(list)
+    for row in calls:
+        by_text[key_of(row)].append(row)
     merged = []
     for key, body in bodies.items():
-        if key not in calls:
+        if key not in by_text:
             continue
-        own = sorted(calls[key], key=lambda row: (row["offset"], row["tool"]))
-        written = []
-        for row in own:
-            call = parse(row["call"].removeprefix("[").removesuffix("]"), names=None)
-            assert call is not None, "a kept call is well-formed"
-            written.append((row["offset"], call, row["result"]))
+        own = sorted(by_text[key], key=lambda row: row["offset"])
+        text = insert(f" {body.text}", [(row["offset"], call_of(row), row["result"]) for row in own])
         source, task_id, id_, target = key
         merged.append(
             {
@@ -68,8 +161,18 @@ def merged_texts(rows: Iterable[Mapping[str, Any]], bodies: Mapping[Key, str]) -
                 "task_id": task_id,
                 "id": id_,
                 "target": target,
-                "text": insert(f" {body}", written).removeprefix(" "),
+                "text": text.removeprefix(" "),
+                "original": body.text,
                 "tools": [row["tool"] for row in own],
             }
         )
     return merged
+
+
+def examples(calls: Iterable[Candidate], source: str) -> dict[str, int]:
+    """For each tool the texts of a source that have calls of it: what table 2 of the paper counts."""
+    texts: dict[str, set[Key]] = defaultdict(set)
+    for row in calls:
+        if row["source"] == source:
+            texts[row["tool"]].add(key_of(row))
+    return {tool: len(keys) for tool, keys in texts.items()}

@@ -3,12 +3,12 @@
 from importlib.metadata import version
 from pathlib import Path
 
-from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage, main
 from nightjar.core.journal import code, contents
 from nightjar.core.params import Params
 
+TEXTS = "corpus"
 INGEST, SPLIT, MODEL = (
     Path("data/ingest/natural_instructions"),
     Path("data/split"),
@@ -19,35 +19,41 @@ PACKAGES = ("pyarrow", "transformers", "tokenizers")
 
 def run(stage: Stage) -> None:
     from nightjar.lm.tokenizer import load_tokenizer
-    from stages.encode.build import TABLES, Build, Sources
+    from stages.encode.build import Build, Sources
+    from stages.encode.texts import TextBuild
 
     recipe = stage.params.train.recipe(stage.item)
     calls, evidence = inputs(stage.params, stage.item)
     output = Path("data/encode") / stage.item
-    work = Build(
-        Sources(SPLIT, INGEST, calls, evidence), recipe, stage.params.encoding, load_tokenizer(MODEL)
-    )
-    read = [INGEST, SPLIT / TABLES[recipe.data].name, SPLIT / contracts.DEV.name, calls, evidence]
-    tokenizer = [path for path in sorted(MODEL.iterdir()) if path.suffix in (".json", ".model")]
+    tokenizer = load_tokenizer(MODEL)
+    work: Build | TextBuild
+    if recipe.data == TEXTS:
+        assert calls is not None, "a recipe of texts has them"
+        work, read = TextBuild(calls, recipe, tokenizer), [calls]
+    else:
+        work = Build(Sources(SPLIT, INGEST, calls, evidence), recipe, stage.params.encoding, tokenizer)
+        read = [INGEST, *(path for path in (calls, evidence) if path)]
+    sides = [SPLIT / unit.contract.name for unit in work.units] if recipe.data != TEXTS else []
+    files = [path for path in sorted(MODEL.iterdir()) if path.suffix in (".json", ".model")]
     decides = {
-        "recipe": [recipe.data, recipe.calls, recipe.evidence],
+        "recipe": [recipe.data, recipe.calls, recipe.evidence, recipe.sequence_tokens],
         "encoding": stage.params.encoding.model_dump(),
         "code": [
-            code("stages/encode", "nightjar/lm/tokenizer.py", "nightjar/prompts"),
+            code("stages/encode", "nightjar/lm/tokenizer.py", "nightjar/prompts", "nightjar/tools/syntax.py"),
             *map(version, PACKAGES),
         ],
-        "reads": contents(*(path for path in [*read, *tokenizer] if path)),
+        "reads": contents(*read, *dict.fromkeys(sides), *files),
     }
-    with stage.resumed(decides, len(work.units), work.encode, "tasks") as encoded:
+    with stage.resumed(
+        decides, len(work.units), work.encode, "parts" if recipe.data == TEXTS else "tasks"
+    ) as encoded:
         if encoded is None:
             return
         outcome = work.write(output, encoded)
-    stage.reads(*(path for path in (SPLIT, INGEST, calls, evidence, MODEL) if path))
+    stage.reads(*([SPLIT] if sides else []), *read, MODEL)
     stage.writes(output)
-    rows = sum(
-        sum(tables.part_rows(SPLIT, contract).values()) for contract in (TABLES[recipe.data], contracts.DEV)
-    )
-    stage.count(rows, sum(outcome.sides.values()))
+    # Instances or texts; a long text is several rows of the artifact.
+    stage.count(sum(unit.rows for unit in work.units), outcome.read)
     stage.details |= {
         "sides": outcome.sides,
         "tokens": outcome.tokens,
@@ -65,10 +71,12 @@ def inputs(params: Params, name: str) -> tuple[Path | None, Path | None]:
     found: list[Path | None] = []
     for key in ("calls", "evidence"):
         path = Path(getattr(named, key))
-        if getattr(recipe, key) and (path == SPLIT or recipe.data != "train"):
-            fix = f"name an artifact in train.recipes.{name}.{key} and train on data: train, or switch it off"
+        wanted = bool(getattr(recipe, key)) or (recipe.data == TEXTS and key == "calls")
+        if wanted and (path == SPLIT or recipe.data == "supervised"):
+            fix = f"name an artifact in train.recipes.{name}.{key} and do not train on data: supervised"
+            fix += "" if recipe.data == TEXTS else ", or switch it off"
             raise NightjarError(f"the recipe has no {key}", f"params.yaml: train.{name}.{key}", fix)
-        found.append(path if getattr(recipe, key) else None)
+        found.append(path if wanted else None)
     return found[0], found[1]
 
 

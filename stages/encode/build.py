@@ -82,11 +82,12 @@ class Encoder:
 
 @dataclass(frozen=True)
 class Unit:
-    """One task on one side: what is encoded at once."""
+    """What is encoded at once, and its rows: one task on one side, or a part of the texts."""
 
     side: str
     contract: Table
     part: str
+    rows: int
 
 
 class Build:
@@ -102,7 +103,7 @@ class Build:
         self.tasks = {row["task_id"]: row for row in tables.read_rows(sources.ingested, contracts.TASKS)}
         self.encoder = Encoder(options, recipe.evidence, tokenizer)
         self.units = [
-            Unit(side, contract, part)
+            Unit(side, contract, part, count)
             for side, contract in (("train", TABLES[recipe.data]), (DEV, contracts.DEV))
             for part, count in tables.part_rows(sources.split, contract).items()
             if count
@@ -141,24 +142,35 @@ class Build:
 
     def write(self, output: Path, encoded: Iterable[Mapping[str, Any]]) -> Outcome:
         """Write the artifact `output` from what `encode` gave for every unit, in their order."""
-        outcome = Outcome()
-        with tables.ArtifactWriter(output) as writer:
-            with TokenWriter(writer.folder("tokens"), self.encoder.tokenizer.encoder_decoder) as tokens:
-                for unit, values in zip(self.units, encoded, strict=True):
-                    for id, prompts, targets in values["rows"]:
-                        tokens.add(unit.side, values["task_id"], id, prompts, targets)
-                    outcome.targets_with_calls += values["targets_with_calls"]
-            outcome.sides, outcome.tokens = tokens.rows, tokens.tokens
-        return outcome
+        return write(output, self.units, encoded, self.encoder.tokenizer.encoder_decoder)
 
 
 @dataclass
 class Outcome:
-    """Rows written, a side each; tokens of all variants and references; targets that carry calls."""
+    """Rows read and written, the latter by side; tokens of all variants and references; targets that carry calls."""
 
+    read: int = 0
     tokens: int = 0
     targets_with_calls: int = 0
     sides: dict[str, int] = field(default_factory=dict)
+
+
+def write(
+    output: Path, units: Sequence[Unit], encoded: Iterable[Mapping[str, Any]], encoder_decoder: bool
+) -> Outcome:
+    """Write the artifact `output` from the values of all units: task_id, targets_with_calls, and rows of id, prompts
+    and targets; `read`, if it is there, is how many rows they were made from.
+    """
+    outcome = Outcome()
+    with tables.ArtifactWriter(output) as writer:
+        with TokenWriter(writer.folder("tokens"), encoder_decoder) as tokens:
+            for unit, values in zip(units, encoded, strict=True):
+                for id, prompts, targets in values["rows"]:
+                    tokens.add(unit.side, values["task_id"], id, prompts, targets)
+                outcome.targets_with_calls += values["targets_with_calls"]
+                outcome.read += values.get("read", len(values["rows"]))
+        outcome.sides, outcome.tokens = tokens.rows, tokens.tokens
+    return outcome
 
 
 def _calls(merged: Path | None, task_id: str) -> dict[tuple[str, int], str]:

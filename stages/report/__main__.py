@@ -25,8 +25,13 @@ def run(stage: harness.Stage) -> None:
     registry.check(params)
     tools = facts.tools(params)
     nodes = facts.present(facts.read(METRICS), params)
-    wanted = ["contamination", *(f"evaluate@{name}" for name in params.benchmarks),
-              *(f"augment@{tool}" for tool in tools)]  # fmt: skip
+    wanted = [
+        "contamination",
+        "augment_merge",
+        *(f"evaluate@{name}" for name in params.benchmarks),
+        *(f"augment@{tool}" for tool in tools),
+        *(f"train@{recipe}" for recipe in params.train.recipes),
+    ]
     leading = facts.leading_to(wanted, facts.edges(nodes))
     nodes = [node for node in nodes if node.name in leading]
     benchmarks = [benchmark.read(systems.of(params, name), nodes, params) for name in params.benchmarks]

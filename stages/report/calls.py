@@ -16,18 +16,26 @@ from nightjar.core import contracts, tables
 THRESHOLDS = (0.0, 0.25, 0.5, 1.0, 2.0)
 STATUSES = ("kept", "below_threshold", "no_result", "malformed")
 EXAMPLES = 4
+# Of the best and of the worst calls of all tools, as in table 10 of the paper.
+EXTREMES = 20
 _BEFORE, _AFTER = 110, 60
 
 
 @dataclass(frozen=True)
 class Example:
-    """A kept call in its place: the text around it and the loss it saves, in nats."""
+    """A call in its place: the text around it and the loss it saves, in nats.
 
+    `fits`: whether its result occurs in the text after it. `kept`: whether the filter kept it.
+    """
+
+    tool: str
     where: str
     before: str
     call: str
     after: str
     gain: float
+    kept: bool
+    fits: bool
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,8 @@ class Tool:
     """One tool's candidates. `thresholds` pairs a gain with how many calls save at least that much.
 
     `fitting` are kept calls whose result occurs in the text after them, `echoes` kept calls whose result does not;
-    `echo_count` is the number of the latter. Both lists have those with the largest gains.
+    `echo_count` is the number of the latter. Both lists have those with the largest gains. `best` and `worst` are the
+    calls with the largest and the smallest gains, kept or not.
     """
 
     name: str
@@ -47,6 +56,8 @@ class Tool:
     fitting: list[Example]
     echoes: list[Example]
     echo_count: int
+    best: list[Example]
+    worst: list[Example]
 
     @property
     def candidates(self) -> int:
@@ -57,11 +68,12 @@ class Tool:
         return self.statuses.get("kept", 0)
 
 
+Row = Mapping[str, Any]
 Texts = Mapping[tuple[str, str | None, str, int], str]
 
 
-def summarise(name: str, own_threshold: float, rows: Sequence[Mapping[str, Any]], texts: Texts) -> Tool:
-    """The summary of one tool from its rows of contracts.CANDIDATES and the texts of the kept ones."""
+def summarise(name: str, own_threshold: float, rows: Sequence[Row], texts: Texts) -> Tool:
+    """The summary of one tool from its rows of contracts.CANDIDATES and the texts of those in `shown`."""
     gains = [row["gain"] for row in rows if row["gain"] is not None]
     kept = sorted((row for row in rows if row["status"] == "kept"), key=lambda row: (-row["gain"], row["id"]))
     counted = Counter(row["status"] for row in rows)
@@ -69,9 +81,9 @@ def summarise(name: str, own_threshold: float, rows: Sequence[Mapping[str, Any]]
     fitting: list[Example] = []
     echoes: list[Example] = []
     for row in kept:
-        text = texts.get(place(row), "")
-        matches = occurs(row["result"] or "", text[row["offset"] :])
-        (fitting if matches else echoes).append(_example(row, text))
+        example = _example(row, texts.get(place(row), ""))
+        (fitting if example.fits else echoes).append(example)
+    best, worst = extremes(rows)
     return Tool(
         name,
         own_threshold,
@@ -82,18 +94,37 @@ def summarise(name: str, own_threshold: float, rows: Sequence[Mapping[str, Any]]
         fitting[:EXAMPLES],
         echoes[:EXAMPLES],
         len(echoes),
+        [_example(row, texts.get(place(row), "")) for row in best],
+        [_example(row, texts.get(place(row), "")) for row in worst],
     )
 
 
-def place(row: Mapping[str, Any]) -> tuple[str, str | None, str, int]:
+def extremes(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """The calls with the largest gains, best first, and those with the smallest, worst first; at most `EXTREMES`."""
+    measured = [row for row in rows if row["gain"] is not None]
+    order = sorted(measured, key=lambda row: (-row["gain"], row["id"], row["call"]))
+    return order[:EXTREMES], order[::-1][:EXTREMES]
+
+
+def best_and_worst(tools: Sequence[Tool]) -> tuple[list[Example], list[Example]]:
+    """Of all tools together: at most `EXTREMES` calls with the largest gains, and with the smallest."""
+    best = sorted((one for tool in tools for one in tool.best), key=lambda one: -one.gain)
+    worst = sorted((one for tool in tools for one in tool.worst), key=lambda one: one.gain)
+    return best[:EXTREMES], worst[:EXTREMES]
+
+
+def place(row: Row) -> tuple[str, str | None, str, int]:
     """What identifies the text of a candidate."""
     return row["source"], row["task_id"], row["id"], row["target"]
 
 
-def read_texts(corpus: Path, split: Path, rows: Sequence[Mapping[str, Any]]) -> Texts:
-    """The texts that the kept calls are in, documents and training targets, with the one blank before them that the
-    offsets of candidates count."""
-    kept = [row for row in rows if row["status"] == "kept"]
+def read_texts(corpus: Path, split: Path, rows: Sequence[Row]) -> Texts:
+    """The texts of the kept calls and of those with the largest and smallest gains: documents and training targets.
+
+    Each has the one blank before it that the offsets of candidates count.
+    """
+    best, worst = extremes(rows)
+    kept = [*(row for row in rows if row["status"] == "kept"), *best, *worst]
     texts: dict[tuple[str, str | None, str, int], str] = {}
     if ids := sorted({row["id"] for row in kept if row["source"] == "corpus"}):
         found = tables.read(corpus, contracts.DOCUMENTS, ["id", "text"], pc.field("id").isin(ids))
@@ -127,14 +158,17 @@ def _plain(text: str) -> str:
     return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
 
 
-def _example(row: Mapping[str, Any], text: str) -> Example:
+def _example(row: Row, text: str) -> Example:
     offset = row["offset"]
     before, after = text[max(0, offset - _BEFORE) : offset], text[offset : offset + _AFTER]
     where = f"{row['task_id']}, {row['id']}" if row["task_id"] else row["id"]
     return Example(
+        row["tool"],
         where,
         ("… " if offset > _BEFORE else "") + " ".join(before.split()),
         f"{row['call'].removesuffix(']')} → {row['result']}]",
         " ".join(after.split()) + (" …" if len(text) > offset + _AFTER else ""),
         row["gain"],
+        row["status"] == "kept",
+        occurs(row["result"] or "", text[offset:]),
     )

@@ -119,8 +119,15 @@ def correlation(
     return svg.drawing(left + size + 190, top + size + 44, f"{upwards.title} against {across.title}", body)
 
 
-def losses(lines: Sequence[tuple[str, int, Sequence[tuple[int, float]], int | None]]) -> Markup:
-    """For each recipe (name, its place among the systems, (step, loss) pairs, the chosen step) a line."""
+def losses(
+    lines: Sequence[tuple[str, int, Sequence[tuple[int, float]], int | None]],
+    heading: str = "loss",
+    label: str = "Loss on the dev split by step",
+) -> Markup:
+    """For each recipe (name, its place among the systems, (step, value) pairs, the chosen step) a line.
+
+    `heading` is what the values are, `label` describes the drawing.
+    """
     width, height, left, top = 620.0, 260.0, 52.0, 22.0
     inside, floor = width - left - 130, height - 40
     values = [loss for _, _, pairs, _ in lines for _, loss in pairs]
@@ -140,7 +147,7 @@ def losses(lines: Sequence[tuple[str, int, Sequence[tuple[int, float]], int | No
         body.append(svg.text(left - 8, y(tick) + 4, axis.label(tick), 11, "end", "muted"))
     steps = axis.ticks(0, last, whole=True)
     body += [svg.text(x(tick), floor + 17, axis.label(tick), 11, "middle", "muted") for tick in steps]
-    body.append(svg.text(left, top - 5, "loss", 11, fill="muted"))
+    body.append(svg.text(left, top - 5, heading, 11, fill="muted"))
     body.append(svg.text(left + inside / 2, floor + 34, "step", 11, "middle", "muted"))
     for place, (name, number, pairs, chosen) in enumerate(lines):
         drawn = " L".join(f"{svg.n(x(step))} {svg.n(y(loss))}" for step, loss in pairs)
@@ -152,4 +159,4 @@ def losses(lines: Sequence[tuple[str, int, Sequence[tuple[int, float]], int | No
         ]
         body.append(svg.mark(left + inside + 22, top + 10 + 22 * place, number))
         body.append(svg.text(left + inside + 34, top + 14 + 22 * place, name, 12))
-    return svg.drawing(width, height, "Loss on the dev split by step", body)
+    return svg.drawing(width, height, label, body)

@@ -1,4 +1,4 @@
-"""The report's drawings: the graph, scores with their intervals, and calls kept by threshold."""
+"""The report's drawings: the graph, and scores with their intervals."""
 
 from __future__ import annotations
 
@@ -164,45 +164,3 @@ def _dot(
     if lane.low is None or lane.high is None:
         return [mark]
     return [svg.line(x(lane.low), y, x(lane.high), y, svg.colour(number), width), mark]
-
-
-def thresholds(tools: Sequence[tuple[str, Sequence[float], float]]) -> Markup:
-    """For every tool (name, gains, its threshold) how many calls save at least so much; a panel a tool."""
-    panel, height, left, top, gap = 400.0, 250.0, 48.0, 40.0, 60.0
-    inside = panel - left - 16
-    floor = height - 40
-    body = []
-    for place, (name, gains, own) in enumerate(tools):
-        offset = place * (panel + gap) + left
-        saved = sorted(gain for gain in gains if gain >= 0)
-        most = max(len(saved), 1)
-        reach = max(2.0, own, min(saved[-1] if saved else 0.0, 4.0)) * 1.04
-
-        def x(value: float, offset: float = offset, reach: float = reach) -> float:
-            return offset + inside * min(value / reach, 1.0)
-
-        def y(count: float, most: int = most) -> float:
-            return floor - (floor - top) * count / most
-
-        body.append(svg.text(offset, 16, name, 13, bold=True))
-        for tick in axis.ticks(0, most, 5, whole=True):
-            body.append(svg.line(offset, y(tick), offset + inside, y(tick)))
-            body.append(svg.text(offset - 8, y(tick) + 4, axis.label(tick), 11, "end", "muted"))
-        body += [
-            svg.text(x(tick), floor + 17, axis.label(tick), 11, "middle", "muted")
-            for tick in axis.ticks(0, reach)
-        ]
-        body.append(
-            svg.text(offset + inside / 2, floor + 34, "loss saved at least (nats)", 11, "middle", "muted")
-        )
-        drawn, count = f"M{svg.n(x(0))} {svg.n(y(len(saved)))}", len(saved)
-        for gain in saved:
-            drawn += f" H{svg.n(x(gain))} V{svg.n(y(count - 1))}"
-            count -= 1
-        body.append(svg.path(drawn + f" H{svg.n(offset + inside)}", "s4", 2))
-        kept = sum(gain >= own for gain in saved)
-        body.append(svg.line(x(own), top - 6, x(own), floor, "s5", 1.5, "4 3"))
-        body.append(svg.mark(x(own), y(kept), 4))
-        body.append(svg.text(x(own) + 8, top + 4, f"{kept:,} kept at {svg.n(own)}", 12, fill="s5", bold=True))
-    width = len(tools) * panel + (len(tools) - 1) * gap
-    return svg.drawing(width, height, "Calls that save at least so much loss, by tool", body)

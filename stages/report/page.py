@@ -15,12 +15,15 @@ from nightjar.core.params import Params
 from stages.report import (
     answer_calls,
     answers,
+    augmented,
     benchmark,
+    calls,
     contamination,
     data,
     drawings,
     facts,
     headline,
+    histograms,
     layout,
     numbers,
     provenance,
@@ -30,7 +33,7 @@ from stages.report import (
     training,
 )
 from stages.report.benchmark import Benchmark
-from stages.report.calls import STATUSES, Tool
+from stages.report.calls import Tool
 
 # Reasons of one stage that get a line of their own.
 _REASONS = 12
@@ -54,8 +57,9 @@ def build(
     order = _order(benchmarks)
     shown = [benchmark.context(one, order) for one in benchmarks]
     called = [_called(one, params) for one in benchmarks]
-    calls_plot = drawings.thresholds([(tool.name, tool.gains, tool.own_threshold) for tool in tools])
-    losses = training.plot(nodes, order)
+    calls_plot = histograms.histograms([(tool.name, tool.gains, tool.own_threshold) for tool in tools])
+    losses, perplexity = training.plot(nodes, order), training.perplexity_plot(nodes, order)
+    best, worst = calls.best_and_worst(tools)
     cards = [one.systems.card for one in benchmarks]
     title = _track_title(params, benchmarks)
     described = data.context(nodes, cards, title)
@@ -69,9 +73,13 @@ def build(
         "control": results.CONTROL,
         "benchmarks": shown,
         "losses": losses,
+        "perplexity": perplexity,
+        "perplexities": training.perplexities(nodes),
         "calls_plot": calls_plot,
         "steps": [svg.n(step) for step in steps],
         "tools": [_tool(tool, steps) for tool in tools],
+        "augmented": augmented.context(tools, nodes),
+        "extremes": [("The %d that save most", best), ("The %d that save least", worst)],
         "graph": drawings.graph(nodes, sources),
         "mermaid": Markup(drawings.mermaid(nodes, sources)),  # noqa: S704 - inside a code block
         "nodes": nodes,
@@ -86,6 +94,8 @@ def build(
         "footer": _footer(nodes),
     }
     pictures = {"calls.svg": calls_plot, **({"dev-losses.svg": losses} if losses else {})}
+    if perplexity:
+        pictures["perplexities.svg"] = perplexity
     for one in shown:
         pictures |= benchmark.pictures(one)
     for dataset in described["datasets"] if described else ():
@@ -170,9 +180,6 @@ def _tool(tool: Tool, steps: Sequence[float]) -> dict[str, Any]:
     return {
         "name": tool.name,
         "kept": tool.kept,
-        "candidates": tool.candidates,
-        "statuses": [tool.statuses[status] for status in STATUSES],
-        "sources": ", ".join(f"{source} {count:,}" for source, count in sorted(tool.sources.items())) or "–",
         "cells": [
             {"count": f"{counted[step]:,}" if step in counted else "–", "own": step == tool.own_threshold}
             for step in steps

@@ -114,8 +114,12 @@ def _model(params: Params, benchmark: str, system: str, by_name: Mapping[str, No
 
 
 def _training(trained: Recipe, instances: Any) -> str:
+    how = f"LoRA, rank {trained.lora_rank}" if trained.method == "lora" else "all weights"
+    if trained.data == "corpus":
+        number = "texts" if instances is None else count(instances, "text")
+        calls = "with these calls and their results" if trained.calls else "without the calls"
+        return f"({how}) on {number}, as plain language modelling: documents that tool calls were kept for, {calls}"
     number = "instances" if instances is None else count(instances, "instance")
     of = _INSTANCES.get(trained.data, trained.data)
-    how = f"LoRA, rank {trained.lora_rank}" if trained.method == "lora" else "all weights"
     calls = "with the kept tool calls in the targets" if trained.calls else "without tool calls"
     return f"({how}) on {number} of {of}, {calls}, with {count(trained.evidence, 'retrieved passage')} in the prompt"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -15,7 +16,7 @@ from accelerate import Accelerator
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.harness import log
-from nightjar.core.params import SHARDED, Params, check_training
+from nightjar.core.params import SHARDED, Params, Recipe, check_training
 from nightjar.lm.load import LanguageModel, load, prepare
 from nightjar.lm.weights import sha256_of
 from stages.train import checkpoint, logs
@@ -65,13 +66,15 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     }
     checkpoints = Checkpoints(checkpoint.FOLDER / checkpoint.digest(configuration))
     curve = logs.Log(logs.FOLDER / name)
+    texts = recipe.data == "corpus"
+    told = "step %d of %d, perplexity %.2f" if texts else "step %d of %d, dev loss %.3f"
 
     def report(row: Step | Dev, steps: int) -> None:
         if not accelerator.is_main_process:
             return
         curve.follow(trainer.history)
         if isinstance(row, Dev):
-            log.info("step %d of %d, dev loss %.3f", row.step, steps, row.loss)
+            log.info(told, row.step, steps, math.exp(row.loss) if texts else row.loss)
         elif row.step % 5 == 0 or row.step in (1, steps):
             log.info("step %d of %d, loss %.3f", row.step, steps, row.loss)
 
@@ -90,7 +93,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
                 "chosen_step": trained.chosen_step,
             }
             digest = publish(trained, TRAINED / name, made, curve)
-            facts = _facts(trained, examples, lm, digest)
+            facts = _facts(trained, examples, lm, digest) | _dev_facts(trained, recipe)
             checkpoints.remove()
     accelerator.wait_for_everyone()
     accelerator.end_training()
@@ -117,7 +120,7 @@ def publish(trained: Trained, output: Path, made: dict[str, Any], curve: logs.Lo
 
 
 def _facts(trained: Trained, examples: Examples, lm: LanguageModel, digest: str) -> dict[str, Any]:
-    steps, dev = trained.history.steps, trained.history.dev
+    steps = trained.history.steps
     last = steps[-5:]
     return {
         "instances": len(examples),
@@ -130,7 +133,23 @@ def _facts(trained: Trained, examples: Examples, lm: LanguageModel, digest: str)
         "target_tokens": sum(step.target_tokens for step in steps),
         "first_loss": round(steps[0].loss, 4),
         "last_loss": round(sum(step.loss for step in last) / len(last), 4),
-        "dev_loss": round(min(row.loss for row in dev), 4) if dev else None,
-        "dev_losses": [{"step": row.step, "loss": round(row.loss, 4)} for row in dev],
         "sha256": digest,
+    }
+
+
+def _dev_facts(trained: Trained, recipe: Recipe) -> dict[str, Any]:
+    """The losses on the dev split, or, of a recipe of texts, the perplexities of the held-out documents.
+
+    A perplexity is exp of the mean loss a token, the end token of each text included. The one of step 0 is the model's
+    before the training.
+    """
+    dev = trained.history.dev
+    if recipe.data != "corpus":
+        losses = [{"step": row.step, "loss": round(row.loss, 4)} for row in dev]
+        return {"dev_loss": min((row["loss"] for row in losses), default=None), "dev_losses": losses}
+    values = {row.step: round(math.exp(row.loss), 3) for row in dev}
+    return {
+        "perplexity": values.get(trained.chosen_step),
+        "perplexity_before": values.get(0),
+        "perplexities": [{"step": step, "perplexity": value} for step, value in values.items()],
     }

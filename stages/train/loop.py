@@ -2,7 +2,8 @@
 
 The loss of a step is the mean negative log-likelihood of its target tokens, whichever passes and processes they fell
 to. The rate is constant after a warm-up. Every `evaluate_every` steps the loss on the dev side is taken, and the
-weights where it was lowest are the ones that are kept. A pass is seeded by its step and place, so that dropout is the
+weights where it was lowest are the ones that are kept; where texts are trained on, it is taken before the first step
+too, for comparison. A pass is seeded by its step and place, so that dropout is the
 same in a resumed run, and in any number of processes.
 """
 
@@ -57,8 +58,9 @@ class History:
 
     @property
     def best(self) -> int:
-        """The step with the lowest dev loss, the earliest of equals; 0 if there was none."""
-        return min(self.dev, key=lambda dev: (dev.loss, dev.step)).step if self.dev else 0
+        """The step with the lowest dev loss, the earliest of equals; 0 if there was none after a step."""
+        after = [dev for dev in self.dev if dev.step]
+        return min(after, key=lambda dev: (dev.loss, dev.step)).step if after else 0
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,8 @@ class Trainer:
         """Train to the end, from the last checkpoint if there is one."""
         done = self._resume()
         every = self.recipe.evaluate_every
+        if every and self.recipe.data == "corpus" and not self.history.dev and len(self.examples.dev):
+            self._evaluate(0)
         for number in range(done + 1, self.plan.steps + 1):
             self.model.train()
             step = self._step(number)
@@ -199,7 +203,7 @@ class Trainer:
         dev = Dev(number, total / count, int(count))
         self.history.dev.append(dev)
         self.report(dev, self.plan.steps)
-        if self.history.best == number and number != self.plan.steps:
+        if self.history.best == number and number not in (0, self.plan.steps):
             weights = self._weights()
             if self.accelerator.is_main_process:
                 self.checkpoints.save_best(number, weights)

@@ -4,7 +4,8 @@ An epoch sees every instance once. Its reference and, in the mixed mode, its pro
 and instance (facts 1.8), by a hash: a draw depends neither on the other instances nor on where a run was resumed.
 Instances of one task and variant go together in small groups, which share their prefix (packing.py); groups are
 shuffled, and cut into steps of exactly `batch_size` instances. Within a step, groups of like length make a forward
-pass of at most `batch_tokens` tokens, padding included.
+pass of at most `batch_tokens` tokens, padding included. Texts without a prompt share nothing: those of a step are
+packed into rows of at most `sequence_tokens`, whatever their group.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Plan:
 
     def step(self, step: int) -> list[Unit]:
         """The forward passes of a step."""
-        return units(self.examples, self.draws(step), self.recipe.batch_tokens)
+        return self._units(self.draws(step))
 
     def dev(self) -> list[Unit]:
         """The forward passes over the dev side: every instance, first variant and first reference."""
@@ -84,7 +85,13 @@ class Plan:
         groups = [
             tuple(draws[n : n + GROUP]) for draws in by_task.values() for n in range(0, len(draws), GROUP)
         ]
-        return units(self.examples, groups, self.recipe.batch_tokens)
+        return self._units(groups)
+
+    def _units(self, groups: Sequence[Group]) -> list[Unit]:
+        if self.recipe.sequence_tokens is None:
+            return units(self.examples, groups, self.recipe.batch_tokens)
+        draws = [draw for group in groups for draw in group]
+        return text_units(self.examples, draws, self.recipe.batch_tokens, self.recipe.sequence_tokens)
 
     def _order(self, epoch: int) -> np.ndarray:
         chosen = self.examples.train
@@ -132,7 +139,40 @@ def units(examples: Examples, groups: Sequence[Group], budget: int) -> list[Unit
                 part = []
             part.append(draw)
         rows.append((packed_length(pairs(examples, part)), tuple(part)))
-    rows.sort(key=lambda row: -row[0])
+    return _passes(rows, budget)
+
+
+def text_units(examples: Examples, draws: Sequence[Draw], budget: int, length: int) -> list[Unit]:
+    """Forward passes of texts, packed into rows of at most `length` tokens, and of at most `budget`."""
+    lengths = [packed_length(pairs(examples, [draw])) for draw in draws]
+    rows = [
+        (sum(lengths[at] for at in row), tuple(draws[at] for at in row))
+        for row in fill(lengths, min(length, budget))
+    ]
+    return _passes(rows, budget)
+
+
+def fill(lengths: Sequence[int], room: int) -> list[list[int]]:
+    """Texts by their places, packed into rows of at most `room` tokens.
+
+    Longest first, each text goes into the first row that has room for it. A longer text has a row of its own.
+    """
+    rows: list[list[int]] = []
+    used: list[int] = []
+    for at in sorted(range(len(lengths)), key=lambda at: -lengths[at]):
+        place = next((row for row, taken in enumerate(used) if taken + lengths[at] <= room), None)
+        if place is None:
+            rows.append([])
+            used.append(0)
+            place = len(rows) - 1
+        rows[place].append(at)
+        used[place] += lengths[at]
+    return rows
+
+
+def _passes(rows: list[tuple[int, Group]], budget: int) -> list[Unit]:
+    """Rows with their lengths as passes: longest first, rows of like length together."""
+    rows = sorted(rows, key=lambda row: -row[0])
     made: list[list[Group]] = []
     longest = 0
     for length, group in rows:

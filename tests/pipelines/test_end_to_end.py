@@ -58,6 +58,15 @@ def overlay(values: dict[str, Any], changes: dict[str, Any]) -> None:
             values[key] = value
 
 
+def without_texts(values: dict[str, Any]) -> None:
+    """Leave out the recipes that train on documents with calls, and their systems: a random model writes no calls."""
+    recipes, systems = values["train"]["recipes"], values["predict"]["systems"]
+    for name in [name for name in recipes if values["train"][name]["data"] == "corpus"]:
+        del recipes[name]
+        for system in [key for key, it in systems.items() if it["weights"] == f"models/train/{name}"]:
+            del systems[system]
+
+
 def project(folder: Path, models: Path) -> Path:
     """A copy of the project's tracked files with small parameters and tiny models, under Git and DVC."""
     listed = subprocess.run(
@@ -79,6 +88,7 @@ def project(folder: Path, models: Path) -> Path:
         for name in set(items) - set(kept):
             del items[name]
     overlay(values, SMALL | {"models": sources, "predict": {name: ANSWERS for name in values["benchmarks"]}})
+    without_texts(values)
     with (folder / "params.yaml").open("w") as stream:
         yaml.dump(values, stream)
     (folder / "dvc.lock").unlink(missing_ok=True)

@@ -111,6 +111,21 @@ def test_published_hyper_parameters(project: Path) -> None:
         )
 
 
+def test_published_hyper_parameters_of_toolformer(project: Path) -> None:
+    """facts 3.4 and 3.7."""
+    apply(project, "paper")
+    params = load(project / "params.yaml")
+    assert (params.augment.examples_per_tool, params.augment.held_out_documents) == (25_000, 1000)
+    assert params.augment.look_ahead_guard == ["machine_translation"]
+    for name in ("toolformer", "plain"):
+        recipe = params.train.recipe(name)
+        assert (recipe.data, recipe.calls) == ("corpus", name == "toolformer")
+        assert (recipe.learning_rate, recipe.batch_size, recipe.max_steps) == (1e-5, 128, 2000)
+        assert (recipe.method, recipe.warmup, recipe.precision) == ("full", 0.1, "bfloat16")
+        assert (recipe.sequence_tokens, recipe.evaluate_every) == (1024, 500)
+        assert recipe.batch_tokens >= 1024 and recipe.epochs > 2
+
+
 def test_a_profile_extends_another(project: Path) -> None:
     folder = project / "profiles"
     (folder / "first.yaml").write_text("extends: second\nseed: 3\n")

@@ -32,7 +32,15 @@ from nightjar.core.contracts.evaluation import (
 )
 from nightjar.core.contracts.ledger import LEDGER_INSTANCES, LEDGER_RUN, LEDGER_SCORES, LEDGER_VERDICTS
 from nightjar.core.contracts.table import EXAMPLES, STRINGS, Table
-from nightjar.core.contracts.training import CALLS_MERGED, CANDIDATES, EVIDENCE, PASSAGES, TOKENS, TOKENS_FILE
+from nightjar.core.contracts.training import (
+    CALLS_MERGED,
+    CANDIDATES,
+    EVIDENCE,
+    HELD_OUT,
+    PASSAGES,
+    TOKENS,
+    TOKENS_FILE,
+)
 
 __all__ = [
     "CALLS_MERGED",
@@ -42,6 +50,7 @@ __all__ = [
     "DOCUMENTS",
     "EVIDENCE",
     "EXAMPLES",
+    "HELD_OUT",
     "IMPROVEMENTS",
     "INSTANCES",
     "INSTANCE_SCORES",

@@ -46,20 +46,24 @@ CANDIDATES = Table(
     },
     ranges={"probability": (0.0, 1.0)},
 )
+# `text` is the text with its calls, `original` the same without them; `tools` has the tool of each call, in order.
 CALLS_MERGED = Table(
     "calls",
-    1,
+    2,
     schema(
         ("source", pa.string()),
         ("task_id", pa.string(), True),
         ("id", pa.string()),
         ("target", pa.int32()),
         ("text", pa.string()),
+        ("original", pa.string()),
         ("tools", STRINGS),
     ),
     key=("source", "task_id", "id", "target"),
     allowed={"source": frozenset({"corpus", "train"})},
 )
+# Documents of the corpus that no model trains on; a perplexity is measured on them.
+HELD_OUT = Table("held_out", 1, schema(("id", pa.string()), ("text", pa.string())), key=("id",))
 PASSAGES = Table(
     "passages",
     1,

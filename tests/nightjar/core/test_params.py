@@ -88,6 +88,8 @@ def test_params_yaml_names_every_key() -> None:
             "augment.tools.calculator.sampling_threshold = 1.5 is not allowed",
         ),
         ("train.combined.learning_rate", 0.0, "train.combined.learning_rate = 0.0 is not allowed"),
+        ("augment.look_ahead_guard", ["No Tool"], "augment.look_ahead_guard.0 = 'No Tool' is not allowed"),
+        ("augment.held_out_documents", -1, "augment.held_out_documents = -1 is not allowed"),
         ("predict.supernatinst.stop", [""], "predict.supernatinst.stop.0 = '' is not allowed"),
     ],
 )
@@ -96,6 +98,20 @@ def test_mistakes(values: dict[str, Any], key: str, value: Any, told: str) -> No
         validate(change(values, key, value))
     assert str(caught.value).startswith(f"params.yaml: {told}")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("train.combined.data", "corpus", "only texts have sequence_tokens; set it with data: corpus"),
+        ("train.plain.sequence_tokens", None, "only texts have sequence_tokens; set it with data: corpus"),
+        ("train.plain.evidence", 1, "texts of the corpus have no evidence; set evidence to 0"),
+    ],
+)
+def test_settings_of_a_recipe_fit_together(values: dict[str, Any], key: str, value: Any, told: str) -> None:
+    with pytest.raises(NightjarError) as caught:
+        validate(change(values, key, value))
+    assert f"params.yaml: {key.rpartition('.')[0]} = " in str(caught.value) and told in str(caught.value)
 
 
 def numbers(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,14 +1,32 @@
-"""Merging calls into texts: what is chosen, and that taking the calls out gives the text back."""
+"""Merging calls into texts: what is chosen and refused, and that taking the calls out gives the text back."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.tools.syntax import find, remove
-from stages.augment_merge.merge import best_calls, limit_texts, merged_texts
+from nightjar.core.errors import NightjarError
+from nightjar.tools.syntax import Call, find, remove, write
+from stages.augment_merge.merge import (
+    HELD_OUT,
+    LIMIT,
+    LOOK_AHEAD,
+    OWN_CALLS,
+    WORSE,
+    Body,
+    Rules,
+    choose,
+    examples,
+    looks_ahead,
+    merged_texts,
+)
+
+KEY = ("corpus", None, "d1", 0)
+BODIES = {KEY: Body("Today 12 * 8 is 96.")}
 
 
 def row(**values: Any) -> dict[str, Any]:
@@ -28,58 +46,163 @@ def row(**values: Any) -> dict[str, Any]:
     return base | values
 
 
-def test_the_largest_gain_wins_at_one_position_and_only_there() -> None:
+def test_one_call_at_a_position_is_the_best_of_all_tools() -> None:
     rows = [
         row(call="[Calculator(1 + 1)]", gain=0.6),
         row(call="[Calculator(4 - 2)]", gain=0.9),
         row(call="[Calculator(2)]", gain=0.9),
-        row(token=7, gain=0.5),
-        row(tool="calendar", call="[Calendar()]", gain=0.1),
-        row(call="[Calculator(9)]", gain=9.0, status="below_threshold"),
+        row(token=7, offset=9, gain=0.5),
+        row(tool="calendar", call="[Calendar()]", result="Today is Monday, January 30, 2023.", gain=1.1),
+        # Another tool's tokens may be numbered otherwise: the place is the offset.
+        row(tool="wiki_search", call='[WikiSearch("x")]', token=4, gain=1.0),
     ]
-    assert best_calls(rows) == [rows[1], rows[3], rows[4]]
+    chosen = choose(rows, BODIES, Rules())
+    assert chosen.calls == [rows[4], rows[3]]
+    assert [reason for _, reason in chosen.rejected] == [WORSE] * 4
+    # Of equal gains, the first.
+    assert choose(rows[:3], BODIES, Rules()).calls == [rows[1]]
+    assert choose([*reversed(rows[1:3])], BODIES, Rules()).calls == [rows[2]]
 
 
 def test_the_limit_counts_texts_of_one_tool_by_their_largest_gain() -> None:
-    rows = [row(id=str(n), gain=float(n)) for n in range(4)] + [row(id="0", token=9, gain=8.0)]
-    assert {r["id"] for r in limit_texts(rows, 2)} == {"0", "3"}
-    assert len(limit_texts(rows, 2)) == 3
+    bodies = {("corpus", None, str(n), 0): Body("a text of five words") for n in range(4)}
+    rows = [row(id=str(n), gain=float(n)) for n in range(4)] + [row(id="0", offset=9, gain=8.0)]
+    rows.append(row(id="1", offset=2, tool="calendar", call="[Calendar()]", gain=0.1))
+    chosen = choose(rows, bodies, Rules(most=2))
+    assert {r["id"] for r in chosen.calls if r["tool"] == "calculator"} == {"0", "3"}
+    assert [r["id"] for r in chosen.calls if r["tool"] == "calendar"] == ["1"]
+    assert Counter(reason for _, reason in chosen.rejected) == {LIMIT: 2}
+    assert examples(chosen.calls, "corpus") == {"calculator": 2, "calendar": 1}
+    assert examples(chosen.calls, "train") == {}
 
 
-def test_calls_of_several_tools_stand_where_they_belong() -> None:
-    text = "Today 12 * 8 is 96."
+TRANSLATED = " He wrote O homem (the man), then O filho, and O homem again."
+
+
+@pytest.mark.parametrize(
+    ("given", "offset", "context", "ahead"),
+    [
+        ("O homem", TRANSLATED.index(" (the"), "", False),
+        ("O homem", TRANSLATED.index(" O homem"), "", True),
+        ("O homem", TRANSLATED.index(" O homem"), "Translate: O homem", False),
+        ("O filho", TRANSLATED.index(" (the"), "", True),
+        ("O gato", TRANSLATED.index(" (the"), "", False),
+        ("", 0, "", False),
+    ],
+)
+def test_a_call_looks_ahead_if_its_input_occurs_only_after_it(
+    given: str, offset: int, context: str, ahead: bool
+) -> None:
+    call = row(tool="machine_translation", call=f"[MT({given})]", offset=offset)
+    bodies = {KEY: Body(TRANSLATED[1:], context)}
+    assert looks_ahead(call, bodies[KEY]) is ahead
+    guarded = choose([call], bodies, Rules(guarded=["machine_translation"]))
+    assert [reason for _, reason in guarded.rejected] == [LOOK_AHEAD] * ahead
+    # The guard is for the tools that it names.
+    assert choose([call], bodies, Rules(guarded=["calculator"])).calls == [call]
+
+
+def test_a_refused_call_displaces_no_other() -> None:
+    ahead = row(tool="machine_translation", call="[MT(96)]", gain=9.0)
+    other = row(gain=0.7)
+    assert choose([ahead, other], BODIES, Rules(guarded=["machine_translation"])).calls == [other]
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("It is [Calculator(1 + 1) -> 2] 2.", True),
+        ("It is [Calendar()] today.", True),
+        ("It is [Thesaurus(a) \u2192 b].", True),
+        ("It is [Calculator(1 + 1", False),
+        ("E[f(X)] of [1] and -> ](", False),
+    ],
+)
+def test_a_text_with_calls_of_its_own_is_refused(text: str, refused: bool) -> None:
+    rows = [row(), row(tool="thesaurus", call="[Thesaurus(x)]", offset=2)]
+    chosen = choose(rows, {KEY: Body(text)}, Rules())
+    assert [reason for _, reason in chosen.rejected] == [OWN_CALLS] * (2 * refused)
+    assert len(chosen.calls) == 2 * (not refused)
+
+
+def test_documents_held_out_get_no_calls() -> None:
+    target = row(source="train", task_id="t", id="d1")
+    bodies = {**BODIES, ("train", "t", "d1", 0): Body("96")}
+    chosen = choose([row(), target], bodies, Rules(held_out={"d1"}))
+    assert chosen.calls == [target] and chosen.rejected == [(row(), HELD_OUT)]
+
+
+def test_a_call_without_its_text_is_an_error() -> None:
+    with pytest.raises(NightjarError, match=r"corpus d1 0: calls were sampled .*; nightjar rebuild augment"):
+        choose([row()], {}, Rules())
+
+
+def test_calls_of_several_tools_are_where_they_belong() -> None:
+    today = "Today is Monday, January 30, 2023."
     rows = [
         row(offset=16, token=9, call="[Calculator(12 * 8)]", result="96"),
-        row(
-            tool="calendar",
-            offset=0,
-            token=0,
-            call="[Calendar()]",
-            result="Today is Monday, January 30, 2023.",
-        ),
+        row(tool="calendar", offset=0, token=0, call="[Calendar()]", result=today),
     ]
-    merged = merged_texts(rows, {("corpus", None, "d0", 0): "untouched", ("corpus", None, "d1", 0): text})
+    merged = merged_texts(rows, {("corpus", None, "d0", 0): Body("untouched"), **BODIES})
     assert [m["id"] for m in merged] == ["d1"]
-    assert merged[0]["text"] == (
-        "[Calendar() -> Today is Monday, January 30, 2023.] Today 12 * 8 is [Calculator(12 * 8) -> 96] 96."
-    )
+    assert merged[0]["text"] == f"[Calendar() -> {today}] Today 12 * 8 is [Calculator(12 * 8) -> 96] 96."
+    assert merged[0]["original"] == BODIES[KEY].text
     assert merged[0]["tools"] == ["calendar", "calculator"]
 
 
-@given(st.text(alphabet="ab 9.()\n", max_size=30), st.data())
-def test_taking_the_calls_out_gives_the_text_back(text: str, data: st.DataObject) -> None:
-    """Places are those of " " + text: no two of them are one."""
-    places = data.draw(st.lists(st.integers(0, len(text) + 1), unique=True, max_size=4))
-    rows = [row(offset=place, token=place, call=f"[Calculator({place})]") for place in places]
-    merged = merged_texts(rows, {("corpus", None, "d1", 0): text})
-    assert len(merged) == (1 if places else 0)
+# Letters and signs of which calls, and what looks like one, consist.
+PIECES = st.sampled_from(
+    [
+        "a",
+        "9",
+        " ",
+        "\n",
+        "\\",
+        "[",
+        "]",
+        "(",
+        ")",
+        "->",
+        "\u2192",
+        "[Calculator(",
+        "Calendar()",
+        "\u05d0",
+        "e\u0301",
+        '"',
+    ]
+)
+TEXTS = st.lists(PIECES, max_size=14).map(lambda pieces: "".join(pieces).strip())
+CALLS = st.tuples(
+    st.sampled_from(["calculator", "calendar", "question_answering", "other"]),
+    TEXTS,
+    TEXTS,
+    st.floats(-2, 9),
+)
+NAMES = {"calculator": "Calculator", "calendar": "Calendar", "question_answering": "QA", "other": "Other"}
+
+
+@given(text=TEXTS, drawn=st.lists(st.tuples(st.integers(0, 30), CALLS), max_size=8))
+def test_the_merged_text_without_its_calls_is_the_original(
+    text: str, drawn: list[tuple[int, tuple[str, str, str, float]]]
+) -> None:
+    rows = []
+    for place, (tool, asked, result, gain) in drawn:
+        call = write(Call(NAMES[tool], asked)).strip()
+        rows.append(row(tool=tool, offset=place % (len(text) + 1), call=call, result=result, gain=gain))
+    bodies = {KEY: Body(text)}
+    chosen = choose(rows, bodies, Rules())
+    assert len(chosen.calls) + len(chosen.rejected) == len(rows)
+    merged = merged_texts(chosen.calls, bodies)
+    assert len(merged) == bool(chosen.calls)
     for made in merged:
-        # A call in front of everything is followed by the first word's blank.
-        assert remove(made["text"]) == (f" {text}" if 0 in places else text)
-        found = find(made["text"])
-        assert [int(one.call.input) for one in found] == sorted(places)
-        # Without the calls before it, each is where its offset says.
-        written = " " + made["text"]
-        start = written.index
-        before = [remove(written[: start(f" [Calculator({place}) ->")]) for place in sorted(places)]
-        assert before == [f" {text}"[:place] for place in sorted(places)]
+        # Texts are read after one blank.
+        assert remove(f" {made['text']}", NAMES.values()) == f" {text}" == f" {made['original']}"
+        found = find(f" {made['text']}", NAMES.values())
+        wanted = sorted(chosen.calls, key=lambda one: one["offset"])
+        assert len({one["offset"] for one in wanted}) == len(found) == len(made["tools"])
+        taken = 0
+        for one, call in zip(wanted, found, strict=True):
+            # Without the calls before it, each is at its offset.
+            assert call.start - taken == one["offset"]
+            assert call.result == one["result"].strip()
+            taken += call.end - call.start

@@ -64,7 +64,14 @@ def sources(tmp_path: Path) -> Sources:
             for task in {given["task_id"] for given in rows}:
                 writer.write(contract, [given for given in rows if given["task_id"] == task], part=task)
     with ArtifactWriter(tmp_path / "merged") as writer:
-        call = {"source": "train", "task_id": "a", "id": "a3", "target": 1, "tools": ["Calculator"]}
+        call = {
+            "source": "train",
+            "task_id": "a",
+            "id": "a3",
+            "target": 1,
+            "original": "miaow",
+            "tools": ["Calculator"],
+        }
         writer.write(contracts.CALLS_MERGED, [{**call, "text": "[Calculator(1 + 2) → 3] miaow"}])
     with ArtifactWriter(tmp_path / "retrieved") as writer:
         base = {"task_id": "a", "id": "a1", "passage": 0, "document_id": "d", "score": 1.0}
@@ -173,7 +180,12 @@ def test_nothing_to_train_on_is_told(sources: Sources, tiny_model: Path, tmp_pat
 
 @pytest.mark.parametrize(
     ("item", "key", "value"),
-    [("tk_instruct", "evidence", 1), ("supervised", "calls", True), ("combined", "data", "supervised")],
+    [
+        ("tk_instruct", "evidence", 1),
+        ("supervised", "calls", True),
+        ("combined", "data", "supervised"),
+        ("recipes", "plain", {"calls": "data/split", "evidence": "data/split"}),
+    ],
 )
 def test_a_recipe_cannot_read_what_its_stage_is_not_given(
     workdir: Path, item: str, key: str, value: object
@@ -181,6 +193,7 @@ def test_a_recipe_cannot_read_what_its_stage_is_not_given(
     values = read_yaml(ROOT / "params.yaml")
     values["train"][item][key] = value
     (workdir / "params.yaml").write_text(json.dumps(values))
-    done = run_stage("encode", item)
+    done = run_stage("encode", key if item == "recipes" else item)
     assert done.returncode == 2
-    assert f"params.yaml: train.{item}." in done.stderr and done.stderr.count("\n") == 1
+    recipe = "plain" if item == "recipes" else item
+    assert f"params.yaml: train.{recipe}." in done.stderr and done.stderr.count("\n") == 1

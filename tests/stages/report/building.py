@@ -68,6 +68,8 @@ RAN: tuple[tuple[str, list[str], list[str], int, int], ...] = (
     ("train@combined", [LM, "data/encode/combined"], ["models/train/combined"], 480, 480),
     ("train@tk_instruct", [LM, "data/encode/tk_instruct"], ["models/train/tk_instruct"], 480, 480),
     ("train@supervised", [LM, "data/encode/supervised"], ["models/train/supervised"], 190, 190),
+    ("encode@toolformer", [LM, CALLS], ["data/encode/toolformer"], 32, 32),
+    ("train@toolformer", [LM, "data/encode/toolformer"], ["models/train/toolformer"], 32, 32),
 )
 
 
@@ -317,6 +319,23 @@ def details(stage: str) -> dict[str, Any]:
         more["reasons"] = {"output is a text, not a list": 6, "id occurs twice": 3}
     if stage == "augment@calculator":
         more["candidates"] = {"kept": 37, "below_threshold": 300, "malformed": 75}
+        corpus, train = {"seen": 1000, "suited": 300, "chosen": 80}, {"seen": 200, "suited": 40, "chosen": 10}
+        more["texts"] = {"corpus": corpus, "train": train, "annotated": 90}
+        more["rules"] = {"computed": 320, "equation": 20}
+        more["tokens_computed"] = 12_345
+    if stage == "augment_merge":
+        counts = {"texts": 1000, "with_calls": 12, "held_out": 20, "with_own_calls": 3, "left_out": 968}
+        more["texts"] = {"corpus": counts, "train": counts | {"texts": 200, "held_out": 0, "left_out": 188}}
+        more["examples"] = {
+            "corpus": {"calculator": {"0.5": 1234, "1.0": 5}},
+            "train": {"calendar": {"0.5": 7}},
+        }
+    if stage == "train@toolformer":
+        more["perplexities"] = [
+            {"step": at, "perplexity": value} for at, value in ((0, 9.5), (4, 9.25), (8, 9.75))
+        ]
+        more |= {"perplexity": 9.25, "perplexity_before": 9.5, "chosen_step": 4, "dev_instances": 20}
+        more |= {"steps": 8, "train_instances": 12, "machine": MACHINE}
     if stage in ("train@combined", "train@tk_instruct"):
         losses = [2.6, 1.9, 1.71, 1.68, 1.74] if stage == "train@combined" else [2.7, 2.0, 1.8, 1.75, 1.72]
         more["dev_losses"] = [{"step": 10 * at, "loss": loss} for at, loss in enumerate(losses)]

@@ -88,4 +88,4 @@ def test_read_texts(workdir: Path) -> None:
         writer.write(contracts.TRAIN, rows)
     found = calls.read_texts(Path("data/none"), Path("data/split"), [row()])
     assert found == {("train", "t1", "i1", 0): " one", ("train", "t1", "i1", 1): " two"}
-    assert calls.read_texts(Path("none"), Path("none"), [row(status="below_threshold")]) == {}
+    assert calls.read_texts(Path("none"), Path("none"), [row(status="malformed", gain=None)]) == {}

@@ -75,15 +75,6 @@ def test_many_systems_fit_in_the_legend() -> None:
         float(one.get("y", "")) for one in root.iter(f"{SVG}text") if one.text == "1.0")  # fmt: skip
 
 
-def test_thresholds_count_down() -> None:
-    root = ElementTree.fromstring(
-        drawings.thresholds([("calculator", [-1.0, 0.2, 0.6, 0.6], 0.5), ("none", [], 1.0)])
-    )
-    texts = [text.text for text in root.iter(f"{SVG}text")]
-    assert "2 kept at 0.5" in texts and "0 kept at 1" in texts
-    assert next(root.iter(f"{SVG}path")).get("d", "").count("V") == 3
-
-
 def test_graph_and_mermaid() -> None:
     sources = {"a@<b>": set[str](), 'c"': {"a@<b>"}}
     root = ElementTree.fromstring(drawings.graph(nodes(), sources))

@@ -14,7 +14,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Metric
 from nightjar.core import contracts, tables
-from stages.report import curves, drawings, results
+from stages.report import curves, histograms, results
 from stages.report.drawings import Lane
 from tests.stages.report.building import BASELINES, MODELS, NAME, SCORED
 from tests.stages.report.test_stage import OUT, parsed, run
@@ -122,9 +122,9 @@ def test_axes_have_round_labels() -> None:
     losses = curves.losses([("combined", 4, [(10, 0.5891), (20, 0.5707), (27, 0.614)], 20)])
     texts = [text.text for text in ElementTree.fromstring(losses).iter(f"{SVG}text")]
     assert {"0.57", "0.6", "0.62", "0", "10", "25"} <= set(texts) and "27" not in texts
-    counted = drawings.thresholds([("calculator", [0.1] * 37, 1000.0)])
+    counted = histograms.histograms([("calculator", [0.1] * 37, 1000.0)])
     texts = [text.text for text in ElementTree.fromstring(counted).iter(f"{SVG}text")]
-    assert {"0", "10", "20", "30", "200", "1,000"} <= set(texts) and len(texts) < 20
+    assert {"0", "10", "20", "30", "−1", "≤ −3", "≥ 4"} <= set(texts) and len(texts) < 20
 
 
 def test_losses_go_down_and_the_chosen_step_is_marked() -> None:

@@ -89,13 +89,13 @@ def test_what_only_drivers_read_is_no_change(project: Path) -> None:
 
 
 def test_recipes_have_every_hyper_parameter(reported: Path) -> None:
-    rows = {row[0]: [cell.strip() for cell in row[1:]] for row in parsed().rows if len(row) == 4}
+    rows = {row[0]: [cell.strip() for cell in row[1:]] for row in parsed().rows if len(row) == 6}
     values = read_yaml(Path("params.yaml"))["train"]
-    recipes = ("combined", "tk_instruct", "supervised")
+    recipes = ("combined", "tk_instruct", "supervised", "toolformer", "plain")
     for key in params_module.Recipe.model_fields:
         shown = [values[recipe][key] for recipe in recipes]
         assert rows[key] == [one if isinstance(one, str) else json.dumps(one) for one in shown]
-    assert rows["optimiser steps"] == ["40", "40", "not recorded"]
+    assert rows["optimiser steps"] == ["40", "40", "not recorded", "8", "not recorded"]
 
 
 def test_every_system_has_a_sentence(reported: Path) -> None:
@@ -208,3 +208,12 @@ def test_a_profile_that_cannot_be_read_is_named(project: Path, broken: str) -> N
         assert "profiles/mine.yaml" in text(file) and "profile sample" in text(file).replace("*", "").replace(
             "<strong>", ""
         )
+
+
+def test_a_recipe_of_texts_says_what_they_are() -> None:
+    recipe = params_module.load(ROOT / "params.yaml").train.recipe
+    assert systems._training(recipe("toolformer"), 12) == (
+        "(LoRA, rank 16) on 12 texts, as plain language modelling: documents that tool calls were kept for, with these "
+        "calls and their results"
+    )
+    assert systems._training(recipe("plain"), None).endswith("kept for, without the calls")

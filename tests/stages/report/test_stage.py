@@ -157,6 +157,7 @@ def test_same_input_same_bytes(project: Path) -> None:
         "gains-supernatinst-xlingual.svg",
         "correlation-supernatinst.svg",
         "dev-losses.svg",
+        "perplexities.svg",
         "headline.json",
         "headline.txt",
     }

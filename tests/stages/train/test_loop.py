@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from nightjar.prompts.model_text import model_target
 from nightjar.tools import Toolbox, answer, make
 from stages.train.checkpoint import Checkpoints
 from stages.train.examples import Examples
+from stages.train.fit import _dev_facts
 from stages.train.loop import Dev, Step, Trained, Trainer
 from stages.train.model import save
 from tests.stages.train.conftest import Instance, Maker
@@ -192,6 +194,35 @@ def test_losses_are_means_over_target_tokens_and_the_best_weights_are_kept(
     assert trained.chosen_step == best.step
     assert plain_loss(trained.model, examples, [5, 6, 7]) == pytest.approx(best.loss, rel=1e-4)
     assert best.target_tokens == sum(len(examples.target(n)) for n in (5, 6, 7))
+
+
+def test_texts_are_measured_before_the_first_step_and_the_best_step_is_kept(
+    tiny_model: Path, tmp_path: Path, encoded: Maker, recipe: Recipes
+) -> None:
+    lm = fresh(tiny_model)
+    end = lm.tokenizer.end
+
+    def text(side: str, n: int, words: str) -> Instance:
+        return side, "corpus", f"{n}#0", [[end]], [lm.tokenizer.target(f" {words}")]
+
+    train_texts = [text("train", n, f"{n} and [Calculator({n} + 1) -> {n + 1}] {n + 1}") for n in range(6)]
+    examples = encoded([*train_texts, *(text("dev", n, f"{n} and {n}") for n in range(3))])
+    before = plain_loss(lm.model, examples, [6, 7, 8])
+    made = recipe(
+        data="corpus", sequence_tokens=64, batch_tokens=64, epochs=20.0, evaluate_every=5, learning_rate=0.02
+    )
+    trained = train(lm, examples, made, tmp_path / "checkpoints")
+    dev = trained.history.dev
+    assert [row.step for row in dev] == [0, *range(5, 41, 5)]
+    assert dev[0].loss == pytest.approx(before, rel=1e-4)
+    # Not step 0, however bad all others are: that would be no training.
+    best = min(dev[1:], key=lambda row: row.loss)
+    assert trained.chosen_step == best.step
+    assert plain_loss(trained.model, examples, [6, 7, 8]) == pytest.approx(best.loss, rel=1e-4)
+    facts = _dev_facts(trained, made)
+    assert facts["perplexity"] == pytest.approx(math.exp(best.loss), abs=1e-3)
+    assert facts["perplexity_before"] == pytest.approx(math.exp(before), rel=1e-3)
+    assert len(facts["perplexities"]) == len(dev)
 
 
 def test_without_a_dev_side_the_last_weights_are_kept(

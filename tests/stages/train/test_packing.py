@@ -59,6 +59,30 @@ def test_a_causal_model_reads_shared_prefixes_once(tiny_model: Path, shared: boo
         assert torch.allclose(left, right, atol=1e-5, rtol=1e-4)
 
 
+def test_texts_in_one_row_do_not_see_one_another(tiny_model: Path) -> None:
+    """Rows of several texts give the losses and gradients of the texts alone, and every token of a text counts."""
+    prepare(seed=0, threads=1)
+    lm = load(tiny_model)
+    end = lm.tokenizer.end
+    texts = [
+        " Today is Monday.",
+        " 12 * 8 is [Calculator(12 * 8) -> 96] 96.",
+        " a",
+        " The same",
+        " The same too",
+    ]
+    pairs = [([end], [*lm.tokenizer.encode(text), end]) for text in texts]
+    wanted_loss, wanted = alone(lm.model, pairs, causal=True), gradients(lm.model)
+    packed = pack([pairs[:3], pairs[3:]])
+    assert packed.tokens == sum(len(target) for _, target in pairs) == int((packed.labels != IGNORED).sum())
+    assert int((packed.positions == 0).sum()) >= len(texts)
+    together = loss_of(lm.model, packed, torch.float32)
+    together.backward()
+    assert float(together.detach()) == pytest.approx(wanted_loss, rel=1e-5)
+    for left, right in zip(gradients(lm.model), wanted, strict=True):
+        assert torch.allclose(left, right, atol=1e-5, rtol=1e-4)
+
+
 def test_an_encoder_decoder_reads_padded_rows(tmp_path: Path) -> None:
     prepare(seed=0, threads=1)
     lm = load(encoder_decoder(tmp_path))

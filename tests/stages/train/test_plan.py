@@ -87,6 +87,36 @@ def test_passes_keep_the_token_budget(encoded: Maker, recipe: Recipes, budget: i
     assert passes < 40 or budget < 64
 
 
+def texts(lengths: list[int], side: str = "train") -> list[tuple]:
+    """Texts: the end token as prompt, from which so many tokens are predicted."""
+    return [(side, "corpus", f"{side}{n}#0", [[0]], [[5] * (own - 1) + [0]]) for n, own in enumerate(lengths)]
+
+
+@pytest.mark.parametrize(("length", "budget"), [(64, 64), (64, 256), (128, 96), (16, 512)])
+def test_texts_are_packed_into_rows(encoded: Maker, recipe: Recipes, length: int, budget: int) -> None:
+    lengths = [1 + (7 * n) % 40 for n in range(40)]
+    made = encoded([*texts(lengths), *texts(lengths[:9], side="dev")])
+    chosen = recipe(data="corpus", sequence_tokens=length, batch_size=16, batch_tokens=budget, epochs=1.0)
+    plan = Plan(made, chosen, seed=1)
+    seen = []
+    for step in range(1, plan.steps + 1):
+        found = plan.step(step)
+        flat = [draw for unit in found for group in unit for draw in group]
+        assert sorted(flat) == sorted(draw for group in plan.draws(step) for draw in group)
+        seen += flat
+        rows = [[packed_length(pairs(made, [draw])) for draw in group] for unit in found for group in unit]
+        assert all(sum(row) <= min(length, budget) or len(row) == 1 for row in rows)
+        # No two rows fit into one.
+        totals = sorted(map(sum, rows))
+        assert len(totals) < 2 or totals[0] + totals[1] > min(length, budget)
+        for unit in found:
+            longest = max(packed_length(pairs(made, group)) for group in unit)
+            assert len(unit) * longest <= budget or len(unit) == 1
+    assert sorted(draw.example for draw in seen) == list(range(40))
+    dev = [draw for unit in plan.dev() for group in unit for draw in group]
+    assert sorted(dev) == [Draw(n, 0, 0) for n in made.dev.tolist()]
+
+
 def test_variants_and_references_are_drawn_evenly_each_epoch(encoded: Maker, recipe: Recipes) -> None:
     made = encoded(tasks(3, 100, variants=5, references=3))
     plan = Plan(made, recipe(batch_size=10, epochs=2.0), seed=7)

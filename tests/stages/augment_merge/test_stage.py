@@ -1,0 +1,128 @@
+"""The stage on a small project: what is written, refused and counted."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from nightjar.core import contracts, tables
+from stages.augment_merge.texts import held_out
+from tests.conftest import ROOT
+from tests.in_process import run_stage
+from tests.stages.augment_merge.test_merge import row
+
+OUT = Path("data/augment_merge")
+
+
+def candidate(**values: Any) -> dict[str, Any]:
+    gain = values.get("gain", 1.0)
+    losses = dict.fromkeys(("loss_no_call", "loss_call_without_result", "loss_call_with_result"), 1.0)
+    if gain is None:
+        losses = dict.fromkeys(losses)
+    token = {"token": values.get("offset", 5)}
+    return {**row(), "probability": 0.1, **losses, **token, **values}
+
+
+@pytest.fixture()
+def project(workdir: Path) -> Path:
+    shutil.copy(ROOT / "profiles" / "sample.yaml", "params.yaml")
+    values = yaml.safe_load(Path("params.yaml").read_text())
+    tools = values["augment"]["tools"]
+    values["augment"]["tools"] = {name: tools[name] for name in ("calculator", "calendar")}
+    values["augment"]["held_out_documents"] = 2
+    Path("params.yaml").write_text(yaml.safe_dump(values))
+    texts = [f"text number {n}" for n in range(8)] + ["It is [Calendar()] today", "more of [Calendar()]"]
+    with tables.ArtifactWriter(Path("data/ingest/corpus")) as writer:
+        base = {"dataset": "corpus", "file": "a.jsonl", "title": "", "url": "", "date": None}
+        rows = [{**base, "id": f"d{n}", "text": f" {text}\n"} for n, text in enumerate(texts)]
+        writer.write(contracts.DOCUMENTS, rows)
+    with tables.ArtifactWriter(Path("data/split")) as writer:
+        instance = {"dataset": "d", "file": "f", "task_id": "t", "id": "i", "index": 0, "input": "1 + 1"}
+        writer.write(contracts.TRAIN, [{**instance, "outputs": ["it is two", "2 "]}])
+    kept = [candidate(id=f"d{n}", gain=0.6 + n / 5, offset=5) for n in range(9)]
+    kept.append(candidate(source="train", task_id="t", id="i", target=1, offset=0))
+    below = candidate(id="d3", offset=9, gain=0.2, status="below_threshold")
+    with tables.ArtifactWriter(Path("data/augment/calculator")) as writer:
+        none = candidate(id="d1", call="Calc", result=None, gain=None, status="malformed")
+        writer.write(contracts.CANDIDATES, [*kept, below, none])
+    with tables.ArtifactWriter(Path("data/augment/calendar")) as writer:
+        call = {"tool": "calendar", "call": "[Calendar()]", "result": "Today is Monday, January 30, 2023."}
+        other = candidate(**call, id="d3", offset=5, gain=1.25, status="kept")
+        small = candidate(**call, id="d3", offset=9, gain=0.9, status="below_threshold")
+        writer.write(contracts.CANDIDATES, [other, small])
+    return workdir
+
+
+def test_rows_in_are_rows_out_and_rejected_with_reasons(project: Path) -> None:
+    done = run_stage("augment_merge")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(Path("data/metrics/augment_merge.json").read_text())
+    held = held_out([f"d{n}" for n in range(10)], 2, 42)
+    merged = tables.read_rows(OUT, contracts.CALLS_MERGED)
+    written = [one["id"] for one in merged if one["source"] == "corpus"]
+    assert written == [f"d{n}" for n in range(8) if f"d{n}" not in held]
+    assert merged[-1]["text"] == "[Calculator(1 + 1) -> 2] 2" and merged[-1]["original"] == "2"
+    # The calendar's gain at the same place is larger.
+    third = next(one for one in merged if one["id"] == "d3")
+    assert third["tools"] == ["calendar"]
+    rejected = tables.read_rejected(OUT).to_pylist()
+    reasons = facts["reasons"]
+    assert facts["rows_in"] == 11 == facts["rows_out"] + facts["rows_rejected"]
+    assert facts["rows_out"] == sum(len(one["tools"]) for one in merged)
+    assert len(rejected) == sum(reasons.values()) == facts["rows_rejected"]
+    assert reasons["a better call at the same position"] == 1
+    own = [one for one in rejected if one["reason"] == "its text contains a call already"]
+    assert [one["id"] for one in own] == ["d8"] * ("d8" not in held)
+    assert {one["raw"] for one in rejected} <= {"[Calculator(1 + 1) -> 2]"}
+    counts = facts["texts"]["corpus"]
+    assert counts["texts"] == 10 == counts["with_calls"] + counts["held_out"] + counts["left_out"]
+    assert counts["with_own_calls"] == 2
+    # A document that has calls of its own is no measure of a text without calls.
+    kept = {one["id"] for one in tables.read_rows(OUT, contracts.HELD_OUT)}
+    assert kept == held - {"d8", "d9"}
+
+
+def test_every_threshold_of_table_2_is_counted_from_one_run(project: Path) -> None:
+    assert run_stage("augment_merge").returncode == 0
+    found = json.loads(Path("data/metrics/augment_merge.json").read_text())["examples"]
+    held = held_out([f"d{n}" for n in range(10)], 2, 42)
+    gains = {f"d{n}": 0.6 + n / 5 for n in range(8) if f"d{n}" not in held and n != 3}
+    counts = {str(t): sum(gain >= t for gain in gains.values()) for t in (0.5, 1.0, 2.0)}
+    wanted = {threshold: count for threshold, count in counts.items() if count}
+    assert found["corpus"]["calculator"] == wanted
+    # One document, whether one or two of its calls reach the threshold.
+    assert found["corpus"]["calendar"] == {"0.5": 1, "1.0": 1}
+    assert found["train"] == {"calculator": {"0.5": 1, "1.0": 1}}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        (
+            "look_ahead_guard",
+            ["translator"],
+            "params.yaml: augment.look_ahead_guard: there is no tool 'translator'",
+        ),
+        ("held_out_documents", 10, "10 documents cannot be held out of 10"),
+    ],
+)
+def test_settings_that_cannot_be_followed_are_told(project: Path, key: str, value: object, told: str) -> None:
+    values = yaml.safe_load(Path("params.yaml").read_text())
+    values["augment"][key] = value
+    Path("params.yaml").write_text(yaml.safe_dump(values))
+    done = run_stage("augment_merge")
+    assert done.returncode == 2 and told in done.stderr
+
+
+def test_a_document_is_held_out_whatever_the_others_are() -> None:
+    ids = [f"doc-{n}" for n in range(50)]
+    chosen = held_out(ids, 10, 1)
+    assert len(chosen) == 10 and chosen == held_out(list(reversed(ids)), 10, 1) != held_out(ids, 10, 2)
+    # With fewer documents, those of them that were held out remain so.
+    assert chosen & set(ids[:25]) <= held_out(ids[:25], 10, 1)
+    assert held_out(ids, 0, 1) == frozenset()
