@@ -313,7 +313,7 @@ class Contamination(Model):
 
 
 class Params(Model):
-    """All of params.yaml."""
+    """All of params.yaml. `tools` has the settings of each tool by its name; the tool's own model checks them."""
 
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)]
     threads: Annotated[int, Field(ge=1, le=1024)]
@@ -321,6 +321,7 @@ class Params(Model):
     ingest: Ingest
     split: Split
     encoding: Encoding
+    tools: dict[Item, dict[str, Any]]
     augment: Augment
     index: Index
     retrieve: Retrieve
@@ -334,6 +335,15 @@ class Params(Model):
     shards: Shards
     nightly: Nightly
     server: ServerSettings
+
+    @model_validator(mode="after")
+    def _tools_have_settings(self) -> Params:
+        for name in self.augment.tools:
+            if name not in self.tools:
+                raise ValueError(
+                    f"augment.tools.{name} has no settings; add the group tools.{name}, which may be {{}}"
+                )
+        return self
 
 
 def validate(values: dict[str, Any], where: object = PARAMS_FILE) -> Params:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -53,13 +54,19 @@ def from_instances(rows: Iterable[Mapping[str, Any]]) -> list[Source]:
     ]
 
 
-def choose(tool: Tool, name: str, sources: Sequence[Source], most: int | None, seed: int) -> list[Source]:
-    """The texts that suit the tool called `name`, at most `most` of them, drawn with `seed`, in the given order."""
-    suitable = [
-        one
-        for one in sources
-        if tool.suits(one.text, random.Random(f"{seed} {one.source} {one.id}").random())
-    ]
+def choose(
+    tool: Tool, name: str, sources: Sequence[Source], most: int | None, seed: int, rules: Counter[str]
+) -> list[Source]:
+    """The texts that suit the tool called `name`, at most `most` of them, drawn with `seed`, in the given order.
+
+    `rules` counts all texts that suit the tool, by the rule that `Tool.suits` names.
+    """
+    suitable = []
+    for one in sources:
+        rule = tool.suits(one.text, random.Random(f"{seed} {one.source} {one.id}").random())
+        if rule:
+            rules[rule] += 1
+            suitable.append(one)
     if most is None or len(suitable) <= most:
         return suitable
     drawn = random.Random(f"{seed} {name}").sample(range(len(suitable)), most)

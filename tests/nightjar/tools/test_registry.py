@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from datetime import date
+from importlib import import_module
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nightjar.core.errors import NightjarError
+from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.tools import Request, Text, make, names
 from nightjar.tools.registry import BUILT_IN
 from nightjar.tools.run import call_text
@@ -19,29 +23,43 @@ from nightjar.tools.run import call_text
 Installed = Callable[..., None]
 
 MODULE = """
+from nightjar.core.config import Model
 from nightjar.tools import Tool
 
 class Thesaurus(Tool):
     name, version = "Thesaurus", "3"
-    def __init__(self, resource):
-        self.words = dict(line.split("=") for line in resource.read_text().split())
+    def __init__(self, path):
+        self.words = dict(line.split("=") for line in path.read_text().split())
+    @classmethod
+    def make(cls, resource, settings): return cls(resource)
     def run(self, asked):
         return [self.words.get(request.input) for request in asked]
 
+class Loud(Model):
+    loud: bool = False
+
 class Plain:
-    name, version, instructions, uses = "Plain", "1", "", frozenset()
-    def suits(self, text, chance): return True
+    name, version, instructions, uses, seconds, settings = "Plain", "1", "", frozenset(), 5, Loud
+    @classmethod
+    def make(cls, resource, settings):
+        tool = cls()
+        tool.version = f"1 {settings.loud}"
+        return tool
+    def suits(self, text, chance): return "every text"
     def run(self, asked): return [request.input for request in asked]
     def why(self, request): return "never"
 
-make = Thesaurus
-def plain(resource): return Plain()
-def fails(resource): raise KeyError("no key")
-def no_tool(resource): return "a text"
-def bad_name(resource):
-    tool = Plain(); tool.name = "two words"; return tool
-def bad_uses(resource):
-    tool = Plain(); tool.uses = {"weather"}; return tool
+def function(resource): return Plain()
+class Fails(Plain):
+    @classmethod
+    def make(cls, resource, settings): raise KeyError("no key")
+class NoTool(Plain):
+    @classmethod
+    def make(cls, resource, settings): return "a text"
+class BadName(Plain): name = "two words"
+class BadUses(Plain): uses = {"weather"}
+class BadSeconds(Plain): seconds = "long"
+class BadSettings(Plain): settings = dict
 """
 
 
@@ -67,39 +85,61 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
 
 def test_own_tools(installed: Installed) -> None:
     installed()
-    assert names() == BUILT_IN == ("calculator", "calendar", "wiki_search")
+    assert names() == tuple(BUILT_IN) and set(names()) == set(CALL_NAMES)
     made = {name: make(name) for name in ("calculator", "calendar")}
     assert {name: tool.name for name, tool in made.items()} == {
         "calculator": "Calculator",
         "calendar": "Calendar",
     }
     assert all(tool.instructions.startswith("Your task") and tool.version for tool in made.values())
+    for name, kind in BUILT_IN.items():
+        tool = getattr(import_module(f"nightjar.tools.{name}"), kind)
+        assert tool.name == CALL_NAMES[name]
+        tool.settings()  # every setting has a default
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"lenient": "yes"}, "tools.calculator.lenient = 'yes' is not allowed"),
+        ({"strict": True}, "unknown key tools.calculator.strict"),
+    ],
+)
+def test_wrong_settings_are_one_line(settings: dict[str, Any], told: str) -> None:
+    assert make("calculator", None, {"lenient": True}).run([Request("1,000 * 5%")]) == ["50"]
+    assert make("calculator").run([Request("1,000 * 5%")]) == [None]
+    with pytest.raises(NightjarError, match=re.escape(told)):
+        make("calculator", None, settings)
 
 
 def test_a_package_adds_a_tool(installed: Installed, tmp_path: Path) -> None:
-    installed(("thesaurus", "my_tools:make"), ("plain", "my_tools:plain"))
+    installed(("thesaurus", "my_tools:Thesaurus"), ("plain", "my_tools:Plain"))
     assert names() == (*BUILT_IN, "plain", "thesaurus")
     (tmp_path / "words.txt").write_text("big=large\nfast=quick")
     tool = make("thesaurus", tmp_path / "words.txt")
-    assert (tool.name, tool.uses, tool.suits(Text("x"), 0.5)) == ("Thesaurus", frozenset(), True)
+    assert (tool.name, tool.uses, tool.suits(Text("x"), 0.5)) == ("Thesaurus", frozenset(), "every text")
+    assert make("plain", None, {"loud": True}).version == "1 True"
     assert tool.run([Request("big"), Request("small")]) == ["large", None]
     assert call_text("Plain(hello)", None) == "hello"
-    with pytest.raises(NightjarError, match=r"available are Calculator, Calendar, WikiSearch, Plain"):
-        installed(("plain", "my_tools:plain"))
+    with pytest.raises(NightjarError, match=r"available are Calculator, Calendar, WikiSearch, QA, MT, Plain"):
+        installed(("plain", "my_tools:Plain"))
         call_text("Telephone(1)", None)
 
 
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ("my_broken:make", "No module named 'no_such_module'"),
-        ("my_nowhere:make", "No module named 'my_nowhere'"),
+        ("my_broken:Thesaurus", "No module named 'no_such_module'"),
+        ("my_nowhere:Thesaurus", "No module named 'my_nowhere'"),
         ("my_tools:nothing", "has no attribute 'nothing'"),
-        ("my_tools:fails", "no key"),
+        ("my_tools:Fails", "no key"),
         ("my_tools:MODULE:x", "cannot be loaded"),
-        ("my_tools:no_tool", "its name is not a text"),
-        ("my_tools:bad_name", "its name 'two words' is not a word"),
-        ("my_tools:bad_uses", '"uses" has other fields'),
+        ("my_tools:function", "it has no method make"),
+        ("my_tools:BadSettings", "its settings are no model"),
+        ("my_tools:BadSeconds", "its seconds are not a number"),
+        ("my_tools:NoTool", "its name is not a text"),
+        ("my_tools:BadName", "its name 'two words' is not a word"),
+        ("my_tools:BadUses", '"uses" has other fields'),
     ],
 )
 def test_a_broken_entry_point_is_one_line_and_leaves_the_others_alone(
@@ -115,11 +155,11 @@ def test_a_broken_entry_point_is_one_line_and_leaves_the_others_alone(
 
 
 def test_two_tools_of_one_name_are_refused(installed: Installed) -> None:
-    installed(("calculator", "my_tools:make"))
+    installed(("calculator", "my_tools:Plain"))
     with pytest.raises(NightjarError, match="two tools have this name: nightjar"):
         names()
-    installed(("own", "my_tools:make"), ("own", "my_tools:plain"))
-    with pytest.raises(NightjarError, match="my_tools:make and my_tools:plain"):
+    installed(("own", "my_tools:Thesaurus"), ("own", "my_tools:Plain"))
+    with pytest.raises(NightjarError, match="my_tools:Plain and my_tools:Thesaurus"):
         names()
     with pytest.raises(NightjarError, match="no such tool; tools are calculator, calendar"):
         installed()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +14,9 @@ from rank_bm25 import BM25Okapi
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.search.lexical import LexicalIndex, words
-from nightjar.tools import Call, Request, Toolbox, make, wiki_search
-from nightjar.tools.wiki_search import SNIPPET_WORDS, snippet
+from nightjar.tools import Call, Request, Toolbox, make, passages
+from nightjar.tools.passages import Passages
+from nightjar.tools.wiki_search import SNIPPET_WORDS, WikiSearch, snippet
 
 PASSAGES = [
     ("Pens", "A box holds 12 pens."),
@@ -75,10 +77,11 @@ def test_the_first_of_the_whole_ranking_that_is_not_contained(
     scores = BM25Okapi(tokens).get_scores(words(query)).round(9)
     candidates = [n for n in range(len(texts)) if set(words(query)) & set(tokens[n]) and texts[n] not in text]
     wanted = min(candidates, key=lambda n: (-scores[n], n), default=None)
-    table = wiki_search.pa.table({"title": [""] * len(texts), "text": texts})
-    tool = wiki_search.WikiSearch(table, LexicalIndex.build(f"\n{one}" for one in texts), "1")
+    table = pa.table({"title": [""] * len(texts), "text": texts})
+    index = LexicalIndex.build(f"\n{one}" for one in texts)
+    tool = WikiSearch(Passages(table, index, "1"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wiki_search, "DEPTH", 2)
+        patch.setattr(passages, "DEPTH", 2)
         found = tool.run([Request(query, text=text)])
     assert found == [None if wanted is None else snippet("", texts[wanted])]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import date
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from nightjar.core import contracts
 from nightjar.tools import Call, Text, make
 from nightjar.tools.annotate import Candidate
+from nightjar.tools.calculator import RELATED
 from nightjar.tools.formulas import Losses
 from stages.augment.texts import Source, choose, from_documents, from_instances, row
 
@@ -23,14 +25,18 @@ def test_texts_are_chosen_by_the_heuristics_and_the_seed() -> None:
     ]
     texts = from_instances(rows)
     assert len(texts) == 14
-    suitable = choose(CALCULATOR, "calculator", texts, None, seed=1)
+    rules: Counter[str] = Counter()
+    suitable = choose(CALCULATOR, "calculator", texts, None, 1, rules)
     # Only the references with a number, which is a product of the other two.
     assert [(text.id, text.target) for text in suitable] == [(str(n), 0) for n in range(2, 9)]
-    some = choose(CALCULATOR, "calculator", texts, 3, seed=1)
+    assert rules == {RELATED: 7}
+    # All that suit are counted, also those that are not drawn.
+    some = choose(CALCULATOR, "calculator", texts, 3, 1, rules)
+    assert rules == {RELATED: 14}
     assert len(some) == 3
-    assert some == choose(CALCULATOR, "calculator", texts, 3, seed=1)
+    assert some == choose(CALCULATOR, "calculator", texts, 3, 1, Counter())
     assert [text.id for text in some] == sorted(text.id for text in some)
-    assert choose(CALENDAR, "calendar", texts, None, seed=1) == []
+    assert choose(CALENDAR, "calendar", texts, None, 1, Counter()) == []
 
 
 def test_the_day_of_a_text() -> None:
