@@ -62,9 +62,9 @@ def identify(text: str) -> Guess:
 def quotes_another_language(paragraph: str) -> bool:
     """Whether a chunk of CHUNK tokens is in another language than English, with English before and after it.
 
-    Every run of CHUNK tokens is a chunk; one without letters does not count. English is a chunk too, anywhere before or
-    after; beside a chunk that is less than CHUNK tokens away from the end of the paragraph, it is the tokens that are
-    left. The paper gives the length of a chunk and the confidence, not what a token is, nor how far away the English is.
+    Every run of CHUNK tokens is a chunk; one without letters does not count. English is a chunk too, anywhere before
+    or after; where fewer than CHUNK tokens are left there, it is all of them. The paper gives the length of a chunk and
+    the confidence, not what a token is, nor how far away the English is.
     """
     spans = [match.span() for match in _TOKEN.finditer(paragraph)]
     chunks = len(spans) - CHUNK + 1

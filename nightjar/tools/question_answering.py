@@ -18,8 +18,8 @@ from nightjar.tools.tool import Request, Tool
 # Words of a passage that the model reads, characters of a question, tokens of an answer.
 PASSAGE_WORDS, LONGEST, TOKENS = 100, 500, 16
 
-# Written for this project. The examples ask for several kinds of answers: with numbers alone, a small model answers every
-# question by a number.
+# Written for this project. The examples ask for several kinds of answers: after numbers alone, a small model answers
+# with numbers whatever is asked.
 HEAD = """\
 Answer each question with a few words from its passages.
 

@@ -3,8 +3,8 @@
     [project.entry-points."nightjar.tools"]
     thesaurus = "my_package.thesaurus:Thesaurus"
 
-The entry point names a class like `nightjar.tools.Tool`. Its method `make` gets the path of what the tool reads, such as
-the folder of an index, and the checked settings of the tool.
+The entry point names a class like `nightjar.tools.Tool`. Its method `make` gets the path of what the tool reads, such
+as the folder of an index, and the checked settings of the tool.
 """
 
 from __future__ import annotations

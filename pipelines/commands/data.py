@@ -187,8 +187,8 @@ def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
 def call(text: str, day: str | None, resource: Path | None, as_json: bool) -> None:
     """Run one tool call and print its result.
 
-    The tools are Calculator, Calendar, WikiSearch, QA, MT, and those of installed packages (entry points nightjar.tools).
-    Their settings are those of params.yaml, where there is one.
+    The tools are Calculator, Calendar, WikiSearch, QA, MT, and those of installed packages (entry points
+    nightjar.tools). Their settings are those of params.yaml, where there is one.
 
     \b
     Example:
