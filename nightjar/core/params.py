@@ -336,19 +336,15 @@ class Params(Model):
     nightly: Nightly
     server: ServerSettings
 
-    @model_validator(mode="after")
-    def _tools_have_settings(self) -> Params:
-        for name in self.augment.tools:
-            if name not in self.tools:
-                raise ValueError(
-                    f"augment.tools.{name} has no settings; add the group tools.{name}, which may be {{}}"
-                )
-        return self
-
 
 def validate(values: dict[str, Any], where: object = PARAMS_FILE) -> Params:
     """Params from a plain mapping. Raises NightjarError naming the first bad key and how many more there are."""
-    return checked(Params, values, where)
+    params = checked(Params, values, where)
+    for name in params.augment.tools:
+        if name not in params.tools:
+            fix = f"add the group tools.{name}, {{}} for a tool without settings"
+            raise NightjarError(f"augment.tools.{name} has no settings", where, fix)
+    return params
 
 
 def check_training(params: Params, name: str, where: object = PARAMS_FILE) -> None:

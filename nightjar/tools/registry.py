@@ -17,6 +17,7 @@ from typing import Any
 
 from nightjar.core.config import PARAMS_FILE, Model, checked
 from nightjar.core.errors import NightjarError
+from nightjar.core.params import Params
 from nightjar.tools.tool import Tool
 
 GROUP = "nightjar.tools"
@@ -68,23 +69,48 @@ def make(name: str, resource: Path | None = None, settings: Mapping[str, Any] | 
     if name not in found:
         raise NightjarError("no such tool", repr(name), f"tools are {', '.join(found)}")
     entry = found[name]
+    kind = _class(entry)
+    own = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", name)
     try:
-        kind: Any = entry.load()
-        own = getattr(kind, "settings", None)
-        if not (isinstance(own, type) and issubclass(own, Model) and callable(getattr(kind, "make", None))):
-            what = f"{entry.value} is no tool: it has no method make, or its settings are no model"
-            raise NightjarError(what, _where(entry), "name a subclass of nightjar.tools.Tool")
-        made: Any = kind.make(resource, checked(own, dict(settings or {}), PARAMS_FILE, "tools", name))
+        made: Any = kind.make(resource, own)
     except NightjarError:
         raise
     except Exception as error:
-        what = f"{entry.value} cannot be loaded ({type(error).__name__}: {error})"
-        raise NightjarError(what, _where(entry), "correct or uninstall its package") from error
+        raise _broken(entry, error) from error
     if missing := _missing(made):
         what = f"{entry.value} makes no tool: {missing}"
         raise NightjarError(what, _where(entry), "see nightjar.tools.Tool")
     tool: Tool = made
     return tool
+
+
+def check(params: Params, where: object = PARAMS_FILE) -> None:
+    """Raise NightjarError for a tool in the parameters that there is not, or whose settings it refuses."""
+    found = _all()
+    for name in params.augment.tools:
+        if name not in found:
+            raise NightjarError(
+                "no such tool", f"{where}: augment.tools.{name}", f"tools are {', '.join(found)}"
+            )
+        checked(_class(found[name]).settings, params.tools[name], where, "tools", name)
+
+
+def _class(entry: EntryPoint) -> Any:
+    """The class of a tool. Raises NightjarError if it cannot be loaded, or is none."""
+    try:
+        kind: Any = entry.load()
+    except Exception as error:
+        raise _broken(entry, error) from error
+    own = getattr(kind, "settings", None)
+    if not (isinstance(own, type) and issubclass(own, Model) and callable(getattr(kind, "make", None))):
+        what = f"{entry.value} is no tool: it has no method make, or its settings are no model"
+        raise NightjarError(what, _where(entry), "name a subclass of nightjar.tools.Tool")
+    return kind
+
+
+def _broken(entry: EntryPoint, error: Exception) -> NightjarError:
+    what = f"{entry.value} cannot be loaded ({type(error).__name__}: {error})"
+    return NightjarError(what, _where(entry), "correct or uninstall its package")
 
 
 def _missing(made: Any) -> str:

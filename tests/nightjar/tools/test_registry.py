@@ -14,11 +14,14 @@ from typing import Any
 
 import pytest
 
+from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
+from nightjar.core.params import validate
 from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.tools import Request, Text, make, names
-from nightjar.tools.registry import BUILT_IN
+from nightjar.tools.registry import BUILT_IN, check
 from nightjar.tools.run import call_text
+from tests.conftest import ROOT
 
 Installed = Callable[..., None]
 
@@ -110,6 +113,23 @@ def test_wrong_settings_are_one_line(settings: dict[str, Any], told: str) -> Non
     assert make("calculator").run([Request("1,000 * 5%")]) == [None]
     with pytest.raises(NightjarError, match=re.escape(told)):
         make("calculator", None, settings)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("calculator", {"lenient": 1}, "params.yaml: tools.calculator.lenient = 1 is not allowed"),
+        ("wiki_search", {"depth": 1}, "unknown key tools.wiki_search.depth"),
+        ("thesaurus", {}, "augment.tools.thesaurus: no such tool; tools are calculator"),
+    ],
+)
+def test_parameters_are_checked_before_any_work(key: str, value: dict[str, Any], told: str) -> None:
+    values = read_yaml(ROOT / "params.yaml")
+    check(validate(values))
+    values["tools"][key] = value
+    values["augment"]["tools"].setdefault(key, values["augment"]["tools"]["calculator"])
+    with pytest.raises(NightjarError, match=re.escape(told)):
+        check(validate(values))
 
 
 def test_a_package_adds_a_tool(installed: Installed, tmp_path: Path) -> None:
