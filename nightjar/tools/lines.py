@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from nightjar.lm.forward import prefill
+from nightjar.lm.forward import Prefix, prefill
 from nightjar.lm.generate import Controller, Row, generate
 from nightjar.lm.load import LanguageModel, load
 
@@ -37,6 +37,11 @@ def model(folder: Path) -> LanguageModel:
     return load(folder)
 
 
+@lru_cache(maxsize=4)
+def _state(lm: LanguageModel, head: str) -> Prefix:
+    return prefill(lm, lm.tokenizer.encode(head))
+
+
 def lines(lm: LanguageModel, head: str, prompts: Sequence[str], most: int) -> list[str]:
     """The likeliest line after `head` and each of `prompts`, of at most `most` tokens.
 
@@ -46,7 +51,7 @@ def lines(lm: LanguageModel, head: str, prompts: Sequence[str], most: int) -> li
     ids = [lm.tokenizer.encode(head + prompt) for prompt in prompts]
     if lm.encoder_decoder:
         return [generate(lm, [one], most, ["\n"])[0].text.strip() for one in ids]
-    base = prefill(lm, lm.tokenizer.encode(head))
+    base = _state(lm, head)
     order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
     found = {}
     for first in range(0, len(order), BATCH):

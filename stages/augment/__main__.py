@@ -10,7 +10,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.harness import Stage, main
 from nightjar.core.journal import code, contents, digest
 from nightjar.tools import Toolbox, make
-from stages.augment.texts import choose, from_documents, from_instances, row
+from stages.augment.texts import Source, draw, from_documents, from_instances, row, suited
 
 CORPUS, SPLIT, MODEL = Path("data/ingest/corpus"), Path("data/split"), Path("models/base/language_model")
 PACKAGES = ("torch", "transformers")
@@ -22,9 +22,11 @@ def run(stage: Stage) -> None:
     tool = make(name, Path(own.resource), stage.params.tools[name])
     documents = from_documents(tables.read_rows(CORPUS, contracts.DOCUMENTS))
     targets = from_instances(tables.read_rows(SPLIT, contracts.TRAIN))
-    rules: Counter[str] = Counter()
-    chosen = choose(tool, name, documents, params.max_documents, stage.params.seed, rules)
-    chosen += choose(tool, name, targets, params.max_targets, stage.params.seed, rules)
+    chosen, rules = list[Source](), Counter[str]()
+    for sources, most in ((documents, params.max_documents), (targets, params.max_targets)):
+        suitable = suited(tool, sources, stage.params.seed)
+        rules.update(one.rule for one in suitable)
+        chosen += draw(name, suitable, most, stage.params.seed)
 
     from nightjar.lm.load import device_name, load, prepare
     from nightjar.tools.annotate import Annotator, Settings

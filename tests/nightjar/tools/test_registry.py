@@ -12,15 +12,20 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import validate
 from nightjar.prompts.tool_prompts import CALL_NAMES
-from nightjar.tools import Request, Text, make, names
+from nightjar.search.lexical import LexicalIndex
+from nightjar.tools import Call, Request, Text, Toolbox, make, names
+from nightjar.tools.machine_translation import MachineTranslation
+from nightjar.tools.passages import Passages
 from nightjar.tools.registry import BUILT_IN, check
 from nightjar.tools.run import call_text
+from nightjar.tools.wiki_search import WikiSearch
 from tests.conftest import ROOT
 
 Installed = Callable[..., None]
@@ -197,6 +202,31 @@ def test_heuristics_of_the_own_tools() -> None:
     assert not calculator.suits(Text("many pens", context=sold), 0.5)
     assert calendar.suits(Text("x", day=date(2023, 1, 30)), 0.5)
     assert not calendar.suits(Text("It is 2023-01-30."), 0.5)
+
+
+ODD = [
+    "",
+    " ",
+    "x",
+    "[",
+    "]]][[ ->",
+    "[Calculator(1 + 1) -> 2]",
+    "[MT(",
+    "→",
+    "\u202eאבג دول\u0301\u0323",
+    "\ud800",
+    "\x00",
+]
+
+
+@pytest.mark.parametrize("text", [*ODD, "word " * 3000, "7 " * 3000, "の" * 3000], ids=range(len(ODD) + 3))
+def test_heuristics_and_tools_take_any_text(text: str) -> None:
+    index = Passages(pa.table({"title": ["a"], "text": ["b"]}), LexicalIndex.build(["a\nb"]), "1")
+    for tool in (make("calculator"), make("calendar"), WikiSearch(index), MachineTranslation([])):
+        for one in (Text(text), Text(text, text), Text(text, "Input: x", date(2023, 1, 30))):
+            assert isinstance(tool.suits(one, 0.001), str)
+        results = Toolbox([tool]).run([Call(tool.name, text)], date(2023, 1, 30), text)
+        assert len(results) == 1 and (results[0] is None or "\n" not in results[0])
 
 
 def test_tools_need_no_torch() -> None:

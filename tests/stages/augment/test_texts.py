@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import date
 from typing import Any
 
@@ -13,7 +12,7 @@ from nightjar.tools import Call, Text, make
 from nightjar.tools.annotate import Candidate
 from nightjar.tools.calculator import RELATED
 from nightjar.tools.formulas import Losses
-from stages.augment.texts import Source, choose, from_documents, from_instances, row
+from stages.augment.texts import Source, draw, from_documents, from_instances, row, suited
 
 CALCULATOR, CALENDAR = make("calculator"), make("calendar")
 
@@ -25,18 +24,17 @@ def test_texts_are_chosen_by_the_heuristics_and_the_seed() -> None:
     ]
     texts = from_instances(rows)
     assert len(texts) == 14
-    rules: Counter[str] = Counter()
-    suitable = choose(CALCULATOR, "calculator", texts, None, 1, rules)
+    suitable = suited(CALCULATOR, texts, 1)
     # Only the references with a number, which is a product of the other two.
-    assert [(text.id, text.target) for text in suitable] == [(str(n), 0) for n in range(2, 9)]
-    assert rules == {RELATED: 7}
-    # All that suit are counted, also those that are not drawn.
-    some = choose(CALCULATOR, "calculator", texts, 3, 1, rules)
-    assert rules == {RELATED: 14}
+    assert [(text.id, text.target, text.rule) for text in suitable] == [
+        (str(n), 0, RELATED) for n in range(2, 9)
+    ]
+    some = draw("calculator", suitable, 3, seed=1)
     assert len(some) == 3
-    assert some == choose(CALCULATOR, "calculator", texts, 3, 1, Counter())
+    assert some == draw("calculator", suitable, 3, seed=1)
     assert [text.id for text in some] == sorted(text.id for text in some)
-    assert choose(CALENDAR, "calendar", texts, None, 1, Counter()) == []
+    assert draw("calculator", suitable, None, 1) == draw("calculator", suitable, 7, 1) == suitable
+    assert suited(CALENDAR, texts, 1) == []
 
 
 def test_the_day_of_a_text() -> None:
