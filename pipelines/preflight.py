@@ -27,12 +27,14 @@ def check(graph: Graph) -> None:
     own = [stage.name for stage in ahead if stage.command.startswith(OWN)]
     if not own:
         return
-    # Here, not above: cards take long to load.
+    # Here, not above: cards and tools take long to load.
     from nightjar.benchmarks import registry
+    from nightjar.tools import registry as tools
 
     file = graph.root / PARAMS_FILE
     params = load(file)
     registry.check(params, file)
+    tools.check(params, file)
     for name in own:
         stage, _, item = name.partition("@")
         if stage == "train":

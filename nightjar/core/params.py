@@ -335,7 +335,7 @@ class Contamination(Model):
 
 
 class Params(Model):
-    """All of params.yaml."""
+    """All of params.yaml. `tools` has the settings of each tool by its name; the tool's own model checks them."""
 
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)]
     threads: Annotated[int, Field(ge=1, le=1024)]
@@ -343,6 +343,7 @@ class Params(Model):
     ingest: Ingest
     split: Split
     encoding: Encoding
+    tools: dict[Item, dict[str, Any]]
     augment: Augment
     index: Index
     retrieve: Retrieve
@@ -360,7 +361,12 @@ class Params(Model):
 
 def validate(values: dict[str, Any], where: object = PARAMS_FILE) -> Params:
     """Params from a plain mapping. Raises NightjarError naming the first bad key and how many more there are."""
-    return checked(Params, values, where)
+    params = checked(Params, values, where)
+    for name in params.augment.tools:
+        if name not in params.tools:
+            fix = f"add the group tools.{name}, {{}} for a tool without settings"
+            raise NightjarError(f"augment.tools.{name} has no settings", where, fix)
+    return params
 
 
 def check_training(params: Params, name: str, where: object = PARAMS_FILE) -> None:

@@ -6,7 +6,9 @@
     number  = digits ["." digits] | "." digits
 
 Both levels associate to the left; blanks may be between signs. Anything else (commas, %, **, letters) has no result,
-and neither has what is too long, too deep, or divides by zero.
+and neither has what is too long, too deep, or divides by zero. The setting `lenient` also reads numbers with commas
+between groups of three digits, and "%" after a number as hundredths: the paper's own prompt has 658,893 / 11.4%, which
+its grammar does not (facts 3.5).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
+from nightjar.core.config import Model
 from nightjar.prompts.tool_prompts import head
 from nightjar.tools.tool import Request, Text, Tool
 
@@ -37,22 +40,31 @@ _PHRASE = re.compile(
 )
 
 _TOKEN = re.compile(r"[ \t]*(?:([0-9]+(?:\.[0-9]+)?|\.[0-9]+)|([-+*/()]))")
+_LENIENT = re.compile(
+    r"[ \t]*(?:((?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?%?|\.[0-9]+%?)|([-+*/()]))"
+)
+
+# The rules of facts 3.5, as they are counted.
+RELATED = "three numbers, one the result of an operation on the others"
+STATED = "a number after = or after words such as equals"
+DRAWN = "three numbers, in the 1% drawn"
 
 
 class NoResult(Exception):
     """The expression has no result; the message says why, in a few words."""
 
 
-def _tokens(expression: str) -> list[str]:
+def _tokens(expression: str, lenient: bool) -> list[str]:
     if len(expression) > MAX_LENGTH:
         raise NoResult(f"too long: {len(expression)} characters, at most {MAX_LENGTH} are allowed")
     text, tokens, position = expression.strip(), [], 0
+    pattern = _LENIENT if lenient else _TOKEN
     while position < len(text):
-        match = _TOKEN.match(text, position)
+        match = pattern.match(text, position)
         if match is None:
             sign = text[position:].lstrip()[0]
             raise NoResult(f"not an expression of + - * / and numbers: {sign!r} is not allowed")
-        if match[1] and len(match[1].replace(".", "")) > MAX_DIGITS:
+        if match[1] and sum(sign.isdigit() for sign in match[1]) > MAX_DIGITS:
             raise NoResult(f"a number of more than {MAX_DIGITS} digits")
         tokens.append(match[1] or match[2])
         position = match.end()
@@ -104,14 +116,15 @@ class _Parser:
             self.depth -= 1
             return value
         if sign and sign not in "+*/)":
-            return Fraction(sign)
+            number = Fraction(sign.rstrip("%").replace(",", ""))
+            return number / 100 if sign.endswith("%") else number
         place = f"before {sign}" if sign else "at the end"
         raise NoResult(f"not an expression: a number is missing {place}")
 
 
-def compute(expression: str) -> Fraction:
-    """The exact value of `expression`. Raises NoResult."""
-    parser = _Parser(_tokens(expression))
+def compute(expression: str, lenient: bool = False) -> Fraction:
+    """The exact value of `expression`; with `lenient`, thousands commas and percents are read. Raises NoResult."""
+    parser = _Parser(_tokens(expression, lenient))
     value = parser.sum()
     if rest := parser.peek():
         raise NoResult(f"not an expression: {rest!r} is not expected there")
@@ -132,10 +145,10 @@ def show(value: Fraction) -> str:
     return f"{sign}{hundredths // 100}.{hundredths % 100:02d}"
 
 
-def evaluate(expression: str) -> str | None:
+def evaluate(expression: str, lenient: bool = False) -> str | None:
     """The printed result of `expression`, e.g. "0.29" for "400 / 1400"; None if it has none."""
     try:
-        return show(compute(expression))
+        return show(compute(expression, lenient))
     except NoResult:
         return None
 
@@ -197,42 +210,56 @@ def related(found: list[tuple[int, int]], window: int = WINDOW) -> bool:
     return False
 
 
-def calculator_document(text: str, rng_value: float) -> bool:
-    """Whether to look for calculator calls in a document.
+def calculator_document(text: str, rng_value: float) -> str:
+    """The first of the rules of facts 3.5 by which to look for calculator calls in a document; empty if none holds.
 
-    True if (i) three numbers within 100 tokens belong together, (ii) "=", "equals", "equal to", "total of" or
-    "average of" is followed by a number, or (iii) there are three numbers at all and `rng_value`, a number
-    that the caller draws uniformly from [0, 1) with a seed, is below 1%.
+    STATED (rule ii): "=", "equals", "equal to", "total of" or "average of" is followed by a number. RELATED (rule i):
+    three numbers within 100 tokens, one being the result of an operation on the others. DRAWN (rule iii): three numbers
+    at all, and `rng_value`, which the caller draws uniformly from [0, 1) with a seed, is below 1%.
     """
     if _PHRASE.search(text):
-        return True
+        return STATED
     found = numbers(text)
-    return len(found) >= 3 and (rng_value < SAMPLED or related(found))
+    if len(found) < 3:
+        return ""
+    if related(found):
+        return RELATED
+    return DRAWN if rng_value < SAMPLED else ""
+
+
+class Settings(Model):
+    """`lenient`: whether thousands commas and percents are read."""
+
+    lenient: bool = False
 
 
 class Calculator(Tool):
     """The calculator as a tool; it reads nothing but the input of a call."""
 
-    name, version = "Calculator", "1"
+    name = "Calculator"
     instructions = head("Calculator")
+    settings = Settings
 
-    def suits(self, text: Text, chance: float) -> bool:
+    def __init__(self, lenient: bool = False) -> None:
+        self.lenient = lenient
+        self.version = "1 lenient" if lenient else "1"
+
+    @classmethod
+    def make(cls, resource: Path | None, settings: Settings) -> Calculator:
+        return cls(settings.lenient)
+
+    def suits(self, text: Text, chance: float) -> str:
         """As `calculator_document`. A body without a digit after a context has no use for the calculator."""
         if text.context and not any(sign.isdigit() for sign in text.body):
-            return False
+            return ""
         return calculator_document(f"{text.context} {text.body}", chance)
 
     def run(self, asked: Sequence[Request]) -> list[str | None]:
-        return [evaluate(request.input) for request in asked]
+        return [evaluate(request.input, self.lenient) for request in asked]
 
     def why(self, request: Request) -> str:
         try:
-            compute(request.input)
+            compute(request.input, self.lenient)
         except NoResult as error:
             return str(error)
         return super().why(request)
-
-
-def make(resource: Path | None = None) -> Tool:
-    """The calculator; `resource` is ignored."""
-    return Calculator()

@@ -1,4 +1,8 @@
-"""The calendar: what day it is (Toolformer appendix A.1, facts 3.5), and the first date that a text names."""
+"""The calendar: what day it is (Toolformer appendix A.1, facts 3.5), and the first date that a text names.
+
+The day is that of the request: of a document the date in its URL, of a question the date it is asked for. The tool
+never reads the clock, so that no artifact depends on when it was made; commands that a person types pass today's date.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,11 @@ import re
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from typing import Annotated
 
+from pydantic import AfterValidator
+
+from nightjar.core.config import Model
 from nightjar.prompts.tool_prompts import head
 from nightjar.tools.tool import Request, Text, Tool
 
@@ -53,24 +61,43 @@ def find_date(text: str) -> date | None:
     return None
 
 
-class Calendar(Tool):
-    """The calendar as a tool: its calls have no input, its result is the day of the text or question."""
+def _iso(text: str) -> str:
+    date.fromisoformat(text)
+    return text
 
-    name, version = "Calendar", "1"
+
+class Settings(Model):
+    """`day`: the date, such as "2023-01-30", of a request that has none; None: such a request has no result."""
+
+    day: Annotated[str, AfterValidator(_iso)] | None = None
+
+
+class Calendar(Tool):
+    """The calendar as a tool: its calls have no input, its result is the day of the text or question.
+
+    `day` is that of a request without one.
+    """
+
+    name = "Calendar"
     instructions = head("Calendar")
     uses = frozenset({"day"})
+    settings = Settings
 
-    def suits(self, text: Text, chance: float) -> bool:
-        """Whether the day of the text is known."""
-        return text.day is not None
+    def __init__(self, day: date | None = None) -> None:
+        self.day = day
+        self.version = f"1 {day}" if day else "1"
+
+    @classmethod
+    def make(cls, resource: Path | None, settings: Settings) -> Calendar:
+        return cls(date.fromisoformat(settings.day) if settings.day else None)
+
+    def suits(self, text: Text, chance: float) -> str:
+        """Whether the text has a day of its own."""
+        return "a text with a date" if text.day is not None else ""
 
     def run(self, asked: Sequence[Request]) -> list[str | None]:
-        return [None if request.input or request.day is None else reply(request.day) for request in asked]
+        days = [None if request.input else request.day or self.day for request in asked]
+        return [None if day is None else reply(day) for day in days]
 
     def why(self, request: Request) -> str:
         return "the calendar takes no input" if request.input else "no date is known"
-
-
-def make(resource: Path | None = None) -> Tool:
-    """The calendar; `resource` is ignored."""
-    return Calendar()

@@ -1,29 +1,39 @@
 """Tools by name: those of Nightjar, and those that installed packages add by the entry point group `nightjar.tools`.
 
     [project.entry-points."nightjar.tools"]
-    thesaurus = "my_package.thesaurus:make"
+    thesaurus = "my_package.thesaurus:Thesaurus"
 
-The entry point names a function `make(resource: Path | None) -> Tool`. `resource` is what the tool reads, such as the
-folder of an index; a tool that reads nothing ignores it.
+The entry point names a class like `nightjar.tools.Tool`. Its method `make` gets the path of what the tool reads, such
+as the folder of an index, and the checked settings of the tool.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+from nightjar.core.config import PARAMS_FILE, Model, checked
 from nightjar.core.errors import NightjarError
+from nightjar.core.params import Params
 from nightjar.tools.tool import Tool
 
 GROUP = "nightjar.tools"
-BUILT_IN = ("calculator", "calendar", "wiki_search")
+# The class of each tool, in the module of the tool's name.
+BUILT_IN = {
+    "calculator": "Calculator",
+    "calendar": "Calendar",
+    "wiki_search": "WikiSearch",
+    "question_answering": "QuestionAnswering",
+    "machine_translation": "MachineTranslation",
+}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def _own() -> dict[str, EntryPoint]:
-    return {name: EntryPoint(name, f"nightjar.tools.{name}:make", GROUP) for name in BUILT_IN}
+    return {name: EntryPoint(name, f"nightjar.tools.{name}:{kind}", GROUP) for name, kind in BUILT_IN.items()}
 
 
 def _all() -> dict[str, EntryPoint]:
@@ -48,28 +58,59 @@ def names() -> tuple[str, ...]:
     return tuple(_all())
 
 
-def make(name: str, resource: Path | None = None) -> Tool:
+def make(name: str, resource: Path | None = None, settings: Mapping[str, Any] | None = None) -> Tool:
     """The tool of that name, such as "calculator", which reads `resource` if it reads anything.
 
-    Raises NightjarError for an unknown name, for an entry point that cannot be loaded or makes no tool, and if the tool
-    cannot read its resource.
+    `settings` are the keys below `tools.NAME` in the parameters; a key that is left out has its default. Raises
+    NightjarError for an unknown name, for an entry point that cannot be loaded or makes no tool, for settings that the
+    tool refuses, and if it cannot read its resource.
     """
     found = _own() if name in BUILT_IN else _all()
     if name not in found:
         raise NightjarError("no such tool", repr(name), f"tools are {', '.join(found)}")
     entry = found[name]
+    kind = _class(entry)
+    own = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", name)
     try:
-        made: Any = entry.load()(resource)
+        made: Any = kind.make(resource, own)
     except NightjarError:
         raise
     except Exception as error:
-        what = f"{entry.value} cannot be loaded ({type(error).__name__}: {error})"
-        raise NightjarError(what, _where(entry), "correct or uninstall its package") from error
+        raise _broken(entry, error) from error
     if missing := _missing(made):
         what = f"{entry.value} makes no tool: {missing}"
         raise NightjarError(what, _where(entry), "see nightjar.tools.Tool")
     tool: Tool = made
     return tool
+
+
+def check(params: Params, where: object = PARAMS_FILE) -> None:
+    """Raise NightjarError for a tool in the parameters that there is not, or whose settings it refuses."""
+    found = _all()
+    for name in params.augment.tools:
+        if name not in found:
+            raise NightjarError(
+                "no such tool", f"{where}: augment.tools.{name}", f"tools are {', '.join(found)}"
+            )
+        checked(_class(found[name]).settings, params.tools[name], where, "tools", name)
+
+
+def _class(entry: EntryPoint) -> Any:
+    """The class of a tool. Raises NightjarError if it cannot be loaded, or is none."""
+    try:
+        kind: Any = entry.load()
+    except Exception as error:
+        raise _broken(entry, error) from error
+    own = getattr(kind, "settings", None)
+    if not (isinstance(own, type) and issubclass(own, Model) and callable(getattr(kind, "make", None))):
+        what = f"{entry.value} is no tool: it has no method make, or its settings are no model"
+        raise NightjarError(what, _where(entry), "name a subclass of nightjar.tools.Tool")
+    return kind
+
+
+def _broken(entry: EntryPoint, error: Exception) -> NightjarError:
+    what = f"{entry.value} cannot be loaded ({type(error).__name__}: {error})"
+    return NightjarError(what, _where(entry), "correct or uninstall its package")
 
 
 def _missing(made: Any) -> str:
@@ -81,6 +122,8 @@ def _missing(made: Any) -> str:
         return f"its name {made.name[:40]!r} is not a word of letters, digits and underscores"
     if not set(getattr(made, "uses", ["?"])) <= {"day", "text"}:
         return 'its "uses" has other fields than "day" and "text"'
+    if not isinstance(getattr(made, "seconds", None), int | float):
+        return "its seconds are not a number"
     for name in ("suits", "run", "why"):
         if not callable(getattr(made, name, None)):
             return f"it has no method {name}"

@@ -1,7 +1,7 @@
-"""The interface of a tool: a name, the texts that suit it, and a batch of requests that it answers.
+"""The interface of a tool: a name, its settings, the texts that suit it, and a batch of requests that it answers.
 
-A tool is one file with a function `make(resource: Path | None) -> Tool`. The registry finds it by name, a `Toolbox`
-runs it: time limits, the cache and threads are there, not in the tool.
+A tool is one file with a class. The registry finds the class by name and makes the tool; a `Toolbox` runs it: time
+limits, the cache and threads are there, not in the tool.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal, Protocol
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from nightjar.core.config import Model
 
 # on: the model may call; disabled: it may not begin a call; off: nothing is steered, a call is text like any other.
 Calls = Literal["on", "disabled", "off"]
@@ -40,23 +43,38 @@ class Text:
     day: date | None = None
 
 
+class NoSettings(Model):
+    """The settings of a tool that has none."""
+
+
 class Tool(Protocol):
     """A tool. Subclass it for the defaults: a tool needs `name`, `version` and `run`.
 
     `name`: as written in a call, such as Calculator. `version`: changes whenever a result may change; what a tool reads
-    is part of it. `instructions`: the prompt that makes a model propose calls, up to the text (see
+    and its settings are part of it. `instructions`: the prompt that makes a model propose calls, up to the text (see
     nightjar.prompts.tool_prompts.instructions); only sampling calls for texts needs it. `uses`: which of the fields
-    "day" and "text" of a request the tool reads; the others are left empty.
+    "day" and "text" of a request the tool reads; the others are left empty. `seconds`: how long a batch may take.
+    `settings`: the model of the keys below `tools.NAME` in the parameters, all with defaults.
     """
 
     name: str
     version: str
     instructions: str = ""
     uses: frozenset[str] = frozenset()
+    seconds: float = 30.0
+    settings: type[Model] = NoSettings
 
-    def suits(self, text: Text, chance: float) -> bool:
-        """Whether to sample calls for `text` (facts 3.5). `chance` is drawn uniformly from [0, 1) for this text."""
-        return True
+    @classmethod
+    def make(cls, resource: Path | None, settings: Any) -> Tool:
+        """The tool; `resource` is the path of what it reads, `settings` an instance of `cls.settings`."""
+        return cls()
+
+    def suits(self, text: Text, chance: float) -> str:
+        """Which rule makes `text` worth sampling calls for (facts 3.5), in a few words; empty if none does.
+
+        `chance` is drawn uniformly from [0, 1) for this text.
+        """
+        return "every text"
 
     def run(self, asked: Sequence[Request]) -> list[str | None]:
         """The result of each request, in order; None where there is none."""

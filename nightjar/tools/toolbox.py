@@ -8,6 +8,7 @@ run beside later ones.
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Future
@@ -19,12 +20,17 @@ from nightjar.core.errors import NightjarError
 from nightjar.tools.syntax import Call
 from nightjar.tools.tool import Request, Tool
 
-# Seconds a batch may take, and characters a result may have.
-SECONDS, LONGEST = 30.0, 1000
+# Characters that a result may have.
+LONGEST = 1000
 # Results kept for each tool; the oldest are dropped first.
 MOST_CACHED = 10_000
 # A tool with so many abandoned threads that still run is not run again until one of them ends.
 MOST_ABANDONED = 4
+
+# Characters of a result that are looked at; what is longer is refused unread.
+MOST_READ = 100_000
+# Control characters, and halves of surrogate pairs, which no tokenizer can encode.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 log = logging.getLogger("nightjar")
 
@@ -32,18 +38,19 @@ log = logging.getLogger("nightjar")
 class Toolbox:
     """Tools by their names in calls, such as Calculator.
 
-    `seconds`: how long one batch of a tool may take. `longest`: characters of a result; a longer one is none. Results
-    are cached by tool, version, input and the context that the tool uses. `problems` counts the calls that failed, by
-    tool and kind. Raises NightjarError if two tools have one name.
+    `seconds`: how long one batch may take, in the place of each tool's own limit. `longest`: characters of a result; a
+    longer one is none. Results are cached by tool, version, input and the context that the tool uses. `problems` counts
+    the calls that failed, by tool and kind. Raises NightjarError if two tools have one name.
     """
 
-    def __init__(self, tools: Iterable[Tool], seconds: float = SECONDS, longest: int = LONGEST) -> None:
+    def __init__(self, tools: Iterable[Tool], seconds: float | None = None, longest: int = LONGEST) -> None:
         self.problems: Counter[str] = Counter()
         self._queues: dict[str, _Queue] = {}
         for tool in tools:
             if tool.name in self._queues:
                 raise NightjarError("two tools have this name", repr(tool.name), "leave one of them out")
-            self._queues[tool.name] = _Queue(tool, seconds, longest, self.problems)
+            limit = tool.seconds if seconds is None else seconds
+            self._queues[tool.name] = _Queue(tool, limit, longest, self.problems)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,18 +74,28 @@ class Toolbox:
 
         `day` and `text` are the context of the call (see Request).
         """
-        queue = self._queues.get(call.tool)
-        if queue is None:
-            future: Future[str | None] = Future()
-            future.set_result(None)
-            return future
-        uses = queue.tool.uses
-        return queue.ask(Request(call.input, day if "day" in uses else None, text if "text" in uses else ""))
+        return self._ask([call], day, text)[0]
 
     def run(self, calls: Iterable[Call], day: date | None = None, text: str = "") -> list[str | None]:
-        """The results of `calls`, in order, once all are there."""
-        futures = [self.ask(call, day, text) for call in calls]
-        return [future.result() for future in futures]
+        """The results of `calls`, in order, once all are there. A tool gets those that are not cached in one batch."""
+        return [future.result() for future in self._ask(list(calls), day, text)]
+
+    def _ask(self, calls: Sequence[Call], day: date | None, text: str) -> list[Future[str | None]]:
+        futures: list[Future[str | None]] = [Future() for _ in calls]
+        places: dict[str, list[int]] = {}
+        for place, call in enumerate(calls):
+            if call.tool in self._queues:
+                places.setdefault(call.tool, []).append(place)
+            else:
+                futures[place].set_result(None)
+        for name, own in places.items():
+            queue = self._queues[name]
+            known = day if "day" in queue.tool.uses else None
+            shown = text if "text" in queue.tool.uses else ""
+            asked = queue.ask([Request(calls[place].input, known, shown) for place in own])
+            for place, future in zip(own, asked, strict=True):
+                futures[place] = future
+        return futures
 
 
 class _Queue:
@@ -92,17 +109,21 @@ class _Queue:
         self.answers: dict[Request, Future[str | None]] = {}
         self.abandoned: list[Thread] = []
 
-    def ask(self, request: Request) -> Future[str | None]:
+    def ask(self, requests: Sequence[Request]) -> list[Future[str | None]]:
         with self.lock:
-            if request in self.answers:
-                return self.answers[request]
-            if len(self.answers) >= MOST_CACHED:
-                del self.answers[next(iter(self.answers))]
-            future = self.answers[request] = Future[str | None]()
-            self.waiting.append((request, future))
-            if not self.busy:
+            futures = [self._future(request) for request in requests]
+            if self.waiting and not self.busy:
                 self.busy = True
                 Thread(target=self._work, name=f"tool {self.tool.name}", daemon=True).start()
+        return futures
+
+    def _future(self, request: Request) -> Future[str | None]:
+        if request in self.answers:
+            return self.answers[request]
+        if len(self.answers) >= MOST_CACHED:
+            del self.answers[next(iter(self.answers))]
+        future = self.answers[request] = Future[str | None]()
+        self.waiting.append((request, future))
         return future
 
     def _work(self) -> None:
@@ -165,7 +186,9 @@ class _Queue:
             return None
         if not isinstance(value, str):
             return _Problem("failed", f"a result is of type {type(value).__name__}, not a text")
-        line = " ".join(value.split())
+        if len(value) > MOST_READ:
+            return _Problem("too long", f"a result of {len(value):,} characters, at most {self.longest:,}")
+        line = " ".join(_UNPRINTABLE.sub(" ", value).split())
         if len(line) > self.longest:
             return _Problem("too long", f"a result of {len(line):,} characters, at most {self.longest:,}")
         return line or None

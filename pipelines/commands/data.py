@@ -187,7 +187,8 @@ def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
 def call(text: str, day: str | None, resource: Path | None, as_json: bool) -> None:
     """Run one tool call and print its result.
 
-    The tools are Calculator, Calendar, WikiSearch, and those of installed packages (entry points nightjar.tools).
+    The tools are Calculator, Calendar, WikiSearch, QA, MT, and those of installed packages (entry points
+    nightjar.tools). Their settings are those of params.yaml, where there is one.
 
     \b
     Example:
@@ -195,9 +196,12 @@ def call(text: str, day: str | None, resource: Path | None, as_json: bool) -> No
       nightjar call "Calendar()" --date 2024-02-29
       nightjar call "WikiSearch(harbour museum)" --resource data/ingest/corpus
     """
+    from nightjar.core.config import PARAMS_FILE
+    from nightjar.core.params import load
     from nightjar.tools.run import call_text
 
-    result = call_text(text, _day(day), resource)
+    settings = load().tools if PARAMS_FILE.exists() else None
+    result = call_text(text, _day(day), resource, settings)
     if as_json:
         say_json({"call": text, "result": result})
     else:

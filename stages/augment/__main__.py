@@ -10,7 +10,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.harness import Stage, main
 from nightjar.core.journal import code, contents, digest
 from nightjar.tools import Toolbox, make
-from stages.augment.texts import choose, from_documents, from_instances, row
+from stages.augment.texts import Source, draw, from_documents, from_instances, row, suited
 
 CORPUS, SPLIT, MODEL = Path("data/ingest/corpus"), Path("data/split"), Path("models/base/language_model")
 PACKAGES = ("torch", "transformers")
@@ -19,11 +19,14 @@ PACKAGES = ("torch", "transformers")
 def run(stage: Stage) -> None:
     name, params = stage.item, stage.params.augment
     own = params.tools[name]
-    tool = make(name, Path(own.resource))
+    tool = make(name, Path(own.resource), stage.params.tools[name])
     documents = from_documents(tables.read_rows(CORPUS, contracts.DOCUMENTS))
     targets = from_instances(tables.read_rows(SPLIT, contracts.TRAIN))
-    chosen = choose(tool, name, documents, params.max_documents, stage.params.seed)
-    chosen += choose(tool, name, targets, params.max_targets, stage.params.seed)
+    chosen, rules = list[Source](), Counter[str]()
+    for sources, most in ((documents, params.max_documents), (targets, params.max_targets)):
+        suitable = suited(tool, sources, stage.params.seed)
+        rules.update(one.rule for one in suitable)
+        chosen += draw(name, suitable, most, stage.params.seed)
 
     from nightjar.lm.load import device_name, load, prepare
     from nightjar.tools.annotate import Annotator, Settings
@@ -78,6 +81,8 @@ def run(stage: Stage) -> None:
     kept = sum(one["status"] == "kept" for one in rows)
     stage.count(rows_in=len(rows), rows_out=kept, rejected=len(rows) - kept)
     stage.details["texts"] = {"corpus": len(documents), "train": len(targets), "annotated": len(chosen)}
+    # Texts that suit the tool, by the rule that holds (facts 3.5), before some of them were drawn.
+    stage.details["rules"] = dict(sorted(rules.items()))
     # Places before the first word of a document, likely enough for a call, where none was sampled.
     stage.details["positions_left_out"] = sum(unit["left_out"] for unit in units)
     stage.details["candidates"] = dict(sorted(Counter(one["status"] for one in rows).items()))

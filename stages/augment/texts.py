@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from nightjar.tools import Text, Tool, write
@@ -16,13 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """A text to annotate, and where it comes from: "corpus" or "train", the task's id, its own id, and which target."""
+    """A text to annotate, and where it comes from: "corpus" or "train", the task's id, its own id, and which target.
+
+    `rule`: by which it suits the tool, as `Tool.suits` names it.
+    """
 
     source: str
     task_id: str | None
     id: str
     target: int
     text: Text
+    rule: str = ""
 
     def seed(self, seed: int, tool: str) -> str:
         """What its sampling depends on: the calls of a text do not change with which others are annotated."""
@@ -53,17 +57,22 @@ def from_instances(rows: Iterable[Mapping[str, Any]]) -> list[Source]:
     ]
 
 
-def choose(tool: Tool, name: str, sources: Sequence[Source], most: int | None, seed: int) -> list[Source]:
-    """The texts that suit the tool called `name`, at most `most` of them, drawn with `seed`, in the given order."""
-    suitable = [
-        one
-        for one in sources
-        if tool.suits(one.text, random.Random(f"{seed} {one.source} {one.id}").random())
-    ]
-    if most is None or len(suitable) <= most:
-        return suitable
-    drawn = random.Random(f"{seed} {name}").sample(range(len(suitable)), most)
-    return [suitable[place] for place in sorted(drawn)]
+def suited(tool: Tool, sources: Sequence[Source], seed: int) -> list[Source]:
+    """The texts that suit the tool, each with the rule that it satisfies (facts 3.5), in the given order."""
+    found = []
+    for one in sources:
+        rule = tool.suits(one.text, random.Random(f"{seed} {one.source} {one.id}").random())
+        if rule:
+            found.append(replace(one, rule=rule))
+    return found
+
+
+def draw(name: str, sources: Sequence[Source], most: int | None, seed: int) -> list[Source]:
+    """At most `most` of the texts for the tool called `name`, drawn with `seed`, in the given order."""
+    if most is None or len(sources) <= most:
+        return list(sources)
+    drawn = random.Random(f"{seed} {name}").sample(range(len(sources)), most)
+    return [sources[place] for place in sorted(drawn)]
 
 
 def row(name: str, one: Source, candidate: Candidate, threshold: float) -> dict[str, Any]:

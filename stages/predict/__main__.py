@@ -134,7 +134,7 @@ def toolbox_of(params: Params, item: str, system: System) -> Toolbox:
         if tool.resource not in (CORPUS.as_posix(), system.resource):
             fix = f"set predict.systems.{item}.resource to {tool.resource}"
             raise NightjarError(f"the tool {name} reads {tool.resource}", "params.yaml", fix)
-        tools.append(make(name, Path(tool.resource)))
+        tools.append(make(name, Path(tool.resource), params.tools[name]))
     return Toolbox(tools)
 
 

@@ -73,6 +73,16 @@ def test_what_some_stages_need_is_asked_for_them_alone(project: Path) -> None:
         preflight.check(graph(project, OWN, "would run", settings, "train@combined"))
 
 
+def test_tools_and_their_settings_are_checked_by_the_tools(project: Path) -> None:
+    for settings, told in (
+        ({"tools.calculator.lenient": "yes"}, "tools.calculator.lenient = 'yes' is not allowed"),
+        ({"tools.machine_translation.engine": "people"}, "tools.machine_translation.engine = 'people'"),
+    ):
+        with pytest.raises(NightjarError) as caught:
+            preflight.check(graph(project, OWN, "would run", settings, "split"))
+        assert told in str(caught.value) and "params.yaml" in str(caught.value)
+
+
 def test_benchmarks_and_their_settings_are_checked_against_the_cards(project: Path) -> None:
     sample = read_yaml(ROOT / "params.yaml")["benchmarks"]
     (name, group) = next(iter(sample.items()))

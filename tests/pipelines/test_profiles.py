@@ -66,8 +66,8 @@ def test_published_constants_of_the_tools(project: Path) -> None:
         apply(project, name)
         augment = load(project / "params.yaml").augment
         # facts 3.2: tau_s, k, m, tau_f
-        published = {tool: [0.05, 5, 5, 1.0] for tool in ("calendar", "wiki_search")}
-        published["calculator"] = [0.0, 20, 10, 0.5]
+        published = {tool: [0.05, 5, 5, 1.0] for tool in ("calendar", "wiki_search", "question_answering")}
+        published |= {tool: [0.0, 20, 10, 0.5] for tool in ("calculator", "machine_translation")}
         keys = ("sampling_threshold", "positions", "samples", "filter_threshold")
         assert {tool: [getattr(own, key) for key in keys] for tool, own in augment.tools.items()} == published
         assert augment.before_first_word == (name == "paper")
@@ -78,17 +78,20 @@ def test_a_profile_chooses_its_tools(project: Path) -> None:
     (project / "profiles/own.yaml").write_text(
         "augment: {tools: {thesaurus: {code: own/thesaurus.py, resource: own/words.txt, sampling_threshold: 0.1, "
         "positions: 2, samples: 3, filter_threshold: 1.0}}}\n"
+        "tools: {thesaurus: {}}\n"
     )
     apply(project, "sample")
     changes = apply(project, "own")
     tools = load(project / "params.yaml").augment.tools
     assert list(tools) == ["thesaurus"]
     assert tools["thesaurus"].code == "own/thesaurus.py"
-    assert {change.key.split(".")[2] for change in changes} == {
+    assert {change.key.split(".")[2] for change in changes if change.key.startswith("augment.")} == {
         "thesaurus",
         "calculator",
         "calendar",
         "wiki_search",
+        "question_answering",
+        "machine_translation",
     }
 
 

@@ -168,8 +168,8 @@ def test_the_numbers_are_those_of_the_file(values: dict[str, Any]) -> None:
         elif isinstance(value, int | float) and not isinstance(value, bool):
             yield path
 
-    # The settings of cards are checked by the cards.
-    del values["benchmarks"]
+    # The settings of cards and tools are checked by these.
+    del values["benchmarks"], values["tools"]
     assert set(found(values, "")) <= set(NUMBERS)
 
 
@@ -182,6 +182,14 @@ def test_no_setting_takes_what_is_no_number_or_absurd(values: dict[str, Any], ke
         line = str(caught.value)
         assert line.startswith(f"params.yaml: {key} = ") and "is not allowed; it should be " in line
         assert "\n" not in line and len(line) < 400
+
+
+def test_a_tool_without_settings(values: dict[str, Any]) -> None:
+    del values["tools"]["calendar"]
+    with pytest.raises(
+        NightjarError, match=r"params.yaml: augment.tools.calendar has no settings; add the group"
+    ):
+        validate(values)
 
 
 def test_a_missing_key_and_how_many_more(values: dict[str, Any]) -> None:

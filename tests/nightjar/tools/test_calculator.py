@@ -198,3 +198,63 @@ def test_rounding_is_half_up(value: Fraction) -> None:
 def test_any_text_is_answered_without_an_error(text: str) -> None:
     result = evaluate(text)
     assert result is None or Fraction(result) is not None
+
+
+def _spelled(number: Fraction, percent: bool, commas: bool) -> str:
+    """A number of at most two decimals as a text may have it."""
+    shown = f"{float(number * (100 if percent else 1)):{',' if commas else ''}.2f}"
+    return f"{shown}%" if percent else shown
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 10**9), st.booleans(), st.booleans(), st.sampled_from("+-*/")),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_lenient_numbers_are_those_without_commas_and_percents(
+    terms: list[tuple[int, bool, bool, str]],
+) -> None:
+    numbers = [
+        (Fraction(cents, 10000 if percent else 100), percent, commas) for cents, percent, commas, _ in terms
+    ]
+    lenient = " ".join(
+        f"{_spelled(*number)} {term[3]}" for number, term in zip(numbers, terms, strict=True)
+    ).rstrip("+-*/ ")
+    plain = " ".join(
+        f"({number[0].numerator} / {number[0].denominator}) {term[3]}"
+        for number, term in zip(numbers, terms, strict=True)
+    ).rstrip("+-*/ ")
+    assert compute(lenient, lenient=True) == _python(ast.parse(plain, mode="eval").body)
+
+
+@pytest.mark.parametrize(
+    ("expression", "result"),
+    [
+        ("658,893 / 11.4%", "5779763.16"),  # the paper's own example
+        ("1,000", "1000"),
+        ("(50%) * 2", "1"),
+        ("12 * .5%", "0.06"),
+        ("1,00", None),
+        ("1,0000", None),
+        ("1000,000", None),
+        ("1,,000", None),
+        ("5%%", None),
+        ("% 5", None),
+        ("(1 + 1)%", None),
+        ("5 % 3", None),
+        ("1,000 + 2", "1002"),
+        ("1" + ",000" * 11, None),
+    ],
+)
+def test_lenient(expression: str, result: str | None) -> None:
+    assert evaluate(expression, lenient=True) == result
+    assert evaluate(expression) is None
+
+
+@given(st.text(st.sampled_from("0123456789,.%+-*/() "), max_size=40))
+def test_lenient_reads_all_that_the_paper_reads(text: str) -> None:
+    strict, lenient = evaluate(text), evaluate(text, lenient=True)
+    if strict is not None:
+        assert lenient == strict

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.core.errors import NightjarError
+from nightjar.tools import Request, make
 from nightjar.tools.calendar import find_date, reply
 
 
@@ -59,3 +61,29 @@ def test_find_date(text: str, day: date | None) -> None:
 @given(st.text())
 def test_any_text_is_read_without_an_error(text: str) -> None:
     assert find_date(text) is None or isinstance(find_date(text), date)
+
+
+def test_the_day_is_that_of_the_request_or_the_set_one_and_never_the_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class NoClock(date):
+        @classmethod
+        def today(cls) -> NoClock:
+            raise AssertionError("the clock was read")
+
+    monkeypatch.setattr("nightjar.tools.calendar.date", NoClock)
+    own, other = Request("", date(2023, 1, 30)), Request("")
+    assert make("calendar").run([own, other]) == ["Today is Monday, January 30, 2023.", None]
+    fixed = make("calendar", None, {"day": "2020-11-02"})
+    assert fixed.run([own, other, Request("tomorrow")]) == [
+        "Today is Monday, January 30, 2023.",
+        "Today is Monday, November 2, 2020.",
+        None,
+    ]
+    assert fixed.version != make("calendar").version
+
+
+@pytest.mark.parametrize("day", ["today", "2023-02-30", "30 January 2023", 20230130, date(2023, 1, 30)])
+def test_a_day_that_is_none_is_refused(day: object) -> None:
+    with pytest.raises(NightjarError, match=r"tools\.calendar\.day"):
+        make("calendar", None, {"day": day})

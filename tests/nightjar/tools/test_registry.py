@@ -2,46 +2,72 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from datetime import date
+from importlib import import_module
 from itertools import count
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.tools import Request, Text, make, names
-from nightjar.tools.registry import BUILT_IN
+from nightjar.core.params import validate
+from nightjar.prompts.tool_prompts import CALL_NAMES
+from nightjar.search.lexical import LexicalIndex
+from nightjar.tools import Call, Request, Text, Toolbox, make, names
+from nightjar.tools.machine_translation import MachineTranslation
+from nightjar.tools.passages import Passages
+from nightjar.tools.registry import BUILT_IN, check
 from nightjar.tools.run import call_text
+from nightjar.tools.wiki_search import WikiSearch
+from tests.conftest import ROOT
 
 Installed = Callable[..., None]
 
 MODULE = """
+from nightjar.core.config import Model
 from nightjar.tools import Tool
 
 class Thesaurus(Tool):
     name, version = "Thesaurus", "3"
-    def __init__(self, resource):
-        self.words = dict(line.split("=") for line in resource.read_text().split())
+    def __init__(self, path):
+        self.words = dict(line.split("=") for line in path.read_text().split())
+    @classmethod
+    def make(cls, resource, settings): return cls(resource)
     def run(self, asked):
         return [self.words.get(request.input) for request in asked]
 
+class Loud(Model):
+    loud: bool = False
+
 class Plain:
-    name, version, instructions, uses = "Plain", "1", "", frozenset()
-    def suits(self, text, chance): return True
+    name, version, instructions, uses, seconds, settings = "Plain", "1", "", frozenset(), 5, Loud
+    @classmethod
+    def make(cls, resource, settings):
+        tool = cls()
+        tool.version = f"1 {settings.loud}"
+        return tool
+    def suits(self, text, chance): return "every text"
     def run(self, asked): return [request.input for request in asked]
     def why(self, request): return "never"
 
-make = Thesaurus
-def plain(resource): return Plain()
-def fails(resource): raise KeyError("no key")
-def no_tool(resource): return "a text"
-def bad_name(resource):
-    tool = Plain(); tool.name = "two words"; return tool
-def bad_uses(resource):
-    tool = Plain(); tool.uses = {"weather"}; return tool
+def function(resource): return Plain()
+class Fails(Plain):
+    @classmethod
+    def make(cls, resource, settings): raise KeyError("no key")
+class NoTool(Plain):
+    @classmethod
+    def make(cls, resource, settings): return "a text"
+class BadName(Plain): name = "two words"
+class BadUses(Plain): uses = {"weather"}
+class BadSeconds(Plain): seconds = "long"
+class BadSettings(Plain): settings = dict
 """
 
 
@@ -67,39 +93,78 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
 
 def test_own_tools(installed: Installed) -> None:
     installed()
-    assert names() == BUILT_IN == ("calculator", "calendar", "wiki_search")
+    assert names() == tuple(BUILT_IN) and set(names()) == set(CALL_NAMES)
     made = {name: make(name) for name in ("calculator", "calendar")}
     assert {name: tool.name for name, tool in made.items()} == {
         "calculator": "Calculator",
         "calendar": "Calendar",
     }
     assert all(tool.instructions.startswith("Your task") and tool.version for tool in made.values())
+    for name, kind in BUILT_IN.items():
+        tool = getattr(import_module(f"nightjar.tools.{name}"), kind)
+        assert tool.name == CALL_NAMES[name]
+        tool.settings()  # every setting has a default
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"lenient": "yes"}, "tools.calculator.lenient = 'yes' is not allowed"),
+        ({"strict": True}, "unknown key tools.calculator.strict"),
+    ],
+)
+def test_wrong_settings_are_one_line(settings: dict[str, Any], told: str) -> None:
+    assert make("calculator", None, {"lenient": True}).run([Request("1,000 * 5%")]) == ["50"]
+    assert make("calculator").run([Request("1,000 * 5%")]) == [None]
+    with pytest.raises(NightjarError, match=re.escape(told)):
+        make("calculator", None, settings)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("calculator", {"lenient": 1}, "params.yaml: tools.calculator.lenient = 1 is not allowed"),
+        ("wiki_search", {"depth": 1}, "unknown key tools.wiki_search.depth"),
+        ("thesaurus", {}, "augment.tools.thesaurus: no such tool; tools are calculator"),
+    ],
+)
+def test_parameters_are_checked_before_any_work(key: str, value: dict[str, Any], told: str) -> None:
+    values = read_yaml(ROOT / "params.yaml")
+    check(validate(values))
+    values["tools"][key] = value
+    values["augment"]["tools"].setdefault(key, values["augment"]["tools"]["calculator"])
+    with pytest.raises(NightjarError, match=re.escape(told)):
+        check(validate(values))
 
 
 def test_a_package_adds_a_tool(installed: Installed, tmp_path: Path) -> None:
-    installed(("thesaurus", "my_tools:make"), ("plain", "my_tools:plain"))
+    installed(("thesaurus", "my_tools:Thesaurus"), ("plain", "my_tools:Plain"))
     assert names() == (*BUILT_IN, "plain", "thesaurus")
     (tmp_path / "words.txt").write_text("big=large\nfast=quick")
     tool = make("thesaurus", tmp_path / "words.txt")
-    assert (tool.name, tool.uses, tool.suits(Text("x"), 0.5)) == ("Thesaurus", frozenset(), True)
+    assert (tool.name, tool.uses, tool.suits(Text("x"), 0.5)) == ("Thesaurus", frozenset(), "every text")
+    assert make("plain", None, {"loud": True}).version == "1 True"
     assert tool.run([Request("big"), Request("small")]) == ["large", None]
     assert call_text("Plain(hello)", None) == "hello"
-    with pytest.raises(NightjarError, match=r"available are Calculator, Calendar, WikiSearch, Plain"):
-        installed(("plain", "my_tools:plain"))
+    with pytest.raises(NightjarError, match=r"available are Calculator, Calendar, WikiSearch, QA, MT, Plain"):
+        installed(("plain", "my_tools:Plain"))
         call_text("Telephone(1)", None)
 
 
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ("my_broken:make", "No module named 'no_such_module'"),
-        ("my_nowhere:make", "No module named 'my_nowhere'"),
+        ("my_broken:Thesaurus", "No module named 'no_such_module'"),
+        ("my_nowhere:Thesaurus", "No module named 'my_nowhere'"),
         ("my_tools:nothing", "has no attribute 'nothing'"),
-        ("my_tools:fails", "no key"),
+        ("my_tools:Fails", "no key"),
         ("my_tools:MODULE:x", "cannot be loaded"),
-        ("my_tools:no_tool", "its name is not a text"),
-        ("my_tools:bad_name", "its name 'two words' is not a word"),
-        ("my_tools:bad_uses", '"uses" has other fields'),
+        ("my_tools:function", "it has no method make"),
+        ("my_tools:BadSettings", "its settings are no model"),
+        ("my_tools:BadSeconds", "its seconds are not a number"),
+        ("my_tools:NoTool", "its name is not a text"),
+        ("my_tools:BadName", "its name 'two words' is not a word"),
+        ("my_tools:BadUses", '"uses" has other fields'),
     ],
 )
 def test_a_broken_entry_point_is_one_line_and_leaves_the_others_alone(
@@ -115,11 +180,11 @@ def test_a_broken_entry_point_is_one_line_and_leaves_the_others_alone(
 
 
 def test_two_tools_of_one_name_are_refused(installed: Installed) -> None:
-    installed(("calculator", "my_tools:make"))
+    installed(("calculator", "my_tools:Plain"))
     with pytest.raises(NightjarError, match="two tools have this name: nightjar"):
         names()
-    installed(("own", "my_tools:make"), ("own", "my_tools:plain"))
-    with pytest.raises(NightjarError, match="my_tools:make and my_tools:plain"):
+    installed(("own", "my_tools:Thesaurus"), ("own", "my_tools:Plain"))
+    with pytest.raises(NightjarError, match="my_tools:Plain and my_tools:Thesaurus"):
         names()
     with pytest.raises(NightjarError, match="no such tool; tools are calculator, calendar"):
         installed()
@@ -137,6 +202,31 @@ def test_heuristics_of_the_own_tools() -> None:
     assert not calculator.suits(Text("many pens", context=sold), 0.5)
     assert calendar.suits(Text("x", day=date(2023, 1, 30)), 0.5)
     assert not calendar.suits(Text("It is 2023-01-30."), 0.5)
+
+
+ODD = [
+    "",
+    " ",
+    "x",
+    "[",
+    "]]][[ ->",
+    "[Calculator(1 + 1) -> 2]",
+    "[MT(",
+    "→",
+    "\u202eאבג دول\u0301\u0323",
+    "\ud800",
+    "\x00",
+]
+
+
+@pytest.mark.parametrize("text", [*ODD, "word " * 3000, "7 " * 3000, "の" * 3000], ids=range(len(ODD) + 3))
+def test_heuristics_and_tools_take_any_text(text: str) -> None:
+    index = Passages(pa.table({"title": ["a"], "text": ["b"]}), LexicalIndex.build(["a\nb"]), "1")
+    for tool in (make("calculator"), make("calendar"), WikiSearch(index), MachineTranslation([])):
+        for one in (Text(text), Text(text, text), Text(text, "Input: x", date(2023, 1, 30))):
+            assert isinstance(tool.suits(one, 0.001), str)
+        results = Toolbox([tool]).run([Call(tool.name, text)], date(2023, 1, 30), text)
+        assert len(results) == 1 and (results[0] is None or "\n" not in results[0])
 
 
 def test_tools_need_no_torch() -> None:

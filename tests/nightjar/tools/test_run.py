@@ -27,7 +27,7 @@ def test_results() -> None:
         ("Calculator(__import__('os'))", "not an expression"),
         ("Calculator(1", "not a tool call"),
         ("Telephone(1)", "unknown tool"),
-        ("QA(Who?)", "QA is not available"),
+        ("QA(Who?)", "no lexical index"),
         ("Calendar()", "no date is known"),
         ("Calendar(tomorrow)", "takes no input"),
         ("WikiSearch(x)", "no lexical index"),

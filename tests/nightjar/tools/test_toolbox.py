@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from nightjar.tools import Call, Request, Tool, Toolbox
+from nightjar.tools import Call, Request, Tool, Toolbox, find, remove, write
 from nightjar.tools import toolbox as module
 
 DAY = date(2023, 1, 30)
@@ -152,6 +152,72 @@ def test_a_batch_that_is_no_list_of_its_length_is_run_one_by_one(rubbish: Any) -
 @pytest.mark.parametrize(("text", "line"), [(" a\n b\t", "a b"), ("", None), (" \n ", None), ("a  b", "a b")])
 def test_a_result_is_one_line(text: str, line: str | None) -> None:
     assert Toolbox([Any_(lambda request: text)]).run(calls("x")) == [line]
+
+
+RUBBISH = [
+    "a]b",
+    " [Calculator(1 + 1) -> 2]",
+    "-> 7]",
+    "→",
+    '[QA("x")',
+    "\\] \\\\ \\[",
+    "two\nlines\r\nand\u2028more\u0085",
+    "\u202eright to left\u0301",
+    "\ud800 half a pair \udc00",
+    "nothing\x00 \x1b[31mred",
+]
+
+
+@pytest.mark.parametrize("text", RUBBISH)
+def test_a_result_of_any_signs_is_written_into_a_text_and_read_back(text: str) -> None:
+    """Brackets, arrows and markers of its own open and close nothing, and a tokenizer can encode it."""
+    call = Call("A", "x")
+    (line,) = Toolbox([Any_(lambda request: text)]).run([call])
+    assert line is not None and len(line.splitlines()) == 1
+    line.encode("utf-8")
+    (found,) = find(f"Before{write(call, line)} after.", ["A"])
+    assert (found.call, found.result) == (call, line)
+    assert remove(f"Before{write(call, line)} after.", ["A"]) == "Before after."
+
+
+def test_a_result_of_a_megabyte_is_refused_unread() -> None:
+    for long in ("x" * 1_000_000, " " * 1_000_000):
+        toolbox = Toolbox([Any_(lambda request, long=long: long if request.input == "b" else "fine")])
+        assert toolbox.run(calls(*"abc")) == ["fine", None, "fine"]
+        assert toolbox.problems == {"A: too long": 1}
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, MemoryError, RecursionError])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_whatever_a_tool_raises_costs_its_call_only(error: type[BaseException]) -> None:
+    def answer(request: Request) -> str:
+        if request.input == "b":
+            raise error
+        return request.input
+
+    toolbox = Toolbox([Any_(answer)])
+    assert toolbox.run(calls(*"abc")) == ["a", None, "c"]
+    assert toolbox.problems == {"A: failed": 1}
+
+
+def test_the_calls_of_one_run_are_one_batch() -> None:
+    """A tool that asks a model would give other last bits in a batch that depends on the threads."""
+    first, second = Any_(lambda request: request.input), Any_(lambda request: "two")
+    second.name = "B"
+    toolbox = Toolbox([first, second])
+    for number in range(50):
+        inputs = [f"{number} {letter}" for letter in "abcab"]
+        asked = [Call("A", text) for text in inputs] + [Call("B", inputs[0]), Call("C", "")]
+        assert toolbox.run(asked) == [*inputs, "two", None]
+        assert [request.input for request in first.batches[-1]] == inputs[:3]
+    assert len(first.batches) == len(second.batches) == 50
+
+
+def test_a_tool_has_its_own_limit(release: threading.Event) -> None:
+    tool = Any_(hanging({"b"}, release))
+    tool.seconds = 0.2
+    assert Toolbox([tool]).run(calls(*"ab")) == ["A", None]
+    assert Toolbox([tool], seconds=0.1).run(calls("b")) == [None]
 
 
 def test_a_request_that_hangs_costs_only_itself(release: threading.Event) -> None:

@@ -10,8 +10,9 @@ import pytest
 from nightjar.core import contracts
 from nightjar.tools import Call, Text, make
 from nightjar.tools.annotate import Candidate
+from nightjar.tools.calculator import RELATED
 from nightjar.tools.formulas import Losses
-from stages.augment.texts import Source, choose, from_documents, from_instances, row
+from stages.augment.texts import Source, draw, from_documents, from_instances, row, suited
 
 CALCULATOR, CALENDAR = make("calculator"), make("calendar")
 
@@ -23,14 +24,17 @@ def test_texts_are_chosen_by_the_heuristics_and_the_seed() -> None:
     ]
     texts = from_instances(rows)
     assert len(texts) == 14
-    suitable = choose(CALCULATOR, "calculator", texts, None, seed=1)
+    suitable = suited(CALCULATOR, texts, 1)
     # Only the references with a number, which is a product of the other two.
-    assert [(text.id, text.target) for text in suitable] == [(str(n), 0) for n in range(2, 9)]
-    some = choose(CALCULATOR, "calculator", texts, 3, seed=1)
+    assert [(text.id, text.target, text.rule) for text in suitable] == [
+        (str(n), 0, RELATED) for n in range(2, 9)
+    ]
+    some = draw("calculator", suitable, 3, seed=1)
     assert len(some) == 3
-    assert some == choose(CALCULATOR, "calculator", texts, 3, seed=1)
+    assert some == draw("calculator", suitable, 3, seed=1)
     assert [text.id for text in some] == sorted(text.id for text in some)
-    assert choose(CALENDAR, "calendar", texts, None, seed=1) == []
+    assert draw("calculator", suitable, None, 1) == draw("calculator", suitable, 7, 1) == suitable
+    assert suited(CALENDAR, texts, 1) == []
 
 
 def test_the_day_of_a_text() -> None:

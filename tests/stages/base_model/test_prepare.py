@@ -14,9 +14,10 @@ import torch
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import ModelSource
 from nightjar.lm.load import LanguageModel, load
+from nightjar.lm.sources import find
 from nightjar.lm.tokenizer import load_tokenizer
 from nightjar.lm.weights import digest
-from stages.base_model.prepare import find, make_ready
+from stages.base_model.prepare import make_ready
 
 
 def test_a_directory_is_copied_without_code_and_loads(tiny_model: Path, tmp_path: Path) -> None:

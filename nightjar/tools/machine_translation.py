@@ -1,0 +1,108 @@
+"""Machine translation into English: the language by fastText's model, then one of three engines (facts 3.5).
+
+The paper translates with NLLB-600M. Where no translation model can be had, Apertium translates the language pairs that
+are installed, by rules; where neither is there, a language model translates after a few examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from nightjar.core.config import Model
+from nightjar.core.errors import NightjarError
+from nightjar.prompts.tool_prompts import head
+from nightjar.tools import language
+from nightjar.tools.reader import MODEL
+from nightjar.tools.tool import Request, Text, Tool
+from nightjar.tools.translators import Apertium, Few, TranslationModel, Translator
+
+# Characters of a text to translate.
+LONGEST = 500
+# The rule of facts 3.5, as it is counted.
+QUOTED = f"{language.CHUNK} tokens in another language, with English before and after"
+
+
+class Settings(Model):
+    """`engine`: model, apertium or language_model; auto takes, for each language, the first of these that there is.
+
+    `model`: the translation model, a directory or hub:NAME@REVISION; None: none. `language_model`: likewise.
+    With auto, results depend on the programs that are installed.
+    """
+
+    engine: Literal["auto", "model", "apertium", "language_model"] = "auto"
+    model: str | None = None
+    language_model: str = MODEL
+
+
+class MachineTranslation(Tool):
+    """Translation as a tool. Input that is English, or whose language is not certain, has no result."""
+
+    name = "MT"
+    instructions = head("MT")
+    seconds = 600.0
+    settings = Settings
+
+    def __init__(self, translators: Sequence[Translator]) -> None:
+        self.translators = translators
+        engines = ", ".join(one.identity for one in translators)
+        self.version = f"1 {language.version()}, {engines}"
+
+    @classmethod
+    def make(cls, resource: Path | None, settings: Settings) -> MachineTranslation:
+        """Raises NightjarError if an engine that the settings name is not there."""
+        engine, found = settings.engine, list[Translator]()
+        if settings.model is not None and engine in ("auto", "model"):
+            found.append(TranslationModel(settings.model))
+        elif engine == "model":
+            what = "the engine model needs a translation model"
+            raise NightjarError(
+                what, "tools.machine_translation.model", "name a directory or hub:NAME@REVISION"
+            )
+        if engine == "apertium" or (engine == "auto" and Apertium.installed()):
+            found.append(Apertium())
+        if engine in ("auto", "language_model"):
+            found.append(Few(settings.language_model))
+        return cls(found)
+
+    def suits(self, text: Text, chance: float) -> str:
+        """Whether a paragraph quotes another language; a context and its body are one paragraph."""
+        joined = " ".join(f"{text.context} {text.body}".split())
+        paragraphs = [joined] if text.context else text.body.split("\n")
+        return QUOTED if any(map(language.quotes_another_language, paragraphs)) else ""
+
+    def run(self, asked: Sequence[Request]) -> list[str | None]:
+        results: list[str | None] = [None] * len(asked)
+        work: dict[int, list[tuple[int, str, str]]] = {}
+        for place, request in enumerate(asked):
+            spoken = _language(request.input)
+            engine = self._engine(spoken)
+            if engine is not None:
+                work.setdefault(engine, []).append((place, spoken, " ".join(request.input.split())))
+        for engine, rows in work.items():
+            made = self.translators[engine].translate([(spoken, text) for _, spoken, text in rows])
+            for (place, _, _), result in zip(rows, made, strict=True):
+                results[place] = result
+        return results
+
+    def why(self, request: Request) -> str:
+        if len(request.input) > LONGEST:
+            return f"too long: {len(request.input)} characters, at most {LONGEST} are allowed"
+        guess = language.identify(request.input)
+        if guess.english:
+            return "it is English"
+        if not guess.foreign:
+            return f"its language is not certain ({guess.language}, {guess.confidence:.2f})"
+        return f"there is no engine for its language ({guess.language})"
+
+    def _engine(self, spoken: str) -> int | None:
+        """The number of the first engine that reads the language."""
+        able = (number for number, one in enumerate(self.translators) if spoken and one.knows(spoken))
+        return next(able, None)
+
+
+def _language(text: str) -> str:
+    """The language to translate `text` from; empty for English, where it is not certain, and for a text too long."""
+    guess = language.identify(text) if len(text) <= LONGEST else None
+    return guess.language if guess and guess.foreign else ""

@@ -1,0 +1,88 @@
+"""Question answering: BM25 finds passages, and a language model reads them and answers in a few words.
+
+The paper asks Atlas, a retrieval-augmented model fine-tuned on Natural Questions (facts 3.5). Here any language model
+reads, by default the project's own, and the passages are those of WikiSearch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from nightjar.core.config import Model, Positive
+from nightjar.prompts.tool_prompts import head
+from nightjar.tools.passages import Passages, on_one_line
+from nightjar.tools.reader import MODEL, Reader
+from nightjar.tools.tool import Request, Tool
+
+# Words of a passage that the model reads, characters of a question, tokens of an answer.
+PASSAGE_WORDS, LONGEST, TOKENS = 100, 500, 16
+
+# Written for this project. The examples ask for several kinds of answers: after numbers alone, a small model answers
+# with numbers whatever is asked.
+HEAD = """\
+Answer each question with a few words from its passages.
+
+Passage: Maple Hall > Maple Hall is a concert hall in Norwood, made of pale oak. It was built in 1931 and has 840 seats.
+Question: What is Maple Hall made of?
+Answer: pale oak
+
+Passage: Pelican (ferry) > The Pelican is a ferry with 60 seats that links Easton with the island of Skerry.
+Question: How many seats does the Pelican have?
+Answer: 60
+
+Passage: Ada Brock > Ada Brock (born 1874) was a painter. Brock was born in Norwood and moved to Easton in 1902.
+Question: Who was Ada Brock?
+Answer: a painter
+
+"""
+
+
+class Settings(Model):
+    """`model` reads the `passages` best passages: a directory, or hub:NAME@REVISION."""
+
+    model: str = MODEL
+    passages: Positive = 3
+
+
+class QuestionAnswering(Tool):
+    """Question answering as a tool. The paper names no rule for its documents: every text suits it."""
+
+    name = "QA"
+    instructions = head("QA")
+    uses = frozenset({"text"})
+    seconds = 600.0
+    settings = Settings
+
+    def __init__(self, passages: Passages, reader: Reader, most: int = 3) -> None:
+        self.passages, self.reader, self.most = passages, reader, most
+        self.version = f"1 {passages.version} {reader.sha256[:16]} {most}"
+
+    @classmethod
+    def make(cls, resource: Path | None, settings: Settings) -> QuestionAnswering:
+        return cls(Passages.load(resource), Reader(settings.model, HEAD), settings.passages)
+
+    def run(self, asked: Sequence[Request]) -> list[str | None]:
+        """The model's answer from the passages that the text of the call does not contain; None without passages."""
+        answers: list[str | None] = [None] * len(asked)
+        prompts = {}
+        for place, request in enumerate(asked):
+            if len(request.input) <= LONGEST and (found := self.passages.find(request, self.most)):
+                prompts[place] = prompt(request.input, found)
+        for place, line in zip(prompts, self.reader.lines(list(prompts.values()), TOKENS), strict=True):
+            answers[place] = line or None
+        return answers
+
+    def why(self, request: Request) -> str:
+        if len(request.input) > LONGEST:
+            return f"too long: {len(request.input)} characters, at most {LONGEST} are allowed"
+        return "no passage has a word of it, or the model has no answer"
+
+
+def prompt(question: str, passages: Sequence[tuple[str, str]]) -> str:
+    """What follows HEAD: the passages, best last and so nearest to the question, and the question, a line each."""
+    shown = [
+        " > ".join(filter(None, [" ".join(title.split()), on_one_line(text, PASSAGE_WORDS)]))
+        for title, text in reversed(passages)
+    ]
+    return "".join(f"Passage: {one}\n" for one in shown) + f"Question: {' '.join(question.split())}\nAnswer:"

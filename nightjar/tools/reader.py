@@ -1,0 +1,28 @@
+"""A language model that writes one short line after each prompt, for the tools that ask one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nightjar.core.params import ModelSource
+from nightjar.lm.sources import find
+from nightjar.lm.weights import verify
+
+MODEL = "models/base/language_model"
+
+
+class Reader:
+    """The model of `source`, a directory of safetensors or hub:NAME@REVISION; `head` is what all prompts begin with.
+
+    The model is loaded when it is first asked. Raises NightjarError if there is none.
+    """
+
+    def __init__(self, source: str, head: str) -> None:
+        self.folder, self.head = find(ModelSource(source=source)), head
+        self.sha256 = verify(self.folder)
+
+    def lines(self, prompts: Sequence[str], most: int) -> list[str]:
+        """The likeliest line after `head` and each of `prompts`, of at most `most` tokens (see `lines.lines`)."""
+        from nightjar.tools.lines import lines, model
+
+        return lines(model(self.folder), self.head, prompts, most)

@@ -1,0 +1,255 @@
+"""Translation: which input is translated, by which engine, and what an engine that fails costs."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.core.errors import NightjarError
+from nightjar.tools import Call, Request, Text, Toolbox, make, translators
+from nightjar.tools.machine_translation import LONGEST, QUOTED, MachineTranslation
+from nightjar.tools.translators import NLLB, Apertium, TranslationModel
+
+SPANISH = "El panadero de la esquina vende pan y bollos cada mañana"
+GERMAN = "Der Bäcker an der Ecke verkauft jeden Morgen Brot"
+ENGLISH = "The baker on the corner sells bread and rolls every morning to the whole street"
+
+
+class Fixed:
+    """Translates some languages by naming itself."""
+
+    def __init__(self, identity: str, *languages: str) -> None:
+        self.identity, self.languages = identity, languages
+
+    def knows(self, language: str) -> bool:
+        return language in self.languages
+
+    def translate(self, texts: Sequence[tuple[str, str]]) -> list[str | None]:
+        return [f"{self.identity}: {language}: {text}" for language, text in texts]
+
+
+def test_the_first_engine_that_knows_the_language_translates_it() -> None:
+    tool = MachineTranslation([Fixed("first", "es"), Fixed("second", "es", "de")])
+    asked = [SPANISH, ENGLISH, GERMAN, "12 + 3", "hola", SPANISH + " x" * LONGEST, "", f"{SPANISH}\n"]
+    assert tool.run([Request(text) for text in asked]) == [
+        f"first: es: {SPANISH}",
+        None,  # English
+        f"second: de: {GERMAN}",
+        None,
+        None,
+        None,
+        None,
+        f"first: es: {SPANISH}",
+    ]
+    why = [tool.why(Request(text)) for text in (ENGLISH, "12 + 3", asked[5], "O homem suprimido")]
+    for reason, told in zip(why, ("it is English", "not certain", "too long", "no engine"), strict=True):
+        assert told in reason
+
+
+def test_documents() -> None:
+    tool = MachineTranslation([])
+    quoted = f"They wrote on the wall: {SPANISH}. That is not what we wanted to read."
+    assert tool.suits(Text(quoted), 0.5) == QUOTED
+    assert tool.suits(Text(f"{ENGLISH}.\n{quoted}\n{ENGLISH}."), 0.5)
+    assert not tool.suits(Text(quoted.replace(": ", "\n").replace(". ", "\n")), 0.5)
+    assert not tool.suits(Text(ENGLISH), 0.5)
+    # The context of a target and the target are read as one text.
+    assert tool.suits(Text("That is what they wanted.", f"They wrote on the wall:\n{SPANISH}"), 0.5)
+
+
+class TestSettings:
+    def test_a_model_is_needed(self) -> None:
+        with pytest.raises(NightjarError, match="needs a translation model"):
+            make("machine_translation", None, {"engine": "model"})
+        with pytest.raises(NightjarError, match="no such model directory"):
+            make("machine_translation", None, {"engine": "model", "model": "nowhere"})
+
+    def test_apertium_is_needed(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(NightjarError, match="apertium is not installed"):
+            make("machine_translation", None, {"engine": "apertium"})
+
+    def test_auto_takes_what_there_is(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_model: Path, tiny_t5: Path
+    ) -> None:
+        def engines(**settings: str) -> list[str]:
+            tool = make("machine_translation", None, {"language_model": str(tiny_model), **settings})
+            assert isinstance(tool, MachineTranslation)
+            return [type(one).__name__ for one in tool.translators]
+
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert engines() == ["Few"]
+        assert engines(model=str(tiny_t5)) == ["TranslationModel", "Few"]
+        program(tmp_path, "")
+        assert engines(model=str(tiny_t5)) == ["TranslationModel", "Apertium", "Few"]
+        assert engines(engine="apertium") == ["Apertium"]
+        assert engines(engine="language_model", model=str(tiny_t5)) == ["Few"]
+
+
+def program(folder: Path, code: str) -> None:
+    """A program called apertium in `folder` that lists a pair, and runs `code` to translate."""
+    file = folder / "apertium"
+    file.write_text(
+        f"#!{sys.executable}\nimport sys, time\n"
+        "if sys.argv[1] == '-l': print('  spa-eng\\n  eng-spa\\n  eu-en')\n"
+        "elif sys.argv[1] == '-V': print('Apertium 0.0')\n"
+        f"else:\n    given = sys.stdin.buffer.read().decode()\n    {code or 'pass'}\n"
+    )
+    file.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("code", "result"),
+    [
+        ("print(sys.argv[1:], given.upper())", f"['-u', 'spa-eng'] {SPANISH.upper()}"),
+        ("sys.exit(3)", None),
+        ("time.sleep(60)", None),
+        ("print('x' * 2_000_000)", None),
+        ("pass", None),
+        ("sys.stdout.buffer.write(bytes(range(128, 256)))", "�" * 128),
+        ("print('[MT(x) -> y]\\n] [')", "[MT(x) -> y] ] ["),
+    ],
+)
+def test_what_apertium_prints_costs_its_call_only(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str, result: str | None
+) -> None:
+    program(tmp_path, code)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(translators, "APERTIUM_SECONDS", 1.0)
+    toolbox = Toolbox([MachineTranslation([Apertium()])])
+    calls = [Call("MT", text) for text in (SPANISH, GERMAN, ENGLISH)]
+    assert toolbox.run(calls) == [result, None, None]
+
+
+def test_pairs_of_apertium(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program(tmp_path, "print(sys.argv[2])")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = Apertium()
+    assert found.translate([("es", "x"), ("eu", "x"), ("de", "x"), ("xx", "x")]) == [
+        "spa-eng",
+        "eu-en",
+        None,
+        None,
+    ]
+    assert found.identity == "Apertium 0.0 eng-spa eu-en spa-eng"
+    assert not found.knows("en")
+
+
+@pytest.mark.skipif(not shutil.which("apertium"), reason="apertium is not installed")
+def test_apertium_translates() -> None:
+    found = Apertium()
+    if not found.knows("es"):
+        pytest.skip("apertium-eng-spa is not installed")
+    given = ["El perro duerme en la casa.", "[MT(x)] \\ ^a$ {b} / <c> @", "-- help"]
+    results = found.translate([("es", text) for text in given])
+    assert results[0] == "The dog sleeps in the house."
+    # Its own signs come back as they were, and nothing is taken for an option.
+    assert "[MT(x)] \\ ^" in str(results[1]) and results[2] == "-- help"
+    (boxed,) = Toolbox([MachineTranslation([found])]).run(
+        [Call("MT", "La biblioteca del barrio abre los lunes.")]
+    )
+    assert boxed is not None and "library" in boxed.lower() and "Monday" in boxed
+
+
+@pytest.fixture()
+def few_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translators, "TOKENS", 8)
+
+
+@pytest.fixture(scope="module")
+def tiny_nllb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny random model with the tokenizer and the language codes of NLLB."""
+    import torch
+    from transformers import M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer
+
+    folder = tmp_path_factory.mktemp("tiny_nllb")
+    letters = [chr(code) for code in range(33, 256)]
+    vocabulary = {token: id for id, token in enumerate(["<s>", "<pad>", "</s>", "<unk>", "▁", *letters])}
+    tokenizer: Any = NllbTokenizer(vocab=vocabulary, merges=[], src_lang="eng_Latn", tgt_lang="eng_Latn")
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    sizes = {"d_model": 16, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "max_position_embeddings": 1024}
+    heads = {
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+    }
+    config = M2M100Config(vocab_size=len(tokenizer), decoder_start_token_id=2, **sizes, **heads)
+    M2M100ForConditionalGeneration(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.usefixtures("few_tokens")
+def test_a_translation_model_with_codes_of_languages(
+    tiny_nllb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = TranslationModel(str(tiny_nllb))
+    network, tokenizer = translators._load(model.folder)
+    assert {language: model._code(language) for language in ("es", "zh", "ar", "no", "sr", "gn", "xx")} == {
+        "es": "spa_Latn",
+        "zh": "zho_Hans",
+        "ar": "arb_Arab",
+        "no": "nob_Latn",
+        "sr": "srp_Cyrl",
+        "gn": "grn_Latn",
+        "xx": None,
+    }
+    assert set(NLLB.values()) <= set(tokenizer.get_vocab())
+    asked = []
+    generate = network.generate
+
+    def recorded(**given: Any) -> Any:
+        asked.append((given["input_ids"][0].tolist(), given["forced_bos_token_id"]))
+        return generate(**given)
+
+    monkeypatch.setattr(network, "generate", recorded)
+    first, second, unknown = model.translate([("es", "hola"), ("de", "hola"), ("xx", "hola")])
+    ids = {
+        token: tokenizer.convert_tokens_to_ids(token)
+        for token in ("spa_Latn", "deu_Latn", "eng_Latn", "</s>")
+    }
+    # NLLB reads [language] text </s>, and its answer begins with the target language.
+    assert [row[0] for row, _ in asked] == [ids["spa_Latn"], ids["deu_Latn"]]
+    assert all(row[-1] == ids["</s>"] and forced == ids["eng_Latn"] for row, forced in asked)
+    assert first and "eng_Latn" not in first and unknown is None
+    # Alone or with others, the result is the same.
+    assert model.translate([("de", "hola")]) == [second]
+
+
+@pytest.mark.usefixtures("few_tokens")
+def test_a_translation_model_without_codes_reads_any_language(tiny_t5: Path) -> None:
+    tool = make("machine_translation", None, {"engine": "model", "model": str(tiny_t5)})
+    results = tool.run([Request(SPANISH), Request(GERMAN), Request(ENGLISH)])
+    assert results[0] and results[1] and results[2] is None
+
+
+@pytest.mark.usefixtures("few_tokens")
+def test_a_model_that_does_not_translate_costs_its_call_only(tiny_model: Path) -> None:
+    tool = make("machine_translation", None, {"engine": "model", "model": str(tiny_model)})
+    toolbox = Toolbox([tool])
+    assert toolbox.run([Call("MT", SPANISH), Call("MT", ENGLISH)]) == [None, None]
+    assert toolbox.problems == {"MT: failed": 1}
+
+
+def test_the_language_model_gets_the_name_of_the_language(
+    tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts: list[str] = []
+
+    def remember(self: Any, given: Sequence[str], most: int) -> list[str]:
+        prompts.extend(given)
+        return ["A line."] * len(given)
+
+    monkeypatch.setattr("nightjar.tools.reader.Reader.lines", remember)
+    settings = {"engine": "language_model", "language_model": str(tiny_model)}
+    tool = make("machine_translation", None, settings)
+    assert tool.run([Request(SPANISH), Request(ENGLISH), Request(GERMAN)]) == ["A line.", None, "A line."]
+    assert prompts == [f"Spanish: {SPANISH}\nEnglish:", f"German: {GERMAN}\nEnglish:"]
+    few = translators.Few(str(tiny_model))
+    assert few.knows("sh") and few.knows("als") and not few.knows("xx")

@@ -1,0 +1,114 @@
+"""Question answering: what the model reads, and that its answer does not depend on the other questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from nightjar.core.errors import NightjarError
+from nightjar.lm.load import load
+from nightjar.search.lexical import LexicalIndex
+from nightjar.tools import Call, Request, Text, Toolbox, make
+from nightjar.tools import lines as module
+from nightjar.tools.lines import lines
+from nightjar.tools.passages import Passages
+from nightjar.tools.question_answering import HEAD, LONGEST, QuestionAnswering, prompt
+from nightjar.tools.reader import Reader
+from tests.nightjar.tools.test_wiki_search import corpus
+
+
+def passages(*rows: tuple[str, str]) -> Passages:
+    table = pa.table({"title": [title for title, _ in rows], "text": [text for _, text in rows]})
+    return Passages(table, LexicalIndex.build(f"{title}\n{text}" for title, text in rows), "1")
+
+
+def test_what_the_model_reads() -> None:
+    found = [("Best", "The best\npassage."), ("", "The next " + "word " * 200)]
+    lines = prompt("Which is\nbest?", found).split("\n")
+    assert lines[0].startswith("Passage: The next word") and len(lines[0].split()) == 101
+    assert lines[1:] == ["Passage: Best > The best passage.", "Question: Which is best?", "Answer:"]
+    assert HEAD.endswith("\n\n") and HEAD.count("Passage: ") == HEAD.count("Question: ") == HEAD.count(
+        "Answer: "
+    )
+
+
+def test_results(tiny_model: Path, tmp_path: Path) -> None:
+    settings = {"model": str(tiny_model), "passages": 2}
+    tool = make("question_answering", corpus(tmp_path / "corpus"), settings)
+    assert tool.suits(Text("anything"), 0.5)
+    shown = "The harbour museum opened in 1994."
+    asked = [Request("Where is the harbour?"), Request("zzz"), Request("x" * (LONGEST + 1)), Request("")]
+    answers = tool.run([*asked, Request("harbour", text=shown)])
+    assert answers[1:4] == [None] * 3
+    lm = load(tiny_model)
+    # The tiny model answers nonsense: what it was given decides.
+    best = [("Harbour", shown), ("Harbour", "Boats lie in the harbour.")]
+    assert answers[0] == lines(lm, HEAD, [prompt("Where is the harbour?", best)], 16)[0]
+    assert answers[4] == lines(lm, HEAD, [prompt("harbour", best[1:])], 16)[0]
+    assert "too long" in tool.why(asked[2])
+    (boxed,) = Toolbox([tool]).run([Call("QA", "Where is the harbour?")])
+    assert boxed == " ".join((answers[0] or "").split())
+
+
+def test_the_version_follows_the_model_and_the_settings(tiny_model: Path) -> None:
+    reader = Reader(str(tiny_model), HEAD)
+    versions = {QuestionAnswering(passages(("a", "b")), reader, most).version for most in (1, 2)}
+    assert len(versions) == 2 and all(reader.sha256[:16] in version for version in versions)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"model": "nowhere"}, "no such model directory"),
+        ({"passages": 0}, "tools.question_answering.passages = 0 is not allowed"),
+    ],
+)
+def test_wrong_settings_are_one_line(tmp_path: Path, settings: dict[str, object], told: str) -> None:
+    with pytest.raises(NightjarError, match=told) as caught:
+        make("question_answering", corpus(tmp_path / "corpus"), settings)
+    assert "\n" not in str(caught.value)
+
+
+PROMPTS = [f"{number} boxes of {'pens ' * (number % 5)}is" for number in range(7)]
+
+
+def test_a_line_depends_on_its_own_prompt_alone(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = load(tiny_model)
+    alone = [lines(lm, "Input: ", [text], 8)[0] for text in PROMPTS]
+    assert len(set(alone)) > 3
+    assert lines(lm, "Input: ", PROMPTS, 8) == alone
+    assert lines(lm, "Input: ", PROMPTS[::-1], 8) == alone[::-1]
+    assert lines(lm, "Input: ", [], 8) == []
+    # Every row is close: all of them are decoded again.
+    monkeypatch.setattr(module, "NEAR", float("inf"))
+    assert lines(lm, "Input: ", PROMPTS[:3], 8) == alone[:3]
+
+
+def test_close_choices_are_made_again_alone(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise as another batch would bring it changes no line."""
+    lm = load(tiny_model)
+    alone = [lines(lm, "Input: ", [text], 8)[0] for text in PROMPTS]
+    generate = module.generate
+
+    def noisy(lm, ids, *rest, controller=None, base=None):  # type: ignore[no-untyped-def]
+        made = generate(lm, ids, *rest, controller=controller, base=base)
+        if controller is None or len(ids) == 1:
+            return made
+        wrong = [margin < module.NEAR for margin in controller.smallest]
+        return [
+            type(one)("wrong", 1, True) if is_wrong else one
+            for one, is_wrong in zip(made, wrong, strict=True)
+        ]
+
+    monkeypatch.setattr(module, "generate", noisy)
+    monkeypatch.setattr(module, "NEAR", 0.05)
+    assert lines(lm, "Input: ", PROMPTS, 8) == alone
+
+
+def test_an_encoder_decoder_reads_too(tiny_t5: Path) -> None:
+    lm = load(tiny_t5)
+    alone = [lines(lm, "Input: ", [text], 4)[0] for text in PROMPTS[:3]]
+    assert lines(lm, "Input: ", PROMPTS[:3], 4) == alone
+    assert all("\n" not in line for line in alone)
