@@ -9,8 +9,13 @@ import torch
 from nightjar.lm.forward import causal_only
 from nightjar.lm.load import LanguageModel
 
-# Tokens of one forward pass, padding included. More do not make a processor faster, but fill its caches.
-BATCH_TOKENS = {"cpu": 2048, "cuda": 32768}
+# Tokens of one forward pass, padding included, on a processor and on a GPU. More make neither faster.
+PROCESSOR_TOKENS, GPU_TOKENS = 2048, 32768
+
+
+def batch_tokens(lm: LanguageModel) -> int:
+    """How many tokens a forward pass of `lm` may have."""
+    return PROCESSOR_TOKENS if lm.device.type == "cpu" else GPU_TOKENS
 
 
 def like_length(lengths: Sequence[int], most: int) -> list[list[int]]:
@@ -26,11 +31,11 @@ def like_length(lengths: Sequence[int], most: int) -> list[list[int]]:
 
 @torch.inference_mode()
 def logprobs_at(
-    lm: LanguageModel, rows: Sequence[tuple[Sequence[int], Sequence[int]]], batch_tokens: int | None = None
+    lm: LanguageModel, rows: Sequence[tuple[Sequence[int], Sequence[int]]], most: int | None = None
 ) -> list[list[float]]:
     """log p(ids[place] | ids[:place]), natural logarithm, for each (ids, places) and each of its places.
 
-    Places are from 1 to len(ids) - 1. Rows of like length share a forward pass of at most `batch_tokens` tokens. The
+    Places are from 1 to len(ids) - 1. Rows of like length share a forward pass of at most `most` tokens. The
     model reads a row up to its last place, and its vocabulary is applied at the places alone. Raises NightjarError for
     an encoder-decoder.
     """
@@ -39,7 +44,7 @@ def logprobs_at(
     # Rows without places need no pass.
     wanted = [row for row, (_, places) in enumerate(rows) if places]
     lengths = [max(rows[row][1]) for row in wanted]
-    for batch in like_length(lengths, batch_tokens or BATCH_TOKENS.get(lm.device.type, 2048)):
+    for batch in like_length(lengths, most or batch_tokens(lm)):
         chosen = [wanted[place] for place in batch]
         _fill(lm, rows, chosen, max(lengths[place] for place in batch), results)
     return results
@@ -75,7 +80,7 @@ def _fill(
 def continuation_logprobs(
     lm: LanguageModel,
     rows: Sequence[tuple[Sequence[int], Sequence[int]]],
-    batch_tokens: int | None = None,
+    most: int | None = None,
 ) -> list[list[float]]:
     """log p of each continuation token given its context and the tokens before it; natural logarithm.
 
@@ -85,4 +90,4 @@ def continuation_logprobs(
         ([*context, *continuation], range(len(context), len(context) + len(continuation)))
         for context, continuation in rows
     ]
-    return logprobs_at(lm, whole, batch_tokens)
+    return logprobs_at(lm, whole, most)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from nightjar.core.errors import NightjarError
 from nightjar.lm.forward import Prefix, prefill
 from nightjar.lm.load import LanguageModel
+from nightjar.lm.score import batch_tokens, like_length
 from nightjar.lm.token_tree import Beginning, TokenTree
 from nightjar.tools.decode import marker_token
 from nightjar.tools.filter import Placed, Tokens, losses_at
@@ -110,10 +111,10 @@ class Annotator:
             own = self._pieces(number, text, found[number])
             found[number].windows = len(own)
             todo += own
-        todo.sort(key=lambda piece: len(piece.body))
-        size = self.settings.batch_texts
-        for start in range(0, len(todo), size):
-            batch = todo[start : start + size]
+        # A prompt has context and window twice.
+        lengths = [2 * (len(piece.tokens.context) + len(piece.body)) for piece in todo]
+        for chosen in self._batches(lengths):
+            batch = [todo[place] for place in chosen]
             sampled = self._sampled(batch, texts, seeds, found)
             executed = self._executed(batch, sampled, texts)
             for piece, candidates in zip(batch, self._measured(batch, executed), strict=True):
@@ -136,6 +137,15 @@ class Annotator:
                 found.refused = LONG_CONTEXT
                 return []
         return pieces(number, text, tokens, most) if text.body else []
+
+    def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
+        """Numbers of pieces of like length, bounded by their tokens and by the setting."""
+        size = self.settings.batch_texts
+        return [
+            batch[start : start + size]
+            for batch in like_length(lengths, batch_tokens(self.lm))
+            for start in range(0, len(batch), size)
+        ]
 
     def _sampled(
         self, batch: Sequence[Piece], texts: Sequence[Text], seeds: Sequence[str], found: Sequence[Annotated]

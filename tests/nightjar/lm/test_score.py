@@ -32,7 +32,7 @@ def test_continuation_logprobs_of_uneven_rows(lm: LanguageModel) -> None:
         (lm.tokenizer.encode("one two three four five six"), lm.tokenizer.encode("!")),
         (lm.tokenizer.encode("empty"), []),
     ]
-    results = continuation_logprobs(lm, rows, batch_tokens=9)
+    results = continuation_logprobs(lm, rows, most=9)
     for (context, continuation), result in zip(rows, results, strict=True):
         table = plain_logprobs(lm, [*context, *continuation])
         wanted = [float(table[len(context) - 1 + place, token]) for place, token in enumerate(continuation)]
