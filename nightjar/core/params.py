@@ -119,7 +119,7 @@ class ToolParams(Model):
     positions: Positive
     samples: Positive
     filter_threshold: Annotated[float, Field(ge=-1000, le=1000)]
-    price: Annotated[float, Field(ge=0, le=1000)]
+    price: Annotated[float, Field(ge=0, le=1000)] = 0.0
 
 
 class Augment(Model):
