@@ -201,14 +201,17 @@ class Annotator:
         threshold, offsets = self.settings.sampling_threshold, piece.tokens.offsets
         allowed = list(probabilities)
         inside = inside_character(f" {text.body}", offsets)
-        open_begin = not self.settings.before_first_word and not text.context
+        # Where the first word of a text without context begins in " " + body; 0 where a call may be before it.
+        first = 0
+        if not self.settings.before_first_word and not text.context:
+            first = len(text.body) - len(text.body.lstrip()) + 1
         for place, value in enumerate(probabilities):
             if place < piece.window.first - piece.window.begin:
                 allowed[place] = 0.0  # sampled in the window before
             elif inside[place]:
                 allowed[place] = 0.0
                 found.inside += value > threshold
-            elif open_begin and not text.body[: max(0, offsets[place] - 1)].strip():
+            elif first and offsets[place] <= first:
                 allowed[place] = 0.0
                 found.left_out += value > threshold
         return positions(allowed, threshold, self.settings.positions)
