@@ -94,7 +94,7 @@ def losses(lm: LanguageModel, rows: list[Row], prompts: list[list[int]]) -> np.n
     targets = [
         lm.tokenizer.encode(model_target(instance["outputs"][0], False))[:NEW_TOKENS] for _, instance in rows
     ]
-    found = continuation_logprobs(lm, list(zip(prompts, targets, strict=True)), BATCH)
+    found = continuation_logprobs(lm, list(zip(prompts, targets, strict=True)))
     return np.array([-np.mean(one) for one in found])
 
 

@@ -110,7 +110,7 @@ class ToolParams(Model):
     """Sampling and filtering of one tool's calls: tau_s, k, m and tau_f of facts 3.2.
 
     `code` is the file of the tool, `resource` what it reads (the corpus, which all read, where it reads nothing of its
-    own): stage augment depends on both.
+    own): stage augment depends on both. `price`: nats that the filter subtracts from the gain of a call.
     """
 
     code: Annotated[str, Field(min_length=1)]
@@ -119,14 +119,16 @@ class ToolParams(Model):
     positions: Positive
     samples: Positive
     filter_threshold: Annotated[float, Field(ge=-1000, le=1000)]
+    price: Annotated[float, Field(ge=0, le=1000)] = 0.0
 
 
 class Augment(Model):
     """`tools`: those whose calls are sampled, by their names in the registry; a profile that names some names all.
 
     `before_first_word`: whether a call may be put before the first word of a document, where the loss without it is
-    conditioned on nothing. `look_ahead_guard`: tools whose calls are dropped if their input occurs in the text after
-    the call and not before it. `held_out_documents`: documents that no model trains on.
+    conditioned on nothing. Texts longer than `max_text_tokens` are annotated in windows. `batch_texts`: texts that are
+    annotated together. `look_ahead_guard`: tools whose calls are dropped if their input occurs in the text after the
+    call and not before it. `held_out_documents`: documents that no model trains on.
     """
 
     tools: Annotated[
@@ -137,6 +139,7 @@ class Augment(Model):
     temperature: Annotated[float, Field(gt=0, le=100)]
     max_call_tokens: Positive
     max_text_tokens: Positive
+    batch_texts: Positive
     max_documents: Limit
     max_targets: Limit
     look_ahead_guard: list[Item]

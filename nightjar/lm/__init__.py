@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nightjar.lm.load import LanguageModel, prepare
     from nightjar.lm.load import load as load_model
     from nightjar.lm.sample import Sampling, generator_for
-    from nightjar.lm.score import continuation_logprobs, token_probabilities
+    from nightjar.lm.score import continuation_logprobs, logprobs_at
     from nightjar.lm.tokenizer import Tokenizer, load_tokenizer
 
 __all__ = [
@@ -28,8 +28,8 @@ __all__ = [
     "generator_for",
     "load_model",
     "load_tokenizer",
+    "logprobs_at",
     "prepare",
-    "token_probabilities",
 ]
 
 # The modules have the names load and generate, so their functions have longer ones here.
@@ -45,7 +45,7 @@ __getattr__, __dir__ = lazy(
         "generator_for": "sample:generator_for",
         "load_model": "load:load",
         "load_tokenizer": "tokenizer:load_tokenizer",
+        "logprobs_at": "score:logprobs_at",
         "prepare": "load:prepare",
-        "token_probabilities": "score:token_probabilities",
     },
 )

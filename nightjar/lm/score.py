@@ -1,4 +1,4 @@
-"""What a language model thinks of a text: probabilities and log-probabilities of given tokens."""
+"""Log-probabilities that a language model gives to tokens of given texts."""
 
 from __future__ import annotations
 
@@ -6,47 +6,88 @@ from collections.abc import Sequence
 
 import torch
 
-from nightjar.lm.forward import Prefix, forward
+from nightjar.lm.forward import causal_only
 from nightjar.lm.load import LanguageModel
 
+# Tokens of one forward pass, padding included, on a processor and on a GPU. More make neither faster.
+PROCESSOR_TOKENS, GPU_TOKENS = 2048, 32768
 
-def token_probabilities(
-    lm: LanguageModel, context: Sequence[int], text: Sequence[int], token: int, base: Prefix | None = None
-) -> tuple[list[float], Prefix]:
-    """P(token | context, text[:i]) for every i in 0..len(text)-1: the p_i of Toolformer (facts 3.2).
 
-    `context` has at least one id, `text` too. `base`: a prefix that `context` may begin with. Also returns the keys
-    and values of context and text (less its last id), for `generate.branch` to go on from.
+def batch_tokens(lm: LanguageModel) -> int:
+    """How many tokens a forward pass of `lm` may have."""
+    return PROCESSOR_TOKENS if lm.device.type == "cpu" else GPU_TOKENS
+
+
+def like_length(lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Batches of row numbers, the shortest rows first: at most `most` tokens with padding, and at least one row."""
+    batches: list[list[int]] = []
+    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
+        if batches and (len(batches[-1]) + 1) * lengths[row] <= most:
+            batches[-1].append(row)
+        else:
+            batches.append([row])
+    return batches
+
+
+@torch.inference_mode()
+def logprobs_at(
+    lm: LanguageModel, rows: Sequence[tuple[Sequence[int], Sequence[int]]], most: int | None = None
+) -> list[list[float]]:
+    """log p(ids[place] | ids[:place]), natural logarithm, for each (ids, places) and each of its places.
+
+    Places are from 1 to len(ids) - 1. Rows of like length share a forward pass of at most `most` tokens. The
+    model reads a row up to its last place, and its vocabulary is applied at the places alone. Raises NightjarError for
+    an encoder-decoder.
     """
-    ids = [*context, *text[:-1]]
-    batch = forward(lm, [ids], keep=len(text), base=base)
-    probabilities: list[float] = batch.logits[0].softmax(-1)[:, token].tolist()
-    return probabilities, Prefix.of(ids, batch.cache)
+    causal_only(lm, "computing the probabilities of a running text")
+    results: list[list[float]] = [[] for _ in rows]
+    # Rows without places need no pass.
+    wanted = [row for row, (_, places) in enumerate(rows) if places]
+    lengths = [max(rows[row][1]) for row in wanted]
+    for batch in like_length(lengths, most or batch_tokens(lm)):
+        chosen = [wanted[place] for place in batch]
+        _fill(lm, rows, chosen, max(lengths[place] for place in batch), results)
+    return results
+
+
+def _fill(
+    lm: LanguageModel,
+    rows: Sequence[tuple[Sequence[int], Sequence[int]]],
+    chosen: Sequence[int],
+    width: int,
+    results: list[list[float]],
+) -> None:
+    """Put the log-probabilities of the chosen rows, one batch of `width` tokens, into `results`."""
+    # Padding is behind the tokens, where no token sees it: no mask is needed.
+    read = [list(rows[row][0][: max(rows[row][1])]) for row in chosen]
+    ids = torch.tensor([row + [lm.tokenizer.end] * (width - len(row)) for row in read], device=lm.device)
+    columns = sorted({place - 1 for row in chosen for place in rows[row][1]})
+    keep = torch.tensor(columns, device=lm.device)
+    logits = lm.model(input_ids=ids, use_cache=False, logits_to_keep=keep).logits
+    index = {column: number for number, column in enumerate(columns)}
+    triples = [
+        (number, index[place - 1], rows[row][0][place])
+        for number, row in enumerate(chosen)
+        for place in rows[row][1]
+    ]
+    batch, column, token = torch.tensor(triples, device=lm.device).unbind(1)
+    table = logits[batch, column].float().log_softmax(-1)
+    values = iter(table.gather(1, token[:, None])[:, 0].tolist())
+    for row in chosen:
+        results[row] = [next(values) for _ in rows[row][1]]
 
 
 def continuation_logprobs(
     lm: LanguageModel,
     rows: Sequence[tuple[Sequence[int], Sequence[int]]],
-    batch_size: int = 16,
+    most: int | None = None,
 ) -> list[list[float]]:
     """log p of each continuation token given its context and the tokens before it; natural logarithm.
 
-    `rows`: pairs (context, continuation) of ids, contexts of at least one id. Rows of like length share a batch.
+    `rows`: pairs (context, continuation) of ids, contexts of at least one id. Otherwise as `logprobs_at`.
     """
-    order = sorted(range(len(rows)), key=lambda row: len(rows[row][0]) + len(rows[row][1]))
-    results: list[list[float]] = [[] for _ in rows]
-    for start in range(0, len(order), batch_size):
-        chosen = order[start : start + batch_size]
-        keep = max(len(rows[row][1]) for row in chosen)
-        if keep == 0:
-            continue
-        sequences = [[*rows[row][0], *rows[row][1][:-1]] for row in chosen]
-        logits = forward(lm, sequences, keep=keep).logits
-        for place, row in enumerate(chosen):
-            continuation = rows[row][1]
-            if not continuation:
-                continue
-            own = logits[place, -len(continuation) :].log_softmax(-1)
-            picked = own.gather(-1, torch.tensor(list(continuation), device=own.device)[:, None])
-            results[row] = picked[:, 0].tolist()
-    return results
+    whole = [
+        ([*context, *continuation], range(len(context), len(context) + len(continuation)))
+        for context, continuation in rows
+    ]
+    return logprobs_at(lm, whole, most)

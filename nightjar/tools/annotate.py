@@ -1,33 +1,38 @@
-"""Sample, execute and filter the calls of one tool for a text (Toolformer sections 2 and 4.1; facts 3.2 and 3.3)."""
+"""Sample, execute and filter the calls of one tool for texts (Toolformer sections 2 and 4.1; facts 3.2 and 3.3)."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-
-import torch
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
 
 from nightjar.core.errors import NightjarError
 from nightjar.lm.forward import Prefix, prefill
-from nightjar.lm.generate import Answer, Controller, Row, branch
 from nightjar.lm.load import LanguageModel
-from nightjar.lm.sample import Sampling
-from nightjar.lm.score import token_probabilities
+from nightjar.lm.score import batch_tokens, like_length
+from nightjar.lm.token_tree import Beginning, TokenTree
 from nightjar.tools.decode import marker_token
-from nightjar.tools.filter import Tokens, losses_at
+from nightjar.tools.filter import Placed, Tokens, losses_at
 from nightjar.tools.formulas import Losses, positions
-from nightjar.tools.syntax import END, Call, parse
-from nightjar.tools.tool import Text, Tool
+from nightjar.tools.syntax import END, TOOLS, Call, find, parse, write
+from nightjar.tools.tool import Request, Text, Tool
 from nightjar.tools.toolbox import Toolbox
+from nightjar.tools.windows import Piece, inside_character, pieces
+
+# Tokens of the context that the words "Input:" and "Output:" and cut words may need, and the shortest window.
+SPARE, SHORTEST = 32, 16
+# Why a text is not annotated.
+HAS_CALL, LONG_CONTEXT = "already contains a call", "its context leaves no room in the model's"
 
 
 @dataclass(frozen=True)
 class Settings:
     """tau_s, k, m and tau_f of facts 3.2, and the limits of sampling. Lengths in tokens.
 
-    `before_first_word`: whether a call may be put before the first word of a text without context, as published. There
-    the loss without a call is conditioned on nothing, and any words in front of the text lower it.
+    `max_text_tokens`: longer texts are annotated in windows of this length. `before_first_word`: whether a call may be
+    put before the first word of a text without context, as published. There the loss without a call is conditioned on
+    nothing, and any words in front of the text lower it. `price`: nats that a call must save beyond `filter_threshold`
+    (not published). `batch_texts`: texts, or windows, that are sampled together.
     """
 
     sampling_threshold: float
@@ -38,14 +43,16 @@ class Settings:
     max_call_tokens: int
     max_text_tokens: int
     before_first_word: bool = False
+    price: float = 0.0
+    batch_texts: int = 8
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A call sampled for a text: before which token, with which probability of its marker, and what it gave.
 
-    `offset` is where the token begins in " " + body. `call` is None where `written`, the sampled text, is no call of
-    the tool. `losses` is None without a result.
+    `token` is its number in the whole body, `offset` where it begins in " " + body. `call` is None where `written`, the
+    sampled text, is no call of the tool. `losses` is None without a result.
     """
 
     token: int
@@ -57,23 +64,19 @@ class Candidate:
     losses: Losses | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Annotated:
-    """The candidates of a text, in text order, and how many places before its first word were left out."""
+    """The candidates of a text, in text order, and what was left out.
 
-    candidates: list[Candidate]
-    left_out: int
+    `left_out`: places before its first word, likely enough for a call, where none was sampled. `inside`: such places
+    inside of a character. `refused`: why the text was not annotated, or None.
+    """
 
-
-class _OnlyThisTool(Controller):
-    """Ends a sample that can no longer become a call of the wanted tool; it would be dropped anyway."""
-
-    def __init__(self, name: str) -> None:
-        self.opening = f"{name}("
-
-    def after(self, row: Row) -> Answer | None:
-        possible = self.opening.startswith(row.text) or row.text.startswith(self.opening)
-        return None if possible and "\n" not in row.text else Answer.END
+    candidates: list[Candidate] = field(default_factory=list)
+    left_out: int = 0
+    inside: int = 0
+    windows: int = 0
+    refused: str | None = None
 
 
 class Annotator:
@@ -92,75 +95,182 @@ class Annotator:
         self.lm, self.tool, self.settings = lm, tool, settings
         self.toolbox = toolbox or Toolbox([tool])
         self.marker = marker_token(lm)
-        self.head: Prefix = prefill(lm, lm.tokenizer.encode(tool.instructions))
+        # The last token may be another one where a text follows.
+        self.head: Prefix = prefill(lm, lm.tokenizer.encode(f"{tool.instructions}Input:")[:-1])
+        self.limit: int | None = getattr(lm.model.config, "max_position_embeddings", None)
 
-    def annotate(self, text: Text, seed: str) -> Annotated:
-        """Every distinct call sampled for `text`, with what the filter needs to know of it.
+    def annotate(self, texts: Sequence[Text], seeds: Sequence[str]) -> list[Annotated]:
+        """For each text every distinct call sampled for it, with what the filter needs to know of it.
 
-        Sampling depends on `seed`, the text and the settings alone.
+        What is sampled for a text depends on its seed, the text and the settings alone, but for the rounding of the
+        model's numbers, which depends on the batch.
         """
-        encode = self.lm.tokenizer.encode
-        shown = f"{text.context} {text.body}".strip()
-        prompt = encode(f"{self.tool.instructions}Input: {shown}\nOutput:")
-        tokens = Tokens.of(self.lm.tokenizer, text, self.settings.max_text_tokens)
-        if not tokens.body:
-            return Annotated([], 0)
-        probabilities, state = token_probabilities(
-            self.lm, [*prompt, *tokens.context], tokens.body, self.marker, base=self.head
-        )
-        chosen, left_out = self._positions(text, tokens, probabilities)
-        candidates = [
-            Candidate(place, tokens.offsets[place], probabilities[place], written, call)
-            for place, written, call in self._sample(chosen, len(prompt) + len(tokens.context), state, seed)
+        found = [Annotated() for _ in texts]
+        todo: list[Piece] = []
+        for number, text in enumerate(texts):
+            own = self._pieces(number, text, found[number])
+            found[number].windows = len(own)
+            todo += own
+        # A prompt has context and window twice.
+        lengths = [2 * (len(piece.tokens.context) + len(piece.body)) for piece in todo]
+        for chosen in self._batches(lengths):
+            batch = [todo[place] for place in chosen]
+            sampled = self._sampled(batch, texts, seeds, found)
+            executed = self._executed(batch, sampled, texts)
+            for piece, candidates in zip(batch, self._measured(batch, executed), strict=True):
+                found[piece.text].candidates += candidates
+        for one in found:
+            one.candidates.sort(key=lambda candidate: candidate.token)  # stable: samples keep their order
+        return found
+
+    def _pieces(self, number: int, text: Text, found: Annotated) -> list[Piece]:
+        """The windows of a text, none where it is refused."""
+        if find(text.body, {*TOOLS, *self.toolbox.names}):
+            found.refused = HAS_CALL
+            return []
+        tokens, most = Tokens.of(self.lm.tokenizer, text), self.settings.max_text_tokens
+        if self.limit is not None:
+            # A prompt has context and window twice.
+            room = self.limit - len(self.head.ids) - self.settings.max_call_tokens - SPARE
+            most = min(most, room // 2 - len(tokens.context))
+            if most < min(SHORTEST, len(tokens.body)):
+                found.refused = LONG_CONTEXT
+                return []
+        return pieces(number, text, tokens, most) if text.body else []
+
+    def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
+        """Numbers of pieces of like length, bounded by their tokens and by the setting."""
+        size = self.settings.batch_texts
+        return [
+            batch[start : start + size]
+            for batch in like_length(lengths, batch_tokens(self.lm))
+            for start in range(0, len(batch), size)
         ]
-        return Annotated(self._measured(self._executed(candidates, text, shown), tokens), left_out)
 
-    def _executed(self, candidates: Sequence[Candidate], text: Text, shown: str) -> list[Candidate]:
-        results = iter(self.toolbox.run([c.call for c in candidates if c.call], text.day, shown))
-        return [replace(one, result=next(results)) if one.call else one for one in candidates]
-
-    def _measured(self, candidates: Sequence[Candidate], tokens: Tokens) -> list[Candidate]:
-        calls = [(c.token, c.call, c.result) for c in candidates if c.call and c.result is not None]
-        losses = iter(losses_at(self.lm, tokens, calls))
-        return [replace(one, losses=next(losses)) if one.result is not None else one for one in candidates]
-
-    def _positions(self, text: Text, tokens: Tokens, probabilities: Sequence[float]) -> tuple[list[int], int]:
-        """The places to sample at, and how many likely ones before the first word were left out."""
-        threshold, most = self.settings.sampling_threshold, self.settings.positions
-        if self.settings.before_first_word or text.context:
-            return positions(probabilities, threshold, most), 0
-        begun = [bool(text.body[: max(0, offset - 1)].strip()) for offset in tokens.offsets]
-        allowed = [value if after else 0.0 for value, after in zip(probabilities, begun, strict=True)]
-        left_out = sum(
-            value > threshold for value, after in zip(probabilities, begun, strict=True) if not after
-        )
-        return positions(allowed, threshold, most), left_out
-
-    def _sample(
-        self, chosen: Sequence[int], start: int, state: Prefix, seed: str
-    ) -> list[tuple[int, str, Call | None]]:
-        """The distinct texts sampled after the marker at the chosen places; those that are no calls too."""
-        lengths = [start + place for place in chosen for _ in range(self.settings.samples)]
-        generator = torch.Generator(device=self.lm.device).manual_seed(_number(seed))
-        results = branch(
-            self.lm,
-            state,
-            lengths,
+    def _sampled(
+        self, batch: Sequence[Piece], texts: Sequence[Text], seeds: Sequence[str], found: Sequence[Annotated]
+    ) -> list[list[Candidate]]:
+        """The distinct texts sampled for each piece, those that are no calls too."""
+        encode, name = self.lm.tokenizer.encode, self.tool.name
+        rows = [
+            (
+                [
+                    *encode(f"{self.tool.instructions}Input: {piece.shown}\nOutput:"),
+                    *piece.tokens.context,
+                ],
+                piece.body,
+            )
+            for piece in batch
+        ]
+        tree = TokenTree(self.lm, rows, self.head)
+        likely = tree.probabilities(self.marker)
+        beginnings, places = [], []
+        for row, piece in enumerate(batch):
+            for place in self._positions(piece, texts[piece.text], likely[row], found[piece.text]):
+                token = piece.window.begin + place
+                own = [f"{seeds[piece.text]} {token} {sample}" for sample in range(self.settings.samples)]
+                beginnings.append(Beginning(row, len(rows[row][0]) + place, own))
+                places.append((row, place, token))
+        opening = f"{name}("
+        results = tree.sample(
+            beginnings,
             self.marker,
+            self.settings.temperature,
             self.settings.max_call_tokens,
-            stop=[END],
-            sampling=Sampling(self.settings.temperature, generator),
-            controller=_OnlyThisTool(self.tool.name),
+            END,
+            # What cannot become a call of this tool is not sampled to its end: it would be dropped.
+            lambda text: (opening.startswith(text) or text.startswith(opening)) and "\n" not in text,
         )
-        distinct: dict[tuple[int, object], tuple[int, str, Call | None]] = {}
-        for length, result in zip(lengths, results, strict=True):
-            # A sample without the end marker is no call (footnote 2); it is recorded as malformed.
-            written = result.text if result.stopped else f"{result.text} (unfinished)"
-            call = parse(written, [self.tool.name])
-            # Two spellings of one call are one candidate.
-            distinct.setdefault((length - start, call or written), (length - start, written, call))
-        return list(distinct.values())
+        candidates: list[list[Candidate]] = [[] for _ in batch]
+        for (row, place, token), samples in zip(places, results, strict=True):
+            offset, probability = batch[row].tokens.offsets[place], likely[row][place]
+            distinct: dict[object, Candidate] = {}
+            for sample in samples:
+                # A sample without the end marker is no call (footnote 2); it is recorded as malformed.
+                written = sample.text if sample.stopped else f"{sample.text} (unfinished)"
+                call = parse(written, [name]) if sample.stopped else None
+                # Two spellings of one call are one candidate.
+                distinct.setdefault(call or written, Candidate(token, offset, probability, written, call))
+            candidates[row] += distinct.values()
+        return candidates
 
+    def _positions(
+        self, piece: Piece, text: Text, probabilities: Sequence[float], found: Annotated
+    ) -> list[int]:
+        """The places of a piece to sample at; counts the likely ones that are left out."""
+        threshold, offsets = self.settings.sampling_threshold, piece.tokens.offsets
+        allowed = list(probabilities)
+        inside = inside_character(f" {text.body}", offsets)
+        # Where the first word of a text without context begins in " " + body; 0 where a call may be before it.
+        first = 0
+        if not self.settings.before_first_word and not text.context:
+            first = len(text.body) - len(text.body.lstrip()) + 1
+        for place, value in enumerate(probabilities):
+            if place < piece.window.first - piece.window.begin:
+                allowed[place] = 0.0  # sampled in the window before
+            elif inside[place]:
+                allowed[place] = 0.0
+                found.inside += value > threshold
+            elif first and offsets[place] <= first:
+                allowed[place] = 0.0
+                found.left_out += value > threshold
+        return positions(allowed, threshold, self.settings.positions)
 
-def _number(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+    def _executed(
+        self, batch: Sequence[Piece], sampled: Sequence[Sequence[Candidate]], texts: Sequence[Text]
+    ) -> list[list[Candidate]]:
+        """The candidates with their results; each distinct request is made once, and all before any is awaited."""
+        uses, asked = self.tool.uses, dict[Request, Future[str | None]]()
+
+        def request(piece: Piece, call: Call) -> Request:
+            text = texts[piece.text]
+            whole = f"{text.context} {text.body}".strip() if "text" in uses else ""
+            return Request(call.input, text.day if "day" in uses else None, whole)
+
+        wanted = [(piece, one) for piece, own in zip(batch, sampled, strict=True) for one in own if one.call]
+        for piece, one in wanted:
+            assert one.call is not None
+            key = request(piece, one.call)
+            if key not in asked:
+                asked[key] = self.toolbox.ask(one.call, key.day, key.text)
+        return [
+            [
+                replace(one, result=self._fitting(piece, one.call, asked[request(piece, one.call)].result()))
+                if one.call
+                else one
+                for one in own
+            ]
+            for piece, own in zip(batch, sampled, strict=True)
+        ]
+
+    def _fitting(self, piece: Piece, call: Call, result: str | None) -> str | None:
+        """The result, or None if the model cannot read call and result in front of the text."""
+        if result is None or self.limit is None:
+            return result
+        read = len(piece.tokens.context) + len(piece.tokens.body) + 1
+        if read + len(self.lm.tokenizer.encode(write(call, result))) <= self.limit:
+            return result
+        self.toolbox.problems[f"{self.tool.name}: too long for the model"] += 1
+        return None
+
+    def _measured(
+        self, batch: Sequence[Piece], executed: Sequence[Sequence[Candidate]]
+    ) -> list[list[Candidate]]:
+        asked: list[tuple[Tokens, list[Placed]]] = [
+            (
+                piece.tokens,
+                [
+                    (one.token - piece.window.begin, one.call, one.result)
+                    for one in own
+                    if one.call and one.result is not None
+                ],
+            )
+            for piece, own in zip(batch, executed, strict=True)
+        ]
+        measured = []
+        for own, losses in zip(executed, losses_at(self.lm, asked), strict=True):
+            values = iter(losses)
+            measured.append(
+                [replace(one, losses=next(values)) if one.result is not None else one for one in own]
+            )
+        return measured

@@ -1,6 +1,6 @@
 """The filter of Toolformer: does a call with its result make what follows it likelier (section 2, facts 3.3)?
 
-The loss of a text from a position on is weighed over five tokens. A call is worth keeping if, with call and result in
+The loss of a text from a position on is weighted over five tokens. A call is worth keeping if, with call and result in
 front of the whole text, that loss is lower by a threshold than without a call and than with a call that has no result.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nightjar.lm.load import LanguageModel, Tokenizer
-from nightjar.lm.score import continuation_logprobs
+from nightjar.lm.score import logprobs_at
 from nightjar.tools.formulas import WINDOW, Losses, weighted_loss
 from nightjar.tools.syntax import Call, write
 from nightjar.tools.tool import Text
@@ -29,12 +29,15 @@ class Tokens:
     offsets: list[int]
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, text: Text, most: int | None = None) -> Tokens:
-        """The tokens of `text`, of its body the first `most`."""
+    def of(cls, tokenizer: Tokenizer, text: Text) -> Tokens:
+        """The tokens of `text`."""
         ids, spans = tokenizer.encode_with_offsets(f" {text.body}")
-        starts = [start for start, _ in spans]
         context = tokenizer.encode(f" {text.context}") if text.context else []
-        return cls(context, ids[:most], starts[:most])
+        return cls(context, ids, [start for start, _ in spans])
+
+
+# A call with its result, and the number of the token of the body that it is before.
+Placed = tuple[int, Call, str]
 
 
 def call_losses(lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, Call, str]]) -> list[Losses]:
@@ -53,27 +56,43 @@ def call_losses(lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, 
         start = offset if spaced[offset] == " " != spaced[offset + 1] else offset + 1
         token = max(place for place, begin in enumerate(tokens.offsets) if begin <= start)
         placed.append((token, call, result))
-    return losses_at(lm, tokens, placed)
+    return losses_at(lm, [(tokens, placed)])[0]
 
 
-def losses_at(lm: LanguageModel, tokens: Tokens, calls: Sequence[tuple[int, Call, str]]) -> list[Losses]:
-    """As `call_losses`, each call given with the number of the token that it is before.
+def losses_at(lm: LanguageModel, texts: Sequence[tuple[Tokens, Sequence[Placed]]]) -> list[list[Losses]]:
+    """The three losses of each call of each text (facts 3.3).
 
-    A loss that several calls share is computed once.
+    The calls of a text that put the same in front of it share one pass of the model, up to the last token that counts
+    for any of them; "nothing" is the same for all. Passes of like length are batched.
     """
-    # A text that begins at its first word needs something to be predicted from.
+    places: dict[tuple[int, str], set[int]] = {}
+    for number, (_, calls) in enumerate(texts):
+        for place, call, result in calls:
+            for before in _prefixes(call, result):
+                places.setdefault((number, before), set()).add(place)
+    # The first token needs something to be predicted from.
     first = [lm.tokenizer.end]
-    wanted: dict[tuple[int, str], tuple[list[int], list[int]]] = {}
-    for place, call, result in calls:
-        for before in _prefixes(call, result):
-            ids = [*first, *lm.tokenizer.encode(before)] if before else first
-            context = [*ids, *tokens.context, *tokens.body[:place]]
-            wanted[place, before] = (context, tokens.body[place : place + WINDOW])
-    values = continuation_logprobs(lm, list(wanted.values()))
-    losses = {key: weighted_loss(value) for key, value in zip(wanted, values, strict=True)}
+    rows: list[tuple[list[int], list[int]]] = []
+    for (number, before), own in places.items():
+        tokens = texts[number][0]
+        ids = [*first, *(lm.tokenizer.encode(before) if before else ()), *tokens.context]
+        counted = sorted(
+            {one for place in own for one in range(place, min(place + WINDOW, len(tokens.body)))}
+        )
+        rows.append(([*ids, *tokens.body], [len(ids) + one for one in counted]))
+    losses: dict[tuple[int, str, int], float] = {}
+    for key, (ids, counted), values in zip(places, rows, logprobs_at(lm, rows), strict=True):
+        begin = len(ids) - len(texts[key[0]][0].body)
+        logprobs = dict(zip(counted, values, strict=True))
+        for place in places[key]:
+            window = range(begin + place, min(begin + place + WINDOW, len(ids)))
+            losses[*key, place] = weighted_loss([logprobs[one] for one in window])
     return [
-        Losses(*(losses[place, before] for before in _prefixes(call, result)))
-        for place, call, result in calls
+        [
+            Losses(*(losses[number, before, place] for before in _prefixes(call, result)))
+            for place, call, result in calls
+        ]
+        for number, (_, calls) in enumerate(texts)
     ]
 
 

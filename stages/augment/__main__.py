@@ -1,16 +1,22 @@
 """python -m stages.augment TOOL: data/augment/TOOL, every candidate call of one tool and whether it is kept."""
 
+from __future__ import annotations
+
 from collections import Counter
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nightjar.core import contracts, tables
 from nightjar.core.harness import Stage, main
 from nightjar.core.journal import code, contents, digest
 from nightjar.tools import Toolbox, make
-from stages.augment.texts import Source, draw, from_documents, from_instances, row, suited
+from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
+
+if TYPE_CHECKING:
+    from nightjar.core.params import ToolParams
+    from nightjar.tools.annotate import Annotated
 
 CORPUS, SPLIT, MODEL = Path("data/ingest/corpus"), Path("data/split"), Path("models/base/language_model")
 PACKAGES = ("torch", "transformers")
@@ -20,15 +26,21 @@ def run(stage: Stage) -> None:
     name, params = stage.item, stage.params.augment
     own = params.tools[name]
     tool = make(name, Path(own.resource), stage.params.tools[name])
-    documents = from_documents(tables.read_rows(CORPUS, contracts.DOCUMENTS))
-    targets = from_instances(tables.read_rows(SPLIT, contracts.TRAIN))
-    chosen, rules = list[Source](), Counter[str]()
-    for sources, most in ((documents, params.max_documents), (targets, params.max_targets)):
+    chosen: list[Source] = []
+    counts: dict[str, Any] = {}
+    rules: Counter[str] = Counter()
+    for source, sources, most in (
+        ("corpus", from_documents(tables.read_rows(CORPUS, contracts.DOCUMENTS)), params.max_documents),
+        ("train", from_instances(tables.read_rows(SPLIT, contracts.TRAIN)), params.max_targets),
+    ):
         suitable = suited(tool, sources, stage.params.seed)
         rules.update(one.rule for one in suitable)
-        chosen += draw(name, suitable, most, stage.params.seed)
+        drawn = draw(name, suitable, most, stage.params.seed)
+        counts[source] = {"seen": len(sources), "suited": len(suitable), "chosen": len(drawn)}
+        chosen += drawn
 
     from nightjar.lm.load import device_name, load, prepare
+    from nightjar.lm.work import counted
     from nightjar.tools.annotate import Annotator, Settings
 
     prepare(stage.params.seed, stage.params.threads)
@@ -42,6 +54,8 @@ def run(stage: Stage) -> None:
         params.max_call_tokens,
         params.max_text_tokens,
         params.before_first_word,
+        own.price,
+        params.batch_texts,
     )
     decides = {
         "model": lm.sha256,
@@ -60,19 +74,30 @@ def run(stage: Stage) -> None:
     toolbox = Toolbox([tool])
     annotator = Annotator(lm, tool, settings, toolbox)
 
+    batches = plan(
+        [len(lm.tokenizer.encode(f"{one.text.context} {one.text.body}")) for one in chosen],
+        params.batch_texts,
+    )
+
     def annotate(number: int) -> dict[str, Any]:
-        one = chosen[number]
-        found = annotator.annotate(one.text, one.seed(stage.params.seed, name))
-        rows = [row(name, one, candidate, own.filter_threshold) for candidate in found.candidates]
+        some = [chosen[place] for place in batches[number]]
+        with counted(lm) as work:
+            found = annotator.annotate(
+                [one.text for one in some], [one.seed(stage.params.seed, name) for one in some]
+            )
         problems = dict(toolbox.problems)
         toolbox.problems.clear()
-        return {"rows": rows, "left_out": found.left_out, "problems": problems}
+        texts = [_unit(name, one, each, own) for one, each in zip(some, found, strict=True)]
+        return {"texts": texts, "tokens": work.tokens, "problems": problems}
 
-    with stage.resumed(decides, len(chosen), annotate, "texts") as values:
+    with stage.resumed(decides, len(batches), annotate, "texts", lambda unit: len(batches[unit])) as values:
         if values is None:
             return
         units = list(values)
-        rows = [one for unit in units for one in unit["rows"]]
+        places = [place for batch in batches for place in batch]
+        by_place = dict(zip(places, [one for unit in units for one in unit["texts"]], strict=True))
+        texts = [by_place[place] for place in range(len(chosen))]
+        rows = [one for text in texts for one in text["rows"]]
         output = Path("data/augment") / name
         with tables.ArtifactWriter(output) as writer:
             writer.write(contracts.CANDIDATES, rows)
@@ -80,16 +105,37 @@ def run(stage: Stage) -> None:
     stage.writes(output)
     kept = sum(one["status"] == "kept" for one in rows)
     stage.count(rows_in=len(rows), rows_out=kept, rejected=len(rows) - kept)
-    stage.details["texts"] = {"corpus": len(documents), "train": len(targets), "annotated": len(chosen)}
+    refused = Counter(text["refused"] for text in texts if text["refused"])
+    stage.details["texts"] = counts | {
+        "annotated": len(texts) - refused.total(),
+        "refused": dict(sorted(refused.items())),
+        "windows": sum(text["windows"] for text in texts),
+    }
     # Texts that suit the tool, by the rule that holds (facts 3.5), before some of them were drawn.
     stage.details["rules"] = dict(sorted(rules.items()))
-    # Places before the first word of a document, likely enough for a call, where none was sampled.
-    stage.details["positions_left_out"] = sum(unit["left_out"] for unit in units)
+    # Likely places where no call was sampled: before the first word of a document, and inside of a character.
+    stage.details["positions_left_out"] = sum(text["left_out"] for text in texts)
+    stage.details["positions_inside_characters"] = sum(text["inside"] for text in texts)
     stage.details["candidates"] = dict(sorted(Counter(one["status"] for one in rows).items()))
+    stage.details["filter"] = {"threshold": own.filter_threshold, "price": own.price}
+    # Those that the model read, padding included, but for the tool's instructions.
+    stage.details["tokens_computed"] = sum(unit["tokens"] for unit in units)
     stage.details["tool"] = {"name": tool.name, "version": tool.version}
     # Calls that failed, took too long, or gave what is no result, by kind.
     problems = sum((Counter(unit["problems"]) for unit in units), Counter())
     stage.details["problems"] = dict(sorted(problems.items()))
+
+
+def _unit(name: str, one: Source, found: Annotated, own: ToolParams) -> dict[str, Any]:
+    """What the journal keeps of a text."""
+    rows = [row(name, one, candidate, own.filter_threshold, own.price) for candidate in found.candidates]
+    return {
+        "rows": rows,
+        "left_out": found.left_out,
+        "inside": found.inside,
+        "windows": found.windows,
+        "refused": found.refused,
+    }
 
 
 if __name__ == "__main__":

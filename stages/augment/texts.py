@@ -75,11 +75,23 @@ def draw(name: str, sources: Sequence[Source], most: int | None, seed: int) -> l
     return [sources[place] for place in sorted(drawn)]
 
 
-def row(name: str, one: Source, candidate: Candidate, threshold: float) -> dict[str, Any]:
-    """A row of contracts.CANDIDATES: a call sampled for the tool called `name`, kept or not."""
+def plan(lengths: Sequence[int], size: int) -> list[list[int]]:
+    """Batches of the numbers of texts, of like length and at most `size` each, the shortest first.
+
+    They are made of all texts in advance: a resumed run has the same ones, and the last bits of a loss depend on them.
+    """
+    order = sorted(range(len(lengths)), key=lambda number: lengths[number])
+    return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+def row(name: str, one: Source, candidate: Candidate, threshold: float, price: float = 0.0) -> dict[str, Any]:
+    """A row of contracts.CANDIDATES: a call sampled for the tool called `name`, kept or not.
+
+    `gain` is that of the formula; the `price` is subtracted in the decision alone.
+    """
     losses = candidate.losses
     if losses is not None:
-        status = "kept" if losses.kept(threshold) else "below_threshold"
+        status = "kept" if losses.kept(threshold, price) else "below_threshold"
     else:
         status = "malformed" if candidate.call is None else "no_result"
     return {

@@ -8,16 +8,14 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-import torch
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.generate import Generated
 from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.lm.token_tree import Beginning, Sampled, TokenTree
 from nightjar.tools import Call, Request, Text, Tool, call_losses, make
-from nightjar.tools import annotate as module
-from nightjar.tools.annotate import Annotator, Candidate, Settings
+from nightjar.tools.annotate import Annotated, Annotator, Candidate, Settings
 from nightjar.tools.filter import Tokens
-from nightjar.tools.formulas import weighted_loss
+from tests import plain_annotation as plain
 
 DAY = date(2023, 1, 30)
 TEXT = Text("A box holds 12 pens, so 8 boxes hold 96 pens.", day=DAY)
@@ -46,22 +44,18 @@ def annotator(lm: LanguageModel, tool: str = "calculator", **changes: object) ->
 def scripted(monkeypatch: pytest.MonkeyPatch, answers: list[str]) -> None:
     """Let the model "sample" these texts, one after the other, at whatever place."""
 
-    def branch(
-        lm: object, prefix: object, lengths: list[int], *rest: object, **more: object
-    ) -> list[Generated]:
-        return [Generated(answers[n % len(answers)], 5, True) for n in range(len(lengths))]
+    def sample(tree: object, beginnings: list[Beginning], *rest: object) -> list[list[Sampled]]:
+        number, found = 0, []
+        for one in beginnings:
+            found.append([Sampled(answers[(number + n) % len(answers)], True) for n in range(len(one.seeds))])
+            number += len(one.seeds)
+        return found
 
-    monkeypatch.setattr(module, "branch", branch)
+    monkeypatch.setattr(TokenTree, "sample", sample)
 
 
-def plain_loss(lm: LanguageModel, text: Text, before: str, place: int) -> float:
-    encode = lm.tokenizer.encode
-    context, body = encode(f" {text.context}") if text.context else [], encode(f" {text.body}")
-    ids = [lm.tokenizer.end, *encode(before), *context, *body]
-    with torch.inference_mode():
-        table = lm.model(input_ids=torch.tensor([ids])).logits[0].float().log_softmax(-1)
-    first = len(ids) - len(body) + place
-    return weighted_loss([float(table[n - 1, ids[n]]) for n in range(first, min(first + 5, len(ids)))])
+def annotated(annotator: Annotator, text: Text, seed: str = "seed") -> Annotated:
+    return annotator.annotate([text], [seed])[0]
 
 
 @pytest.mark.parametrize("text", [TEXT, TARGET])
@@ -69,7 +63,7 @@ def test_losses_are_those_of_plain_passes_over_the_written_out_texts(
     lm: LanguageModel, monkeypatch: pytest.MonkeyPatch, text: Text
 ) -> None:
     scripted(monkeypatch, ["Calculator(8 * 12)", "Calculator(oops)", "Calendar()", "no call"])
-    found = annotator(lm).annotate(text, "seed").candidates
+    found = annotated(annotator(lm), text, "seed").candidates
     offsets = Tokens.of(lm.tokenizer, text).offsets
     written = {(one.written, one.call is None, one.result) for one in found}
     assert written == {
@@ -84,10 +78,10 @@ def test_losses_are_those_of_plain_passes_over_the_written_out_texts(
         assert one.offset == offsets[one.token]
         losses = one.losses
         assert losses is not None
-        assert losses.no_call == pytest.approx(plain_loss(lm, text, "", one.token), rel=1e-4)
-        without = plain_loss(lm, text, " [Calculator(8 * 12) -> ]", one.token)
+        assert losses.no_call == pytest.approx(plain.loss(lm, text, one.token, ""), rel=1e-4)
+        without = plain.loss(lm, text, one.token, " [Calculator(8 * 12) -> ]")
         assert losses.without_result == pytest.approx(without, rel=1e-4)
-        result = plain_loss(lm, text, " [Calculator(8 * 12) -> 96]", one.token)
+        result = plain.loss(lm, text, one.token, " [Calculator(8 * 12) -> 96]")
         assert losses.with_result == pytest.approx(result, rel=1e-4)
     assert all(one.losses is None for one in found if one.result is None)
 
@@ -98,15 +92,15 @@ def test_calls_of_a_text_by_their_offsets(lm: LanguageModel) -> None:
     blank = TEXT.body.index(" 96")
     place = len(lm.tokenizer.encode(f" {TEXT.body[:blank]}"))
     (losses,) = call_losses(lm, TEXT, [(blank, call, "96")])
-    assert losses.no_call == pytest.approx(plain_loss(lm, TEXT, "", place), rel=1e-4)
-    with_result = plain_loss(lm, TEXT, " [Calculator(8 * 12) -> 96]", place)
+    assert losses.no_call == pytest.approx(plain.loss(lm, TEXT, place, ""), rel=1e-4)
+    with_result = plain.loss(lm, TEXT, place, " [Calculator(8 * 12) -> 96]")
     assert losses.with_result == pytest.approx(with_result, rel=1e-4)
     several = [(0, call, "96"), (blank + 1, call, "96"), (blank + 2, call, "96")]
     first, same, inside = call_losses(lm, TEXT.body, several)
-    assert first.no_call == pytest.approx(plain_loss(lm, TEXT, "", 0), rel=1e-4)
+    assert first.no_call == pytest.approx(plain.loss(lm, TEXT, 0, ""), rel=1e-4)
     assert same.gain == pytest.approx(losses.gain, abs=1e-4)
     within = len(lm.tokenizer.encode(f" {TEXT.body[: blank + 2]}"))
-    assert inside.no_call == pytest.approx(plain_loss(lm, TEXT, "", within), rel=1e-4)
+    assert inside.no_call == pytest.approx(plain.loss(lm, TEXT, within, ""), rel=1e-4)
     for wrong in (-1, len(TEXT.body)):
         with pytest.raises(ValueError, match=f"offset {wrong} is outside"):
             call_losses(lm, TEXT, [(wrong, call, "96")])
@@ -116,17 +110,17 @@ def test_two_spellings_of_a_call_are_one_candidate(
     lm: LanguageModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripted(monkeypatch, ["Calculator(8 * 12)", "Calculator( 8 * 12 )"])
-    found = annotator(lm).annotate(TEXT, "seed").candidates
+    found = annotated(annotator(lm), TEXT, "seed").candidates
     assert [one.call for one in found] == [Call("Calculator", "8 * 12")] * 3
     assert len({one.token for one in found}) == 3
 
 
 def test_sampling_depends_on_the_text_and_the_seed_alone(lm: LanguageModel) -> None:
     first, second = annotator(lm), annotator(lm)
-    second.annotate(TARGET, "x")
-    found = first.annotate(TEXT, "seed")
-    assert found.candidates and found == second.annotate(TEXT, "seed")
-    other = annotator(lm).annotate(TEXT, "another seed")
+    annotated(second, TARGET, "x")
+    found = annotated(first, TEXT)
+    assert found.candidates and found == annotated(second, TEXT)
+    other = annotated(annotator(lm), TEXT, "another seed")
     assert [one.written for one in other.candidates] != [one.written for one in found.candidates]
 
 
@@ -147,7 +141,7 @@ def test_a_tool_is_run_once_for_a_text_and_sees_its_context(
     scripted(monkeypatch, ["Spy(a)", "Spy(b)", "Spy(a)", "Calculator(1)"])
     spy = Spy()
     text = replace(TARGET, day=DAY)
-    Annotator(lm, spy, SETTINGS).annotate(text, "seed")
+    annotated(Annotator(lm, spy, SETTINGS), text)
     shown = f"{text.context} {text.body}"
     assert sorted(spy.asked, key=str) == [Request("a", DAY, shown), Request("b", DAY, shown)]
     spy.instructions = ""
@@ -162,7 +156,6 @@ def test_offsets_are_where_the_tokens_begin(lm: LanguageModel) -> None:
         # The text before the token, decoded, is the text before the offset.
         assert lm.tokenizer.decode(tokens.body[:place]) == f" {text.body}"[:offset]
     assert len(set(tokens.offsets)) == len(tokens.offsets)
-    assert Tokens.of(lm.tokenizer, text, 3) == Tokens([], tokens.body[:3], tokens.offsets[:3])
 
 
 def places(found: list[Candidate]) -> list[int]:
@@ -179,16 +172,16 @@ def test_before_the_first_word_of_a_document_there_is_no_call(
     tokens = Tokens.of(lm.tokenizer, text)
     assert tokens.offsets[:3] == [0, 1, 2]
     every = list(range(len(tokens.body)))
-    found = annotator(lm, positions=99).annotate(text, "seed")
+    found = annotated(annotator(lm, positions=99), text, "seed")
     assert (places(found.candidates), found.left_out) == (every[2:], 2)
-    found = annotator(lm, positions=99, before_first_word=True).annotate(text, "seed")
+    found = annotated(annotator(lm, positions=99, before_first_word=True), text, "seed")
     assert (places(found.candidates), found.left_out) == (every, 0)
-    found = annotator(lm, positions=99).annotate(replace(text, context="How many?"), "seed")
+    found = annotated(annotator(lm, positions=99), replace(text, context="How many?"), "seed")
     assert (places(found.candidates), found.left_out) == (every, 0)
     # Only places that are likely enough are counted.
-    found = annotator(lm, sampling_threshold=1.0).annotate(text, "seed")
-    assert found == module.Annotated([], 0)
+    found = annotated(annotator(lm, sampling_threshold=1.0), text, "seed")
+    assert found == Annotated(windows=1)
 
 
 def test_an_empty_text_has_no_candidates(lm: LanguageModel) -> None:
-    assert annotator(lm, max_text_tokens=64).annotate(Text(""), "seed").candidates == []
+    assert annotated(annotator(lm, max_text_tokens=64), Text(""), "seed").candidates == []

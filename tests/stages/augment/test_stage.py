@@ -45,6 +45,17 @@ def test_the_search_reads_its_index_and_says_which(project: Path) -> None:
     assert facts["positions_left_out"] == 4 * 2
     assert min(row["offset"] for row in rows if row["source"] == "corpus") > 1
     assert {row["source"] for row in rows} == {"corpus", "train"}
+    assert facts["texts"] == {
+        "corpus": {"seen": 4, "suited": 4, "chosen": 4},
+        "train": {"seen": 18, "suited": 18, "chosen": 8},
+        "annotated": 12,
+        "refused": {},
+        "windows": 12,
+    }
+    assert facts["filter"] == {"threshold": 1.0, "price": 0.0} and facts["tokens_computed"] > 0
+    # In the order of the texts, whatever their batches.
+    order = [(row["source"], row["id"], row["target"], row["token"]) for row in rows]
+    assert [one[:3] for one in order] == sorted((one[:3] for one in order), key=lambda one: one[:2])
 
 
 def test_the_published_form_leaves_no_place_out(project: Path) -> None:
@@ -52,6 +63,21 @@ def test_the_published_form_leaves_no_place_out(project: Path) -> None:
     assert run_stage("augment", "calculator", cwd=project).returncode == 0
     facts = json.loads((project / "data/metrics/augment-calculator.json").read_text())
     assert facts["positions_left_out"] == 0
+
+
+def test_long_texts_are_annotated_in_windows_and_texts_with_calls_refused(project: Path) -> None:
+    shard_project.configure(project, augment={"max_text_tokens": 30})
+    documents = tables.read_rows(project / "data/ingest/corpus", contracts.DOCUMENTS)
+    documents[1]["text"] = "It is [Calculator(1 + 2)] 3, of 4 and 12."
+    with tables.ArtifactWriter(project / "data/ingest/corpus") as writer:
+        writer.write(contracts.DOCUMENTS, documents)
+    assert run_stage("augment", "calculator", cwd=project).returncode == 0
+    facts = json.loads((project / "data/metrics/augment-calculator.json").read_text())
+    assert facts["texts"]["refused"] == {"already contains a call": 1}
+    assert facts["texts"]["annotated"] == 11 and facts["texts"]["windows"] > 11
+    rows = tables.read_rows(project / "data/augment/calculator", contracts.CANDIDATES)
+    assert documents[1]["id"] not in {row["id"] for row in rows}
+    assert max(row["token"] for row in rows if row["source"] == "corpus") > 30
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from nightjar.tools import Call, Text, make
 from nightjar.tools.annotate import Candidate
 from nightjar.tools.calculator import RELATED
 from nightjar.tools.formulas import Losses
-from stages.augment.texts import Source, draw, from_documents, from_instances, row, suited
+from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
 
 CALCULATOR, CALENDAR = make("calculator"), make("calendar")
 
@@ -29,12 +29,25 @@ def test_texts_are_chosen_by_the_heuristics_and_the_seed() -> None:
     assert [(text.id, text.target, text.rule) for text in suitable] == [
         (str(n), 0, RELATED) for n in range(2, 9)
     ]
+    assert draw("calculator", suitable, None, seed=1) == draw("calculator", suitable, 7, seed=1) == suitable
     some = draw("calculator", suitable, 3, seed=1)
     assert len(some) == 3
     assert some == draw("calculator", suitable, 3, seed=1)
     assert [text.id for text in some] == sorted(text.id for text in some)
-    assert draw("calculator", suitable, None, 1) == draw("calculator", suitable, 7, 1) == suitable
-    assert suited(CALENDAR, texts, 1) == []
+    assert suited(CALENDAR, texts, seed=1) == []
+
+
+def test_batches_have_texts_of_like_length() -> None:
+    assert plan([3, 1, 2, 1, 9], 2) == [[1, 3], [2, 0], [4]]
+    assert plan([], 2) == []
+
+
+def test_the_price_of_a_call_is_part_of_the_decision() -> None:
+    candidate = Candidate(3, 7, 0.25, "", Call("Calculator", "8 * 12"), "96", Losses(3.0, 2.5, 1.5))
+    rows = [
+        row("calculator", Source("corpus", None, "d", 0, Text("b")), candidate, 0.5, p) for p in (0.5, 0.6)
+    ]
+    assert [(one["gain"], one["status"]) for one in rows] == [(1.0, "kept"), (1.0, "below_threshold")]
 
 
 def test_the_day_of_a_text() -> None:

@@ -1,0 +1,75 @@
+"""Windows over texts that are longer than the model, or the user, allows."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nightjar.tools.filter import Tokens
+from nightjar.tools.formulas import WINDOW
+from nightjar.tools.tool import Text
+
+# One token in so many of a window repeats the end of the window before: its first calls have words on their left.
+OVERLAP = 4
+
+
+@dataclass(frozen=True)
+class Window:
+    """The tokens `begin` to `last` of a body; calls are sampled from token `first` on."""
+
+    begin: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A window of the text numbered `text`: `shown` is what its prompt shows, `tokens` what the model reads of it.
+
+    The body of `tokens` has up to `WINDOW` - 1 tokens behind the window: losses look at them.
+    """
+
+    text: int
+    window: Window
+    shown: str
+    tokens: Tokens
+
+    @property
+    def body(self) -> list[int]:
+        """The ids of the window alone."""
+        return self.tokens.body[: self.window.last - self.window.begin]
+
+
+def windows(count: int, most: int) -> list[Window]:
+    """Windows of at most `most` tokens over `count` tokens, in order; calls are sampled at a token in one of them."""
+    found = [Window(0, 0, min(count, most))] if count else []
+    while found and found[-1].last < count:
+        first = found[-1].last
+        begin = first - most // OVERLAP
+        found.append(Window(begin, first, min(count, begin + most)))
+    return found
+
+
+def pieces(number: int, text: Text, tokens: Tokens, most: int) -> list[Piece]:
+    """The windows of the text with that number, of at most `most` tokens each. All have the text's context."""
+    spaced = f" {text.body}"
+    ends = [*tokens.offsets, len(spaced)]
+    found = []
+    for window in windows(len(tokens.body), most):
+        part = spaced[ends[window.begin] : ends[window.last]].strip()
+        behind = window.last + WINDOW - 1
+        own = Tokens(
+            tokens.context, tokens.body[window.begin : behind], tokens.offsets[window.begin : behind]
+        )
+        found.append(Piece(number, window, f"{text.context} {part}".strip(), own))
+    return found
+
+
+def inside_character(spaced: str, offsets: Sequence[int]) -> list[bool]:
+    """Of each token, whether it begins inside of a character, as a person sees it: no call can be there."""
+    before = [-1, *offsets]
+    return [
+        start == previous or bool(unicodedata.combining(spaced[start]))
+        for previous, start in zip(before, offsets, strict=False)
+    ]
