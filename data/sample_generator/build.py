@@ -20,6 +20,7 @@ from data.sample_generator import (
 )
 from data.sample_generator.core import TaskSpec, as_json, task_document
 from data.sample_generator.tool_use import tool_use_files
+from data.sample_generator.tool_use_more import more_files
 from data.sample_generator.world import World, make_world
 
 SEED = 20260313
@@ -51,4 +52,4 @@ def sample_files(seed: int = SEED) -> dict[str, str]:
         files[f"natural_instructions/tasks/task{number:04d}_{spec.name}.json"] = as_json(document)
     lines = (json.dumps(document, ensure_ascii=False) for document in corpus.documents(world, seed))
     files["corpus/documents.jsonl"] = "".join(line + "\n" for line in lines)
-    return files | tool_use_files(world, seed)
+    return files | tool_use_files(world, seed) | more_files(world, seed)
