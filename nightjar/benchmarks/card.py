@@ -48,7 +48,7 @@ class Metric:
 
 
 # How a task is answered: by a text that the model writes, or by the log-likelihood of a text that is given. The answer
-# is then "NLL TOKENS", the sum of -ln p of the text's tokens and their number; nothing is written, so no tool is called.
+# is then "NLL TOKENS", the sum of -ln p of the text's tokens and their number; nothing is written and no tool is called.
 Kind = Literal["generate", "perplexity"]
 
 
