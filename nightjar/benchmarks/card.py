@@ -47,8 +47,8 @@ class Metric:
         object.__setattr__(self, "parts", self.parts or (self.name,))
 
 
-# How a task is answered: by a text that the model writes, or by the log-likelihood of a text that is given. The answer
-# is then "NLL TOKENS", the sum of -ln p of the text's tokens and their number; nothing is written and no tool is called.
+# How a task is answered: by a text that the model writes, or by the log-likelihood of a given text. The answer is then
+# "NLL TOKENS", the sum of -ln p of the text's tokens and their number; nothing is written and no tool is called.
 Kind = Literal["generate", "perplexity"]
 
 

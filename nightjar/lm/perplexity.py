@@ -12,7 +12,7 @@ from nightjar.lm.score import continuation_logprobs
 
 
 def windows(length: int, window: int) -> list[tuple[int, int, int]]:
-    """(start, first, end) of every window over `length` tokens: tokens first..end - 1 are scored, those from start read.
+    """(start, first, end) of every window over `length` tokens: those from start are read, those from first scored.
 
     Each token but the first is scored once. A window has at most `window` tokens; after the first one, half of them are
     context. Raises ValueError for windows of less than two tokens.
