@@ -10,11 +10,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from nightjar.benchmarks.by_call import ByCall
 from nightjar.benchmarks.card import Card
 from nightjar.core import contracts, tables
 from nightjar.core.params import Params
 from stages.report import answers, bounds, by_call, differences, drawings, gains, numbers, published, results
-from stages.report.by_call import ByCall
 from stages.report.facts import Node
 from stages.report.results import BOUND, HEADLINE, Results, Row, Rows
 from stages.report.systems import Systems

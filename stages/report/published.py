@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nightjar.benchmarks.card import Card, PublishedTable
+from nightjar.benchmarks.by_call import ByCall
+from nightjar.benchmarks.card import Card, Metric, PublishedCalls, PublishedTable
 from stages.report import by_call, numbers
-from stages.report.by_call import ByCall
 from stages.report.results import Results, Row
 
 
@@ -31,11 +31,11 @@ def _scores(card: Card, table: PublishedTable, found: Results) -> dict[str, Any]
     for it in card.published:
         if set(it.values) & set(table.tracks):
             cells = [_published(first.get(track), it.values.get(track)) for track in table.tracks]
-            rows.append({"system": it.system, "source": it.source, "ours": False, "cells": cells})
+            rows.append({"system": it.system, "ours": False, "cells": cells})
     for system in found.systems:
         cells = [_ours(first.get(track), system) for track in table.tracks]
         if any(cell != "–" for cell in cells):
-            rows.append({"system": system, "source": "", "ours": True, "cells": cells})
+            rows.append({"system": system, "ours": True, "cells": cells})
     return {
         "title": table.title,
         "note": table.note,
@@ -62,23 +62,25 @@ def _ours(row: Row | None, system: str) -> str:
 
 
 def _by_call(card: Card, table: PublishedTable, lines: Sequence[ByCall]) -> dict[str, Any]:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for track in table.tracks:
         title = numbers.initial(card.track_title(track))
         ours = [line for line in lines if line.track == track]
         if not ours:
             continue
         metric = ours[0].metric
-        for it in table.calls:
-            if it.track == track:
-                values = (it.everything, it.with_call, it.without_call)
-                cells = [*(by_call.score(metric, value) for value in values), f"{it.share:.1f}"]
-                rows.append(
-                    {"track": title, "system": it.system, "source": "", "ours": False, "cells": cells}
-                )
-        for line in ours:
-            rows.append(
-                {"track": title, "system": line.system, "source": "", "ours": True, "cells": line.cells()}
-            )
+        rows += [
+            {"track": title, "system": it.system, "ours": False, "cells": _cells(metric, it)}
+            for it in table.calls
+            if it.track == track
+        ]
+        rows += [
+            {"track": title, "system": it.system, "ours": True, "cells": by_call.cells(it)} for it in ours
+        ]
     columns = ["all", "with a call", "without a call", "calling (%)"]
     return {"title": table.title, "note": table.note, "columns": columns, "rows": rows, "by_call": True}
+
+
+def _cells(metric: Metric, it: PublishedCalls) -> list[str]:
+    values = (it.everything, it.with_call, it.without_call)
+    return [*(by_call.score(metric, value) for value in values), f"{it.share:.1f}"]
