@@ -121,8 +121,10 @@ def _definition(question: Question) -> str:
 
 
 def _asked(question: Question) -> str:
-    """The question with what comes before it, without the words of the published prompt."""
+    """The question with what comes before it, without the words of the published prompt; a statement with its blank."""
     parts = question.parts
+    if "text" in parts:
+        return f"{parts['text']} ___"
     return " ".join(parts[name] for name in ("context", "body", "text", "question") if parts.get(name))
 
 

@@ -62,3 +62,12 @@ def test_perplexity_is_of_all_tokens() -> None:
     assert values.tolist() == [[10.5, 4], [2, 6]]
     assert float(np.squeeze(perplexity.statistic(values[None]))) == np.exp(1.25)
     assert not perplexity.higher_is_better and perplexity.scale == 1
+
+
+def test_an_answer_to_a_question_may_begin_with_an_empty_line() -> None:
+    """The published prompts of questions do not end within a sentence; an empty line must not end the answer there."""
+    card = registry.card("tool_use")
+    questions = [name for name in NAMES if GROUPS[name].endswith("answering") or name == "dateset"]
+    assert len(questions) == 11
+    for name in questions:
+        assert card.task(name).stop and not any("\n\n".startswith(mark) for mark in card.task(name).stop)

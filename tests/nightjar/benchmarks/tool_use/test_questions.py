@@ -210,6 +210,8 @@ def test_a_question_of_dateset_has_its_day(sources: Sources) -> None:
 
 def test_prompts_in_the_encoding_of_the_recipes(sources: Sources) -> None:
     found = {one.task_id: one for one in questions(sources, settings(prompts="instructions"), 1)}
+    statement = prompt(found["lama_trex"], asking(500))
+    assert f"Input: {found['lama_trex'].parts['text']} ___\nOutput:" in statement
     assert prompt(found["wikitext"], asking(500)) == found["wikitext"].references[0]
     for task, beginning in (
         ("svamp", "Definition: Solve the problem"),
