@@ -52,14 +52,20 @@ MATERIAL = {
 }
 
 
-def more_files(world: World, seed: int) -> dict[str, str]:
-    """Relative path to text of every file."""
+def more_files(world: World, seed: int, tasks: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Relative path to text of every file; nothing is asked of a person that an instance of `tasks` asks."""
     rng = Random(f"{seed}:tool_use_more")
     structures = rng.sample(world.structures, 22)
-    people = rng.sample(world.people, 8)
+    told = [(one["input"], one["output"]) for task in tasks for one in task["Instances"]]
+
+    def is_new(name: str, answer: str) -> bool:
+        return not any(name in question and answer in answers for question, answers in told)
+
+    born = rng.sample([one for one in world.people if is_new(one.name, str(one.born))], 4)
+    birthplaces = rng.sample([one for one in world.people if is_new(one.name, one.town)], 4)
     museums = rng.sample(world.museums, 16)
     return {
-        **_lama(world, structures[:4], people, rng),
+        **_lama(world, structures[:4], born, birthplaces, rng),
         "tool_use/mawps/AddSub.json": _json(_mawps(rng)),
         "tool_use/nq-open/NQ-open.dev.jsonl": _lines(_natural_questions(structures[4:8], museums[:4])),
         "tool_use/triviaqa/unfiltered-web-dev.json": _json(_trivia(world, rng)),
@@ -78,13 +84,17 @@ def _lines(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _lama(
-    world: World, structures: Sequence[Structure], people: Sequence[Person], rng: Random
+    world: World,
+    structures: Sequence[Structure],
+    born: Sequence[Person],
+    birthplaces: Sequence[Person],
+    rng: Random,
 ) -> dict[str, str]:
     squad = []
     for place, one in enumerate(structures):
         asked = (
             (f"The designer of the {one.name} was [MASK].", one.designer),
-            (f"The {one.name} was opened in the year [MASK].", str(one.opened)),
+            (f"The {one.kind} that is called {one.name} is made of [MASK].", one.material),
         )
         squad += [
             {
@@ -95,33 +105,34 @@ def _lama(
             }
             for number, (text, label) in enumerate(asked)
         ]
-    born = [
+    years = [
         _google_re(
             one,
             "date_of_birth",
             f"{one.name} , the {one.profession} , was born in the year [MASK] .",
             str(one.born),
         )
-        for one in people[:4]
+        for one in born
     ]
-    birthplaces = [
+    towns = [
         _google_re(one, "place_of_birth", f"The {one.profession} {one.name} was born in [MASK] .", one.town)
-        for one in people[4:]
+        for one in birthplaces
     ]
     firms = rng.sample(world.firms, 8)
     headquarters = [
         _trex("P159", one.name, one.town, f"{one.name} is a firm with its workshops in [MASK].")
         for one in firms[:4]
     ]
-    founders = [
-        _trex("P112", one.name, one.founder, f"{one.name} was founded by [MASK].") for one in firms[4:]
+    inception = [
+        _trex("P571", one.name, str(one.founded), f"The firm {one.name} was founded in the year [MASK].")
+        for one in firms[4:]
     ]
     return {
         "tool_use/lama/Squad/test.jsonl": _lines(squad),
-        "tool_use/lama/Google_RE/date_of_birth_test.jsonl": _lines(born),
-        "tool_use/lama/Google_RE/place_of_birth_test.jsonl": _lines(birthplaces),
-        "tool_use/lama/TREx/P112.jsonl": _lines(founders),
+        "tool_use/lama/Google_RE/date_of_birth_test.jsonl": _lines(years),
+        "tool_use/lama/Google_RE/place_of_birth_test.jsonl": _lines(towns),
         "tool_use/lama/TREx/P159.jsonl": _lines(headquarters),
+        "tool_use/lama/TREx/P571.jsonl": _lines(inception),
     }
 
 
@@ -193,8 +204,8 @@ def _mawps(rng: Random) -> list[dict[str, Any]]:
 def _natural_questions(structures: Sequence[Structure], museums: Sequence[Museum]) -> list[dict[str, Any]]:
     asked = []
     for structure, museum in zip(structures, museums, strict=True):
-        asked.append((f"when was the {structure.name} opened to the public", [str(structure.opened)]))
-        asked.append((f"on which day of the week is the {museum.name} closed", [museum.closed]))
+        asked.append((f"in which town is the {structure.name}", [structure.town]))
+        asked.append((f"how many rooms does the {museum.name} have", [str(museum.rooms)]))
     return [{"question": question.lower(), "answer": answer} for question, answer in asked]
 
 
