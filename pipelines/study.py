@@ -32,6 +32,8 @@ PUBLISHED = {
     "tasks": (8, 32, 128, 256, 512, 757),
     "instances": (8, 32, 64, 128, 256, 512),
 }
+# Toolformer's table 9 (facts 3.11): a call starts where its marker is among so many of the likeliest tokens.
+CALLS = ("0", "1", "3", "10")
 # Tk-Instruct's mixed training is an encoding to train with only.
 MIXED = "tk_instruct"
 ENCODINGS = ("def", "pos2", "def_pos2", "def_pos2_neg2", "def_pos2_neg2_expl", MIXED)
@@ -115,6 +117,8 @@ def plan(
         raise NightjarError("only a study of encodings has it", "--evaluated", "leave it out")
     if kind in ("tasks", "instances"):
         made = _counts(root, kind, values, str(params["split"]["track"]))
+    elif kind == "calls":
+        made = _calls(values or CALLS, benchmark)
     elif kind == "models":
         made = _models(root, values, weights)
     else:
@@ -179,6 +183,17 @@ def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
         what = f"{numbers[-1] if numbers else PUBLISHED[kind][0]} is more than there is"
         raise NightjarError(what, "--values", f"there are {there} {of}")
     first = str(numbers[0])
+    return [
+        (str(number), (str(number),), {key: number}, None if str(number) == first else first)
+        for number in numbers
+    ]
+
+
+def _calls(values: Sequence[str], benchmark: str) -> Made:
+    """How many of the likeliest next tokens may start a call; ascending, compared with the smallest. 0: no calls."""
+    numbers = sorted(0 if value.strip("0") == "" and value else _number(value) for value in values)
+    _need_once([str(number) for number in numbers], "--values")
+    first, key = str(numbers[0]), f"predict.{benchmark}.call_top_k"
     return [
         (str(number), (str(number),), {key: number}, None if str(number) == first else first)
         for number in numbers

@@ -18,6 +18,7 @@ TITLES = {
     "tasks": "training tasks",
     "instances": "instances of a training task",
     "models": "parameters of the model",
+    "calls": "likeliest tokens among which a call's marker starts it",
 }
 # Of the tracks, in their order.
 COLOURS = ("#1f5f8b", "#b5541c", "#3b7d3b", "#7a4a9c", "#8a6d1f", "#555555", "#c23b6b", "#2b8c8c")
@@ -86,7 +87,7 @@ def _curve(axes: Any, result: Mapping[str, Any], shown: list[str], metric: str, 
     for number, track in enumerate(shown):
         colour = COLOURS[number % len(COLOURS)]
         drawn = sorted(
-            (sizes[point["value"]] or 1, row)
+            (_place(sizes[point["value"]]), row)
             for point in points
             if (row := _triple(cell(point["scores"], track, metric)))
         )
@@ -107,11 +108,12 @@ def _curve(axes: Any, result: Mapping[str, Any], shown: list[str], metric: str, 
             line = {"linestyle": "--", "linewidth": 1.2}
             axes.axhspan(low, high, color=colour, alpha=0.12, linewidth=0)
             axes.axhline(value, color=colour, label=label, **line)
-    axes.set_xscale("log", base=2)
-    ticks = sorted({size or 1 for size in sizes.values()})
+    # A logarithm has no place for 0.
+    axes.set_xscale("symlog" if 0 in sizes.values() else "log", base=2)
+    ticks = sorted({_place(size) for size in sizes.values()})
     told = [str(tick) for tick in ticks]
     if kind == "models":
-        names = [[_short(value) for value, size in sizes.items() if (size or 1) == tick] for tick in ticks]
+        names = [[_short(value) for value, size in sizes.items() if _place(size) == tick] for tick in ticks]
         told = [f"{', '.join(of)}\n{_millions(tick)}" for of, tick in zip(names, ticks, strict=True)]
     axes.set_xticks(ticks, told)
     axes.minorticks_off()
@@ -129,6 +131,11 @@ def _label(result: Mapping[str, Any], track: str) -> str:
 
 def _x(kind: str, point: Mapping[str, Any]) -> int | None:
     return point.get("parameters") if kind == "models" else int(point["value"])
+
+
+def _place(size: int | None) -> int:
+    """Where a point is on the axis; a model of unknown size is at 1."""
+    return 1 if size is None else size
 
 
 def _triple(row: Mapping[str, Any] | None) -> tuple[float, float, float] | None:

@@ -57,6 +57,7 @@ def collect(
             "parameters": made.parameters,
             "missing_predictions": made.missing,
             "scores": scoring.overall(scores),
+            "calls": scoring.by_call(scores, made),
             "differences": scoring.differences(scores, base) if base and compared else [],
         }
     return {
@@ -82,6 +83,7 @@ def _entry(point: Point) -> dict[str, Any]:
         "state": "done",
         "error": None,
         "scores": [],
+        "calls": [],
         "differences": [],
     }
 
@@ -138,8 +140,18 @@ def table(result: Mapping[str, Any], track: str) -> list[dict[str, str]]:
             row[title] = _shown(cell(point["scores"], track, metric))
         for metric, title in shown.items():
             row[f"{title}, difference"] = _shown(cell(point["differences"], track, metric), "+")
+        if result["study"] == "calls":
+            row |= _by_call(point, track)
         rows.append(row)
     return rows
+
+
+def _by_call(point: Mapping[str, Any], track: str) -> dict[str, str]:
+    """The columns of Toolformer's table 9: scores with and without a call, and the share of answers with one."""
+    found = next((row for row in point["calls"] if row["track"] == track), None)
+    names = {"with a call": "with_call", "without a call": "without_call", "calling (%)": "share"}
+    values = {title: found[name] if found else None for title, name in names.items()}
+    return {title: "–" if value is None else f"{value:.1f}" for title, value in values.items()}
 
 
 def matrix(result: Mapping[str, Any], track: str, metric: str) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ import math
 import struct
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,6 +63,22 @@ class Scoring:
         rows = aggregate(self.card, [scores], self.bootstrap)
         return [_columns(row) for row in rows if row["level"] == "overall"]
 
+    def by_call(self, scores: SystemScores, made: Artifacts) -> Rows:
+        """The scores of the answers with and without a call, by track, and the share of answers with one in percent."""
+        from nightjar.benchmarks.by_call import split_by_call
+
+        return [
+            {
+                "track": it.track,
+                "metric": it.metric.name,
+                "with_call": it.with_call,
+                "without_call": it.without_call,
+                "share": round(it.share, 4),
+                "tools": dict(sorted(it.tools.items())),
+            }
+            for it in split_by_call(self.card, scores, made.called)
+        ]
+
     def differences(self, scores: SystemScores, base: SystemScores) -> Rows:
         """The paired differences from the scores of another point."""
         from nightjar.benchmarks.aggregate import compare
@@ -83,13 +99,15 @@ class Scoring:
 
 @dataclass(frozen=True)
 class Artifacts:
-    """What an experiment made: questions, the answers by their keys, how much it trained on, the base model's size.
+    """What an experiment made: questions, the answers and the tools that they called by their keys, how much it trained
+    on, the base model's size.
 
     Counts are None for a recipe that does not train on a split.
     """
 
     questions: Sequence[Question]
     answers: Mapping[tuple[str, str], Sequence[str]]
+    called: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
     train_tasks: int | None = None
     train_instances: int | None = None
     parameters: int | None = None
@@ -136,10 +154,8 @@ def read(root: Path, commit: str, study: Study, size: bool = False) -> Artifacts
             Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
             files.get(f"/{name}", str(Path(folder, name)), recursive=True)
         trained = tables.part_rows(Path(folder, SPLIT), side) if side else {}
-        questions, answers = _answered(study.benchmark, *(Path(folder, name) for name in names))
         return Artifacts(
-            questions,
-            answers,
+            *_answered(study.benchmark, *(Path(folder, name) for name in names)),
             sum(rows > 0 for rows in trained.values()) if side else None,
             sum(trained.values()) if side else None,
             _parameters(files) if size else None,
@@ -148,17 +164,18 @@ def read(root: Path, commit: str, study: Study, size: bool = False) -> Artifacts
 
 def _answered(
     benchmark: str, asked: Path, predicted: Path
-) -> tuple[list[Question], dict[tuple[str, str], list[str]]]:
-    """Questions and the answers to them, of artifacts of the stages questions and predict."""
+) -> tuple[list[Question], dict[tuple[str, str], list[str]], dict[tuple[str, str], frozenset[str]]]:
+    """Questions, the answers to them and the tools called, of artifacts of the stages questions and predict."""
+    from nightjar.benchmarks.by_call import called
     from nightjar.benchmarks.files import read_questions
 
     questions = read_questions(asked)
-    rows = tables.read_rows(predicted, contracts.PREDICTIONS, ["task_id", "id", "answers"])
+    rows = tables.read_rows(predicted, contracts.PREDICTIONS, ["task_id", "id", "answers", "calls"])
     answers = {(row["task_id"], row["id"]): row["answers"] for row in rows}
     if unknown := answers.keys() - {question.key for question in questions}:
         what = f"{len(unknown)} predictions belong to no question of {benchmark}"
         raise NightjarError(what, predicted, "predict again on the present questions")
-    return questions, answers
+    return questions, answers, called(rows)
 
 
 def _side(params: Params, study: Study) -> contracts.Table | None:

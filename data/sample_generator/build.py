@@ -20,6 +20,7 @@ from data.sample_generator import (
 )
 from data.sample_generator.core import TaskSpec, as_json, task_document
 from data.sample_generator.tool_use import tool_use_files
+from data.sample_generator.tool_use_more import more_files
 from data.sample_generator.world import World, make_world
 
 SEED = 20260313
@@ -45,10 +46,11 @@ def sample_files(seed: int = SEED) -> dict[str, str]:
     specs = all_specs(world)
     # No instance may repeat a demonstration, of whatever task.
     taken = {text for spec in specs for text, _, _ in (*spec.positive, *spec.negative)}
-    files = {}
+    files, tasks = {}, []
     for number, spec in enumerate(specs, FIRST_NUMBER):
         document = task_document(spec, number, Random(f"{seed}:{spec.name}"), taken)
         files[f"natural_instructions/tasks/task{number:04d}_{spec.name}.json"] = as_json(document)
+        tasks.append(document)
     lines = (json.dumps(document, ensure_ascii=False) for document in corpus.documents(world, seed))
     files["corpus/documents.jsonl"] = "".join(line + "\n" for line in lines)
-    return files | tool_use_files(world, seed)
+    return files | tool_use_files(world, seed) | more_files(world, seed, tasks)

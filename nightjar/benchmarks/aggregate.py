@@ -135,7 +135,7 @@ def compare(
                 cell = {"benchmark": card.name, "system": system, "baseline": baseline, "track": track}
                 cell |= {"level": level, "name": name}
                 for metric in card.metrics:
-                    both = ours.of(metric, members), theirs.of(metric, members)
+                    both = ours.both(theirs, metric, members)
                     if len(both[0]):
                         of = (system, baseline, track, level, name, metric.name)
                         told = difference(metric, *both, bootstrap, *of)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,11 +47,20 @@ class Metric:
         object.__setattr__(self, "parts", self.parts or (self.name,))
 
 
+# How a task is answered: by a text that the model writes, or by the log-likelihood of a given text. The answer is then
+# "NLL TOKENS", the sum of -ln p of the text's tokens and their number; nothing is written and no tool is called.
+Kind = Literal["generate", "perplexity"]
+
+
 @dataclass(frozen=True)
 class Task:
-    """What holds for the questions of one task. None and empty: as the parameters say."""
+    """What holds for the questions of one task. None and empty: as the parameters say.
+
+    The prompt of a task of the kind perplexity is the text whose likelihood is computed.
+    """
 
     title: str = ""
+    kind: Kind = "generate"
     max_new_tokens: int | None = None
     stop: tuple[str, ...] = ()
     forbidden_tools: frozenset[str] = frozenset()
@@ -182,6 +191,36 @@ class Published:
 
 
 @dataclass(frozen=True)
+class PublishedCalls:
+    """What a paper gives for a system that calls tools: scores of all inputs, of those with and without a call.
+
+    In the unit of the track's first metric, None where there are no such inputs; `share` of inputs with a call in
+    percent.
+    """
+
+    track: str
+    system: str
+    everything: float
+    with_call: float | None
+    without_call: float | None
+    share: float
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table of a paper that the report shows beside ours: its tracks are columns.
+
+    The values are those of the card's `published`. `note`: what the paper says beside it. `calls` are the rows of a
+    table by call.
+    """
+
+    title: str
+    tracks: tuple[str, ...]
+    note: str = ""
+    calls: tuple[PublishedCalls, ...] = ()
+
+
+@dataclass(frozen=True)
 class Figure:
     """A number that describes a dataset: `name` is its key in the facts of the stage ingest. None: not published."""
 
@@ -247,7 +286,7 @@ class Card:
     is searched by from a question's parts. The first metric is the main one; `metric_of` names another for a category.
 
     For the report: `right` is the part that is 1 for a right answer and less for another (empty: none is), `published`
-    are rows of papers, shown beside the systems, and `collection` describes the dataset.
+    are rows of papers, shown beside the systems, `tables` those papers' tables, and `collection` describes the dataset.
     """
 
     name: str
@@ -271,6 +310,7 @@ class Card:
     details: Callable[[Sequence[Any], Any], dict[str, Any]] = _no_details
     right: str = ""
     published: tuple[Published, ...] = ()
+    tables: tuple[PublishedTable, ...] = ()
     collection: Collection | None = None
 
     def task(self, task_id: str) -> Task:

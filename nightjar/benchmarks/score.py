@@ -159,12 +159,17 @@ def _score(
 
 
 def _by_task(card: Card, by_track: Mapping[str, Any]) -> dict[str, Any]:
-    """The main metric of each task, where each task is a track."""
-    main = card.metrics[0].name
-    found: dict[str, Any] = {"metrics": {track: part["metrics"][main] for track, part in by_track.items()}}
+    """The main metric of each task, where each task is a track: the first of the card's that it has."""
+    names = [metric.name for metric in card.metrics]
+    main = {
+        track: next(name for name in names if name in part["metrics"])
+        for track, part in by_track.items()
+        if part["metrics"]
+    }
+    found: dict[str, Any] = {"metrics": {track: by_track[track]["metrics"][main[track]] for track in main}}
     first = next(iter(by_track.values()))
     if "intervals" in first:
-        ends = {track: part["intervals"]["metrics"][main] for track, part in by_track.items()}
+        ends = {track: by_track[track]["intervals"]["metrics"][main[track]] for track in main}
         found["intervals"] = {**first["intervals"], "metrics": ends}
     return found
 
@@ -212,7 +217,7 @@ def _differences(
     for (level, name), members in group(ours.keys, places, levels).items():
         entry: dict[str, Any] = {"metric": card.main_metric(name).name} if level == "category" else {}
         for metric in card.metrics:
-            mine, other = ours.of(metric, members), theirs.of(metric, members)
+            mine, other = ours.both(theirs, metric, members)
             if len(mine):
                 both = {"a": estimate(metric, mine), "b": estimate(metric, other)}
                 entry[metric.name] = both | difference(

@@ -43,6 +43,18 @@ class SystemScores:
         lacking = np.isnan(values).any(axis=1)
         return values[~lacking] if lacking.any() else values
 
+    def both(
+        self, other: SystemScores, metric: Metric, places: Sequence[int] | None = None
+    ) -> tuple[Floats, Floats]:
+        """The parts of a metric of the instances at `places` of which both systems have them; instances as in `of`."""
+        chosen = range(len(self.keys)) if places is None else places
+        known = [one.parts[name] for one in (self, other) for name in metric.parts if name in one.parts]
+        if len(known) < 2 * len(metric.parts):
+            return self.of(metric, []), self.of(metric, [])
+        lacking: Any = np.isnan(np.stack(known)).any(axis=0)
+        places = [place for place in chosen if not lacking[place]]
+        return self.of(metric, places), other.of(metric, places)
+
     def tracks(self) -> list[str]:
         """The tracks of the instances, sorted."""
         return sorted({key.track for key in self.keys})

@@ -272,7 +272,9 @@ class PredictBenchmark(Model):
 class System(Model):
     """A system on a benchmark: its weights, the artifact with its evidence, and what the tools read that it calls.
 
-    Evidence and resource are the questions themselves for a system that uses none.
+    Evidence and resource are the questions themselves for a system that uses none. `calls`: whether it may call tools
+    ("on"), must not begin a call ("disabled"), or is not steered ("off"); None is "on" if its recipe trained with
+    calls, else "off".
     """
 
     benchmark: Item
@@ -280,6 +282,7 @@ class System(Model):
     weights: Name
     evidence: Name
     resource: Name
+    calls: Literal["on", "disabled", "off"] | None = None
 
 
 class Predict(Model, extra="allow"):

@@ -14,7 +14,7 @@ from nightjar.core.files import LONGEST_NAME
 from pipelines import groups
 from pipelines.printing import say, say_json, say_table
 
-KINDS = ("tasks", "instances", "models", "encodings")
+KINDS = ("tasks", "instances", "models", "encodings", "calls")
 
 
 @click.command()
@@ -42,15 +42,17 @@ def study(
 ) -> None:
     """Train and test once for each value of one setting: a DVC experiment each, then a table and a plot.
 
-    KIND: `tasks` to train on, `instances` of each, language `models` (directories, hub:NAME, package:NAME), or
-    `encodings` (trained with × evaluated with). Other settings are those of params.yaml as it is now. A study
-    that was interrupted runs what is missing when it is started again. Results: data/studies/KIND, with the benchmark
-    and the recipe in the name where they are not the default.
+    KIND: `tasks` to train on, `instances` of each, language `models` (directories, hub:NAME, package:NAME),
+    `encodings` (trained with × evaluated with), or `calls` (how many of the likeliest tokens may start a tool call).
+    Other settings are those of params.yaml as it is now. A study that was interrupted runs what is missing when it is
+    started again. Results: data/studies/KIND, with the benchmark and the recipe in the name where they are not the
+    default.
 
     \b
     Example:
       nightjar study tasks --values 4,8,16
       nightjar study encodings --values def,def_pos2,tk_instruct --evaluated def,def_pos2
+      nightjar study calls --values 0,1,3,10 --benchmark tool_use --recipe toolformer
     """
     from nightjar.lm import weights
     from nightjar.prompts.encodings import NAMED

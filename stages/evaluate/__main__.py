@@ -60,11 +60,13 @@ def run(stage: harness.Stage) -> None:
         writer.write(contracts.IMPROVEMENTS, aggregate.improvements(card, scores, list(baselines), bootstrap))
     scored = len(questions) * len(scores)
     stage.count(scored, scored)
-    main = card.metrics[0].name
+    main: dict[str, str] = {}  # the first metric of each track
+    for row in table:
+        main.setdefault(row["track"], row["metric"])
     stage.details["scores"] = {
-        f"{row['track']}/{row['system']}": {main: row["value"], "n": row["n"]}
+        f"{row['track']}/{row['system']}": {row["metric"]: row["value"], "n": row["n"]}
         for row in table
-        if row["level"] == "overall" and row["metric"] == main
+        if row["level"] == "overall" and row["metric"] == main[row["track"]]
     }
     stage.writes(out)
 

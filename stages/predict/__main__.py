@@ -25,6 +25,7 @@ def run(stage: Stage) -> None:
     from nightjar.lm.tokenizer import is_encoder_decoder
     from stages.predict.answers import answering, ask, in_order, table_row
     from stages.predict.batches import plan
+    from stages.predict.texts import answer_text, window
 
     registry.check(stage.params)
     system = stage.params.predict.systems[stage.item]
@@ -33,10 +34,11 @@ def run(stage: Stage) -> None:
     source, weights = QUESTIONS / card.name, Path(system.weights)
     adapter = None if weights == MODEL else weights
     recipe: dict[str, Any] = read_recipe(adapter) if adapter else {"evidence": 0, "calls": False}
-    calls: Calls = "on" if recipe["calls"] else "off"  # with call_top_k or max_calls 0, "on" is "disabled"
-    if recipe["calls"] and is_encoder_decoder(MODEL):
-        what = f"the recipe {system.system} calls tools, which an encoder-decoder cannot"
-        fix = f"use a causal model, or set train.{system.system}.calls to false"
+    # With call_top_k or max_calls 0, "on" is "disabled".
+    calls: Calls = system.calls or ("on" if recipe["calls"] else "off")
+    if calls != "off" and is_encoder_decoder(MODEL):
+        what = f"{system.system} calls tools, which an encoder-decoder cannot"
+        fix = f"use a causal model, or set predict.systems.{stage.item}.calls to off"
         raise NightjarError(what, MODEL, fix)
     retrieved = Path(system.evidence) if Path(system.evidence) != source else None
     if bool(recipe["evidence"]) != bool(retrieved):
@@ -45,7 +47,7 @@ def run(stage: Stage) -> None:
             f"set predict.systems.{stage.item}.evidence to data/retrieve/{card.name}, or to {source} for none"
         )
         raise NightjarError(what, "params.yaml", fix)
-    toolbox = toolbox_of(stage.params, stage.item, system) if recipe["calls"] else Toolbox([])
+    toolbox = toolbox_of(stage.params, stage.item, system) if calls == "on" else Toolbox([])
     questions = read_questions(source)
     evidence = evidence_of(retrieved) if retrieved else {}
 
@@ -54,17 +56,22 @@ def run(stage: Stage) -> None:
     asked = ask(
         card, lm.tokenizer, questions, evidence, recipe["evidence"], encoding_of(stage.params, card.name)
     )
-    batches = plan(
-        [one.ids for one in asked],
-        [one.question.task_id for one in asked],
+    written = [row for row, one in enumerate(asked) if card.task(one.question.task_id).kind == "generate"]
+    planned = plan(
+        [asked[row].ids for row in written],
+        [asked[row].question.task_id for row in written],
         settings,
         lm.encoder_decoder,
     )
+    texts = sorted(set(range(len(asked))) - set(written))
+    batches = [[written[place] for place in batch] for batch in planned] + [[row] for row in texts]
+    tokens = window(lm, encoding_of(stage.params, card.name).max_source_length) if texts else 0
     decides = {
         "model": [lm.sha256, lm.adapter_sha256],
         "settings": settings.model_dump(),
         "calls": [calls, toolbox.versions],
         "seed": stage.params.seed,
+        "window": tokens,
         "machine": [device_name(), stage.params.threads],
         "card": [card.name, card.version],
         "code": [
@@ -78,14 +85,20 @@ def run(stage: Stage) -> None:
                         *one.question.key,
                         one.prompt,
                         one.ids,
-                        str(one.question.day) if recipe["calls"] else None,
+                        str(one.question.day) if calls == "on" else None,
                     ]
                     for one in asked
                 ]
             }
         ),
     }
-    answer = answering(lm, card, asked, batches, settings, toolbox, calls, stage.params.seed)
+    write = answering(lm, card, asked, batches, settings, toolbox, calls, stage.params.seed)
+
+    def answer(number: int) -> list[dict[str, Any]]:
+        if number < len(planned):
+            return write(number)
+        return [answer_text(lm, asked[row], tokens) for row in batches[number]]
+
     with stage.resumed(
         decides, len(batches), answer, "questions", lambda number: len(batches[number])
     ) as given:

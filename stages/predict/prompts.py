@@ -27,6 +27,8 @@ def encoding_of(params: Params, benchmark: str, encoding: str | None = None) -> 
 def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | None = None) -> int:
     """Write one JSON line a question to `output`: id, task, prompt, stop, max_tokens; returns how many.
 
+    Texts whose likelihood is computed have no line.
+
     The prompt is the text that predict@<benchmark>-untuned gives its model under `params`, with `encoding` in place of
     theirs if one is named. It has no special tokens and no chat template: that stage adds neither a template nor, for a
     causal model, a token. Its length is limited in tokens of the project's language model. Ids and order are those of
@@ -44,7 +46,7 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
     check_output(output, inputs)
     options = encoding_of(params, benchmark, encoding)
     settings = params.predict.benchmark(benchmark)
-    questions = read_questions(source)
+    questions = [one for one in read_questions(source) if card.task(one.task_id).kind == "generate"]
     asked = ask(card, load_tokenizer(MODEL), questions, {}, 0, options)
     lines = [
         {

@@ -10,10 +10,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from nightjar.benchmarks.by_call import ByCall
 from nightjar.benchmarks.card import Card
 from nightjar.core import contracts, tables
 from nightjar.core.params import Params
-from stages.report import answers, bounds, differences, drawings, gains, numbers, results
+from stages.report import answers, bounds, by_call, differences, drawings, gains, numbers, published, results
 from stages.report.facts import Node
 from stages.report.results import BOUND, HEADLINE, Results, Row, Rows
 from stages.report.systems import Systems
@@ -25,7 +26,7 @@ EVALUATED, PREDICTED, ASKED = Path("data/evaluate"), Path("data/predict"), Path(
 class Benchmark:
     """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers.
 
-    `facts` are those of the stage evaluate.
+    `calls` are the scores by call, `facts` are those of the stage evaluate.
     """
 
     systems: Systems
@@ -33,6 +34,7 @@ class Benchmark:
     comparisons: Rows
     improvements: Rows
     answers: answers.Answers
+    calls: Sequence[ByCall]
     facts: Mapping[str, Any]
 
 
@@ -41,12 +43,14 @@ def read(systems: Systems, nodes: Sequence[Node], params: Params) -> Benchmark:
     card = systems.card
     scored = EVALUATED / card.name
     facts = next((node.details for node in nodes if node.name == f"evaluate@{card.name}"), {})
+    given = answers.read(card, systems.models, PREDICTED / card.name, scored, ASKED / card.name, params.seed)
     return Benchmark(
         systems,
         results.read(card, scored),
         tables.read_rows(scored, contracts.COMPARISONS),
         tables.read_rows(scored, contracts.IMPROVEMENTS),
-        answers.read(card, systems.models, PREDICTED / card.name, scored, ASKED / card.name, params.seed),
+        given,
+        by_call.read(card, scored, systems.models, given),
         facts,
     )
 
@@ -62,6 +66,8 @@ def context(one: Benchmark, order: Mapping[str, int]) -> dict[str, Any]:
         "source": card.source,
         "systems": found.systems,
         "headline": [_headline(one, track, order, notes[track]["headline"]) for track in found.tracks],
+        "published": published.context(card, found, one.calls),
+        "by_call": by_call.context(card, one.calls),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "tracks": [shown for track in found.tracks if (shown := _details(found, track, order, notes[track]))],
         "arms": differences.arms(found, one.comparisons),
@@ -119,7 +125,7 @@ def _published(card: Card, track: str, row: Row) -> list[dict[str, str]]:
     return [
         {"system": it.system, "value": numbers.value(row.metric, it.values[track]), "source": it.source}
         for it in card.published
-        if track in it.values
+        if track in it.values and track not in published.shown(card)
     ]
 
 

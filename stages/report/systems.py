@@ -46,8 +46,15 @@ def recipe(params: Params, benchmark: str, system: str) -> str:
 
 def may_call(params: Params, benchmark: str, system: str) -> bool:
     """Whether the system's decoding calls tools."""
-    settings, name = params.predict.benchmark(benchmark), recipe(params, benchmark, system)
-    return bool(name and params.train.recipe(name).calls and settings.call_top_k and settings.max_calls)
+    settings = params.predict.benchmark(benchmark)
+    return bool(_calls(params, benchmark, system) == "on" and settings.call_top_k and settings.max_calls)
+
+
+def _calls(params: Params, benchmark: str, system: str) -> str:
+    """Whether a system's calls are on, disabled or off: as the system says, or by its recipe."""
+    name = recipe(params, benchmark, system)
+    own = params.predict.systems[f"{benchmark}-{system}"].calls
+    return own or ("on" if name and params.train.recipe(name).calls else "off")
 
 
 def sentences(
@@ -102,15 +109,18 @@ def _baseline(answer: Baseline) -> str:
 
 def _model(params: Params, benchmark: str, system: str, by_name: Mapping[str, Node]) -> str:
     model = params.models.language_model.source
+    disabled = " It must not begin a call." if _calls(params, benchmark, system) == "disabled" else ""
     if (path := weights(params, benchmark, system)) == MODEL:
-        return f"The language model {model} as it is, without fine-tuning, tool calls or evidence."
+        if may_call(params, benchmark, system):
+            return f"The language model {model} as it is, without fine-tuning or evidence. It may call tools."
+        return f"The language model {model} as it is, without fine-tuning, tool calls or evidence.{disabled}"
     if not (name := recipe(params, benchmark, system)):
-        return f"The weights {path.as_posix()}."
+        return f"The weights {path.as_posix()}.{disabled}"
     trained = params.train.recipe(name)
     node = by_name.get(f"train@{name}")
     instances = node.details.get("train_instances") if node else None
     role = {BOUND: " It is the upper bound.", CONTROL: " It is the control."}.get(system, "")
-    return f"{model} fine-tuned by the recipe {name} {_training(trained, instances)}.{role}"
+    return f"{model} fine-tuned by the recipe {name} {_training(trained, instances)}.{role}{disabled}"
 
 
 def _training(trained: Recipe, instances: Any) -> str:

@@ -12,7 +12,9 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"
 
@@ -86,3 +88,132 @@ def test_open_questions_are_answered_by_the_corpus_and_by_no_training_task() -> 
         title = about["title"].lower()
         told = [i for i in asked if title in i["input"].lower() and set(row["answers"]) & set(i["output"])]
         assert told == []
+
+
+def lines(path: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (SAMPLE / path).read_text(encoding="utf-8").splitlines()]
+
+
+def corpus() -> list[dict[str, Any]]:
+    return lines("corpus/documents.jsonl")
+
+
+def about(name: str) -> dict[str, Any]:
+    """The one article with this title, whatever its case."""
+    (found,) = [it for it in corpus() if it["title"].lower() == name.lower()]
+    return found
+
+
+def names_in(text: str) -> list[str]:
+    """The titles of the corpus that a text names, without the article."""
+    titles = {re.sub("^The ", "", it["title"]) for it in corpus()}
+    return [
+        title for title in titles if f" {title.lower()} " in f" {re.sub('[^0-9a-z ]', ' ', text.lower())} "
+    ]
+
+
+@cache
+def instances() -> list[tuple[str, list[str]]]:
+    """Inputs in small letters and outputs of the tasks about the corpus."""
+    tasks = [
+        json.loads(p.read_text(encoding="utf-8")) for p in SAMPLE.glob("natural_instructions/tasks/*.json")
+    ]
+    asked = [i for t in tasks if "Question Answering" in t["Categories"] for i in t["Instances"]]
+    return [(i["input"].lower(), i["output"]) for i in asked]
+
+
+def asked_in_training(name: str, answer: str) -> bool:
+    return any(name.lower() in question and answer in answers for question, answers in instances())
+
+
+def statements() -> list[tuple[str, str]]:
+    """(statement, label) of the three parts of LAMA."""
+    found = [
+        (row["masked_sentences"][0], row["obj_label"])
+        for path in ("Squad/test", "Google_RE/date_of_birth_test", "Google_RE/place_of_birth_test")
+        for row in lines(f"tool_use/lama/{path}.jsonl")
+    ]
+    return found + [
+        (row["evidences"][-1]["masked_sentence"], row["obj_label"])
+        for relation in ("P159", "P571")
+        for row in lines(f"tool_use/lama/TREx/{relation}.jsonl")
+    ]
+
+
+def test_statements_of_lama_are_completed_by_the_corpus() -> None:
+    asked = statements()
+    assert len(asked) == len(set(asked)) == 24
+    texts = [it["text"] for it in corpus()]
+    for statement, label in asked:
+        assert re.fullmatch(r"[^\[]+ \[MASK\] ?\.", statement)
+        known = [
+            name for name in names_in(statement) if any(name in text and label in text for text in texts)
+        ]
+        assert known, (statement, label)
+        assert not any(asked_in_training(name, label) for name in known), statement
+
+
+def test_word_problems_of_mawps() -> None:
+    rows = json.loads((SAMPLE / "tool_use/mawps/AddSub.json").read_text(encoding="utf-8"))
+    assert [row["iIndex"] for row in rows] == list(range(1, 9))
+    for row in rows:
+        (equation,), (solution,) = row["lEquations"], row["lSolutions"]
+        assert computed(equation.removeprefix("X=")) == Fraction(solution) > 0
+        assert exact_numbers(equation) == exact_numbers(row["sQuestion"]) and is_hard(equation)
+
+
+def test_other_open_questions_are_answered_by_the_corpus() -> None:
+    asked = [(row["question"], row["answer"][0]) for row in lines("tool_use/nq-open/NQ-open.dev.jsonl")]
+    whole = json.loads((SAMPLE / "tool_use/triviaqa/unfiltered-web-dev.json").read_text(encoding="utf-8"))
+    assert len(asked) == len(whole["Data"]) == 8
+    for question, answer in asked:
+        (name,) = names_in(question)
+        assert answer in about(name)["text"] and not asked_in_training(name, answer), question
+    for row in whole["Data"]:
+        town, year = re.fullmatch(r"Which firm in (\w+), founded in (\d+), is .+\?", row["Question"]).groups()  # type: ignore[union-attr]
+        article = about(row["Answer"]["Value"])["text"]
+        assert town in article and year in article
+
+
+def test_paragraphs_of_mlqa_hold_the_answers_in_all_languages() -> None:
+    codes = ["en", "es", "de", "hi", "vi", "zh", "ar"]
+    files = {}
+    for code in codes:
+        path = SAMPLE / f"tool_use/mlqa/test-context-en-question-{code}.json"
+        articles = json.loads(path.read_text(encoding="utf-8"))["data"]
+        files[code] = {
+            qa["id"]: (qa["question"], paragraph["context"], [it["text"] for it in qa["answers"]])
+            for article in articles for paragraph in article["paragraphs"] for qa in paragraph["qas"]
+        }  # fmt: skip
+        for article in articles:
+            for qa in article["paragraphs"][0]["qas"]:
+                (answer,) = qa["answers"]
+                assert article["paragraphs"][0]["context"][answer["answer_start"] :].startswith(
+                    answer["text"]
+                )
+                assert article["title"] in qa["question"]
+    for id, (_, context, answers) in files["en"].items():
+        assert all(files[code][id][1:] == (context, answers) for code in codes)
+        assert len({files[code][id][0] for code in codes}) == 7
+    assert len(files["en"]) == 6
+
+
+def test_statements_of_templama_need_the_year() -> None:
+    rows = lines("tool_use/templama/test.jsonl")
+    assert len(rows) == 8
+    for row in rows:
+        name, founded = re.match(r"The (.+), which was founded in (\d{4}), ", row["query"]).groups()  # type: ignore[union-attr]
+        assert founded in about(name)["text"]
+        assert row["answer"] == [{"name": str(int(row["date"]) - int(founded))}] and row["query"].endswith(
+            "_X_."
+        )
+
+
+def test_held_out_texts_are_not_in_the_corpus() -> None:
+    known = {it["text"] for it in corpus()}
+    texts = [it["text"] for it in lines("tool_use/held_out/documents.jsonl")]
+    assert len(texts) == len(set(texts)) == 24 and not known & set(texts)
+    spaced = {" ".join(re.findall(r"[^\W_]+|[^\w\s]", text)) for text in known}
+    tokens = (SAMPLE / "tool_use/wikitext/wiki.test.tokens").read_text(encoding="utf-8")
+    articles = [line.strip() for line in tokens.splitlines() if line.strip() and not line.startswith(" = ")]
+    assert len(articles) == 6 and not spaced & set(articles)

@@ -253,6 +253,56 @@ def test_the_published_grid_as_far_as_the_data_go(project: Repo) -> None:
     assert [point.axes for point in grid if point.against is None][-1] == ("tk_instruct", "def")
 
 
+def test_a_study_of_calls(project: Repo) -> None:
+    """Table 9 of the Toolformer paper: k is a setting of the prediction alone."""
+    points = studies.plan(project.root, "calls", []).points
+    assert [(point.label, point.against) for point in points] == [
+        ("0", None),
+        ("1", "0"),
+        ("3", "0"),
+        ("10", "0"),
+    ]
+    assert [dict(point.settings) for point in points] == [
+        {"predict.supernatinst.call_top_k": k} for k in (0, 1, 3, 10)
+    ]
+    assert [point.label for point in studies.plan(project.root, "calls", ["5", "00", "2"]).points] == [
+        "0",
+        "2",
+        "5",
+    ]
+    for value, told in (("-1", "is not a number"), ("k", "is not a number"), ("", "is not a number")):
+        with pytest.raises(NightjarError, match=told):
+            studies.plan(project.root, "calls", [value])
+
+
+def test_the_table_of_a_study_of_calls() -> None:
+    row = {"track": "t", "metric": "accuracy", "n": 4, "value": 50.0, "low": None, "high": None}
+    calls = {
+        "track": "t",
+        "metric": "accuracy",
+        "with_call": None,
+        "without_call": 50.0,
+        "share": 0.0,
+        "tools": {},
+    }
+    point = {
+        "value": "0",
+        "axes": ["0"],
+        "state": "done",
+        "scores": [row],
+        "differences": [],
+        "calls": [calls],
+    }
+    result = {
+        "study": "calls",
+        "metrics": [{"name": "accuracy", "title": "accuracy", "unit": "%"}],
+        "points": [point],
+    }
+    (shown,) = results.table(result, "t")
+    assert shown["calls"] == "0" and shown["with a call"] == "–"
+    assert (shown["without a call"], shown["calling (%)"]) == ("50.0", "0.0")
+
+
 def test_the_defaults_are_the_first_benchmark_and_its_first_trained_system(project: Repo) -> None:
     study = studies.plan(project.root, "tasks", ["4"])
     assert (study.target, study.name) == ("predict@supernatinst-tk_instruct", "tasks")

@@ -14,7 +14,7 @@ from nightjar.benchmarks.card import Record, Refused
 from nightjar.benchmarks.tool_use.rows import FIX, Unfit, read_bytes, records, text
 from nightjar.core.errors import NightjarError
 
-NAME = "asdiv"
+NAME = FOLDER = "asdiv"
 FILE = "asdiv/ASDiv.xml"
 # Elements within one another; the published file has four.
 MAX_DEPTH = 20

@@ -1,41 +1,62 @@
-"""Toolformer's evaluations: SVAMP, ASDiv, WebQuestions and Dateset, each a track of its own."""
+"""Toolformer's evaluations (Schick et al. 2023, section 4.2): each task a track of its own."""
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import Card, Files, Metric, Published, Task
-from nightjar.benchmarks.tool_use import asdiv, dateset, svamp, web_questions
+from nightjar.benchmarks.card import Card, Files, Metric, Task
+from nightjar.benchmarks.tool_use import mlqa
 from nightjar.benchmarks.tool_use.load import load
-from nightjar.benchmarks.tool_use.questions import NAME, Settings, prompt, questions
+from nightjar.benchmarks.tool_use.published import PUBLISHED, TABLES
+from nightjar.benchmarks.tool_use.questions import Settings, prompt, query, questions
 from nightjar.benchmarks.tool_use.scoring import score
+from nightjar.benchmarks.tool_use.tasks import NAME
+from nightjar.statistics import perplexity
 
-# Enough for what is read of an answer: a number, 20 words, 5 words. What follows a line of math is no answer to it;
-# the other prompts do not end within a sentence, so that an answer to them may begin with a line break.
+_SEARCH, _READ = frozenset({"WikiSearch"}), frozenset({"QA"})
+# Tools are forbidden as published (facts 3.9). Tokens are enough for what is read of an answer: 5, 10 or 20 words, or a
+# number. What follows a line of math is no answer to it. The prompts of questions do not end within a sentence, so that
+# an answer to them may begin with an empty line, and ends where the model writes the next prompt itself.
+_NEXT = ("\nAnswer the following", "\nYour task is to", "\nDefinition:")
 TASKS = {
-    svamp.NAME: Task("SVAMP", max_new_tokens=32, stop=("\n",)),
-    asdiv.NAME: Task("ASDiv", max_new_tokens=32, stop=("\n",)),
-    web_questions.NAME: Task("WebQuestions", max_new_tokens=64, forbidden_tools=frozenset({"QA"})),
-    dateset.NAME: Task("Dateset", max_new_tokens=24),
+    "lama_squad": Task("LAMA, SQuAD", max_new_tokens=24, forbidden_tools=_SEARCH),
+    "lama_google_re": Task("LAMA, Google-RE", max_new_tokens=24, forbidden_tools=_SEARCH),
+    "lama_trex": Task("LAMA, T-REx", max_new_tokens=24, forbidden_tools=_SEARCH),
+    "asdiv": Task("ASDiv", max_new_tokens=32, stop=("\n",)),
+    "svamp": Task("SVAMP", max_new_tokens=32, stop=("\n",)),
+    "mawps": Task("MAWPS", max_new_tokens=32, stop=("\n",)),
+    "web_questions": Task("WebQuestions", max_new_tokens=64, stop=_NEXT, forbidden_tools=_READ),
+    "natural_questions": Task("Natural Questions", max_new_tokens=64, stop=_NEXT, forbidden_tools=_READ),
+    "trivia_qa": Task("TriviaQA", max_new_tokens=64, stop=_NEXT, forbidden_tools=_READ),
+    **{
+        task: Task(f"MLQA, {language}", max_new_tokens=48, stop=_NEXT)
+        for task, language in mlqa.TASKS.items()
+    },
+    "templama": Task("TempLAMA", max_new_tokens=24),
+    "dateset": Task("Dateset", max_new_tokens=24, stop=_NEXT),
+    "wikitext": Task("WikiText", kind="perplexity"),
+    "held_out": Task("held-out text", kind="perplexity"),
 }
-# Tables 4, 5 and 7 (facts 3.11): SVAMP, ASDiv, WebQuestions, Dateset.
-_RESULTS = {
-    "GPT-J": (5.2, 7.5, 18.5, 3.9),
-    "GPT-J + CC": (5.0, 9.6, 18.4, 2.9),
-    "Toolformer (disabled)": (6.3, 14.8, 18.9, 5.9),
-    "Toolformer": (29.4, 40.4, 26.3, 27.3),
-    "OPT (66B)": (4.9, 6.0, 18.6, 1.3),
-    "GPT-3 (175B)": (10.0, 14.0, 29.0, 0.8),
-}
-_SOURCE = "Schick et al. 2023, tables 4, 5 and 7"
 
 CARD = Card(
     name=NAME,
-    version=1,
+    version=2,
     title="Toolformer's evaluations",
     source="Schick et al. 2023, arXiv 2302.04761",
     datasets=(NAME,),
-    metrics=(Metric("accuracy", "accuracy"),),
+    metrics=(
+        Metric("accuracy", "accuracy"),
+        Metric(
+            "perplexity",
+            "perplexity",
+            ("nll", "tokens"),
+            perplexity,
+            range=(1.0, float("inf")),
+            scale=1.0,
+            higher_is_better=False,
+        ),
+    ),
     questions=questions,
     prompt=prompt,
+    query=query,
     score=score,
     right="accuracy",
     files=Files(
@@ -47,8 +68,6 @@ CARD = Card(
     tasks=TASKS,
     tracks={name: task.title for name, task in TASKS.items()},
     levels=("overall",),
-    published=tuple(
-        Published(system, dict(zip(TASKS, values, strict=True)), _SOURCE)
-        for system, values in _RESULTS.items()
-    ),
+    published=PUBLISHED,
+    tables=TABLES,
 )

@@ -1,8 +1,10 @@
 """How tool_use scores an answer (facts 3.9): 1 if it is right, 0 if not.
 
 Math: the first number of the answer; if the answer holds an equation, the first number after its "=" (footnote 7). An
-equation is an "=" with a number somewhere behind it; of several the first "=" counts. Question answering: a reference
-within the first 20 words. Dateset: a reference within the first 5 words.
+equation is an "=" with a number somewhere behind it; of several the first "=" counts. LAMA, TempLAMA and Dateset: a
+reference within the first 5 words. Open questions: within the first 20 words. MLQA: within the first 10 words.
+
+The answer to a running text is its log-likelihood, "NLL TOKENS": the sum of -ln p of its tokens, and their number.
 
 What the paper does not say:
 - Numbers are compared by value: 51 = 51.0 = 051, and 1,234 = 1234. Nothing is rounded. A minus is a sign if it touches
@@ -26,12 +28,14 @@ from fractions import Fraction
 import numpy as np
 
 from nightjar.benchmarks.card import Floats, Question
-from nightjar.benchmarks.tool_use.questions import GROUPS, MATH, NAME, OPEN
+from nightjar.benchmarks.tool_use.tasks import FACTS, GROUPS, MATH, MULTILINGUAL, NAME, OPEN, TEMPORAL, TEXT
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 
-# Words of an answer that are read: of an open question, and of one whose answer is short.
-OPEN_WORDS, SHORT_WORDS = 20, 5
+# Words of an answer that are read.
+WORDS = {FACTS: 5, OPEN: 20, MULTILINGUAL: 10, TEMPORAL: 5}
+# Words of an answer that are searched for a reference without a number, in math.
+SHORT_WORDS = 5
 
 _NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<!\.)\.[0-9]+"
 # It does not begin within a word, such as B12, or within another number.
@@ -39,27 +43,43 @@ _FIRST = re.compile(
     rf"(?:(?<![\w).])(?P<sign>[-−])\(?[$€£]?)?(?<![A-Za-z0-9_])(?P<number>{_NUMBER})"
     rf"(?P<joined>(?::(?:{_NUMBER}))+|/(?:{_NUMBER}))?"
 )
+_LIKELIHOOD = re.compile(r"(?P<nll>[0-9]{1,15}(?:\.[0-9]{1,15})?) (?P<tokens>[0-9]{1,15})")
 _THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3})")
 _WORD = re.compile(r"[^\W_]+")
 
 
 def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
-    """`accuracy`: 1.0 or 0.0 for the first answer of each question, shape (questions,); 0.0 where there is none.
+    """The parts of the metrics from the first answer of each question, arrays of shape (questions,).
 
-    Raises NightjarError for a question of an unknown task.
+    `accuracy`: 1.0 or 0.0; 0.0 where there is no answer; NaN for a running text. `nll` (nats) and `tokens`: of a
+    running text, NaN for other tasks, and where there is no answer. Raises NightjarError for a question of an unknown
+    task, and for an answer to a running text that is no log-likelihood.
     """
-    pairs = zip(questions, answers, strict=True)
-    return {"accuracy": np.array([bool(given) and _right(it, given[0]) for it, given in pairs], dtype=float)}
+    table = np.full((len(questions), 3), np.nan)
+    for place, (question, given) in enumerate(zip(questions, answers, strict=True)):
+        group = GROUPS.get(question.task_id)
+        if group is None:
+            raise NightjarError(f"no task {shown(question.task_id)}", NAME, f"tasks are {', '.join(GROUPS)}")
+        if group != TEXT:
+            table[place, 0] = bool(given) and _right(question, group, given[0])
+        elif given:
+            table[place, 1:] = _likelihood(question, given[0])
+    return dict(zip(("accuracy", "nll", "tokens"), table.T, strict=True))
 
 
-def _right(question: Question, answer: str) -> bool:
-    group = GROUPS.get(question.task_id)
-    if group is None:
-        raise NightjarError(f"no task {shown(question.task_id)}", NAME, f"tasks are {', '.join(GROUPS)}")
+def _likelihood(question: Question, answer: str) -> tuple[float, int]:
+    found = _LIKELIHOOD.fullmatch(answer.strip())
+    if found is None or not int(found["tokens"]):
+        what = f"{shown(answer)} is no log-likelihood"
+        fix = 'answer "NLL TOKENS", such as "5321.08 1510", and leave out what has none'
+        raise NightjarError(what, f"{question.task_id} {question.id}", fix)
+    return float(found["nll"]), int(found["tokens"])
+
+
+def _right(question: Question, group: str, answer: str) -> bool:
     if group == MATH:
         return any(_same_number(answer, reference) for reference in question.references)
-    words = OPEN_WORDS if group == OPEN else SHORT_WORDS
-    return any(_within(answer, words, reference) for reference in question.references)
+    return any(_within(answer, WORDS[group], reference) for reference in question.references)
 
 
 def _same_number(answer: str, reference: str) -> bool:

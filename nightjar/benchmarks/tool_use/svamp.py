@@ -10,7 +10,7 @@ from pathlib import Path
 from nightjar.benchmarks.card import Record, Refused
 from nightjar.benchmarks.tool_use.rows import JsonObject, Unfit, json_records, text
 
-NAME = "svamp"
+NAME = FOLDER = "svamp"
 FILE = "svamp/SVAMP.json"
 
 
@@ -25,12 +25,13 @@ def load(folder: Path) -> Iterator[Record | Refused]:
 
 def _record(row: JsonObject, id: str) -> Record:
     parts = {name.lower(): text(row.get(name), name) for name in ("Body", "Question")}
-    return Record(NAME, id, FILE, parts, (_number(row.get("Answer")),))
+    return Record(NAME, id, FILE, parts, (number(row.get("Answer")),))
 
 
-def _number(value: object) -> str:
+def number(value: object, name: str = "Answer") -> str:
+    """A number of a JSON file without a decimal point if it is whole. Raises Unfit if it is none, or not finite."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, float) or not math.isfinite(value):
-        raise Unfit("Answer is not a number" if value is not None else "no Answer")
+        raise Unfit(f"{name} is not a number" if value is not None else f"no {name}")
     return str(int(value)) if value == int(value) else f"{Decimal(repr(value)):f}"

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nightjar.benchmarks.card import Record, Refused
-from nightjar.benchmarks.tool_use.rows import JsonObject, Unfit, json_records, text
+from nightjar.benchmarks.tool_use.rows import JsonObject, json_records, text, texts
 
-NAME = "web_questions"
+NAME, FOLDER = "web_questions", "webquestions"
 FILE = "webquestions/test.json"
 
 
@@ -24,8 +24,6 @@ def load(folder: Path) -> Iterator[Record | Refused]:
 
 
 def _record(row: JsonObject, id: str) -> Record:
-    answers = row.get("answers")
-    if not isinstance(answers, list) or not answers:
-        raise Unfit("answers is not a list of at least one answer")
-    references = tuple(dict.fromkeys(text(answer, "an answer") for answer in answers))
-    return Record(NAME, id, FILE, {"question": text(row.get("qText"), "qText")}, references)
+    return Record(
+        NAME, id, FILE, {"question": text(row.get("qText"), "qText")}, texts(row.get("answers"), "answers")
+    )

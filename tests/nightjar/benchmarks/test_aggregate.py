@@ -149,3 +149,18 @@ def test_a_metric_of_several_parts() -> None:
 
 def test_category_name() -> None:
     assert category_name(" Textual  Entailment") == "textual_entailment"
+
+
+def test_an_instance_that_one_system_lacks_is_compared_for_neither() -> None:
+    """A text without a likelihood: the pairs are of the others, whatever the order of the instances."""
+    tool_use = card("tool_use")
+    keys = [Key("wikitext", "c", "wikitext", str(number)) for number in range(4)]
+    ours = {"nll": np.array([1.0, np.nan, 3, 4]), "tokens": np.array([2.0, np.nan, 2, 2])}
+    theirs = {"nll": np.array([8.0, 6, 5, np.nan]), "tokens": np.array([2.0, 2, 2, np.nan])}
+    scores = [
+        SystemScores("a", keys, ours),
+        SystemScores("b", keys[::-1], {k: v[::-1] for k, v in theirs.items()}),
+    ]
+    (line,) = compare(tool_use, scores, [("a", "b")], BOOTSTRAP)
+    assert (line["metric"], line["n"]) == ("perplexity", 2)
+    assert line["value"] == pytest.approx(np.exp(4 / 4) - np.exp(13 / 4), abs=1e-3)

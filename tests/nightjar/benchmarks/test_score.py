@@ -278,3 +278,28 @@ def test_lines_are_numbered_whatever_is_read_at_a_time(
         files[0].write_bytes(blank + b"\n\n" + bad)
         with pytest.raises(NightjarError, match=r"p\.jsonl:7: "):
             score_files("supernatinst", *files)
+
+
+def test_tasks_with_different_metrics(tmp_path: Path) -> None:
+    """Each task has its own metric; a text without a likelihood is missing, not infinitely unlikely."""
+    texts = [{"task": "wikitext", "id": str(n), "references": ["a text"]} for n in range(3)]
+    references = [{"task": "svamp", "id": "0", "references": ["5"]}, *texts]
+    predictions = [
+        {"task": "svamp", "id": "0", "prediction": "It is 5."},
+        {"task": "wikitext", "id": "0", "prediction": "3.0 2"},
+        {"task": "wikitext", "id": "2", "prediction": "1.0 2"},
+    ]
+    paths = write(tmp_path / "p.jsonl", predictions), write(tmp_path / "r.jsonl", references)
+    result = score_files("tool_use", *paths, details=tmp_path / "d.jsonl", samples=50)
+    assert result["metrics"] == {"svamp": 100.0, "wikitext": 2.7183}
+    assert result["missing"] == 1 and result["by_track"]["wikitext"]["metrics"] == {"perplexity": 2.7183}
+    details = [json.loads(line) for line in (tmp_path / "d.jsonl").read_text().splitlines()]
+    assert details[0]["accuracy"] == 1 and "nll" not in details[0]
+    assert (details[1]["nll"], details[1]["tokens"]) == (3, 2) and details[2]["missing"]
+    none = write(tmp_path / "none.jsonl", predictions[:1])
+    assert score_files("tool_use", none, paths[1], samples=0)["metrics"] == {"svamp": 100.0}
+    wrong = write(tmp_path / "wrong.jsonl", [predictions[1] | {"prediction": "likely"}])
+    with pytest.raises(NightjarError, match="no log-likelihood"):
+        score_files("tool_use", wrong, paths[1])
+    compared = compare_files("tool_use", none, paths[0], paths[1], samples=50)
+    assert "metrics" in compared

@@ -7,11 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from nightjar.benchmarks.card import Asking, Card, Files, Floats, Metric, Published, Question, Sources
+from nightjar.benchmarks.card import (
+    Asking,
+    Card,
+    Files,
+    Floats,
+    Metric,
+    Published,
+    PublishedCalls,
+    PublishedTable,
+    Question,
+    Sources,
+)
 
 NAME = "made"
 TRACKS = {"sums": "Sums of two", "days": "Days of the week"}
 SYSTEMS = ("untuned", "tk_instruct")
+# The calls of the answer to the first question of the second track, and the system that made them.
+CALLS_TOOL = "tk_instruct"
+CALLS = [{"tool": "Clock", "input": "now", "result": "noon"}] * 2
 
 
 def questions(sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
@@ -51,5 +65,15 @@ CARD = Card(
         Published("Guesser 9B", {"sums": 0.125, "days": 0.5}, "Nobody 2030, table 1"),
         Published("Thinker 9B", {"sums": 0.75}, "Nobody 2030, table 1"),
         Published("Later", {"sums": 0.875}, "a note of 2031"),
+        Published("Caller 9B", {"days": 0.625}, "Nobody 2030, table 2"),
+    ),
+    tables=(
+        PublishedTable("Table 2: days", ("days", "nights"), "Nobody asked at night."),
+        PublishedTable(
+            "Table 3: by call",
+            ("days",),
+            calls=(PublishedCalls("days", "Caller 9B, k = 3", 0.625, 0.75, None, 87.5),),
+        ),
+        PublishedTable("Table 4: nights", ("nights",)),
     ),
 )

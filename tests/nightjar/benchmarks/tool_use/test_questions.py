@@ -13,23 +13,29 @@ import pytest
 
 from nightjar.benchmarks.card import Asking, Question, Record, Sources
 from nightjar.benchmarks.tool_use.load import load
-from nightjar.benchmarks.tool_use.questions import Settings, prompt, questions
+from nightjar.benchmarks.tool_use.questions import Settings, prompt, query, questions
+from nightjar.benchmarks.tool_use.tasks import GROUPS
 from nightjar.core import contracts
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Encoding
 from nightjar.core.tables import ArtifactWriter
 
+# Questions of the sample, by task.
+SAMPLE = {
+    "lama_squad": 8, "lama_google_re": 8, "lama_trex": 8, "asdiv": 24, "svamp": 24, "mawps": 8, "web_questions": 24,
+    "natural_questions": 8, "trivia_qa": 8, "mlqa_en": 6, "mlqa_es": 6, "mlqa_de": 6, "mlqa_hi": 6, "mlqa_vi": 6,
+    "mlqa_zh": 6, "mlqa_ar": 6, "templama": 8, "wikitext": 6, "held_out": 24,
+}  # fmt: skip
+
 
 @pytest.fixture
 def sources(tmp_path: Path, sample: Path) -> Sources:
     """The sample, ingested."""
+    rows = [row for row in load(sample / "tool_use") if isinstance(row, Record)]
     with ArtifactWriter(tmp_path / "tool_use") as writer:
-        for task in ("svamp", "asdiv", "web_questions"):
-            rows = [
-                row for row in load(sample / "tool_use") if isinstance(row, Record) and row.task_id == task
-            ]
-            writer.write(contracts.RECORDS, [_row(row) for row in rows], task)
+        for task in sorted({row.task_id for row in rows}):
+            writer.write(contracts.RECORDS, [_row(row) for row in rows if row.task_id == task], task)
     return Sources(tmp_path / "tool_use", tmp_path / "tool_use")
 
 
@@ -56,17 +62,11 @@ def ids(found: Sequence[Question]) -> list[tuple[str, str]]:
 
 def test_all_questions(sources: Sources) -> None:
     found = list(questions(sources, settings(), 1))
-    assert list(Counter(it.task_id for it in found).items()) == [
-        ("svamp", 24),
-        ("asdiv", 24),
-        ("web_questions", 24),
-        ("dateset", 9400),
-    ]
+    assert list(Counter(it.task_id for it in found).items()) == [*SAMPLE.items(), ("dateset", 9400)]
     assert len(set(ids(found))) == len(found)
     assert all(it.benchmark == "tool_use" and it.track == it.task_id and it.references for it in found)
-    groups = {"svamp": "math", "asdiv": "math", "web_questions": "question answering", "dateset": "temporal"}
-    assert all(it.category == groups[it.task_id] for it in found)
-    assert all((it.day is not None) == (it.task_id == "dateset") for it in found)
+    assert all(it.category == GROUPS[it.task_id] for it in found)
+    assert all((it.day is not None) == (it.task_id in ("templama", "dateset")) for it in found)
     assert {(it.dataset, it.file) for it in found if it.task_id == "svamp"} == {
         ("tool_use", "svamp/SVAMP.json")
     }
@@ -75,7 +75,7 @@ def test_all_questions(sources: Sources) -> None:
 def test_questions_are_rows_of_their_contract(sources: Sources, tmp_path: Path) -> None:
     found = list(questions(sources, settings(dateset_questions=20), 1))
     with ArtifactWriter(tmp_path / "questions") as writer:
-        assert writer.write(contracts.QUESTIONS, [it.row() for it in found]) == 92
+        assert writer.write(contracts.QUESTIONS, [it.row() for it in found]) == sum(SAMPLE.values()) + 20
 
 
 def test_a_draw_is_stable_and_keeps_the_order(sources: Sources) -> None:
@@ -83,7 +83,7 @@ def test_a_draw_is_stable_and_keeps_the_order(sources: Sources) -> None:
     few = ids(list(questions(sources, settings(questions_per_task=4, dateset_questions=30), 5)))
     more = ids(list(questions(sources, settings(questions_per_task=9, dateset_questions=70), 5)))
     other = ids(list(questions(sources, settings(questions_per_task=9, dateset_questions=70), 6)))
-    assert Counter(task for task, _ in few) == {"svamp": 4, "asdiv": 4, "web_questions": 4, "dateset": 30}
+    assert Counter(task for task, _ in few) == {**dict.fromkeys(SAMPLE, 4), "dateset": 30}
     assert set(few) < set(more) < set(everything)
     assert more == [key for key in everything if key in set(more)]
     assert set(other) != set(more)
@@ -101,7 +101,12 @@ def test_a_draw_does_not_depend_on_other_questions(sources: Sources, tmp_path: P
             )
     less = Sources(tmp_path / "less" / "tool_use", tmp_path)
     found = list(questions(less, settings(questions_per_task=6, dateset_questions=0), 5))
-    assert ids(found) == [key for key in ids(some) if key[0] != "web_questions"]
+    assert ids(found) == [key for key in ids(some) if key[0] in ("asdiv", "svamp")]
+
+
+def test_some_tasks_alone(sources: Sources) -> None:
+    found = questions(sources, settings(tasks=["mlqa_hi", "wikitext"]), 1)
+    assert Counter(it.task_id for it in found) == {"mlqa_hi": 6, "wikitext": 6}
 
 
 def test_nothing_ingested(tmp_path: Path) -> None:
@@ -110,9 +115,11 @@ def test_nothing_ingested(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"dateset_questions": 9401}, {"dateset_questions": -1}, {"questions_per_task": 0}, {"size": 1}]
-)
-def test_settings_out_of_range(values: dict[str, int]) -> None:
+    "values",
+    [{"dateset_questions": 9401}, {"dateset_questions": -1}, {"questions_per_task": 0}, {"size": 1},
+     {"tasks": ["svmap"]}, {"tasks": []}],
+)  # fmt: skip
+def test_settings_out_of_range(values: dict[str, Any]) -> None:
     with pytest.raises(NightjarError):
         settings(**values)
 
@@ -157,6 +164,32 @@ def test_published_prompts() -> None:
         assert prompt(question, none) == "Answer the following question: who won?"
 
 
+def of(task: str, **parts: str) -> Question:
+    return Question("tool_use", task, "1", parts, ("  the text\n",), category=GROUPS[task])
+
+
+def test_published_prompts_of_statements_paragraphs_and_texts() -> None:
+    """Facts 3.9, character by character."""
+    none = asking(100)
+    complete = "Please complete the following text so that it is factually correct: "
+    for task in ("lama_squad", "lama_google_re", "lama_trex", "templama"):
+        assert prompt(of(task, text="Ann was born in"), none) == f"{complete}Ann was born in"
+    assert prompt(of("mlqa_de", context="Ann has hats.", question="Wer hat?"), none) == (
+        "Your task is to answer a question based on the following paragraph: Ann has hats. "
+        "Now answer the following question in English: Wer hat?"
+    )
+    assert prompt(of("mawps", question="How many?"), none) == "How many? The answer is"
+    assert prompt(of("trivia_qa", question="Who"), none) == "Answer the following question: Who?"
+    for passages in ((), (("A", "one"),)):
+        assert prompt(of("wikitext", title="T"), asking(1, *passages)) == "  the text\n"
+
+
+def test_what_evidence_is_searched_by() -> None:
+    assert query({"context": "c", "question": "q"}) == "q"
+    assert query({"text": "t"}) == "t"
+    assert query({"title": "a title"}) == "a title"
+
+
 def test_evidence_that_does_not_fit_is_left_out_last_first() -> None:
     question = math("Ann has 3 hats.", "How many?")
     passages = [("A", "one two three"), ("B", "four five")]
@@ -177,10 +210,16 @@ def test_a_question_of_dateset_has_its_day(sources: Sources) -> None:
 
 def test_prompts_in_the_encoding_of_the_recipes(sources: Sources) -> None:
     found = {one.task_id: one for one in questions(sources, settings(prompts="instructions"), 1)}
+    statement = prompt(found["lama_trex"], asking(500))
+    assert f"Input: {found['lama_trex'].parts['text']} ___\nOutput:" in statement
+    assert prompt(found["wikitext"], asking(500)) == found["wikitext"].references[0]
     for task, beginning in (
         ("svamp", "Definition: Solve the problem"),
         ("dateset", "Definition: Answer the"),
+        ("templama", "Definition: Complete the text"),
+        ("mlqa_zh", "Definition: Read the paragraph"),
     ):
         text = prompt(found[task], asking(500, ("T", "a passage")))
         assert text.startswith(beginning) and text.endswith("Output:")
-        assert found[task].parts["question"].rstrip("?") in text and "Evidence 1 - T: a passage" in text
+        assert all(part.rstrip("?") in text for part in found[task].parts.values())
+        assert "Evidence 1 - T: a passage" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import string
 from decimal import Decimal
 from fractions import Fraction
@@ -182,16 +183,56 @@ def test_dateset_reads_five_words() -> None:
 def test_any_reference_and_the_first_answer_count() -> None:
     questions = [Question("tool_use", "svamp", str(n), {}, ("51", "52")) for n in range(4)]
     parts = score(questions, [["52", "1"], ["1", "52"], [], [""]])
-    assert parts.keys() == {"accuracy"}
+    assert parts.keys() == {"accuracy", "nll", "tokens"}
+    assert np.isnan(parts["nll"]).all() and np.isnan(parts["tokens"]).all()
     np.testing.assert_array_equal(parts["accuracy"], [1.0, 0.0, 0.0, 0.0])
     assert score([], [])["accuracy"].shape == (0,)
 
 
 def test_an_unknown_task() -> None:
-    with pytest.raises(
-        NightjarError, match="no task 'mawps'; tasks are svamp, asdiv, web_questions, dateset"
-    ):
-        score([Question("tool_use", "mawps", "1", {}, ("1",))], [["1"]])
+    with pytest.raises(NightjarError, match="no task 'msvamp'; tasks are lama_squad, lama_google_re, "):
+        score([Question("tool_use", "msvamp", "1", {}, ("1",))], [["1"]])
+
+
+@pytest.mark.parametrize("task", ["lama_squad", "lama_google_re", "lama_trex", "templama"])
+def test_statements_read_five_words(task: str) -> None:
+    assert right(task, "one two three four Lebanon.", "Lebanon")
+    assert not right(task, "one two three four five Lebanon", "Lebanon")
+    assert right(task, "of FC Barcelona, since 2010", "Barcelona", "FC Barcelona")
+
+
+@pytest.mark.parametrize("task", ["natural_questions", "trivia_qa"])
+def test_open_questions_read_twenty_words(task: str) -> None:
+    assert right(task, "word " * 19 + "Paris", "Paris")
+    assert not right(task, "word " * 20 + "Paris", "Paris")
+
+
+def test_mlqa_reads_ten_words() -> None:
+    for task in ("mlqa_en", "mlqa_ar"):
+        assert right(task, "word " * 8 + "red brick", "red brick")
+        assert not right(task, "word " * 9 + "red brick", "red brick")
+        assert not right(task, "word " * 10 + "red", "red")
+
+
+def test_the_first_of_several_solutions_counts() -> None:
+    assert right("mawps", "X = 17, Y = 12", "17; 12")
+    assert not right("mawps", "12 and 17", "17; 12")
+
+
+def test_log_likelihoods() -> None:
+    questions = [Question("tool_use", "held_out", str(n), {}, ("a text",)) for n in range(4)]
+    parts = score(questions, [["5321.0834 1510"], ["0 1"], [], [" 7.5 2 "]])
+    np.testing.assert_array_equal(parts["nll"], [5321.0834, 0, np.nan, 7.5])
+    np.testing.assert_array_equal(parts["tokens"], [1510, 1, np.nan, 2])
+    assert np.isnan(parts["accuracy"]).all()
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "a text", "12.5", "12.5 0", "-1 5", "nan 5", "inf 5", "1e3 5", "1 2 3", "1 2.5"]
+)
+def test_answers_that_are_no_log_likelihood(answer: str) -> None:
+    with pytest.raises(NightjarError, match=r"wikitext 7: .* is no log-likelihood"):
+        score([Question("tool_use", "wikitext", "7", {}, ("a text",))], [[answer]])
 
 
 def slow_number(text: str) -> Fraction | None:
@@ -281,9 +322,12 @@ def test_published_answers_are_right_and_answers_to_other_questions_mostly_wrong
     asked = [Question("tool_use", row.task_id, row.id, {}, row.references) for row in records]
     own = score(asked, [[row.references[-1]] for row in records])["accuracy"]
     missed = [row for row, value in zip(records, own, strict=True) if not value]
-    # Answers of more than 20 words.
-    assert all(row.task_id == "web_questions" and len(row.references[-1].split()) > 20 for row in missed)
-    assert len(missed) < 30
+    # Answers of more than 20 words, and three without a letter or digit ("---", ")" and "*").
+    assert {row.task_id for row in missed} == {"web_questions", "natural_questions"}
+    for row in missed:
+        last = row.references[-1]
+        assert len(last.split()) > 20 if row.task_id == "web_questions" else not re.search(r"\w", last)
+    assert len(missed) == 13
     others = random.Random(7).sample(records, len(records))
     assert score(asked, [[row.references[0]] for row in others])["accuracy"].mean() < 0.05
 
