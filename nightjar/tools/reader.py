@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from nightjar.core.params import ModelSource
 from nightjar.lm.sources import find
 from nightjar.lm.weights import verify
 
 MODEL = "models/base/language_model"
+
+
+def model_folder(source: str) -> Path:
+    """The directory of a model: `source` itself, or where the files of hub:NAME@REVISION are.
+
+    Raises NightjarError if they cannot be fetched.
+    """
+    return find(ModelSource(source=source)) if source.startswith("hub:") else Path(source)
 
 
 class Reader:
@@ -18,7 +27,7 @@ class Reader:
     """
 
     def __init__(self, source: str, head: str) -> None:
-        self.folder, self.head = find(ModelSource(source=source)), head
+        self.folder, self.head = model_folder(source), head
         self.sha256 = verify(self.folder)
 
     def lines(self, prompts: Sequence[str], most: int) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
@@ -11,10 +13,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import ModelSource
-from nightjar.lm.sources import find
 from nightjar.lm.weights import verify
-from nightjar.tools.reader import Reader
+from nightjar.tools.reader import Reader, model_folder
 
 # Tokens of a translation, and seconds that Apertium may take for one.
 TOKENS, APERTIUM_SECONDS = 128, 20.0
@@ -133,14 +133,25 @@ class Apertium:
 
 def _output(command: list[str], given: str = "") -> str:
     """What a program prints for `given`. Raises NightjarError if it fails or takes longer than APERTIUM_SECONDS."""
+    pipe, none = subprocess.PIPE, subprocess.DEVNULL
     try:
-        done = subprocess.run(
-            command, input=given.encode(), capture_output=True, timeout=APERTIUM_SECONDS, check=True
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        what = f"apertium gave no result ({type(error).__name__})"
-        raise NightjarError(what, " ".join(command[1:]), "check the installation of apertium") from None
-    return done.stdout.decode("utf-8", "replace")
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=none, start_new_session=True)
+    except OSError as error:
+        raise _failed(command, type(error).__name__) from None
+    try:
+        printed, _ = process.communicate(given.encode(), timeout=APERTIUM_SECONDS)
+    except subprocess.TimeoutExpired:
+        # Apertium is a script: with it, the programs that it started end.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise _failed(command, f"no result after {APERTIUM_SECONDS:g} s") from None
+    if process.returncode:
+        raise _failed(command, f"exit status {process.returncode}")
+    return printed.decode("utf-8", "replace")
+
+
+def _failed(command: list[str], what: str) -> NightjarError:
+    return NightjarError(f"apertium: {what}", " ".join(command[1:]), "check the installation of apertium")
 
 
 class TranslationModel:
@@ -151,7 +162,7 @@ class TranslationModel:
     """
 
     def __init__(self, source: str) -> None:
-        self.folder = find(ModelSource(source=source))
+        self.folder = model_folder(source)
         self.identity = f"model {verify(self.folder)[:16]}"
 
     def knows(self, language: str) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from nightjar.core.errors import NightjarError
@@ -124,6 +126,27 @@ def test_what_apertium_prints_costs_its_call_only(
     toolbox = Toolbox([MachineTranslation([Apertium()])])
     calls = [Call("MT", text) for text in (SPANISH, GERMAN, ENGLISH)]
     assert toolbox.run(calls) == [result, None, None]
+
+
+def test_what_apertium_started_ends_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The program is a script that starts others; one that hangs keeps the pipe open."""
+    note = tmp_path / "pid"
+    child = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    program(tmp_path, f"import subprocess; subprocess.run([{sys.executable!r}, '-c', {child!r}])")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = Apertium()
+    monkeypatch.setattr(translators, "APERTIUM_SECONDS", 5.0)
+    with pytest.raises(NightjarError, match="no result after 5 s"):
+        found.translate([("es", SPANISH)])
+    while running(int(note.read_text())):  # until pytest's own limit
+        time.sleep(0.05)
+
+
+def running(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_pairs_of_apertium(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
