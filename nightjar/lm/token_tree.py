@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from random import Random
 from typing import Any
 
@@ -108,39 +109,42 @@ class TokenTree:
         """
         self._logits = []
         results: list[list[Sampled]] = [[Sampled("", False)] * len(one.seeds) for one in beginnings]
-        cache, columns = self._cache, self._cache.layers[0].keys.shape[2]
-        seen = torch.zeros(len(beginnings), columns, dtype=torch.bool, device=self.lm.device)
-        starts = [self.shared]
-        for length in self.lengths:
-            starts.append(starts[-1] + length - self.shared)
-        for number, one in enumerate(beginnings):
-            start = starts[one.row]
-            seen[number, : self.shared] = True
-            seen[number, start : start + one.length - self.shared] = True
         nodes = [
             _Node(
                 [token], one.length, [(number, place, Random(seed)) for place, seed in enumerate(one.seeds)]
             )
             for number, one in enumerate(beginnings)
         ]
+        seen = self._seen(beginnings)
         while nodes:
-            logits, seen = self._step(nodes, seen)
-            drawn = _draw(logits, temperature, nodes)
-            children: list[_Node] = []
-            parents: list[int] = []
-            for number, (node, tokens) in enumerate(zip(nodes, drawn, strict=True)):
-                for child in node.children(tokens):
-                    text, ended = self._read(child, stop)
-                    closed = ended or child.ids[-1] == self.lm.tokenizer.end
-                    if closed or len(child.ids) > most or not possible(text):
-                        for beginning, place, _ in child.samples:
-                            results[beginning][place] = Sampled(text, ended)
-                    else:
-                        children.append(child)
-                        parents.append(number)
-            nodes = children
-            seen = _compact(cache, seen[parents]) if nodes else seen
+            drawn, seen = self._step(nodes, seen, temperature)
+            children = [
+                (number, child)
+                for number, (node, tokens) in enumerate(zip(nodes, drawn, strict=True))
+                for child in node.children(tokens)
+            ]
+            nodes, parents = [], []
+            for number, child in children:
+                text, ended = self._read(child, stop)
+                closed = ended or child.ids[-1] == self.lm.tokenizer.end
+                if not closed and len(child.ids) <= most and possible(text):
+                    nodes.append(child)
+                    parents.append(number)
+                for beginning, place, _ in child.samples:
+                    results[beginning][place] = Sampled(text, ended)
+            seen = _compact(self._cache, seen[parents]) if nodes else seen
         return results
+
+    def _seen(self, beginnings: Sequence[Beginning]) -> torch.Tensor:
+        """Of each beginning, which columns it sees: those that all rows share, and its own row's up to its length."""
+        columns = self._cache.layers[0].keys.shape[2]
+        seen = torch.zeros(len(beginnings), columns, dtype=torch.bool, device=self.lm.device)
+        starts = list(accumulate((one - self.shared for one in self.lengths), initial=self.shared))
+        seen[:, : self.shared] = True
+        for number, one in enumerate(beginnings):
+            start = starts[one.row]
+            seen[number, start : start + one.length - self.shared] = True
+        return seen
 
     def _read(self, node: _Node, stop: str) -> tuple[str, bool]:
         """The text of a node up to the stop string, and whether it has one."""
@@ -149,11 +153,13 @@ class TokenTree:
         text, found, _ = self.lm.tokenizer.decode(ids).partition(stop)
         return text, bool(found)
 
-    def _step(self, nodes: Sequence[_Node], seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The logits behind each node's last token, and what each node sees now: its own column too."""
+    def _step(
+        self, nodes: Sequence[_Node], seen: torch.Tensor, temperature: float
+    ) -> tuple[list[list[int]], torch.Tensor]:
+        """What the samples of each node draw next, and what each node sees now: its own column too."""
         lm, old = self.lm, seen.shape[1]
         seen = torch.cat([seen, torch.eye(len(nodes), dtype=torch.bool, device=seen.device)], dim=1)
-        logits = []
+        drawn: list[list[int]] = []
         for first in range(0, len(nodes), MOST_NODES):
             some = nodes[first : first + MOST_NODES]
             last = first + len(some)
@@ -169,8 +175,8 @@ class TokenTree:
                 past_key_values=self._cache,
                 use_cache=True,
             )
-            logits.append(result.logits[0].float())
-        return torch.cat(logits), seen
+            drawn += _draw(result.logits[0].float(), temperature, some)
+        return drawn, seen
 
 
 @dataclass(frozen=True)
