@@ -23,8 +23,7 @@ def run(stage: Stage) -> None:
     from nightjar.benchmarks.files import read_questions
     from nightjar.lm.load import device_name, load, prepare, read_recipe
     from nightjar.lm.tokenizer import is_encoder_decoder
-    from stages.predict.answers import answering, ask, in_order, table_row
-    from stages.predict.batches import plan
+    from stages.predict.answers import answering, ask, table_row
 
     registry.check(stage.params)
     system = stage.params.predict.systems[stage.item]
@@ -54,12 +53,6 @@ def run(stage: Stage) -> None:
     asked = ask(
         card, lm.tokenizer, questions, evidence, recipe["evidence"], encoding_of(stage.params, card.name)
     )
-    batches = plan(
-        [one.ids for one in asked],
-        [one.question.task_id for one in asked],
-        settings,
-        lm.encoder_decoder,
-    )
     decides = {
         "model": [lm.sha256, lm.adapter_sha256],
         "settings": settings.model_dump(),
@@ -85,13 +78,11 @@ def run(stage: Stage) -> None:
             }
         ),
     }
-    answer = answering(lm, card, asked, batches, settings, toolbox, calls, stage.params.seed)
-    with stage.resumed(
-        decides, len(batches), answer, "questions", lambda number: len(batches[number])
-    ) as given:
+    answer = answering(lm, card, asked, settings, toolbox, calls, stage.params.seed)
+    with stage.resumed_in_any_order(decides, len(asked), answer, "questions") as given:
         if given is None:
             return
-        answers = in_order(batches, given)
+        answers = list(given)
         names = {"benchmark": card.name, "system": system.system}
         rows = [names | table_row(*one, lm) for one in zip(asked, answers, strict=True)]
         timings = [
@@ -110,7 +101,6 @@ def run(stage: Stage) -> None:
     stage.reads(source, *([retrieved] if retrieved else []), adapter or MODEL)
     stage.writes(output)
     stage.count(rows_in=len(questions), rows_out=len(rows))
-    stage.details["batches"] = len(batches)
     stage.details["calls"] = sum(len(row["calls"]) for row in rows)
     stage.details["new_tokens"] = sum(row["new_tokens"] for row in rows)
 

@@ -278,12 +278,12 @@ def test_how_long_a_tool_takes_changes_nothing(tiny_model: Path) -> None:
                 time.sleep(seconds[self.name])
                 return super().run(asked)
 
-        controller = MadeToCall(
-            lm, Toolbox([Late("A"), Late("B")]), prompts, [None] * 6, top_k=0, max_calls=1
-        )
+        controller = MadeToCall(lm, Toolbox([Late("A"), Late("B")]), top_k=0, max_calls=1)
+        for number, prompt in enumerate(prompts):
+            controller.enter(number, prompt)
         controller.begin = [lm.tokenizer.encode(call) for call in calls]
         results = generate(lm, prompts, 24, controller=controller)
-        assert [len(state.executed) for state in controller.states] == [0, 1, 0, 1, 1, 1]
+        assert [len(state.executed) for state in controller.states.values()] == [0, 1, 0, 1, 1, 1]
         return results
 
     fast = run(A=0, B=0)
