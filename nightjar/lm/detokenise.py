@@ -52,9 +52,11 @@ class Detokeniser:
 
     def _complete(self, window: str) -> bool:
         """Whether no later token can change the text so far."""
-        # A byte of a SentencePiece vocabulary: decoders take a run of these together.
-        token = self.tokenizer.backend.id_to_token(self.ids[-1]) or ""
-        return not window.endswith(PARTIAL) and not (token.startswith("<0x") and token.endswith(">"))
+        last = self.ids[-1]
+        # Decoders take a run of single bytes of a SentencePiece vocabulary together, and see no special token in it.
+        token = self.tokenizer.backend.id_to_token(last) or ""
+        single = token.startswith("<0x") and token.endswith(">")
+        return not window.endswith(PARTIAL) and not single and self.tokenizer.decode([last]) != ""
 
     def cut(self, length: int) -> str:
         """The text of the first `length` ids, which are all that is left."""
