@@ -1,12 +1,12 @@
 """Answers a second of the decode engine, of transformers' own generate, and of a machine without overheads, in one run.
 
-    python -m bench.decode [--model models/base/language_model] [--prompts 200] [--batch 8] [--rounds 1]
+    python -m bench.decode [--model models/base/language_model] [--prompts 200] [--batch 8] [--threads 2]
 
 The prompts are pieces of the sample corpus, whose documents are joined to one text: of 20 to 1,000 tokens, the
 logarithm of the length drawn evenly, from places drawn evenly, with a fixed seed; no two begin alike. Each is continued
-greedily in float32 until a full stop, the end token, or 64 tokens, so answers end at different lengths. transformers'
+greedily in float32 until a line break, the end token, or 64 tokens, so answers end at different lengths. transformers'
 generate gets the prompts in their order, in batches of the same size, padded on the left, with the same stop string.
-Both read them from the same weights, by turns. Printed: answers a second by the clock and a processor second, their
+Printed: answers a second by the clock and a processor second, their
 ratio, in how many answers all tokens are the same, and the floor: the operations of reading the prompts at the speed of
 a matrix product measured here, and the bytes of the weights for each step of full batches at the measured bandwidth.
 """
@@ -31,7 +31,7 @@ from nightjar.lm.generate import generate
 from nightjar.lm.load import LanguageModel, load, prepare
 
 CORPUS = Path("data/sample/corpus/documents.jsonl")
-SHORTEST, LONGEST, NEW, STOP = 20, 1000, 64, "."
+SHORTEST, LONGEST, NEW, STOP = 20, 1000, 64, "\n"
 
 
 def pieces(lm: LanguageModel, count: int) -> list[list[int]]:
@@ -116,10 +116,9 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=Path("models/base/language_model"))
     parser.add_argument("--prompts", type=int, default=200)
     parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
     asked = parser.parse_args()
-    settings = params.load()
-    prepare(settings.seed, settings.threads)
+    prepare(params.load().seed, asked.threads)
     lm = load(asked.model)
     other = Padded(asked.model, lm.tokenizer.end)
     prompts = pieces(lm, asked.prompts)
@@ -130,20 +129,19 @@ def main() -> None:
     )
     warm = prompts[: asked.batch]
     generate(lm, warm, 2), other.answers(warm, asked.batch)
-    for _ in range(asked.rounds):
-        ours, clock, used = timed(lambda: generate(lm, prompts, NEW, [STOP], batch_size=asked.batch))
-        theirs, other_clock, other_used = timed(lambda: other.answers(prompts, asked.batch))
-        count = len(prompts)
-        print(f"engine: {count / clock:.2f} answers a second, {count / used:.2f} a processor second")
-        print(
-            f"generate: {count / other_clock:.2f} answers a second, {count / other_used:.2f} a processor second"
-        )
-        print(f"ratio: {other_clock / clock:.2f} by the clock, {other_used / used:.2f} of the processor")
-        same = sum(list(own.ids) == ids for own, ids in zip(ours, theirs, strict=True))
-        lengths = sorted(len(own.ids) for own in ours)
-        print(f"same tokens: {same} of {count} answers, of {lengths[0]} to {lengths[-1]} tokens")
-        least = floor(lm, prompts, [own.ids for own in ours], asked.batch)
-        print(f"share of the floor: {100 * least / clock:.0f}% ({least:.1f} of {clock:.1f} s)")
+    ours, clock, used = timed(lambda: generate(lm, prompts, NEW, [STOP], batch_size=asked.batch))
+    theirs, other_clock, other_used = timed(lambda: other.answers(prompts, asked.batch))
+    count = len(prompts)
+    print(f"engine: {count / clock:.2f} answers a second, {count / used:.2f} a processor second")
+    print(
+        f"generate: {count / other_clock:.2f} answers a second, {count / other_used:.2f} a processor second"
+    )
+    print(f"ratio: {other_clock / clock:.2f} by the clock, {other_used / used:.2f} of the processor")
+    same = sum(list(own.ids) == ids for own, ids in zip(ours, theirs, strict=True))
+    lengths = sorted(len(own.ids) for own in ours)
+    print(f"same tokens: {same} of {count} answers, of {lengths[0]} to {lengths[-1]} tokens")
+    least = floor(lm, prompts, [own.ids for own in ours], asked.batch)
+    print(f"share of the floor: {100 * least / clock:.0f}% ({least:.1f} of {clock:.1f} s)")
 
 
 if __name__ == "__main__":

@@ -144,7 +144,7 @@ def generate(
     What is fed in or taken back does not count against that limit; in all, at most EFFORT times as many are written.
     What prompts have in common is computed once. Otherwise as `stream`.
     """
-    order, shared = shared_lengths(prompts)
+    order, shared = arrange(lm, prompts)
     asked = (Prompt(n, prompts[n], max_new_tokens, stop, shared[n]) for n in order)
     found = dict(stream(lm, asked, sampling, controller, base, batch_size, batch_tokens))
     return [found[number] for number in range(len(prompts))]
@@ -171,6 +171,18 @@ def branch(
     )
     found = dict(stream(lm, asked, sampling, controller, prefix, batch_size))
     return [found[number] for number in range(len(lengths))]
+
+
+def arrange(lm: LanguageModel, prompts: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """The order in which prompts are best given to `stream`, and how many ids each shares with those around it.
+
+    Prompts that begin alike are neighbours; for an encoder-decoder, which shares nothing, those of like length are, the
+    longest first.
+    """
+    if lm.encoder_decoder:
+        by_length = sorted(range(len(prompts)), key=lambda number: (-len(prompts[number]), number))
+        return by_length, [0] * len(prompts)
+    return shared_lengths(prompts)
 
 
 def stream(
@@ -215,7 +227,7 @@ class _Engine:
         self.size, self.tokens = batch_size, batch_tokens
         self.prompts = iter(prompts)
         self.next = next(self.prompts, None)
-        self.shared: Prefix | None = base
+        self.shared: Prefix | None = None
         self.running: list[Row] = []
         self.parked: list[Row] = []
         self.pool = Pool()
@@ -255,24 +267,26 @@ class _Engine:
             generator = self.sampling.generator(prompt.number) if self.sampling else None
             row = Row(prompt, Detokeniser(self.lm.tokenizer), generator)
             row.segment = self.pool.take(_most(prompt))
-            prefix = self._prefix(prompt)
+            prefix, known = self._prefix(prompt)
             if prefix is not None:
                 # The last id is read in any case: its logits are needed.
-                known = min(common_length([prefix.ids, prompt.ids]), len(prompt.ids) - 1)
-                self.pool.load(row.segment, prefix, known)
+                self.pool.load(row.segment, prefix, min(known, len(prompt.ids) - 1))
             row.pending = list(prompt.ids[row.segment.length :])
             self.running.append(row)
             self.next = next(self.prompts, None)
 
-    def _prefix(self, prompt: Prompt) -> Prefix | None:
-        """The prefix that the prompt shares, computed if the prompt before it had another.
+    def _prefix(self, prompt: Prompt) -> tuple[Prefix | None, int]:
+        """A prefix that the prompt begins with, and how many of its ids; computed if the prompt before had another.
 
-        It never depends on the prompts before it: a run that resumes computes the same.
+        It depends on the prompt alone, not on those before it: a run that resumes computes the same.
         """
-        known = common_length([self.shared.ids, prompt.ids]) if self.shared else 0
-        if known < prompt.shared:
-            self.shared = prefill(self.lm, prompt.ids[: prompt.shared], self.base)
-        return self.shared
+        known = common_length([self.base.ids, prompt.ids]) if self.base else 0
+        if known >= prompt.shared:
+            return self.base, known
+        wanted = list(prompt.ids[: prompt.shared])
+        if self.shared is None or self.shared.ids != wanted:
+            self.shared = prefill(self.lm, wanted, self.base)
+        return self.shared, prompt.shared
 
     def _pass(self) -> list[Row]:
         """Read what is pending: the tokens just written, and prompts as far as they fit into a pass."""

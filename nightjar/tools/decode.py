@@ -18,8 +18,8 @@ from functools import lru_cache
 import torch
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.forward import Prefix, causal_only, shared_lengths
-from nightjar.lm.generate import BATCH, Answer, Controller, Prompt, Row, stream
+from nightjar.lm.forward import Prefix, causal_only
+from nightjar.lm.generate import BATCH, Answer, Controller, Prompt, Row, arrange, stream
 from nightjar.lm.load import LanguageModel, Tokenizer
 from nightjar.lm.sample import Sampling
 from nightjar.tools.syntax import END, START, TOOLS, Call, asked, write
@@ -101,7 +101,7 @@ class Query:
     """A prompt, text or ids, and what holds for its answer alone.
 
     `day`: that of the prompt, for tools that use it. `forbidden`: tools of the toolbox that may not be called.
-    `shared`: how many of its first ids are those of the prompts around it too (`forward.shared_lengths`).
+    `shared`: how many of its first ids are those of the prompts around it too (`generate.arrange`).
     """
 
     prompt: str | Sequence[int]
@@ -241,7 +241,7 @@ def answer(
     if len(known) != len(prompts):
         raise ValueError(f"{len(prompts)} prompts, but {len(known)} days")
     ids = [_ids(lm, prompt) for prompt in prompts]
-    order, shared = shared_lengths(ids)
+    order, shared = arrange(lm, ids)
     queries = ((n, Query(ids[n], max_new_tokens, stop, known[n], shared=shared[n])) for n in order)
     found = answers(
         lm,

@@ -10,7 +10,7 @@ from typing import Any
 
 from nightjar.benchmarks.card import Asking, Card, Question
 from nightjar.core.params import Encoding, PredictBenchmark
-from nightjar.lm.forward import shared_lengths
+from nightjar.lm.generate import arrange
 from nightjar.lm.load import LanguageModel
 from nightjar.lm.sample import Sampling, generator_for
 from nightjar.lm.tokenizer import Tokenizer
@@ -124,12 +124,10 @@ def _groups(lm: LanguageModel, asked: Sequence[Asked], size: int) -> tuple[list[
     For a causal model in one group. An encoder-decoder answers batches, in which a row may depend on the others in its
     last bits: its groups are batches of prompts of like length, and a run that resumes answers them as a whole again.
     """
-    prompts = [one.ids for one in asked]
+    order, shared = arrange(lm, [one.ids for one in asked])
     if not lm.encoder_decoder:
-        order, shared = shared_lengths(prompts)
         return [order], shared
-    order = sorted(range(len(prompts)), key=lambda number: (-len(prompts[number]), number))
-    return [order[first : first + size] for first in range(0, len(order), size)], [0] * len(order)
+    return [order[first : first + size] for first in range(0, len(order), size)], shared
 
 
 def _row(given: Answered, settings: PredictBenchmark) -> dict[str, Any]:
