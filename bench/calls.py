@@ -22,8 +22,7 @@ from nightjar.core import contracts, params, tables
 from nightjar.lm.load import load, prepare, read_recipe
 from nightjar.tools import Toolbox, make
 from nightjar.tools.calendar import find_date
-from stages.predict.answers import answering, ask, in_order
-from stages.predict.batches import plan
+from stages.predict.answers import answering, ask
 
 INGEST, ADAPTER = Path("data/ingest/natural_instructions"), Path("models/train/combined")
 
@@ -72,9 +71,9 @@ def main() -> None:
     for calls in ["on", "disabled"] if recipe["calls"] else ["off"]:
         # No evidence was retrieved for these instances.
         asked = ask(card, lm.tokenizer, questions, {}, 0, settings.encoding)
-        batches = plan([one.ids for one in asked], [one.question.task_id for one in asked], benchmark, False)
-        answer = answering(lm, card, asked, batches, benchmark, toolbox, calls, settings.seed)
-        rows = in_order(batches, map(answer, range(len(batches))))
+        answer = answering(lm, card, asked, benchmark, toolbox, calls, settings.seed)
+        found = dict(answer(range(len(asked))))
+        rows = [found[number] for number in range(len(asked))]
         right = sum(
             normalise(row["answers"][0]) in map(normalise, question.references)
             for row, question in zip(rows, questions, strict=True)

@@ -15,7 +15,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -68,9 +68,29 @@ class Stage:
     ) -> Iterator[Iterable[Any] | None]:
         """The values of all units in order: those that an earlier run recorded, and the others, computed now.
 
-        A unit is recorded as soon as it is computed, in the journal of the runs that `decides` determines; `size` is
-        how many of `things` it has. The journal is removed when the block ends without an error. A shard computes its
-        share and gets None: only the run that publishes has all values.
+        `size` is how many of `things` a unit has. Otherwise as `resumed_in_any_order`.
+        """
+
+        def one_by_one(todo: Sequence[int]) -> Iterator[tuple[int, Any]]:
+            return ((unit, compute(unit)) for unit in todo)
+
+        with self.resumed_in_any_order(decides, units, one_by_one, things, size) as values:
+            yield values
+
+    @contextlib.contextmanager
+    def resumed_in_any_order(
+        self,
+        decides: Mapping[str, Any],
+        units: int,
+        compute: Callable[[Sequence[int]], Iterable[tuple[int, Any]]],
+        things: str,
+        size: Callable[[int], int] = lambda unit: 1,
+    ) -> Iterator[Iterable[Any] | None]:
+        """As `resumed`, for units that are computed together: `compute` gives those asked for, as they are done.
+
+        A unit is recorded as soon as it is computed, in the journal of the runs that `decides` determines. The journal
+        is removed when the block ends without an error. A shard computes its share and gets None: only the run that
+        publishes has all values.
         """
         with Journal(self.name, decides, self.shard) as journal:
             todo = journal.todo(units)
@@ -78,8 +98,8 @@ class Stage:
                 total = sum(map(size, range(units)))
                 log.info("%d of %d %s were done before", recorded, total, things)
             progress = Progress(things, sum(map(size, todo)))
-            for unit in todo:
-                journal.add(unit, compute(unit))
+            for unit, value in compute(todo):
+                journal.add(unit, value)
                 progress.add(size(unit))
             if self.shard:
                 yield None

@@ -253,7 +253,7 @@ EncodingName = Literal[
 
 
 class PredictBenchmark(Model):
-    """`batch_tokens` bounds the rows of a batch times their longest prompt and answer; `encoding` names another
+    """`batch_tokens` bounds the tokens of all rows in memory: prompts and longest answers. `encoding` names another
     encoding than the training's (null: the same)."""
 
     encoding: EncodingName | None

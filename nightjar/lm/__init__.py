@@ -1,7 +1,8 @@
 """Language models: load them, score texts with them, generate with them.
 
 `load_model` reads a directory of weights (after `prepare`, which makes a process repeatable), `load_tokenizer` its
-tokenizer alone, without torch where that can be. `generate_text` continues prompts, greedy or by a `Sampling`;
+tokenizer alone, without torch where that can be. `generate_text` continues prompts, greedy or by a `Sampling`; `stream`
+takes any number of them, each with its own limit and stop strings, and gives texts as they finish.
 `continuation_logprobs` gives the log-probabilities of texts.
 """
 
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from nightjar.core.lazy import lazy
 
 if TYPE_CHECKING:
-    from nightjar.lm.generate import Generated
+    from nightjar.lm.generate import Generated, Prompt, stream
     from nightjar.lm.generate import generate as generate_text
     from nightjar.lm.load import LanguageModel, prepare
     from nightjar.lm.load import load as load_model
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Generated",
     "LanguageModel",
+    "Prompt",
     "Sampling",
     "Tokenizer",
     "continuation_logprobs",
@@ -30,6 +32,7 @@ __all__ = [
     "load_tokenizer",
     "logprobs_at",
     "prepare",
+    "stream",
 ]
 
 # The modules have the names load and generate, so their functions have longer ones here.
@@ -37,6 +40,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "Generated": "generate:Generated",
+        "Prompt": "generate:Prompt",
         "LanguageModel": "load:LanguageModel",
         "Sampling": "sample:Sampling",
         "Tokenizer": "tokenizer:Tokenizer",
@@ -47,5 +51,6 @@ __getattr__, __dir__ = lazy(
         "load_tokenizer": "tokenizer:load_tokenizer",
         "logprobs_at": "score:logprobs_at",
         "prepare": "load:prepare",
+        "stream": "generate:stream",
     },
 )

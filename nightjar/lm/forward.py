@@ -17,6 +17,9 @@ from transformers import DynamicCache
 from nightjar.core.errors import NightjarError
 from nightjar.lm.load import LanguageModel
 
+# A beginning of fewer ids is not worth a pass of its own.
+LEAST_SHARED = 16
+
 
 def causal_only(lm: LanguageModel, what: str) -> None:
     """Raise NightjarError if `what` is asked of an encoder-decoder."""
@@ -73,6 +76,29 @@ def common_length(rows: Sequence[Sequence[int]]) -> int:
     return min(map(len, rows))
 
 
+def shared_lengths(rows: Sequence[Sequence[int]], least: int = LEAST_SHARED) -> tuple[list[int], list[int]]:
+    """An order of the rows in which those that begin alike are neighbours, and how many leading ids each shares.
+
+    A group's rows all share the same beginning, of at least `least` ids; a row of no group shares 0. A group ends where
+    its beginning would become less than half as long. The result depends on the set of rows alone.
+    """
+    order = sorted(range(len(rows)), key=lambda row: list(rows[row]))
+    shared = [0] * len(rows)
+    group: list[int] = []
+    length = 0
+    for row in [*order, None]:
+        common = common_length([rows[group[0]][:length], rows[row]]) if group and row is not None else 0
+        if row is not None and group and common >= max(least, length // 2 if len(group) > 1 else 0):
+            group.append(row)
+            length = common
+            continue
+        for member in group if len(group) > 1 else ():
+            shared[member] = length
+        if row is not None:
+            group, length = [row], len(rows[row])
+    return order, shared
+
+
 @torch.inference_mode()
 def prefill(lm: LanguageModel, ids: Sequence[int], base: Prefix | None = None) -> Prefix:
     """Compute the keys and values of `ids`, taking from `base` what the two have in common.
@@ -126,53 +152,3 @@ def forward(lm: LanguageModel, rows: Sequence[Sequence[int]], keep: int, base: P
         logits_to_keep=keep,
     )
     return Batch(result.logits.float(), cache, mask)
-
-
-@torch.inference_mode()
-def step(lm: LanguageModel, batch: Batch, tokens: Sequence[int]) -> Batch:
-    """One more token a row; returns the state with the logits that follow it, (rows, 1, vocabulary)."""
-    return extend(lm, batch, [[token] for token in tokens])
-
-
-@torch.inference_mode()
-def extend(lm: LanguageModel, batch: Batch, rows: Sequence[Sequence[int]]) -> Batch:
-    """More tokens for each row of `batch`, as many as each has; returns the state with the logits that follow them.
-
-    Logits are (rows, 1, vocabulary); those of a row without tokens mean nothing. Rows shorter than the longest are
-    padded at their beginning.
-    """
-    width = max(map(len, rows))
-    pads = [width - len(row) for row in rows]
-    padded = [[lm.tokenizer.end] * pad + list(row) for row, pad in zip(rows, pads, strict=True)]
-    own = torch.tensor([[0] * pad + [1] * (width - pad) for pad in pads], device=lm.device)
-    mask = torch.cat([batch.mask, own], dim=1)
-    result = lm.model(
-        input_ids=torch.tensor(padded, device=lm.device),
-        attention_mask=mask,
-        position_ids=(mask.cumsum(1) - 1).clamp(min=0)[:, -width:],
-        past_key_values=batch.cache,
-        use_cache=True,
-        logits_to_keep=1,
-    )
-    return Batch(result.logits[:, -1:].float(), batch.cache, mask)
-
-
-def select(batch: Batch, rows: Sequence[int]) -> Batch:
-    """The state of these rows alone, without the columns that are masked in all of them.
-
-    Each row's tokens become its last columns: the layout depends on the rows and their tokens only, not on what was
-    masked between them. The logits remain those of the old rows.
-    """
-    places = torch.tensor(list(rows), device=batch.mask.device)
-    mask = batch.mask[places]
-    # As in `forward`: with at least one masked column transformers passes the mask, which is faster on the CPU.
-    width = min(int(mask.sum(1).max()) + 1, mask.shape[1])
-    columns = mask.argsort(dim=1, stable=True)[:, -width:]
-    cache = DynamicCache()
-    for layer, states in enumerate(batch.cache.layers):
-        kept = [
-            part[places].gather(2, columns[:, None, :, None].expand(-1, part.shape[1], -1, part.shape[3]))
-            for part in (states.keys, states.values)
-        ]
-        cache.update(*kept, layer)
-    return Batch(batch.logits[places], cache, mask.gather(1, columns))

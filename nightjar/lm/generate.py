@@ -1,36 +1,35 @@
-"""Batched decoding, greedy or sampled, by either kind of model; a controller can steer it.
+"""The decode engine: any number of prompts, continued in a batch that is kept full, greedy or sampled.
 
-Tool use needs all that a controller can do: start a call when its marker is likely enough, forbid the marker, let a row
-wait for a result, feed the result in, and take back a call that came to nothing. A row that waits is read no further,
-while the others of its batch are decoded to their ends; then the rows that waited form the next, smaller batch. What a
-row is decoded with so depends on the texts alone, to the last bit, not on how long anyone took to answer.
+A finished text leaves the batch at once and the next prompt takes its place: the same pass reads the prompt and one
+token of each other text. What neighbouring prompts begin with is computed once. A controller can steer: start a call
+when its marker is likely enough, forbid the marker, let a text wait for a result, feed the result in, and take back a
+call that came to nothing. A text that waits is parked outside of the batch; it returns when its result is there.
+
+A text depends on its prompt (and its generator) alone, not on which others are decoded, on how many at a time, or on
+how long a result takes; `rows` has the reason, docs/reliability.md the limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 import torch
 
 from nightjar.lm import encoder_decoder
-from nightjar.lm.forward import (
-    Batch,
-    Prefix,
-    causal_only,
-    common_length,
-    extend,
-    forward,
-    prefill,
-    select,
-    step,
-)
+from nightjar.lm.detokenise import Detokeniser
+from nightjar.lm.forward import Prefix, causal_only, common_length, prefill, shared_lengths
 from nightjar.lm.load import LanguageModel
+from nightjar.lm.rows import Pool, Segment, advance
 from nightjar.lm.sample import Sampling
 
 # Bounds what a row may cost in tokens that do not stay, as a multiple of its limit.
 EFFORT = 8
+# Rows of a batch, if the caller does not say.
+BATCH = 16
+# Tokens of a pass that also reads prompts: enough for fast matrix products, few enough for the processor's caches.
+PASS = 512
 
 
 class Answer(Enum):
@@ -41,33 +40,51 @@ class Answer(Enum):
     END = "end this text here"
 
 
-@dataclass
+@dataclass(frozen=True)
+class Prompt:
+    """What is to be continued: ids (at least one), until one of the texts `stop`, or for `max_new_tokens`.
+
+    `number` is how the controller, the sampling and the results refer to it. The first `shared` ids are those of the
+    prompts around it too.
+    """
+
+    number: int
+    ids: Sequence[int]
+    max_new_tokens: int
+    stop: Sequence[str] = ()
+    shared: int = 0
+
+
 class Row:
-    """One text being written: its new ids, and the batch's column of each of them.
+    """One text being written.
 
     `mark` is the number of ids before the last token that the controller chose, `mark_logits` the logits it chose by.
     `written` counts every token the model ever wrote, `fed` those fed in, `uncounted` the present ids that do not count
     against the limit: those fed in, and those the controller adds. `text` is the decoded text; its first `given`
     characters end with text that was fed in, where no stop string is looked for.
+
+    `pending` are ids to be read. Without any, `logits` has what the last pass or a mark gave.
     """
 
-    number: int
-    ids: list[int] = field(default_factory=list)
-    columns: list[int] = field(default_factory=list)
-    written: int = 0
-    fed: int = 0
-    uncounted: int = 0
-    ended: bool = False
-    stopped: bool = False
-    waiting: bool = False
-    text: str = ""
-    given: int = 0
-    mark: int = 0
-    mark_logits: torch.Tensor | None = None
+    def __init__(
+        self, prompt: Prompt, detokeniser: Detokeniser, generator: torch.Generator | None = None
+    ) -> None:
+        self.prompt, self.number = prompt, prompt.number
+        self.detokeniser, self.generator = detokeniser, generator
+        self.segment: Segment | None = None
+        self.text = ""
+        self.written = self.fed = self.uncounted = self.given = 0
+        self.ended = self.stopped = False
+        self.pending: list[int] = []
+        self.unread = False
+        self.logits: torch.Tensor | None = None
+        self.mark = 0
+        self.mark_logits: torch.Tensor | None = None
 
     @property
-    def running(self) -> bool:
-        return not self.ended and not self.waiting
+    def ids(self) -> list[int]:
+        """The new ids."""
+        return self.detokeniser.ids
 
 
 class Controller:
@@ -88,8 +105,12 @@ class Controller:
         """Whether an end token or stop string met now is not the text's end; the controller must then deal with it."""
         return False
 
+    def ready(self, rows: Sequence[Row], wait: bool) -> list[Row]:
+        """Those of the rows that wait whose results are there. With `wait`, blocks until there is one at least."""
+        return list(rows)
+
     def results(self, rows: Sequence[Row]) -> list[str | None]:
-        """For each of the rows that wait: text to feed in, or None to take back what was written. May block."""
+        """For each of the rows, which are ready: text to feed in, or None to take back what was written."""
         return [None] * len(rows)
 
 
@@ -97,15 +118,16 @@ class Controller:
 class Generated:
     """A finished text without its stop string; `tokens` counts all that were written, fed in or taken back.
 
-    `stopped`: whether it ended by itself, not by the limit.
+    `stopped`: whether it ended by itself, not by the limit. `ids`: those that the text was decoded from, with what was
+    fed in and the stop string, without an end token.
     """
 
     text: str
     tokens: int
     stopped: bool
+    ids: tuple[int, ...] = ()
 
 
-@torch.inference_mode()
 def generate(
     lm: LanguageModel,
     prompts: Sequence[Sequence[int]],
@@ -114,31 +136,20 @@ def generate(
     sampling: Sampling | None = None,
     controller: Controller | None = None,
     base: Prefix | None = None,
+    batch_size: int = BATCH,
+    batch_tokens: int | None = None,
 ) -> list[Generated]:
-    """Continue every prompt (ids, at least one) until a stop string, the end token, or `max_new_tokens`.
+    """Continue every prompt (ids, at least one) until a stop string, the end token, or `max_new_tokens`; in order.
 
     What is fed in or taken back does not count against that limit; in all, at most EFFORT times as many are written.
-
-    Without `sampling` the likeliest token is taken, the lowest id among equals. `base`: a prefix the prompts may begin
-    with. What the prompts have in common is computed once. An encoder-decoder reads each prompt whole, and takes
-    neither base nor controller: in its relative positions, tokens taken back would leave a gap. Raises NightjarError
-    if it is given one.
+    What prompts have in common is computed once. Otherwise as `stream`.
     """
-    if not prompts:
-        return []
-    if lm.encoder_decoder:
-        if controller is not None or base is not None:
-            causal_only(lm, "decoding that is steered")
-        batch = encoder_decoder.begin(lm, prompts)
-        return _decode(lm, batch, max_new_tokens, stop, sampling, Controller())
-    shared = min(common_length(prompts), min(map(len, prompts)) - 1)
-    if len(prompts) > 1 and shared > 0:
-        base = prefill(lm, prompts[0][:shared], base)
-    batch = forward(lm, prompts, keep=1, base=base)
-    return _decode(lm, batch, max_new_tokens, stop, sampling, controller or Controller())
+    order, shared = arrange(lm, prompts)
+    asked = (Prompt(n, prompts[n], max_new_tokens, stop, shared[n]) for n in order)
+    found = dict(stream(lm, asked, sampling, controller, base, batch_size, batch_tokens))
+    return [found[number] for number in range(len(prompts))]
 
 
-@torch.inference_mode()
 def branch(
     lm: LanguageModel,
     prefix: Prefix,
@@ -148,148 +159,285 @@ def branch(
     stop: Sequence[str] = (),
     sampling: Sampling | None = None,
     controller: Controller | None = None,
+    batch_size: int = BATCH,
 ) -> list[Generated]:
     """Continue several beginnings of one text: row r is the first `lengths[r]` ids of `prefix`, then `token`.
 
-    Nothing is computed twice: each row masks what lies behind its own beginning. Otherwise as `generate`; the texts
-    returned begin behind `token`.
+    Nothing of the text is computed again. Otherwise as `generate`; the texts returned begin behind `token`.
     """
-    if not lengths:
-        return []
-    mask = torch.ones(len(lengths), len(prefix.ids), dtype=torch.long, device=lm.device)
-    for row, length in enumerate(lengths):
-        mask[row, length:] = 0
-    batch = Batch(torch.empty(0), prefix.cache(len(lengths), len(prefix.ids)), mask)
-    batch = step(lm, batch, [token] * len(lengths))
-    return _decode(lm, batch, max_new_tokens, stop, sampling, controller or Controller())
+    asked = (
+        Prompt(number, [*prefix.ids[:length], token], max_new_tokens, stop)
+        for number, length in enumerate(lengths)
+    )
+    found = dict(stream(lm, asked, sampling, controller, prefix, batch_size))
+    return [found[number] for number in range(len(lengths))]
 
 
-def _decode(
+def arrange(lm: LanguageModel, prompts: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """The order in which prompts are best given to `stream`, and how many ids each shares with those around it.
+
+    Prompts that begin alike are neighbours; for an encoder-decoder, which shares nothing, those of like length are, the
+    longest first.
+    """
+    if lm.encoder_decoder:
+        by_length = sorted(range(len(prompts)), key=lambda number: (-len(prompts[number]), number))
+        return by_length, [0] * len(prompts)
+    return shared_lengths(prompts)
+
+
+def stream(
     lm: LanguageModel,
-    batch: Batch,
-    max_new_tokens: int,
-    stop: Sequence[str],
-    sampling: Sampling | None,
-    controller: Controller,
-) -> list[Generated]:
-    rows = [Row(number) for number in range(len(batch.mask))]
-    active, logits = rows, batch.logits[:, -1]
-    while True:
-        if not any(row.running for row in active):
-            if not any(row.waiting for row in active):
-                return [Generated(row.text, row.written + row.fed, row.stopped) for row in rows]
-            active, batch, logits = _resume(lm, active, batch, controller)
-        tokens = _next_tokens(lm, active, logits, sampling, controller)
-        column = batch.mask.shape[1]
-        for row, token in zip(active, tokens, strict=True):
-            if row.running:
-                _write(lm, row, token, column, max_new_tokens, stop, controller.holds(row))
-        if not any(row.running for row in active):
-            continue
-        if lm.encoder_decoder:
-            batch = encoder_decoder.step(lm, batch, tokens)
-        else:
-            read = [[token] if row.running else [] for row, token in zip(active, tokens, strict=True)]
-            batch = extend(lm, batch, read)
-        logits = batch.logits[:, -1]
-        for place, row in enumerate(active):
-            if row.running:
-                _consult(lm, row, controller, batch.mask[place], logits[place])
+    prompts: Iterable[Prompt],
+    sampling: Sampling | None = None,
+    controller: Controller | None = None,
+    base: Prefix | None = None,
+    batch_size: int = BATCH,
+    batch_tokens: int | None = None,
+) -> Iterator[tuple[int, Generated]]:
+    """Continue prompts, taken one by one as there is room; their numbers and texts as they finish.
+
+    Without `sampling` the likeliest token is taken, the lowest id among equals. `base`: a prefix the prompts may begin
+    with. At most `batch_size` rows are decoded together; `batch_tokens` bounds their tokens and those of the rows that
+    wait, prompts and limits included, unless one alone has more.
+
+    An encoder-decoder reads each prompt whole, in batches that end together, and takes neither base nor controller: in
+    its relative positions, tokens taken back would leave a gap. Raises NightjarError if it is given one.
+    """
+    if lm.encoder_decoder:
+        if controller is not None or base is not None:
+            causal_only(lm, "decoding that is steered")
+        return _encoded(lm, prompts, sampling, batch_size, batch_tokens)
+    return _Engine(lm, prompts, sampling, controller or Controller(), base, batch_size, batch_tokens).run()
 
 
-def _next_tokens(
-    lm: LanguageModel,
-    active: Sequence[Row],
-    logits: torch.Tensor,
-    sampling: Sampling | None,
-    controller: Controller,
-) -> list[int]:
-    """The next token of each row; one that has no meaning for a row that is not running."""
-    tokens: list[int | None] = []
-    for place, row in enumerate(active):
-        if not row.running:
-            tokens.append(lm.tokenizer.end)
-            continue
-        chosen = controller.choose(row, logits[place])
-        if chosen is not None:
-            row.mark, row.mark_logits = len(row.ids), logits[place].clone()
-        tokens.append(chosen)
+class _Engine:
+    """The rows of a run: those in the batch, those that wait, and the prompts that are still to come."""
+
+    def __init__(
+        self,
+        lm: LanguageModel,
+        prompts: Iterable[Prompt],
+        sampling: Sampling | None,
+        controller: Controller,
+        base: Prefix | None,
+        batch_size: int,
+        batch_tokens: int | None,
+    ) -> None:
+        self.lm, self.sampling, self.controller, self.base = lm, sampling, controller, base
+        self.size, self.tokens = batch_size, batch_tokens
+        self.prompts = iter(prompts)
+        self.next = next(self.prompts, None)
+        self.shared: Prefix | None = None
+        self.running: list[Row] = []
+        self.parked: list[Row] = []
+        self.pool = Pool()
+
+    def run(self) -> Iterator[tuple[int, Generated]]:
+        while self.running or self.parked or self.next is not None:
+            finished = self._step()
+            for row in finished:
+                yield row.number, _generated(row)
+
+    @torch.inference_mode()
+    def _step(self) -> list[Row]:
+        """Let rows return and enter, read what is pending in one pass, and write a token of each row that was read."""
+        self._unpark()
+        self._admit()
+        read = self._pass()
+        rows = [row for row in read if row.unread]
+        for row in rows:
+            row.unread = False
+            self._consult(row)
+        written = [row for row in self.running if not row.pending and not row.ended]
+        if written:
+            self._write(written)
+        finished = [row for row in self.running if row.ended]
+        for row in finished:
+            assert row.segment is not None
+            self.pool.free(row.segment)
+        self.running = [row for row in self.running if not row.ended]
+        return finished
+
+    def _admit(self) -> None:
+        """Take prompts while there is room for them."""
+        while self.next is not None and len(self.running) < self.size:
+            prompt = self.next
+            if not self._fits(prompt):
+                return
+            generator = self.sampling.generator(prompt.number) if self.sampling else None
+            row = Row(prompt, Detokeniser(self.lm.tokenizer), generator)
+            row.segment = self.pool.take(_most(prompt))
+            prefix, known = self._prefix(prompt)
+            if prefix is not None:
+                # The last id is read in any case: its logits are needed.
+                self.pool.load(row.segment, prefix, min(known, len(prompt.ids) - 1))
+            row.pending = list(prompt.ids[row.segment.length :])
+            self.running.append(row)
+            self.next = next(self.prompts, None)
+
+    def _prefix(self, prompt: Prompt) -> tuple[Prefix | None, int]:
+        """A prefix that the prompt begins with, and how many of its ids; computed if the prompt before had another.
+
+        It depends on the prompt alone, not on those before it: a run that resumes computes the same.
+        """
+        known = common_length([self.base.ids, prompt.ids]) if self.base else 0
+        if known >= prompt.shared:
+            return self.base, known
+        wanted = list(prompt.ids[: prompt.shared])
+        if self.shared is None or self.shared.ids != wanted:
+            self.shared = prefill(self.lm, wanted, self.base)
+        return self.shared, prompt.shared
+
+    def _pass(self) -> list[Row]:
+        """Read what is pending: the tokens just written, and prompts as far as they fit into a pass."""
+        chosen: list[Row] = []
+        total = 0
+        for row in sorted(self.running, key=lambda row: len(row.pending) > 1):
+            count = len(row.pending)
+            if count and (total + count <= PASS or not chosen or count == 1):
+                chosen.append(row)
+                total += count
+        if chosen:
+            reads = [(row.segment, row.pending) for row in chosen if row.segment is not None]
+            for row, logits in zip(chosen, advance(self.lm, self.pool, reads), strict=True):
+                row.pending, row.logits = [], logits
+        return chosen
+
+    def _write(self, rows: Sequence[Row]) -> None:
+        """Choose and write the next token of each row, all from one tensor of logits."""
+        logits = torch.stack([row.logits for row in rows if row.logits is not None])
+        chosen: list[int | None] = []
+        for row, own in zip(rows, logits, strict=True):
+            token = self.controller.choose(row, own)
+            if token is not None:
+                row.mark, row.mark_logits = len(row.ids), own.clone()
+            chosen.append(token)
+        for row, token, drawn in zip(rows, chosen, _draw(self.sampling, rows, logits), strict=True):
+            _append(self.lm, row, drawn if token is None else token, self.controller.holds(row))
+
+    def _consult(self, row: Row) -> None:
+        """Do what the controller asks."""
+        answer = self.controller.after(row)
+        if answer is Answer.END:
+            row.ended = True
+        elif answer is Answer.WAIT:
+            # The pass has the logits of all rows: keep this row's alone.
+            row.logits = row.logits.clone() if row.logits is not None else None
+            self.running.remove(row)
+            self.parked.append(row)
+        elif answer is Answer.TAKE_BACK:
+            _take_back(row)
+
+    def _unpark(self) -> None:
+        """Let rows return whose results are there. Blocks if there is nothing else to do."""
+        if not self.parked:
+            return
+        room = self.size - len(self.running)
+        idle = not self.running and (self.next is None or not self._fits(self.next))
+        back = self.controller.ready(self.parked, wait=idle)[:room]
+        for row, text in zip(back, self.controller.results(back), strict=True):
+            self.parked.remove(row)
+            self.running.append(row)
+            if text is None:
+                _take_back(row)
+                continue
+            ids = self.lm.tokenizer.encode(text)
+            row.text = row.detokeniser.add(ids)
+            row.fed += len(ids)
+            row.uncounted += len(ids)
+            row.pending = ids
+            if ids:
+                row.given = len(row.text)
+
+    def _fits(self, prompt: Prompt) -> bool:
+        """Whether the pool may take the prompt; one that is alone always fits."""
+        alone = not self.running and not self.parked
+        return alone or self.tokens is None or self.pool.taken + _most(prompt) <= self.tokens
+
+
+def _most(prompt: Prompt) -> int:
+    """The tokens of a prompt and its continuation, without what may be fed in."""
+    return len(prompt.ids) + prompt.max_new_tokens
+
+
+def _draw(sampling: Sampling | None, rows: Sequence[Row], logits: torch.Tensor) -> list[int]:
+    """A token for each row by its logits, in one call and with one transfer from the device."""
     if sampling is not None:
-        drawn = zip(tokens, active, logits, strict=True)
-        return [sampling.draw(own, row.number) if token is None else token for token, row, own in drawn]
-    # One transfer from the device for all rows.
+        return sampling.draw(logits, [row.generator for row in rows if row.generator is not None])
     likeliest: list[int] = logits.argmax(-1).tolist()
-    return [best if token is None else token for token, best in zip(tokens, likeliest, strict=True)]
+    return likeliest
 
 
-def _write(
-    lm: LanguageModel, row: Row, token: int, column: int, max_new_tokens: int, stop: Sequence[str], held: bool
-) -> None:
+def _append(lm: LanguageModel, row: Row, token: int, held: bool) -> None:
+    """Write a token, and end the row if that ends its text."""
     row.written += 1
     if token == lm.tokenizer.end and not held:
         row.ended = row.stopped = True
         return
-    row.ids.append(token)
-    row.columns.append(column)
-    row.text = lm.tokenizer.decode(row.ids)
-    found = [] if held else [place for mark in stop if (place := row.text.find(mark, row.given)) >= 0]
+    settled = row.detokeniser.settled_length
+    row.text = row.detokeniser.add([token])
+    row.pending, row.unread = [token], True
+    limit, stop = row.prompt.max_new_tokens, row.prompt.stop
+    # What was settled before was searched then; a stop string may begin in it.
+    found = [] if held else [place for mark in stop if (place := _find(row, mark, settled)) >= 0]
     if found:
         row.text = row.text[: min(found)]
         row.ended = row.stopped = True
-    elif (
-        len(row.ids) - row.uncounted >= max_new_tokens and not held
-    ) or row.written >= EFFORT * max_new_tokens:
+    elif (len(row.ids) - row.uncounted >= limit and not held) or row.written >= EFFORT * limit:
         row.ended = True
 
 
-def _consult(
-    lm: LanguageModel, row: Row, controller: Controller, mask: torch.Tensor, logits: torch.Tensor
-) -> None:
-    """Do what the controller asks; `mask` and `logits` are those of the row, and change with it."""
-    answer = controller.after(row)
-    if answer is Answer.END:
-        row.ended = True
-    elif answer is Answer.WAIT:
-        row.waiting = True
-    elif answer is Answer.TAKE_BACK:
-        _take_back(lm, row, mask, logits)
+def _find(row: Row, mark: str, settled: int) -> int:
+    return row.text.find(mark, max(row.given, settled - len(mark) + 1))
 
 
-def _take_back(lm: LanguageModel, row: Row, mask: torch.Tensor, logits: torch.Tensor) -> None:
-    """Mask the tokens since the row's mark; the logits from before them return."""
-    assert row.mark_logits is not None
-    mask[row.columns[row.mark :]] = 0
-    logits.copy_(row.mark_logits)
-    del row.ids[row.mark :], row.columns[row.mark :]
-    row.text = lm.tokenizer.decode(row.ids)
+def _take_back(row: Row) -> None:
+    """Remove the tokens since the row's mark; the logits from before them return."""
+    assert row.segment is not None
+    row.text = row.detokeniser.cut(row.mark)
+    row.segment.length = len(row.prompt.ids) + row.mark
+    row.logits = row.mark_logits
 
 
-def _resume(
-    lm: LanguageModel, active: Sequence[Row], batch: Batch, controller: Controller
-) -> tuple[list[Row], Batch, torch.Tensor]:
-    """The rows that wait, as a batch of their own that has read what the controller has for each of them."""
-    places = [place for place, row in enumerate(active) if row.waiting]
-    rows = [active[place] for place in places]
-    fed = []
-    logits = batch.logits[:, -1].clone()
-    for place, row, text in zip(places, rows, controller.results(rows), strict=True):
-        row.waiting = False
-        fed.append(lm.tokenizer.encode(text) if text is not None else [])
-        if text is None:
-            _take_back(lm, row, batch.mask[place], logits[place])
-    batch, logits = select(batch, places), logits[places]
-    width, most = batch.mask.shape[1], max(map(len, fed))
-    for row, ids in zip(rows, fed, strict=True):
-        row.columns = [*range(width - len(row.ids), width), *range(width + most - len(ids), width + most)]
-        row.ids += ids
-        row.fed += len(ids)
-        row.uncounted += len(ids)
-        row.text = lm.tokenizer.decode(row.ids)
-        if ids:
-            row.given = len(row.text)
-    if most:
-        batch = extend(lm, batch, fed)
-        for place, ids in enumerate(fed):
-            if ids:
-                logits[place] = batch.logits[place, -1]
-    return rows, batch, logits
+def _generated(row: Row) -> Generated:
+    return Generated(row.text, row.written + row.fed, row.stopped, tuple(row.ids))
+
+
+def _encoded(
+    lm: LanguageModel,
+    prompts: Iterable[Prompt],
+    sampling: Sampling | None,
+    batch_size: int,
+    batch_tokens: int | None,
+) -> Iterator[tuple[int, Generated]]:
+    """As `stream`, for an encoder-decoder: batches of the prompts in their order, each decoded to its end."""
+    batch: list[Prompt] = []
+    for prompt in prompts:
+        tokens = (len(batch) + 1) * max(map(_most, [*batch, prompt]))
+        if batch and (len(batch) == batch_size or (batch_tokens is not None and tokens > batch_tokens)):
+            yield from _together(lm, batch, sampling)
+            batch = []
+        batch.append(prompt)
+    if batch:
+        yield from _together(lm, batch, sampling)
+
+
+@torch.inference_mode()
+def _together(
+    lm: LanguageModel, prompts: Sequence[Prompt], sampling: Sampling | None
+) -> list[tuple[int, Generated]]:
+    rows = [
+        Row(prompt, Detokeniser(lm.tokenizer), sampling.generator(prompt.number) if sampling else None)
+        for prompt in prompts
+    ]
+    batch = encoder_decoder.begin(lm, [prompt.ids for prompt in prompts])
+    while True:
+        places = [place for place, row in enumerate(rows) if not row.ended]
+        logits = batch.logits[places, -1]
+        tokens = [lm.tokenizer.end] * len(rows)
+        for place, token in zip(places, _draw(sampling, [rows[p] for p in places], logits), strict=True):
+            _append(lm, rows[place], token, held=False)
+            tokens[place] = token
+        if all(row.ended for row in rows):
+            return [(row.number, _generated(row)) for row in rows]
+        batch = encoder_decoder.step(lm, batch, tokens)

@@ -14,6 +14,7 @@ from transformers.utils import logging as transformers_logging
 from nightjar.core import garbage
 from nightjar.core.errors import NightjarError, first_line
 from nightjar.core.json_text import read_object
+from nightjar.lm.rows import enable
 from nightjar.lm.tokenizer import Tokenizer, load_tokenizer
 from nightjar.lm.weights import verify
 
@@ -24,12 +25,16 @@ PRECISIONS = ("float32", "bfloat16")
 
 @dataclass(frozen=True)
 class LanguageModel:
-    """A model in evaluation mode on its device, its tokenizer, and the digests that identify it."""
+    """A model in evaluation mode on its device, its tokenizer, and the digests that identify it.
+
+    `reads_rows`: whether rows of any lengths can be read in one line (`rows.enable`).
+    """
 
     model: Any
     tokenizer: Tokenizer
     sha256: str
     adapter_sha256: str | None = None
+    reads_rows: bool = False
 
     @property
     def encoder_decoder(self) -> bool:
@@ -90,7 +95,9 @@ def load(path: Path, precision: str = "float32", adapter: Path | None = None) ->
         model = PeftModel.from_pretrained(model.float(), str(adapter), is_trainable=False).merge_and_unload()
         model = model.to(wanted)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return LanguageModel(model.to(device).eval(), tokenizer, base_digest, adapter_digest)
+    model = model.to(device).eval()
+    reads_rows = not tokenizer.encoder_decoder and enable(model)
+    return LanguageModel(model, tokenizer, base_digest, adapter_digest, reads_rows)
 
 
 def read_recipe(adapter: Path) -> dict[str, Any]:

@@ -1,51 +1,76 @@
-"""Sampling a token: temperature, then the nucleus, then a draw from what is left."""
+"""Sampling tokens: temperature, then the nucleus, then a draw from what is left."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
+
+# Candidates among which a nucleus is looked for first; sorting a whole vocabulary takes many times longer.
+LIKELIEST = 256
 
 
 @dataclass(frozen=True)
 class Sampling:
     """How tokens are drawn: from softmax(logits / temperature), cut to its nucleus.
 
-    `temperature` is above 0. `generators`: one a row, so that what a row draws does not hang on the rows beside it, or
-    the same one for all.
+    `temperature` is above 0. `generators`: one a row, or a function that makes that of a row number, so that what a row
+    draws does not depend on the rows beside it; or the same one for all, which they then use in turn.
     """
 
     temperature: float
-    generators: Sequence[torch.Generator] | torch.Generator
+    generators: Sequence[torch.Generator] | Callable[[int], torch.Generator] | torch.Generator
     top_p: float = 1.0
 
-    def draw(self, logits: torch.Tensor, row: int) -> int:
-        """A token for row number `row`, from its (vocabulary,) logits."""
-        given = self.generators
-        generator = given if isinstance(given, torch.Generator) else given[row]
-        probabilities = nucleus((logits.float() / self.temperature).softmax(-1), self.top_p)
-        return int(torch.multinomial(probabilities.to(generator.device), 1, generator=generator))
+    def generator(self, row: int) -> torch.Generator:
+        """The generator of a row. A function is called each time: keep what it returns."""
+        if isinstance(self.generators, torch.Generator):
+            return self.generators
+        return self.generators(row) if callable(self.generators) else self.generators[row]
+
+    def draw(self, logits: torch.Tensor, generators: Sequence[torch.Generator]) -> list[int]:
+        """A token for each row of the (rows, vocabulary) logits, with one number of its generator."""
+        uniform = [
+            torch.rand((), generator=own, dtype=torch.float64, device=own.device) for own in generators
+        ]
+        numbers = torch.stack([one.to(logits.device) for one in uniform])
+        probabilities = (logits.float() / self.temperature).softmax(-1)
+        tokens, weights = nucleus(probabilities, self.top_p)
+        sums = weights.cumsum(-1)
+        # Above 0 and at most the sum: a token of weight 0 is never the first to reach it.
+        wanted = (1 - numbers[:, None]) * sums[:, -1:]
+        places = torch.searchsorted(sums, wanted).clamp(max=sums.shape[1] - 1)
+        drawn: list[int] = (places if tokens is None else tokens.gather(1, places))[:, 0].tolist()
+        return drawn
 
 
-def nucleus(probabilities: torch.Tensor, top_p: float) -> torch.Tensor:
-    """The (vocabulary,) probabilities with 0 outside the smallest set of tokens that reaches `top_p` together.
+def nucleus(probabilities: torch.Tensor, top_p: float) -> tuple[torch.Tensor | None, torch.Tensor]:
+    """The smallest set of tokens that reaches `top_p` together, of each row of (rows, vocabulary) probabilities.
 
-    The likeliest come first, the lower id among equals; what is left is not scaled to sum to 1.
+    Returns tokens and weights in double precision, (rows, n) each: the likeliest first, the lower id among equals, and
+    weight 0 outside the set. None for the tokens means all, by their ids. Weights are not scaled to sum to 1.
     """
     if top_p >= 1.0:
-        return probabilities
-    ordered, places = probabilities.double().sort(descending=True, stable=True)
-    before = ordered.cumsum(0) - ordered
-    kept = torch.zeros_like(probabilities)
-    inside = places[before < top_p]
-    kept[inside] = probabilities[inside]
-    return kept
+        return None, probabilities.double()
+    most = min(LIKELIEST, probabilities.shape[1])
+    values, tokens = probabilities.topk(most)
+    # Where the set reaches the last candidates, or these equal what was left out, all tokens are needed.
+    inside = values.double().cumsum(-1) - values.double() < top_p
+    if bool((inside & (values <= values[:, -1:])).any()):
+        values, tokens = (
+            probabilities,
+            torch.arange(probabilities.shape[1], device=values.device).expand_as(probabilities),
+        )
+    tokens, order = tokens.sort(-1)
+    ordered, places = values.gather(1, order).double().sort(descending=True, stable=True)
+    before = ordered.cumsum(-1) - ordered
+    return tokens.gather(1, places), ordered.where(before < top_p, 0.0)
 
 
 def generator_for(seed: int, text_sha256: str) -> torch.Generator:
-    """A generator on the CPU whose draws hang on the seed and on this text alone."""
+    """A generator on the CPU whose draws depend on the seed and on this text alone."""
     digest = hashlib.sha256(f"{seed} {text_sha256}".encode()).digest()
-    # torch takes seeds below 2 ** 64; a bit less leaves it no sign to stumble over.
+    # torch takes seeds below 2 ** 64; a bit less leaves no sign bit.
     return torch.Generator().manual_seed(int.from_bytes(digest[:8]) >> 1)

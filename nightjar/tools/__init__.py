@@ -26,12 +26,12 @@ from nightjar.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from nightjar.tools.annotate import Annotated, Annotator, Candidate, Settings
-    from nightjar.tools.decode import Answered, Executed, answer
+    from nightjar.tools.decode import Answered, Executed, Query, answer, answers
     from nightjar.tools.filter import call_losses
 
 _NEED_TORCH = {
     **dict.fromkeys(("Annotated", "Annotator", "Candidate", "Settings"), "annotate"),
-    **dict.fromkeys(("Answered", "Executed", "answer"), "decode"),
+    **dict.fromkeys(("Answered", "Executed", "Query", "answer", "answers"), "decode"),
     "call_losses": "filter",
 }
 
@@ -44,12 +44,14 @@ __all__ = [
     "Candidate",
     "Executed",
     "Losses",
+    "Query",
     "Request",
     "Settings",
     "Text",
     "Tool",
     "Toolbox",
     "answer",
+    "answers",
     "call_losses",
     "find",
     "insert",

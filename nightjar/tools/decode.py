@@ -8,8 +8,9 @@ text ends in "[" and the beginning of a tool's name, so not only " [" but also "
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from concurrent.futures import Future
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future
+from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
@@ -18,7 +19,7 @@ import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.lm.forward import Prefix, causal_only
-from nightjar.lm.generate import Answer, Controller, Row, generate
+from nightjar.lm.generate import BATCH, Answer, Controller, Prompt, Row, arrange, stream
 from nightjar.lm.load import LanguageModel, Tokenizer
 from nightjar.lm.sample import Sampling
 from nightjar.tools.syntax import END, START, TOOLS, Call, asked, write
@@ -95,15 +96,35 @@ class Answered:
     tokens: int
 
 
+@dataclass(frozen=True)
+class Query:
+    """A prompt, text or ids, and what holds for its answer alone.
+
+    `day`: that of the prompt, for tools that use it. `forbidden`: tools of the toolbox that may not be called.
+    `shared`: how many of its first ids are those of the prompts around it too (`generate.arrange`).
+    """
+
+    prompt: str | Sequence[int]
+    max_new_tokens: int = 128
+    stop: Sequence[str] = ("\n\n",)
+    day: date | None = None
+    forbidden: frozenset[str] = frozenset()
+    shared: int = 0
+
+
 @dataclass
-class _State:
-    """What one row has done so far.
+class State:
+    """What one row has done so far. `toolbox` has the tools that it may call, `openings` the tokens that open a call.
 
     `opened` is the number of ids before the call that is being written, `start` the characters before it; `asked` is
     the call that waits, with its result; `failed` the number of ids before the last attempt that came to nothing: at
     the same place the next would come to the same.
     """
 
+    ids: Sequence[int]
+    day: date | None
+    toolbox: Toolbox
+    openings: torch.Tensor
     failures: int = 0
     failed: int | None = None
     opened: int | None = None
@@ -117,23 +138,25 @@ class _State:
 
 
 class ToolController(Controller):
-    """Starts, runs and takes back calls; at most `max_calls` a row. `days` and `prompts`: one a row."""
+    """Starts, runs and takes back calls; at most `max_calls` a row. Every row is entered before it begins."""
 
-    def __init__(
-        self,
-        lm: LanguageModel,
-        toolbox: Toolbox,
-        prompts: Sequence[Sequence[int]],
-        days: Sequence[date | None],
-        top_k: int,
-        max_calls: int,
-    ) -> None:
-        self.lm, self.toolbox, self.prompts, self.days = lm, toolbox, prompts, days
+    def __init__(self, lm: LanguageModel, toolbox: Toolbox, top_k: int, max_calls: int) -> None:
+        self.lm, self.toolbox = lm, toolbox
         self.top_k, self.max_calls = top_k, max_calls
         self.marker = marker_token(lm)
-        openings = opening_tokens(lm, toolbox.names or TOOLS)
-        self.openings = torch.tensor(openings, dtype=torch.long, device=lm.device)
-        self.states = [_State() for _ in prompts]
+        self.states: dict[int, State] = {}
+        self._tools: dict[frozenset[str], tuple[Toolbox, torch.Tensor]] = {}
+
+    def enter(
+        self, row: int, ids: Sequence[int], day: date | None = None, forbidden: frozenset[str] = frozenset()
+    ) -> None:
+        """Make the row of that number known: the ids of its prompt, its day, and the tools that it may not call."""
+        if forbidden not in self._tools:
+            toolbox = self.toolbox.without(forbidden)
+            openings = opening_tokens(self.lm, toolbox.names or TOOLS)
+            tensor = torch.tensor(openings, dtype=torch.long, device=self.lm.device)
+            self._tools[forbidden] = toolbox, tensor
+        self.states[row] = State(ids, day, *self._tools[forbidden])
 
     def choose(self, row: Row, logits: torch.Tensor) -> int | None:
         """The call marker where a call is to start; where none may start, its logit is minus infinity."""
@@ -141,7 +164,7 @@ class ToolController(Controller):
         if state.opened is not None:
             return None
         if len(state.executed) >= self.max_calls or state.failures >= ATTEMPTS:
-            logits[self.openings] = -torch.inf
+            logits[state.openings] = -torch.inf
             return None
         if state.failed != len(row.ids) and int((logits > logits[self.marker]).sum()) < self.top_k:
             state.opened, state.start = len(row.ids), len(row.text)
@@ -157,21 +180,27 @@ class ToolController(Controller):
         state = self.states[row.number]
         if state.opened is None:
             return None
-        inside = self.lm.tokenizer.decode(row.ids[state.opened :]).lstrip().removeprefix(START.strip())
-        call = asked(inside, self.toolbox.names)
+        inside = row.text[state.start :].lstrip().removeprefix(START.strip())
+        call = asked(inside, state.toolbox.names)
         if isinstance(call, Call):
-            text = self.lm.tokenizer.decode(list(self.prompts[row.number])) + row.text[: state.start]
-            state.asked = call, self.toolbox.ask(call, self.days[row.number], text)
+            text = self.lm.tokenizer.decode(list(state.ids)) + row.text[: state.start]
+            state.asked = call, state.toolbox.ask(call, state.day, text)
             return Answer.WAIT
         if call and row.ids[-1] != self.lm.tokenizer.end and len(row.ids) - state.opened < CALL_TOKENS:
             return None
         state.fail()
         return Answer.TAKE_BACK
 
+    def ready(self, rows: Sequence[Row], wait: bool) -> list[Row]:
+        futures = {row.number: asked[1] for row in rows if (asked := self.states[row.number].asked)}
+        if wait:
+            wait_for(futures.values(), return_when=FIRST_COMPLETED)
+        return [row for row in rows if futures[row.number].done()]
+
     def results(self, rows: Sequence[Row]) -> list[str | None]:
         return [self._result(row, self.states[row.number]) for row in rows]
 
-    def _result(self, row: Row, state: _State) -> str | None:
+    def _result(self, row: Row, state: State) -> str | None:
         """The rest of the call, from behind the arrow: its result as `write` writes it, and the end marker."""
         assert state.asked is not None and state.opened is not None
         call, future = state.asked
@@ -201,35 +230,94 @@ def answer(
     max_calls: int = 1,
     sampling: Sampling | None = None,
     base: Prefix | None = None,
+    batch_size: int = BATCH,
+    batch_tokens: int | None = None,
 ) -> list[Answered]:
-    """Answers to prompts, texts or ids, in which the model may call the tools of `toolbox`.
+    """Answers to prompts, texts or ids, in order; `days` has the day of each prompt for tools that use it.
+
+    Otherwise as `answers`. Raises ValueError if `days` has another length than `prompts`.
+    """
+    known = days if days is not None else [None] * len(prompts)
+    if len(known) != len(prompts):
+        raise ValueError(f"{len(prompts)} prompts, but {len(known)} days")
+    ids = [_ids(lm, prompt) for prompt in prompts]
+    order, shared = arrange(lm, ids)
+    queries = ((n, Query(ids[n], max_new_tokens, stop, known[n], shared=shared[n])) for n in order)
+    found = answers(
+        lm,
+        queries,
+        toolbox,
+        calls=calls,
+        top_k=top_k,
+        max_calls=max_calls,
+        sampling=sampling,
+        base=base,
+        batch_size=batch_size,
+        batch_tokens=batch_tokens,
+    )
+    by_number = dict(found)
+    return [by_number[number] for number in range(len(prompts))]
+
+
+def answers(
+    lm: LanguageModel,
+    queries: Iterable[tuple[int, Query]],
+    toolbox: Toolbox | None = None,
+    *,
+    calls: Calls = "on",
+    top_k: int = 10,
+    max_calls: int = 1,
+    sampling: Sampling | None = None,
+    base: Prefix | None = None,
+    batch_size: int = BATCH,
+    batch_tokens: int | None = None,
+) -> Iterator[tuple[int, Answered]]:
+    """Answers to any number of numbered queries, as they finish; the model may call the tools of `toolbox`.
 
     `calls`: "on"; "disabled", P(marker) = 0 (of the tools of the toolbox, or of the paper's without one); or "off",
-    nothing is steered. With "on", `top_k` or `max_calls` 0 is the same as "disabled". `days`: the day of each prompt
-    for tools that use it. `sampling` (None: greedy) and `base`: as in `generate`. Results and calls do not count
-    against `max_new_tokens`; a call that was never finished is left out of `text`. Raises NightjarError for "on"
-    without tools, and, but for "off", for a model that cannot call; ValueError if `days` has another length.
+    nothing is steered. With "on", `top_k` or `max_calls` 0 is the same as "disabled". `sampling` (None: greedy), whose
+    rows are the queries' numbers, `base` and the sizes: as in `generate.stream`. Results and calls do not count against
+    `max_new_tokens`; a call that was never finished is left out of `text`. Raises NightjarError for "on" without tools,
+    and, but for "off", for a model that cannot call.
     """
     if calls == "on" and (toolbox is None or not toolbox.names):
         raise NightjarError("no tools are given", "toolbox", 'give some, or calls="disabled" or calls="off"')
-    ids = [lm.tokenizer.encode(prompt) if isinstance(prompt, str) else prompt for prompt in prompts]
     controller = None
     if calls != "off":
         allowed = max_calls if calls == "on" and top_k else 0
-        known = days if days is not None else [None] * len(ids)
-        if len(known) != len(ids):
-            raise ValueError(f"{len(ids)} prompts, but {len(known)} days")
-        controller = ToolController(lm, toolbox or Toolbox(()), ids, known, top_k, allowed)
-    results = generate(lm, ids, max_new_tokens, stop, sampling, controller, base)
-    answers = []
-    for number, result in enumerate(results):
-        state = controller.states[number] if controller else _State()
-        text = result.text
-        if state.opened is not None:
-            text = text[: state.start]
-        prediction = _without(text, state.executed).strip()
-        answers.append(Answered(text, prediction, tuple(state.executed), result.tokens))
-    return answers
+        controller = ToolController(lm, toolbox or Toolbox(()), top_k, allowed)
+    return _answers(lm, queries, controller, sampling, base, batch_size, batch_tokens)
+
+
+def _answers(
+    lm: LanguageModel,
+    queries: Iterable[tuple[int, Query]],
+    controller: ToolController | None,
+    sampling: Sampling | None,
+    base: Prefix | None,
+    batch_size: int,
+    batch_tokens: int | None,
+) -> Iterator[tuple[int, Answered]]:
+    def prompts() -> Iterator[Prompt]:
+        for number, query in queries:
+            ids = _ids(lm, query.prompt)
+            if controller is not None:
+                controller.enter(number, ids, query.day, query.forbidden)
+            yield Prompt(number, ids, query.max_new_tokens, query.stop, query.shared)
+
+    for number, result in stream(lm, prompts(), sampling, controller, base, batch_size, batch_tokens):
+        text, executed = result.text, []
+        if controller is not None:
+            state = controller.states.pop(number)
+            executed = state.executed
+            if state.opened is not None:
+                text = text[: state.start]
+        prediction = _without(text, executed).strip()
+        yield number, Answered(text, prediction, tuple(executed), result.tokens)
+
+
+def _ids(lm: LanguageModel, prompt: str | Sequence[int]) -> Sequence[int]:
+    return lm.tokenizer.encode(prompt) if isinstance(prompt, str) else prompt
 
 
 def _without(text: str, executed: Sequence[Executed]) -> str:

@@ -1,5 +1,6 @@
 """python -m stages.predict BENCHMARK-SYSTEM: data/predict/BENCHMARK/SYSTEM, one row a question."""
 
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,7 @@ def run(stage: Stage) -> None:
     from nightjar.benchmarks.files import read_questions
     from nightjar.lm.load import device_name, load, prepare, read_recipe
     from nightjar.lm.tokenizer import is_encoder_decoder
-    from stages.predict.answers import answering, ask, in_order, table_row
-    from stages.predict.batches import plan
+    from stages.predict.answers import answering, ask, table_row
     from stages.predict.texts import answer_text, window
 
     registry.check(stage.params)
@@ -56,15 +56,7 @@ def run(stage: Stage) -> None:
     asked = ask(
         card, lm.tokenizer, questions, evidence, recipe["evidence"], encoding_of(stage.params, card.name)
     )
-    written = [row for row, one in enumerate(asked) if card.task(one.question.task_id).kind == "generate"]
-    planned = plan(
-        [asked[row].ids for row in written],
-        [asked[row].question.task_id for row in written],
-        settings,
-        lm.encoder_decoder,
-    )
-    texts = sorted(set(range(len(asked))) - set(written))
-    batches = [[written[place] for place in batch] for batch in planned] + [[row] for row in texts]
+    texts = {n for n, one in enumerate(asked) if card.task(one.question.task_id).kind == "perplexity"}
     tokens = window(lm, encoding_of(stage.params, card.name).max_source_length) if texts else 0
     decides = {
         "model": [lm.sha256, lm.adapter_sha256],
@@ -92,19 +84,17 @@ def run(stage: Stage) -> None:
             }
         ),
     }
-    write = answering(lm, card, asked, batches, settings, toolbox, calls, stage.params.seed)
+    write = answering(lm, card, asked, settings, toolbox, calls, stage.params.seed)
 
-    def answer(number: int) -> list[dict[str, Any]]:
-        if number < len(planned):
-            return write(number)
-        return [answer_text(lm, asked[row], tokens) for row in batches[number]]
+    def answer(numbers: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        yield from write([number for number in numbers if number not in texts])
+        for number in sorted(texts.intersection(numbers)):
+            yield number, answer_text(lm, asked[number], tokens)
 
-    with stage.resumed(
-        decides, len(batches), answer, "questions", lambda number: len(batches[number])
-    ) as given:
+    with stage.resumed_in_any_order(decides, len(asked), answer, "questions") as given:
         if given is None:
             return
-        answers = in_order(batches, given)
+        answers = list(given)
         names = {"benchmark": card.name, "system": system.system}
         rows = [names | table_row(*one, lm) for one in zip(asked, answers, strict=True)]
         timings = [
@@ -123,7 +113,6 @@ def run(stage: Stage) -> None:
     stage.reads(source, *([retrieved] if retrieved else []), adapter or MODEL)
     stage.writes(output)
     stage.count(rows_in=len(questions), rows_out=len(rows))
-    stage.details["batches"] = len(batches)
     stage.details["calls"] = sum(len(row["calls"]) for row in rows)
     stage.details["new_tokens"] = sum(row["new_tokens"] for row in rows)
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nightjar.benchmarks.card import Asking, Card, Question
 from nightjar.core.params import Encoding, PredictBenchmark
-from nightjar.lm.forward import Prefix, common_length, prefill
+from nightjar.lm.generate import arrange
 from nightjar.lm.load import LanguageModel
 from nightjar.lm.sample import Sampling, generator_for
 from nightjar.lm.tokenizer import Tokenizer
-from nightjar.tools import Calls, Toolbox, answer
+from nightjar.tools import Answered, Calls, Query, Toolbox, answers
 
 
 @dataclass(frozen=True)
@@ -67,109 +67,76 @@ def answering(
     lm: LanguageModel,
     card: Card,
     asked: Sequence[Asked],
-    batches: Sequence[Sequence[int]],
     settings: PredictBenchmark,
     toolbox: Toolbox,
     calls: Calls,
     seed: int,
-) -> Callable[[int], list[dict[str, Any]]]:
-    """A function that answers the batch of a number: for each of its rows answers, text, calls, new_tokens, seconds.
+) -> Callable[[Sequence[int]], Iterator[tuple[int, dict[str, Any]]]]:
+    """A function that answers the questions of given numbers: number, answers, text, calls, new_tokens, seconds.
 
-    `batches` are those of `batches.plan`, `calls` is as in `answer`; the calendar gives the question's day, and no
-    result where it has none. `seconds` are those of a batch divided by its rows. An answer does not depend on which
-    batches were answered before.
+    They come as they are finished. `calls` is as in `tools.answers`; the calendar gives the question's day, and no
+    result where it has none. `seconds` are those since the answer before it. An answer does not depend on which others
+    are asked for.
     """
-    shared = _Shared(lm, asked)
-
-    def answer_batch(number: int) -> list[dict[str, Any]]:
-        rows = batches[number]
-        started = time.monotonic()
-        base = shared.of(asked[rows[0]].question.task_id)
-        given = _answer(lm, card, [asked[row] for row in rows], settings, toolbox, calls, seed, base)
-        seconds = (time.monotonic() - started) / len(rows)
-        return [{**row, "seconds": round(seconds, 6)} for row in given]
-
-    return answer_batch
-
-
-def in_order(
-    batches: Sequence[Sequence[int]], given: Iterable[Sequence[dict[str, Any]]]
-) -> list[dict[str, Any]]:
-    """The answers of all batches in the order of the questions."""
-    found = {
-        row: answer
-        for rows, answers in zip(batches, given, strict=True)
-        for row, answer in zip(rows, answers, strict=True)
+    options: dict[str, Any] = {
+        "calls": calls,
+        "top_k": settings.call_top_k,
+        "max_calls": settings.max_calls,
+        "batch_size": settings.batch_size,
+        "batch_tokens": settings.batch_tokens,
     }
-    return [found[row] for row in sorted(found)]
-
-
-class _Shared:
-    """What all prompts of a task begin with, computed once a task.
-
-    It depends on the questions alone, not on which batches are still to be answered: a resumed run computes the same.
-    """
-
-    def __init__(self, lm: LanguageModel, asked: Sequence[Asked]) -> None:
-        self.lm = lm
-        self.task_id: str | None = None
-        self.base: Prefix | None = None
-        self.prompts: dict[str, list[list[int]]] = {}
-        for one in asked:
-            self.prompts.setdefault(one.question.task_id, []).append(one.ids)
-
-    def of(self, task_id: str) -> Prefix | None:
-        if self.lm.encoder_decoder:
-            return None
-        if task_id != self.task_id:
-            prompts = self.prompts[task_id]
-            length = min(common_length(prompts), min(map(len, prompts)) - 1) if len(prompts) > 1 else 0
-            self.task_id = task_id
-            self.base = prefill(self.lm, prompts[0][:length]) if length > 0 else None
-        return self.base
-
-
-def _answer(
-    lm: LanguageModel,
-    card: Card,
-    asked: Sequence[Asked],
-    settings: PredictBenchmark,
-    toolbox: Toolbox,
-    calls: Calls,
-    seed: int,
-    base: Prefix | None,
-) -> list[dict[str, Any]]:
-    sampling = None
     if settings.temperature > 0:
-        generators = [generator_for(seed, one.sha256) for one in asked]
-        sampling = Sampling(settings.temperature, generators, settings.top_p)
-    # An encoder-decoder's batch has questions of several tasks: the longest limit and all stop strings hold for it.
-    tasks = list(dict.fromkeys(one.question.task_id for one in asked))
-    forbidden = {name for task in tasks for name in card.task(task).forbidden_tools}
-    answers = answer(
-        lm,
-        [one.ids for one in asked],
-        toolbox.without(forbidden),
-        calls=calls,
-        days=[one.question.day for one in asked],
-        max_new_tokens=max(limit(card, task, settings) for task in tasks),
-        stop=list(dict.fromkeys(mark for task in tasks for mark in stops(card, task, settings))),
-        top_k=settings.call_top_k,
-        max_calls=settings.max_calls,
-        sampling=sampling,
-        base=base,
-    )
-    return [
-        {
-            "answers": [
-                before_full_stop(given.prediction) if settings.cut_at_full_stop else given.prediction
-            ],
-            "text": given.text,
-            "calls": [{"tool": c.tool, "input": c.input, "result": c.result} for c in given.calls],
-            "new_tokens": given.tokens,
-        }
-        for given in answers
-    ]
+        options["sampling"] = Sampling(
+            settings.temperature, lambda number: generator_for(seed, asked[number].sha256), settings.top_p
+        )
+    groups, shared = _groups(lm, asked, settings.batch_size)
+
+    def query(number: int) -> Query:
+        one = asked[number]
+        task = one.question.task_id
+        return Query(
+            one.ids,
+            limit(card, task, settings),
+            stops(card, task, settings),
+            one.question.day,
+            frozenset(card.task(task).forbidden_tools),
+            shared[number],
+        )
+
+    def answer_these(numbers: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        wanted, last = set(numbers), time.monotonic()
+        for group in groups:
+            if wanted.isdisjoint(group):
+                continue
+            own = group if lm.encoder_decoder else [number for number in group if number in wanted]
+            for number, given in answers(lm, ((n, query(n)) for n in own), toolbox, **options):
+                if number in wanted:
+                    now = time.monotonic()
+                    yield number, _row(given, settings) | {"seconds": round(now - last, 6)}
+                    last = now
+
+    return answer_these
+
+
+def _groups(lm: LanguageModel, asked: Sequence[Asked], size: int) -> tuple[list[list[int]], list[int]]:
+    """The questions in the order in which they are answered, and how many ids each shares with its neighbours.
+
+    For a causal model in one group. An encoder-decoder answers batches, in which a row may depend on the others in its
+    last bits: its groups are batches of prompts of like length, and a run that resumes answers them as a whole again.
+    """
+    order, shared = arrange(lm, [one.ids for one in asked])
+    if not lm.encoder_decoder:
+        return [order], shared
+    return [order[first : first + size] for first in range(0, len(order), size)], shared
+
+
+def _row(given: Answered, settings: PredictBenchmark) -> dict[str, Any]:
+    return {
+        "answers": [before_full_stop(given.prediction) if settings.cut_at_full_stop else given.prediction],
+        "text": given.text,
+        "calls": [{"tool": c.tool, "input": c.input, "result": c.result} for c in given.calls],
+        "new_tokens": given.tokens,
+    }
 
 
 def before_full_stop(text: str) -> str:

@@ -1,54 +1,53 @@
-"""Reading on from a batch's state, and a part of its rows, against a plain pass over each row's whole text."""
+"""What rows begin with alike, against every pair of rows."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from itertools import pairwise
 
-import pytest
-import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.lm.forward import extend, forward, select
-from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.lm.forward import common_length, shared_lengths
+
+BEGINNINGS = [[], [1, 2, 3], [1, 2, 3, 4, 4, 4], [5] * 9, [5] * 4]
+ROWS = st.lists(
+    st.tuples(st.sampled_from(BEGINNINGS), st.lists(st.integers(0, 3), max_size=4)).map(
+        lambda parts: [*parts[0], *parts[1]] or [1]
+    ),
+    max_size=14,
+)
 
 
-@pytest.fixture(scope="module")
-def lm(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)
-
-
-def plain(lm: LanguageModel, ids: list[int]) -> torch.Tensor:
-    with torch.inference_mode():
-        return lm.model(input_ids=torch.tensor([ids])).logits[0, -1].float()
-
-
-IDS = st.lists(st.integers(1, 300), min_size=1, max_size=7)
-
-
-@settings(max_examples=30)
-@given(st.lists(IDS, min_size=1, max_size=4), st.data())
-def test_rows_that_wait_and_are_selected_give_what_each_gives_alone(
-    lm: LanguageModel, rows: list[list[int]], data: st.DataObject
+@given(rows=ROWS, least=st.integers(1, 4), data=st.data())
+def test_rows_that_begin_alike_are_neighbours_and_share_what_all_of_them_have(
+    rows: list[list[int]], least: int, data: st.DataObject
 ) -> None:
-    batch = forward(lm, rows, keep=1)
-    texts = [list(row) for row in rows]
-    numbers = list(range(len(rows)))
-    for _ in range(3):
-        if data.draw(st.booleans()):
-            kept = data.draw(st.lists(st.sampled_from(range(len(numbers))), min_size=1, unique=True))
-            batch, numbers = select(batch, kept), [numbers[place] for place in kept]
-            assert int(batch.mask.sum(1).max()) >= batch.mask.shape[1] - 1
-            # Each row's tokens are its last columns.
-            assert all(row == sorted(row) for row in batch.mask.tolist())
-        more = [data.draw(st.lists(st.integers(1, 300), max_size=4)) for _ in numbers]
-        if not any(more):
-            continue
-        batch = extend(lm, batch, more)
-        for place, number in enumerate(numbers):
-            texts[number] += more[place]
-            if more[place]:
-                wanted = plain(lm, texts[number])
-                assert torch.allclose(batch.logits[place, -1], wanted, atol=1e-4)
-        assert batch.mask.sum(1).tolist() == [len(texts[number]) for number in numbers]
+    order, shared = shared_lengths(rows, least)
+    assert sorted(order) == list(range(len(rows)))
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for row, length in enumerate(shared):
+        assert length == 0 or least <= length <= len(rows[row])
+        if length:
+            groups.setdefault(tuple(rows[row][:length]), []).append(row)
+    for members in groups.values():
+        assert len(members) > 1
+        places = sorted(order.index(row) for row in members)
+        assert places == list(range(places[0], places[0] + len(places)))
+    # A row that shares nothing begins as no neighbour does.
+    for left, right in pairwise(order):
+        if not shared[left] and not shared[right]:
+            assert common_length([rows[left], rows[right]]) < least
+    # In whichever order they are given.
+    places = data.draw(st.permutations(range(len(rows))))
+    again = shared_lengths([rows[place] for place in places], least)[1]
+    assert again == [shared[place] for place in places]
+
+
+def test_a_task_shares_its_instructions() -> None:
+    tasks = [[7] * 300, [8] * 40]
+    rows = [[*task, number, *range(number)] for number in range(5) for task in tasks]
+    order, shared = shared_lengths(rows)
+    assert shared == [300, 40] * 5
+    assert [rows[row][0] for row in order] == [7] * 5 + [8] * 5
+    assert shared_lengths([]) == ([], [])
+    assert shared_lengths([[1, 2, 3]]) == ([0], [0])

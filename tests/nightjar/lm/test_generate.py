@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from nightjar.lm.forward import prefill
-from nightjar.lm.generate import Answer, Controller, Row, branch, generate
+from nightjar.lm.generate import PASS, Answer, Controller, Generated, Prompt, Row, branch, generate, stream
 from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.lm.rows import Pool, Segment, advance
 from nightjar.lm.sample import Sampling, generator_for
+from tests.scripted_model import scripted, writes
 
 PROMPTS = ["Input: one\nOutput:", "Input: a longer one, of more words\nOutput:", "Input: x", "Definition: it"]
 
@@ -112,19 +115,19 @@ class Feed(Controller):
 
     def __init__(self, after: list[int], texts: list[str | None]) -> None:
         self.places, self.texts = after, texts
-        self.asked: list[list[int]] = []
+        self.asked: list[int] = []
 
     def choose(self, row: Row, logits: torch.Tensor) -> int | None:
         """The model's own choice, so that there is a place to take back to."""
-        waited = any(row.number in numbers for numbers in self.asked)
+        waited = row.number in self.asked
         return int(logits.argmax()) if not row.ids and not waited else None
 
     def after(self, row: Row) -> Answer | None:
-        waited = any(row.number in numbers for numbers in self.asked)
+        waited = row.number in self.asked
         return Answer.WAIT if len(row.ids) == self.places[row.number] and not waited else None
 
     def results(self, rows: Sequence[Row]) -> list[str | None]:
-        self.asked.append([row.number for row in rows])
+        self.asked += [row.number for row in rows]
         return [self.texts[row.number] for row in rows]
 
 
@@ -134,7 +137,7 @@ def test_fed_text_is_written_as_it_is_and_decoding_continues_from_it(lm: Languag
     places = [2, 5, 3, 99]
     feed = Feed(places, texts)
     results = generate(lm, prompts, max_new_tokens=12, controller=feed)
-    assert feed.asked == [[0, 1, 2]]
+    assert sorted(feed.asked) == [0, 1, 2]
     for prompt, result, text, place in zip(prompts, results, texts, places, strict=True):
         if text is None or place == 99:
             assert result.text == lm.tokenizer.decode(plain_greedy(lm, prompt, 12))
@@ -171,3 +174,127 @@ def test_branches_of_one_text_give_what_each_beginning_gives_alone(lm: LanguageM
     results = branch(lm, prefill(lm, ids), lengths, token, max_new_tokens=8)
     for length, result in zip(lengths, results, strict=True):
         assert result.text == lm.tokenizer.decode(plain_greedy(lm, [*ids[:length], token], 8))
+
+
+LONGER = [f"Input: {'word ' * (n * 5 % 17)}{n}\nOutput:" for n in range(9)] + [
+    "Definition: say it twice. " * 4 + "x"
+] * 2
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_a_text_does_not_depend_on_the_size_of_the_batch(lm: LanguageModel, sampled: bool) -> None:
+    prompts = [lm.tokenizer.encode(text) for text in LONGER]
+    sampling = Sampling(1.0, lambda row: generator_for(3, str(row)), 0.9) if sampled else None
+    alone = [
+        generate(
+            lm, [prompt], 12, ["e"], sampling and replace(sampling, generators=generator_for(3, str(row)))
+        )[0]
+        for row, prompt in enumerate(prompts)
+    ]
+    assert len({len(one.ids) for one in alone}) > 1
+    for size, tokens in ((1, None), (3, None), (16, None), (16, 150), (16, 1)):
+        assert generate(lm, prompts, 12, ["e"], sampling, batch_size=size, batch_tokens=tokens) == alone
+
+
+def test_greedy_answers_have_the_tokens_of_transformers_own_generate(lm: LanguageModel) -> None:
+    prompts = [lm.tokenizer.encode(text) for text in LONGER]
+    width, end = max(map(len, prompts)), lm.tokenizer.end
+    with torch.inference_mode():
+        written = lm.model.generate(
+            input_ids=torch.tensor([[end] * (width - len(ids)) + ids for ids in prompts]),
+            attention_mask=torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for ids in prompts]),
+            max_new_tokens=20,
+            do_sample=False,
+        )[:, width:].tolist()
+    wanted = [tuple(ids[: ids.index(end)] if end in ids else ids) for ids in written]
+    assert [one.ids for one in generate(lm, prompts, 20, batch_size=4)] == wanted
+
+
+class Watched:
+    """Prompts that are taken one by one; what was taken when a pass began, and what each pass read."""
+
+    def __init__(self, lm: LanguageModel, patch: pytest.MonkeyPatch, prompts: Sequence[Prompt]) -> None:
+        self.taken = 0
+        self.passes: list[list[int]] = []
+        self.columns: list[int] = []
+        self.prompts = prompts
+
+        def watched(
+            lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequence[int]]]
+        ) -> torch.Tensor:
+            self.passes.append([len(ids) for _, ids in reads])
+            self.columns.append(pool.taken)
+            return advance(lm, pool, reads)
+
+        patch.setattr("nightjar.lm.generate.advance", watched)
+
+    def __iter__(self) -> Iterator[Prompt]:
+        for prompt in self.prompts:
+            self.taken += 1
+            yield prompt
+
+
+def test_prompts_are_taken_as_places_become_free_and_texts_given_as_they_end(
+    lm: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = [9, 2, 3, 2, 9, 1, 4, 2]
+    prompts = [Prompt(n, lm.tokenizer.encode(LONGER[n]), limit) for n, limit in enumerate(limits)]
+    watched = Watched(lm, monkeypatch, prompts)
+    found: dict[int, Generated] = {}
+    for number, result in stream(lm, watched, batch_size=3):
+        found[number] = result
+        # One more is looked at, to know whether there is one.
+        assert watched.taken <= len(found) + 3 + 1
+    assert list(found)[:2] == [1, 2]
+    reads = list(watched.passes)
+    assert max(map(len, reads)) == 3
+    # The place of a text that ended is taken at once: no pass has an empty one before the prompts end.
+    assert {len(one) for one in reads[:8]} == {3}
+    for number, limit in enumerate(limits):
+        assert found[number] == generate(lm, [prompts[number].ids], limit)[0]
+
+
+def test_the_bound_on_tokens_holds_and_one_prompt_alone_may_exceed_it(
+    lm: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts = [Prompt(n, lm.tokenizer.encode(text), 6) for n, text in enumerate(LONGER)]
+    watched = Watched(lm, monkeypatch, prompts)
+    bound = 2 * max(len(prompt.ids) + 6 for prompt in prompts) - 1
+    assert len(list(stream(lm, watched, batch_tokens=bound))) == len(prompts)
+    assert max(watched.columns) <= bound
+    watched = Watched(lm, monkeypatch, prompts)
+    assert len(list(stream(lm, watched, batch_tokens=1))) == len(prompts)
+    assert {len(one) for one in watched.passes} == {1}
+
+
+def test_what_prompts_begin_with_is_read_once(lm: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = [lm.tokenizer.encode("Definition: " + letter * 300) for letter in ("ab", "cd")]
+    prompts = [[*task, 65 + n, 66] for n in range(6) for task in tasks]
+    watched = Watched(lm, monkeypatch, ())
+    results = generate(lm, prompts, 3)
+    passes = list(watched.passes)
+    assert results == [generate(lm, [prompt], 3)[0] for prompt in prompts]
+    # Two of each prompt are its own, then come the tokens written but for the last.
+    assert sum(map(sum, passes)) <= 12 * (2 + 2)
+
+
+def test_a_long_prompt_is_read_beside_the_texts_being_written(
+    lm: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = lm.tokenizer.encode("ab" * 400)
+    assert len(long) > PASS
+    prompts = [lm.tokenizer.encode("x"), long, long[1:], lm.tokenizer.encode("y")]
+    alone = [generate(lm, [prompt], 8)[0] for prompt in prompts]
+    watched = Watched(lm, monkeypatch, ())
+    assert generate(lm, prompts, 8) == alone
+    assert max(map(sum, watched.passes)) <= len(long) + 3
+
+
+@pytest.mark.parametrize("mark", ["é", "日本", "x é"])
+def test_a_stop_string_may_begin_in_one_token_and_end_in_another(tiny_model: Path, mark: str) -> None:
+    for text in (f"ab x {mark} after", f"{mark}", f"a long text before it, {'word ' * 30}{mark}{mark}"):
+        lm = scripted(tiny_model, writes(a=text))
+        ids = lm.tokenizer.encode("a:")
+        (result,) = generate(lm, [ids], 300, ["never", mark])
+        assert (result.text, result.stopped) == (text.partition(mark)[0], True)
+        assert lm.tokenizer.decode(list(result.ids)).endswith(mark)

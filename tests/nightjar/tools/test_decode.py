@@ -16,7 +16,20 @@ from nightjar.core.errors import NightjarError
 from nightjar.lm.generate import Generated, Row, generate
 from nightjar.lm.load import load, load_tokenizer, prepare
 from nightjar.lm.sample import Sampling, generator_for
-from nightjar.tools import Answered, Executed, Request, Tool, Toolbox, answer, make
+from nightjar.tools import (
+    Answered,
+    Call,
+    Executed,
+    Query,
+    Request,
+    Tool,
+    Toolbox,
+    answer,
+    answers,
+    find,
+    make,
+    write,
+)
 from nightjar.tools.decode import ATTEMPTS, ToolController, opening_tokens
 from tests.scripted_model import Script, scripted, writes
 
@@ -278,12 +291,12 @@ def test_how_long_a_tool_takes_changes_nothing(tiny_model: Path) -> None:
                 time.sleep(seconds[self.name])
                 return super().run(asked)
 
-        controller = MadeToCall(
-            lm, Toolbox([Late("A"), Late("B")]), prompts, [None] * 6, top_k=0, max_calls=1
-        )
+        controller = MadeToCall(lm, Toolbox([Late("A"), Late("B")]), top_k=0, max_calls=1)
+        for number, prompt in enumerate(prompts):
+            controller.enter(number, prompt)
         controller.begin = [lm.tokenizer.encode(call) for call in calls]
         results = generate(lm, prompts, 24, controller=controller)
-        assert [len(state.executed) for state in controller.states] == [0, 1, 0, 1, 1, 1]
+        assert [len(state.executed) for state in controller.states.values()] == [0, 1, 0, 1, 1, 1]
         return results
 
     fast = run(A=0, B=0)
@@ -361,3 +374,123 @@ def test_what_cannot_be_asked_is_one_line(tiny_t5: Path, tiny_model: Path) -> No
     for none in (None, Toolbox(())):
         with pytest.raises(NightjarError, match="no tools are given"):
             answer(scripted(tiny_model, greedy_for("x")), ["a:"], none)
+
+
+class Bad(Echo):
+    """A tool that does what its name says."""
+
+    def run(self, asked: Sequence[Request]) -> list[str | None]:
+        self.asked += [request.input for request in asked]
+        if self.name == "Raises":
+            raise RuntimeError("no [Calculator(1) ->")
+        if self.name == "Hangs":
+            threading.Event().wait(30)
+        return [
+            {
+                "Huge": "1" * 1_000_000,
+                "Lines": "one\n\ntwo\r\n three\u2028four",
+                "Brackets": "a ] b [ c",
+                "Markers": f" [Markers({request.input}) -> 5] -> → [Calculator(1)",
+                "Escaped": "\\] \\",
+                "Empty": " \n ",
+            }.get(self.name)
+            for request in asked
+        ]
+
+
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [
+        ("Raises", None),
+        ("Hangs", None),
+        ("Huge", None),
+        ("Empty", None),
+        ("Lines", "one two three four"),
+        ("Brackets", "a ] b [ c"),
+        ("Markers", "[Markers(7) -> 5] -> → [Calculator(1)"),
+        ("Escaped", "\\] \\"),
+    ],
+)
+def test_a_bad_tool_costs_its_own_call_only(tiny_model: Path, name: str, result: str | None) -> None:
+    """It is called once; another call of the same text, and the other texts, are not affected."""
+    call = f"[{name}(7) ->"
+    fed = None if result is None else write(Call(name, "7"), result).removeprefix(f" {call}")
+    good = "x [Calculator(3 * 4) -> 12] 12"
+
+    def script(text: str) -> list[str | None]:
+        row, _, written = text.partition(":")
+        if row == "b":
+            return writes(b=good)(text)
+        # The bad call first; where it comes to nothing, the model writes on and calls the calculator.
+        begun = f"y {call}"
+        if begun.startswith(written) and written != begun and (written == "" or "[" in written):
+            return [begun[len(written) :]]
+        wanted = (f"{begun}{fed} ok" if written.startswith(begun) else "y ok") + good[1:]
+        return [wanted[len(written) :] or None, *([begun[1:]] if written == "y" else [])]
+
+    tool = Bad(name)
+    lm = scripted(tiny_model, script)
+    toolbox = Toolbox([make("calculator"), tool], seconds=0.5)
+    given, other = answer(lm, ["a:", "b:"], toolbox, top_k=2, max_calls=2, max_new_tokens=60)
+    assert other.text == good and [call.input for call in other.calls] == ["3 * 4"]
+    assert tool.asked == ["7"]
+    assert [(one.tool, one.result) for one in given.calls] == [
+        *([(name, result)] if result is not None else []),
+        ("Calculator", "12"),
+    ]
+    # What was run is found again in the text, whatever the result looks like.
+    assert [found.result for found in find(given.text, (name, "Calculator"))] == [
+        one.result for one in given.calls
+    ]
+    assert given.prediction == "y ok 12"
+
+
+def test_a_row_that_waits_gives_its_place_to_the_next_prompt(tiny_model: Path) -> None:
+    """In a batch of one: the tool has its result only when the second text is finished."""
+    go = threading.Event()
+    inner = writes(a="x [QA(one) -> ONE] end", b="no call at all")
+
+    def script(text: str) -> list[str | None]:
+        found = inner(text)
+        if text.startswith("b:") and found == [None]:
+            go.set()
+        return found
+
+    given = ask(tiny_model, script, "a", "b", tools=[Echo(go=go)], batch_size=1)
+    assert [one.text for one in given] == ["x [QA(one) -> ONE] end", "no call at all"]
+
+
+def test_each_query_has_its_own_limits_stops_day_and_forbidden_tools(tiny_model: Path) -> None:
+    day = date(2024, 2, 29)
+    texts = {
+        "a": "it is [Calendar() -> Today is Thursday, February 29, 2024.] 29. and more",
+        "b": "x [Calendar() -> Today",
+    }
+    lm = scripted(tiny_model, writes(**texts))
+    queries = [
+        (7, Query("a:", 40, (". and",), day)),
+        (3, Query("b:", 12, (), day, frozenset({"Calendar"}))),
+    ]
+    found = dict(answers(lm, queries, Toolbox(map(make, TOOLS)), batch_size=2))
+    assert found.keys() == {3, 7}
+    assert found[7].prediction == "it is 29"
+    assert "[" not in found[3].text and found[3].calls == ()
+
+
+@pytest.mark.parametrize("top_k", [0, 1, 3, 10])
+@pytest.mark.parametrize("before", [0, 1, 2, 3, 9, 10])
+def test_a_call_starts_where_its_marker_is_among_the_k_likeliest(
+    tiny_model: Path, top_k: int, before: int
+) -> None:
+    """`before` tokens are likelier than the marker."""
+    call = " [Calculator(3) -> 3]"
+
+    def script(text: str) -> list[str | None]:
+        written = text.partition(":")[2]
+        if written.startswith(" ["):
+            return [call[len(written) :] or None]
+        return [*"abcdefghij"[:before], " ["] if not written else [None]
+
+    (given,) = ask(tiny_model, script, "a", top_k=top_k)
+    assert given.text == (call if before < top_k else "a" if before else given.text)
+    assert len(given.calls) == (before < top_k)

@@ -77,8 +77,8 @@ def finish(folder: Path, patch: pytest.MonkeyPatch, item: str = ITEM) -> Stage:
     return stage
 
 
-def kill_after(folder: Path, batches: int) -> int:
-    """Start the stage and kill it when that many batches are in its journal; returns how many there are."""
+def kill_after(folder: Path, questions: int) -> int:
+    """Start the stage and kill it when that many questions are in its journal; returns how many there are."""
     process = subprocess.Popen(
         [sys.executable, "-m", "stages.predict", ITEM],
         cwd=folder,
@@ -89,7 +89,7 @@ def kill_after(folder: Path, batches: int) -> int:
     until = time.monotonic() + 240
     while time.monotonic() < until and process.poll() is None:
         journals = list((folder / ".nightjar/journal").rglob("whole.jsonl"))
-        if journals and journals[0].read_bytes().count(b"\n") >= batches:
+        if journals and journals[0].read_bytes().count(b"\n") >= questions:
             break
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
@@ -102,14 +102,14 @@ class Killed(BaseException):
     """What no part of the stage catches."""
 
 
-def break_off_after(folder: Path, batches: int) -> int:
-    """The same in this process: nothing more is done after that batch. Without the seconds of importing torch."""
+def break_off_after(folder: Path, questions: int) -> int:
+    """The same in this process: nothing more is done after that question. Without the seconds of importing torch."""
     add, added = Journal.add, []
 
-    def last(self: Journal, batch: int, rows: Any) -> None:
-        add(self, batch, rows)
-        added.append(batch)
-        if len(added) == batches:
+    def last(self: Journal, unit: int, value: Any) -> None:
+        add(self, unit, value)
+        added.append(unit)
+        if len(added) == questions:
             raise Killed
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
@@ -139,14 +139,14 @@ def test_a_killed_run_goes_on_and_ends_as_an_unbroken_one(
     whole = project(tmp_path / "whole", model)
     killed = project(tmp_path / "killed", model)
     facts = finish(whole, monkeypatch)
-    done = end(killed, batches=3)
-    assert 3 <= done < 24 and not (killed / "data/predict").exists()
+    done = end(killed, questions=7)
+    assert 7 <= done < 48 and not (killed / "data/predict").exists()
     journal = next((killed / ".nightjar/journal").rglob("whole.jsonl"))
     with journal.open("ab") as stream:
         stream.write(b'{"unit": 20, "value": [{"answers": ["to')
     assert "done before" not in caplog.text
     again = finish(killed, monkeypatch)
-    assert f"{2 * done} of 48 questions were done before" in caplog.text
+    assert f"{done} of 48 questions were done before" in caplog.text
     assert outputs(killed) == outputs(whole)
     assert again == facts
     # What the run kept for itself is gone, and the seconds of every row are there, those of before the end too.
@@ -171,7 +171,7 @@ def test_only_a_run_that_asks_the_same_goes_on(
 ) -> None:
     caplog.set_level("INFO", logger="nightjar")
     folder = project(tmp_path, tiny_model, instances=3)
-    break_off_after(folder, batches=1)
+    break_off_after(folder, questions=1)
     assert not (folder / "data/predict").exists()
     configure(folder, **change)
     finish(folder, monkeypatch)
