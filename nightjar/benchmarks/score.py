@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,22 @@ from nightjar.core.files import check_output, write_lines
 from nightjar.statistics.bootstrap import Bootstrap
 
 SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
+_NO_ANSWER: list[str] = []
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without garbage collection: it would search all the instances for cycles again and again, and there are none."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_uncollected()
 def score_files(
     benchmark: str,
     predictions: Path,
@@ -72,6 +88,7 @@ def score_files(
     return result
 
 
+@_uncollected()
 def compare_files(
     benchmark: str, a: Path, b: Path, references: Path | None = None, samples: int = SAMPLES
 ) -> dict[str, Any]:
@@ -155,7 +172,7 @@ def difference_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _score(
     card: Card, system: str, questions: Sequence[Question], given: Mapping[files.Key, list[str]]
 ) -> SystemScores:
-    return score(card, system, questions, [given.get(question.key, []) for question in questions])
+    return score(card, system, questions, [given.get(key, _NO_ANSWER) for key in files.keys_of(questions)])
 
 
 def _by_task(card: Card, by_track: Mapping[str, Any]) -> dict[str, Any]:
