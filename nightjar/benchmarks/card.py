@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 Row = Mapping[str, Any]
 # The track of benchmarks that have one, and of questions whose track is not named.
 DEFAULT_TRACK = "default"
+_NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,8 @@ class Task:
     forbidden_tools: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question of a benchmark: a row of contracts.QUESTIONS.
+class Question(NamedTuple):
+    """One question of a benchmark: a row of contracts.QUESTIONS. A named tuple: a file may hold very many.
 
     `shared` holds the parts that all questions of a task have, `parts` those of this one; both are JSON objects.
     `day` is the date that the calendar gives. `dataset` and `file` name the source.
@@ -72,7 +72,7 @@ class Question:
     references: tuple[str, ...]
     track: str = DEFAULT_TRACK
     category: str = ""
-    shared: Mapping[str, Any] = field(default_factory=dict)
+    shared: Mapping[str, Any] = _NOTHING
     day: date | None = None
     dataset: str = ""
     file: str = ""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import codecs
 import itertools
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,8 @@ QUESTIONS = Path("data/questions")
 _BLOCK = 2**16
 
 Key = tuple[str, str]
+# The answers to a question; None if there are none.
+Answers = list[str] | None
 Row = dict[str, Any]
 
 
@@ -97,12 +101,22 @@ def _tracks(card: Card, rows: Sequence[Row]) -> list[Any]:
 
 
 def _questions(card: Card, rows: Sequence[Row]) -> Iterator[Question]:
-    form, none = card.files, dict[str, Any]()
-    for track, row in zip(_tracks(card, rows), rows, strict=True):
-        category = row[form.category] if form.category else ""
-        yield Question(
-            card.name, row[form.task], row["id"], none, tuple(row["references"]), track, category, none
-        )
+    form, nothing = card.files, repeat(dict[str, Any]())
+    # One text object for each task and category, not one for each row: they are many times in a file.
+    named = [
+        [sys.intern(row[name]) for row in rows] if name else repeat("") for name in (form.task, form.category)
+    ]
+    return map(
+        Question,
+        repeat(card.name),
+        named[0],
+        map(itemgetter("id"), rows),
+        nothing,
+        map(tuple, map(itemgetter("references"), rows)),
+        map(sys.intern, _tracks(card, rows)),
+        named[1],
+        nothing,
+    )
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -128,8 +142,8 @@ def check_reference(row: Mapping[str, Any], where: str, form: str, task: str, ca
             raise NightjarError(f"{key} is missing or not a text", where, form)
 
 
-def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> dict[Key, list[str]]:
-    """The answers by the keys of `questions`; questions without an answer are left out.
+def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[Answers]:
+    """The answers to each of `questions`, in their order; None for those without an answer.
 
     From JSON Lines in the card's form, from an artifact of the stage predict, or, named like a baseline of the card,
     what that baseline answers to the questions of the stage questions. Raises NightjarError for broken lines, and for
@@ -145,15 +159,15 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> dict[
         own = _table(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
         return _matched(card, path, own, questions)
     wanted, named = _named(card, questions), itemgetter(*_key_of(card))
-    given: dict[Key, list[str]] = {}
+    given: list[Answers] = [None] * len(questions)
     for block in json_blocks(path, card.files.prediction, _key_of(card)):
         rows = block.rows
         if rows is None or not (
             _are(str, [row.get("prediction") for row in rows]) and wanted.keys() >= set(map(named, rows))
         ):
             rows = [_expected(card, row, where, named(row) in wanted) for where, row in block.one_by_one()]
-        keys = map(wanted.__getitem__, map(named, rows))
-        given.update(zip(keys, [[row["prediction"]] for row in rows], strict=True))
+        for place, row in zip(map(wanted.__getitem__, map(named, rows)), rows, strict=True):
+            given[place] = [row["prediction"]]
     return given
 
 
@@ -169,20 +183,20 @@ def _expected(card: Card, row: Row, where: str, known: bool) -> Row:
 
 def _matched(
     card: Card, path: Path, rows: Iterable[Mapping[str, Any]], questions: Sequence[Question]
-) -> dict[Key, list[str]]:
-    """The answers of rows with task_id, id and answers by the keys of `questions`."""
+) -> list[Answers]:
+    """The answers to each of `questions` from rows with task_id, id and answers."""
     wanted = _named(card, questions)
-    given: dict[Key, list[str]] = {}
+    given: list[Answers] = [None] * len(questions)
     for row in rows:
         names = [(row["task_id"], row["id"])] if card.files.by_task else [row["id"], qualified(row)]
-        key = next((wanted[name] for name in names if name in wanted), None)
-        if key is None:
+        place = next((wanted[name] for name in names if name in wanted), None)
+        if place is None:
             what = f"no reference has the id {shown(row['id'])} of {row['task_id']}"
             raise NightjarError(what, path, "check that predictions and references belong together")
-        if key in given:
-            what = f"the id {shown(key[1])} occurs in two tasks, but once in the references"
+        if given[place] is not None:
+            what = f"the id {shown(questions[place].id)} occurs in two tasks, but once in the references"
             raise NightjarError(what, path, "write TASK:ID in the references")
-        given[key] = row["answers"]
+        given[place] = row["answers"]
     return given
 
 
@@ -196,15 +210,10 @@ def ids(card: Card, questions: Sequence[Question]) -> list[str]:
     return unique_ids([{"task_id": question.task_id, "id": question.id} for question in questions])
 
 
-def _named(card: Card, questions: Sequence[Question]) -> dict[str | Key, Key]:
-    """The keys of questions by what identifies them in files: task and id, or the id alone."""
-    keys = keys_of(questions)
-    return dict(zip(keys if card.files.by_task else ids(card, questions), keys, strict=True))
-
-
-def keys_of(questions: Sequence[Question]) -> list[Key]:
-    """The keys of questions, in their order."""
-    return list(map(attrgetter("task_id", "id"), questions))
+def _named(card: Card, questions: Sequence[Question]) -> dict[str | Key, int]:
+    """The places of questions by what identifies them in files: task and id, or the id alone."""
+    names = map(attrgetter("key"), questions) if card.files.by_task else ids(card, questions)
+    return {name: place for place, name in enumerate(names)}
 
 
 def write_references(card: Card, path: Path, questions: Path | None = None) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -61,7 +60,7 @@ def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Quest
         drawn += _drawn(_dateset(seed), settings.dateset_questions, seed)
     for one in drawn:
         definition = {"definition": [DEFINITIONS[one.category]]}
-        yield replace(one, shared=definition) if settings.prompts == "instructions" else one
+        yield one._replace(shared=definition) if settings.prompts == "instructions" else one
 
 
 def prompt(question: Question, asking: Asking) -> str:

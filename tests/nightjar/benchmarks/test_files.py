@@ -30,7 +30,9 @@ ASKED = Path("data/questions/supernatinst")
 
 
 def answers_of(path: Path) -> dict[tuple[str, str], list[str]]:
-    return read_answers(CARD, path, read_references(CARD, None))
+    questions = read_references(CARD, None)
+    found = zip(questions, read_answers(CARD, path, questions), strict=True)
+    return {question.key: given for question, given in found if given is not None}
 
 
 @pytest.fixture()
