@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.core.config import Model
-from nightjar.core.params import Encoding
 from nightjar.statistics.statistic import Statistic, mean
+
+if TYPE_CHECKING:
+    from nightjar.core.params import Encoding
 
 Floats = NDArray[np.float64]
 Row = Mapping[str, Any]

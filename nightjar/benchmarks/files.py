@@ -161,12 +161,12 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[
     wanted, named = _named(card, questions), itemgetter(*_key_of(card))
     given: list[Answers] = [None] * len(questions)
     for block in json_blocks(path, card.files.prediction, _key_of(card)):
-        rows = block.rows
-        if rows is None or not (
-            _are(str, [row.get("prediction") for row in rows]) and wanted.keys() >= set(map(named, rows))
-        ):
+        rows = block.rows or []
+        places = [wanted.get(name, -1) for name in map(named, rows)]
+        if not rows or -1 in places or not _are(str, [row.get("prediction") for row in rows]):
             rows = [_expected(card, row, where, named(row) in wanted) for where, row in block.one_by_one()]
-        for place, row in zip(map(wanted.__getitem__, map(named, rows)), rows, strict=True):
+            places = [wanted[name] for name in map(named, rows)]
+        for place, row in zip(places, rows, strict=True):
             given[place] = [row["prediction"]]
     return given
 
