@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -278,3 +279,19 @@ def test_lines_are_numbered_whatever_is_read_at_a_time(
         files[0].write_bytes(blank + b"\n\n" + bad)
         with pytest.raises(NightjarError, match=r"p\.jsonl:7: "):
             score_files("supernatinst", *files)
+
+
+def test_garbage_collection_is_as_before_also_after_an_error(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    score_files("supernatinst", *files, samples=0)
+    assert gc.isenabled()
+    with pytest.raises(NightjarError):
+        score_files("supernatinst", tmp_path / "nothing.jsonl", files[1])
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        score_files("supernatinst", *files, samples=0)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
