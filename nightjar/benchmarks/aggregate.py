@@ -6,19 +6,21 @@ published for Super-NaturalInstructions (facts 1.9).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nightjar.benchmarks.card import Card, Floats, Metric
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.statistics import Bootstrap, enough, mean, moved, permutation_p, seen
 from nightjar.statistics.bootstrap import DECIMALS
 
-Places = dict[tuple[str, str], list[int]]
+Ints = NDArray[np.int64]
+Places = dict[tuple[str, str], Ints]
 
 
 @lru_cache(maxsize=1024)
@@ -27,27 +29,30 @@ def category_name(category: str) -> str:
     return "_".join(category.lower().split())
 
 
-def group(keys: Sequence[Key], places: Iterable[int], levels: Sequence[str]) -> Places:
+def group(keys: Sequence[Key], places: Sequence[int] | Ints, levels: Sequence[str]) -> Places:
     """The places of instances by (level, name): overall, then each category, then each task, names sorted."""
-    overall: list[int] = []
-    found: dict[str, dict[str, list[int]]] = {"category": {}, "task": {}}
-    for place in places:
-        key = keys[place]
-        overall.append(place)
-        found["category"].setdefault(category_name(key.category), []).append(place)
-        found["task"].setdefault(key.task_id, []).append(place)
-    cells: Places = {("overall", "overall"): overall}
-    for level, names in found.items():
-        cells |= {(level, name): names[name] for name in sorted(names)}
+    chosen = np.fromiter(places, np.int64, len(places))
+    names = {
+        "category": [category_name(keys[place].category) for place in places],
+        "task": [keys[place].task_id for place in places],
+    }
+    cells: Places = {("overall", "overall"): chosen}
+    for level, column in names.items():
+        cells |= {(level, name): members for name, members in _by_name(column, chosen).items()}
     return {cell: members for cell, members in cells.items() if cell[0] in levels}
 
 
-def by_track(scores: SystemScores) -> dict[str, list[int]]:
+def by_track(scores: SystemScores) -> dict[str, Ints]:
     """The places of instances by track, tracks sorted."""
-    found: dict[str, list[int]] = {track: [] for track in scores.tracks()}
-    for place, key in enumerate(scores.keys):
-        found[key.track].append(place)
-    return found
+    return _by_name([key.track for key in scores.keys], np.arange(len(scores.keys)))
+
+
+def _by_name(names: Sequence[str], places: Ints) -> dict[str, Ints]:
+    """The places by their names, one name for each place; names sorted, places in their order."""
+    numbers = {name: number for number, name in enumerate(sorted(set(names)))}
+    column = np.fromiter(map(numbers.__getitem__, names), np.int64, len(names))
+    order, ends = np.argsort(column, kind="stable"), np.cumsum(np.bincount(column))
+    return dict(zip(numbers, np.split(places[order], ends[:-1]), strict=False))
 
 
 def reported(metric: Metric, number: float) -> float:

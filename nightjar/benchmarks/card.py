@@ -12,19 +12,22 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.core.config import Model
-from nightjar.core.params import Encoding
 from nightjar.statistics.statistic import Statistic, mean
+
+if TYPE_CHECKING:
+    from nightjar.core.params import Encoding
 
 Floats = NDArray[np.float64]
 Row = Mapping[str, Any]
 # The track of benchmarks that have one, and of questions whose track is not named.
 DEFAULT_TRACK = "default"
+_NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,8 @@ class Task:
     forbidden_tools: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question of a benchmark: a row of contracts.QUESTIONS.
+class Question(NamedTuple):
+    """One question of a benchmark: a row of contracts.QUESTIONS. A named tuple: a file may hold very many.
 
     `shared` holds the parts that all questions of a task have, `parts` those of this one; both are JSON objects.
     `day` is the date that the calendar gives. `dataset` and `file` name the source.
@@ -81,7 +83,7 @@ class Question:
     references: tuple[str, ...]
     track: str = DEFAULT_TRACK
     category: str = ""
-    shared: Mapping[str, Any] = field(default_factory=dict)
+    shared: Mapping[str, Any] = _NOTHING
     day: date | None = None
     dataset: str = ""
     file: str = ""

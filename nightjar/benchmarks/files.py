@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import codecs
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
+from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Card, Question, questions_of
@@ -22,7 +26,9 @@ QUESTIONS = Path("data/questions")
 _BLOCK = 2**16
 
 Key = tuple[str, str]
-Row = Mapping[str, Any]
+# The answers to a question; None if there are none.
+Answers = list[str] | None
+Row = dict[str, Any]
 
 
 def check_pipes(paths: Sequence[Path | None]) -> None:
@@ -42,23 +48,75 @@ def read_references(card: Card, path: Path | None) -> list[Question]:
     """
     if path is None or path.is_dir():
         return read_questions(path or QUESTIONS / card.name)
-    form = card.files
-    found = []
-    none: dict[str, Any] = {}
-    for where, row in json_lines(path, form.reference, _key_of(card)):
-        check_reference(row, where, form.reference, form.task, form.category)
-        task = row[form.task]
-        track = task if form.by_task else row.get("track", "default")
-        allowed = card.tasks if form.by_task else card.tracks
-        if not isinstance(track, str) or (allowed and track not in allowed):
-            what = f"the {'task' if form.by_task else 'track'} is {shown(str(track))}"
-            raise NightjarError(what, where, f"allowed are {', '.join(sorted(allowed))}")
-        category = row[form.category] if form.category else ""
-        references = tuple(row["references"])
-        found.append(Question(card.name, task, row["id"], none, references, track, category, none))
+    found: list[Question] = []
+    for block in json_blocks(path, card.files.reference, _key_of(card)):
+        rows = block.rows
+        if rows is None or not _are_references(card, rows):
+            rows = [_checked(card, row, where) for where, row in block.one_by_one()]
+        found += _questions(card, rows)
     if not found:
-        raise NightjarError("no references", path, form.reference)
+        raise NightjarError("no references", path, card.files.reference)
     return found
+
+
+def _are_references(card: Card, rows: Sequence[Row]) -> bool:
+    """Whether no row has a fault that `_checked` would report, by whole columns."""
+    form = card.files
+    texts: list[Any] = [row.get("references") for row in rows]
+    tracks = _tracks(card, rows)
+    named = [form.task, form.category] if form.category else [form.task]
+    names = itertools.chain(tracks, *([row.get(name) for row in rows] for name in named))
+    return (
+        _are(list, texts)
+        and all(texts)
+        and _are(str, itertools.chain.from_iterable(texts))
+        and _are(str, names)
+        and set(tracks) <= (_allowed(card) or set(tracks))
+    )
+
+
+def _are(kind: type, values: Iterable[Any]) -> bool:
+    """Whether all values, which come from JSON, are of a type."""
+    return set(map(type, values)) <= {kind}
+
+
+def _checked(card: Card, row: Row, where: str) -> Row:
+    """The row. Raises NightjarError if it is not a reference in the card's form."""
+    form, allowed = card.files, _allowed(card)
+    check_reference(row, where, form.reference, form.task, form.category)
+    (track,) = _tracks(card, [row])
+    if not isinstance(track, str) or (allowed and track not in allowed):
+        what = f"the {'task' if form.by_task else 'track'} is {shown(str(track))}"
+        raise NightjarError(what, where, f"allowed are {', '.join(sorted(allowed))}")
+    return row
+
+
+def _allowed(card: Card) -> Set[str]:
+    """The tracks that references may have; empty: any."""
+    return (card.tasks if card.files.by_task else card.tracks).keys()
+
+
+def _tracks(card: Card, rows: Sequence[Row]) -> list[Any]:
+    return [row[card.files.task] if card.files.by_task else row.get("track", "default") for row in rows]
+
+
+def _questions(card: Card, rows: Sequence[Row]) -> Iterator[Question]:
+    form, nothing = card.files, repeat(dict[str, Any]())
+    # One text object for each task and category, not one for each row: they are many times in a file.
+    named = [
+        [sys.intern(row[name]) for row in rows] if name else repeat("") for name in (form.task, form.category)
+    ]
+    return map(
+        Question,
+        repeat(card.name),
+        named[0],
+        map(itemgetter("id"), rows),
+        nothing,
+        map(tuple, map(itemgetter("references"), rows)),
+        map(sys.intern, _tracks(card, rows)),
+        named[1],
+        nothing,
+    )
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -74,7 +132,7 @@ def _table(path: Path, contract: contracts.Table, columns: list[str] | None = No
     return read_rows(path, contract, columns)
 
 
-def check_reference(row: Row, where: str, form: str, task: str, category: str | None) -> None:
+def check_reference(row: Mapping[str, Any], where: str, form: str, task: str, category: str | None) -> None:
     """Raise NightjarError, with the `form` that it should have, for a reference without texts, task or category."""
     texts = row.get("references")
     if not isinstance(texts, list) or set(map(type, texts)) != {str}:
@@ -84,8 +142,8 @@ def check_reference(row: Row, where: str, form: str, task: str, category: str | 
             raise NightjarError(f"{key} is missing or not a text", where, form)
 
 
-def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> dict[Key, list[str]]:
-    """The answers by the keys of `questions`; questions without an answer are left out.
+def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[Answers]:
+    """The answers to each of `questions`, in their order; None for those without an answer.
 
     From JSON Lines in the card's form, from an artifact of the stage predict, or, named like a baseline of the card,
     what that baseline answers to the questions of the stage questions. Raises NightjarError for broken lines, and for
@@ -95,43 +153,50 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> dict[
     if str(path) in baselines and not path.exists():
         answer = baselines[str(path)]
         known = read_questions(QUESTIONS / card.name)
-        rows = [{"task_id": one.task_id, "id": one.id, "answers": [answer(one, 0)]} for one in known]
-        return _matched(card, path, rows, questions)
+        own = [{"task_id": one.task_id, "id": one.id, "answers": [answer(one, 0)]} for one in known]
+        return _matched(card, path, own, questions)
     if path.is_dir():
-        rows = _table(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
-        return _matched(card, path, rows, questions)
-    form = card.files
-    wanted = _named(card, questions)
-    given = {}
-    named = itemgetter(*_key_of(card))
-    for where, row in json_lines(path, form.prediction, _key_of(card)):
-        prediction = row.get("prediction")
-        if not isinstance(prediction, str):
-            raise NightjarError("prediction is missing or not a text", where, form.prediction)
-        key = wanted.get(named(row))
-        if key is None:
-            what = f"no reference has the id {shown(row['id'])}"
-            raise NightjarError(what, where, "check that the two files belong together")
-        given[key] = [prediction]
+        own = _table(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
+        return _matched(card, path, own, questions)
+    wanted, named = _named(card, questions), itemgetter(*_key_of(card))
+    given: list[Answers] = [None] * len(questions)
+    for block in json_blocks(path, card.files.prediction, _key_of(card)):
+        rows = block.rows or []
+        places = [wanted.get(name, -1) for name in map(named, rows)]
+        if not rows or -1 in places or not _are(str, [row.get("prediction") for row in rows]):
+            rows = [_expected(card, row, where, named(row) in wanted) for where, row in block.one_by_one()]
+            places = [wanted[name] for name in map(named, rows)]
+        for place, row in zip(places, rows, strict=True):
+            given[place] = [row["prediction"]]
     return given
 
 
+def _expected(card: Card, row: Row, where: str, known: bool) -> Row:
+    """The row. Raises NightjarError if it is not a prediction in the card's form, or its key is not `known`."""
+    if not isinstance(row.get("prediction"), str):
+        raise NightjarError("prediction is missing or not a text", where, card.files.prediction)
+    if not known:
+        what = f"no reference has the id {shown(row['id'])}"
+        raise NightjarError(what, where, "check that the two files belong together")
+    return row
+
+
 def _matched(
-    card: Card, path: Path, rows: Iterable[Row], questions: Sequence[Question]
-) -> dict[Key, list[str]]:
-    """The answers of rows with task_id, id and answers by the keys of `questions`."""
+    card: Card, path: Path, rows: Iterable[Mapping[str, Any]], questions: Sequence[Question]
+) -> list[Answers]:
+    """The answers to each of `questions` from rows with task_id, id and answers."""
     wanted = _named(card, questions)
-    given: dict[Key, list[str]] = {}
+    given: list[Answers] = [None] * len(questions)
     for row in rows:
         names = [(row["task_id"], row["id"])] if card.files.by_task else [row["id"], qualified(row)]
-        key = next((wanted[name] for name in names if name in wanted), None)
-        if key is None:
+        place = next((wanted[name] for name in names if name in wanted), None)
+        if place is None:
             what = f"no reference has the id {shown(row['id'])} of {row['task_id']}"
             raise NightjarError(what, path, "check that predictions and references belong together")
-        if key in given:
-            what = f"the id {shown(key[1])} occurs in two tasks, but once in the references"
+        if given[place] is not None:
+            what = f"the id {shown(questions[place].id)} occurs in two tasks, but once in the references"
             raise NightjarError(what, path, "write TASK:ID in the references")
-        given[key] = row["answers"]
+        given[place] = row["answers"]
     return given
 
 
@@ -145,11 +210,10 @@ def ids(card: Card, questions: Sequence[Question]) -> list[str]:
     return unique_ids([{"task_id": question.task_id, "id": question.id} for question in questions])
 
 
-def _named(card: Card, questions: Sequence[Question]) -> dict[str | Key, Key]:
-    """The keys of questions by what identifies them in files: task and id, or the id alone."""
-    if card.files.by_task:
-        return {question.key: question.key for question in questions}
-    return {id: question.key for id, question in zip(ids(card, questions), questions, strict=True)}
+def _named(card: Card, questions: Sequence[Question]) -> dict[str | Key, int]:
+    """The places of questions by what identifies them in files: task and id, or the id alone."""
+    names = map(attrgetter("key"), questions) if card.files.by_task else ids(card, questions)
+    return {name: place for place, name in enumerate(names)}
 
 
 def write_references(card: Card, path: Path, questions: Path | None = None) -> int:
@@ -184,33 +248,84 @@ def _key_of(card: Card) -> tuple[str, ...]:
     return (card.files.task, "id") if card.files.by_task else ("id",)
 
 
-def json_lines(path: Path, wanted: str, key: Sequence[str] = ("id",)) -> Iterator[tuple[str, dict[str, Any]]]:
+@dataclass(frozen=True)
+class Block:
+    """The lines of JSON Lines that are not blank, some at a time.
+
+    `rows` has their objects after quick checks of all of them together; None if one of them may have a fault.
+    `one_by_one` yields the place and the object of each line, and raises NightjarError at the first fault.
+    """
+
+    rows: list[Row] | None
+    one_by_one: Callable[[], Iterator[tuple[str, Row]]]
+
+
+def json_lines(path: Path, wanted: str, key: Sequence[str] = ("id",)) -> Iterator[tuple[str, Row]]:
     """For each line that is not blank, its place and its object, whose `key` is of texts and did not occur before.
 
     `wanted` says what a line should be. A byte order mark is skipped. A pipe is read like a file. Raises NightjarError
     for a line that is not such an object in strict JSON (`core.json_text.parse`), and for a device or a folder.
     """
+    for block in json_blocks(path, wanted, key):
+        yield from block.one_by_one()
+
+
+def json_blocks(path: Path, wanted: str, key: Sequence[str] = ("id",)) -> Iterator[Block]:
+    """The lines of `json_lines` in blocks, for checks of many rows at once: line by line takes several times as long.
+
+    Of each block, take `rows` or exhaust `one_by_one`: either records its keys.
+    """
     seen: dict[Any, int] = {}
-    check_input(path, PIPE)
-    prefix = f"{path}:"
-    named = itemgetter(*key)
+    for numbers, texts in _texts(path):
+        rows = plain(texts)
+        if rows is not None and not _have_new_keys(rows, numbers, seen, key):
+            rows = None
+        yield Block(rows, partial(_one_by_one, path, numbers, texts, rows, seen, wanted, key))
+
+
+def _have_new_keys(
+    rows: Sequence[Any], numbers: Sequence[int], seen: dict[Any, int], key: Sequence[str]
+) -> bool:
+    """Whether all rows are objects with a key of texts that did not occur before; these are added to `seen`."""
     try:
-        with path.open("rb") as file:
-            for number, row in _values(file, prefix, wanted):
-                where = f"{prefix}{number}"
-                try:
-                    found = named(row)
-                    before = seen.setdefault(found, number)
-                except (KeyError, TypeError, IndexError):
-                    raise _no_key(row, where, wanted, key) from None
-                if type(found) is not str and not all(isinstance(row[name], str) for name in key):
-                    raise _no_key(row, where, wanted, key)
-                if before != number:
-                    what = f"the id {shown(row['id'])} is in line {before} already"
-                    raise NightjarError(what, where, "give every id once")
-                yield where, row
-    except OSError as error:
-        raise from_os_error(error, path) or error from None
+        columns = [list(map(itemgetter(name), rows)) for name in key]
+    except (KeyError, TypeError):
+        return False
+    if not _are(str, itertools.chain(*columns)):
+        return False
+    names = columns[0] if len(key) == 1 else zip(*columns, strict=True)
+    new = dict(zip(names, numbers, strict=True))
+    if len(new) < len(rows) or not seen.keys().isdisjoint(new):
+        return False
+    seen.update(new)
+    return True
+
+
+def _one_by_one(
+    path: Path,
+    numbers: Sequence[int],
+    texts: Sequence[bytes],
+    rows: Sequence[Any] | None,
+    seen: dict[Any, int],
+    wanted: str,
+    key: Sequence[str],
+) -> Iterator[tuple[str, Row]]:
+    """The place and the object of each line; `rows` if they are parsed already."""
+    named = itemgetter(*key)
+    for place, number in enumerate(numbers):
+        where = f"{path}:{number}"
+        row = parse_at(texts[place], where, wanted) if rows is None else rows[place]
+        try:
+            found = named(row)
+            before = seen.setdefault(found, number)
+        except (KeyError, TypeError, IndexError):
+            raise _no_key(row, where, wanted, key) from None
+        if type(found) is not str and not all(isinstance(row[name], str) for name in key):
+            raise _no_key(row, where, wanted, key)
+        if before != number:
+            what = f"the id {shown(row['id'])} is in line {before} already"
+            raise NightjarError(what, where, "give every id once")
+        yield where, row
 
 
 def _no_key(row: Any, where: str, wanted: str, key: Sequence[str]) -> NightjarError:
@@ -223,19 +338,17 @@ def _no_key(row: Any, where: str, wanted: str, key: Sequence[str]) -> NightjarEr
     return NightjarError(what, where, "put it in quotation marks")
 
 
-def _values(file: BinaryIO, prefix: str, wanted: str) -> Iterator[tuple[int, Any]]:
-    """The number and the JSON value of each line that is not blank, read some lines at a time."""
+def _texts(path: Path) -> Iterator[tuple[list[int], list[bytes]]]:
+    """The numbers and the texts of the lines that are not blank, some lines at a time."""
+    check_input(path, PIPE)
     before = 0
-    while lines := file.readlines(_BLOCK):
-        if not before:
-            lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
-        numbers = [number for number, line in enumerate(lines, before + 1) if line.strip()]
-        texts = [lines[number - before - 1] for number in numbers]
-        values: Iterable[Any] | None = plain(texts)
-        if values is None:
-            values = (
-                parse_at(text, f"{prefix}{number}", wanted)
-                for number, text in zip(numbers, texts, strict=True)
-            )
-        yield from zip(numbers, values, strict=True)
-        before += len(lines)
+    try:
+        with path.open("rb") as file:
+            while lines := file.readlines(_BLOCK):
+                if not before:
+                    lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
+                numbers = [number for number, line in enumerate(lines, before + 1) if line.strip()]
+                yield numbers, [lines[number - before - 1] for number in numbers]
+                before += len(lines)
+    except OSError as error:
+        raise from_os_error(error, path) or error from None

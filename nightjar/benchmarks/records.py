@@ -8,7 +8,6 @@ from pathlib import Path
 
 from nightjar.benchmarks.card import Question
 from nightjar.core import contracts
-from nightjar.core.tables import read_rows
 
 
 def questions(benchmark: str, data: Path) -> Iterator[Question]:
@@ -16,6 +15,9 @@ def questions(benchmark: str, data: Path) -> Iterator[Question]:
 
     Raises NightjarError if the artifact is missing or damaged.
     """
+    # Here, not above: Parquet takes long to load, and scoring files of JSON Lines does without it.
+    from nightjar.core.tables import read_rows
+
     for row in read_rows(data, contracts.RECORDS):
         yield Question(
             benchmark,

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nightjar.benchmarks.card import Card
 from nightjar.core.config import PARAMS_FILE, checked
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Params
+
+if TYPE_CHECKING:
+    from nightjar.core.params import Params
 
 GROUP = "nightjar.benchmarks"
 # Name: the module that holds its CARD.

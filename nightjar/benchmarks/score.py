@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import files, registry
-from nightjar.benchmarks.aggregate import by_track, category_name, difference, estimate, group, intervals
+from nightjar.benchmarks.aggregate import (
+    Ints,
+    by_track,
+    category_name,
+    difference,
+    estimate,
+    group,
+    intervals,
+)
 from nightjar.benchmarks.card import Card, Question
 from nightjar.benchmarks.scores import SystemScores, score
 from nightjar.core.files import check_output, write_lines
 from nightjar.statistics.bootstrap import Bootstrap
 
 SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
+_NO_ANSWER: list[str] = []
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without garbage collection: it would search all the instances for cycles again and again, and there are none."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_uncollected()
 def score_files(
     benchmark: str,
     predictions: Path,
@@ -57,7 +81,7 @@ def score_files(
         "benchmark": benchmark,
         "tracks": list(tracks),
         "n": len(questions),
-        "missing": len(questions) - len(given),
+        "missing": given.count(None),
         **_tables(card, scored, range(len(questions)), bootstrap),
     }
     if len(tracks) > 1 or card.files.by_task:
@@ -72,6 +96,7 @@ def score_files(
     return result
 
 
+@_uncollected()
 def compare_files(
     benchmark: str, a: Path, b: Path, references: Path | None = None, samples: int = SAMPLES
 ) -> dict[str, Any]:
@@ -96,7 +121,7 @@ def compare_files(
         "benchmark": benchmark,
         "tracks": list(tracks),
         "n": len(questions),
-        "missing": {name: len(questions) - len(answers) for name, answers in zip("ab", given, strict=True)},
+        "missing": {name: answers.count(None) for name, answers in zip("ab", given, strict=True)},
         "confidence": CONFIDENCE,
         **_differences(card, ours, theirs, range(len(questions)), bootstrap),
     }
@@ -153,9 +178,9 @@ def difference_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _score(
-    card: Card, system: str, questions: Sequence[Question], given: Mapping[files.Key, list[str]]
+    card: Card, system: str, questions: Sequence[Question], given: Sequence[files.Answers]
 ) -> SystemScores:
-    return score(card, system, questions, [given.get(question.key, []) for question in questions])
+    return score(card, system, questions, [answers or _NO_ANSWER for answers in given])
 
 
 def _by_task(card: Card, by_track: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,7 +200,7 @@ def _by_task(card: Card, by_track: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tables(
-    card: Card, scores: SystemScores, places: Sequence[int], bootstrap: Bootstrap | None, *of: str
+    card: Card, scores: SystemScores, places: Sequence[int] | Ints, bootstrap: Bootstrap | None, *of: str
 ) -> dict[str, Any]:
     tables: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
     all_ends: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
@@ -208,7 +233,7 @@ def _differences(
     card: Card,
     ours: SystemScores,
     theirs: SystemScores,
-    places: Sequence[int],
+    places: Sequence[int] | Ints,
     bootstrap: Bootstrap,
     *of: str,
 ) -> dict[str, Any]:
@@ -235,7 +260,7 @@ def _write_details(
     path: Path,
     scores: SystemScores,
     questions: Sequence[Question],
-    given: Mapping[files.Key, list[str]],
+    given: Sequence[files.Answers],
     inputs: Sequence[Path],
 ) -> None:
     form = card.files
@@ -246,5 +271,5 @@ def _write_details(
         if form.category:
             line |= {form.category: category_name(question.category), "track": question.track}
         line |= {name: values[place] for name, values in columns if values[place] == values[place]}
-        lines.append(line | {"missing": question.key not in given})
+        lines.append(line | {"missing": given[place] is None})
     write_lines(path, lines, inputs)

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nightjar.benchmarks.card import Card, Floats, Metric, Question
 
@@ -34,7 +35,7 @@ class SystemScores:
     keys: Sequence[Key]
     parts: Mapping[str, Floats]
 
-    def of(self, metric: Metric, places: Sequence[int] | None = None) -> Floats:
+    def of(self, metric: Metric, places: Sequence[int] | NDArray[np.int64] | None = None) -> Floats:
         """The parts of a metric, shape (instances, parts), of the instances at `places` (None: all) that have them."""
         if any(name not in self.parts for name in metric.parts):
             return np.empty((0, len(metric.parts)))
@@ -79,7 +80,7 @@ def score(
     parts = card.score(questions, answers)
     if any(values.shape != (len(questions),) for values in parts.values()):
         raise ValueError(f"{card.name} gives not one value for each of {len(questions)} questions")
-    keys = list(map(Key._make, map(attrgetter(*Key._fields), questions)))
+    keys = list(map(Key, *(map(attrgetter(name), questions) for name in Key._fields)))
     return SystemScores(system, keys, parts)
 
 

@@ -36,7 +36,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "Encoded": "encoding:Encoded",
-        "Encoding": "encoding:Encoding",
+        "Encoding": "encodings:Encoding",
         "Gpt2Bpe": "gpt2_bpe:Gpt2Bpe",
         "Tokenizer": "encoding:Tokenizer",
         "encode": "encoding:encode",

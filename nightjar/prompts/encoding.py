@@ -13,10 +13,12 @@ import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Encoding
+
+if TYPE_CHECKING:
+    from nightjar.core.params import Encoding
 
 CUE = "Now complete the following example -"
 

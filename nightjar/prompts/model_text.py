@@ -8,10 +8,12 @@ target: the text is the same, only the cut lies before the blank instead of behi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nightjar.core.params import Encoding
 from nightjar.prompts.encoding import Tokenizer, encode
+
+if TYPE_CHECKING:
+    from nightjar.core.params import Encoding
 
 
 def model_input(

@@ -8,7 +8,6 @@ from typing import Any
 from nightjar.benchmarks.card import Asking, Question, Sources
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
-from nightjar.core.tables import read_rows
 from nightjar.prompts.model_text import model_input
 from nightjar.tools.calendar import find_date
 
@@ -22,6 +21,9 @@ def questions(sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
 
     Raises NightjarError if there is none, or an instance's task is not among those that were ingested.
     """
+    # Here, not above: Parquet takes long to load, and scoring files of JSON Lines does without it.
+    from nightjar.core.tables import read_rows
+
     test = read_rows(sources.split, contracts.TEST)
     if not test:
         fix = f"the split left no test task: see {sources.split}/rejected.parquet"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -78,7 +77,7 @@ def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Quest
         drawn += _drawn(_dateset(seed), settings.dateset_questions, seed)
     for one in drawn:
         instructed = settings.prompts == "instructions" and one.category in DEFINITIONS
-        yield replace(one, shared={"definition": [_definition(one)]}) if instructed else one
+        yield one._replace(shared={"definition": [_definition(one)]}) if instructed else one
 
 
 def query(parts: Mapping[str, Any]) -> str:

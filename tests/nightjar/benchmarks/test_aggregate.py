@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.aggregate import aggregate, category_name, compare, difference
+from nightjar.benchmarks.aggregate import aggregate, by_track, category_name, compare, difference, group
 from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.registry import card
 from nightjar.benchmarks.scores import Key, SystemScores, from_rows
@@ -164,3 +164,26 @@ def test_an_instance_that_one_system_lacks_is_compared_for_neither() -> None:
     (line,) = compare(tool_use, scores, [("a", "b")], BOOTSTRAP)
     assert (line["metric"], line["n"]) == ("perplexity", 2)
     assert line["value"] == pytest.approx(np.exp(4 / 4) - np.exp(13 / 4), abs=1e-3)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("xy"), st.sampled_from(["B a", "a"]), st.sampled_from("tu"))),
+    st.randoms(),
+)
+def test_group_and_by_track_give_the_places_in_their_order(
+    names: list[tuple[str, str, str]], source: random.Random
+) -> None:
+    keys = [Key(*one, str(number)) for number, one in enumerate(names)]
+    places = [place for place in range(len(keys)) if source.random() < 0.7]
+    cells = {cell: members.tolist() for cell, members in group(keys, places, ("overall", "task")).items()}
+    assert cells.pop(("overall", "overall")) == places
+    assert list(cells) == sorted({("task", keys[place].task_id) for place in places})
+    for (_, task), members in cells.items():
+        assert members == [place for place in places if keys[place].task_id == task]
+    assert {category for _, category in group(keys, places, ("category",))} == {
+        category_name(keys[place].category) for place in places
+    }
+    tracks = by_track(SystemScores("s", keys, {}))
+    assert list(tracks) == sorted({key.track for key in keys})
+    for track, found in tracks.items():
+        assert found.tolist() == [place for place, key in enumerate(keys) if key.track == track]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nightjar.benchmarks import files
 from nightjar.benchmarks.files import read_answers, read_references, write_references
 from nightjar.benchmarks.registry import card
 from nightjar.benchmarks.score import compare_files, score_files
@@ -30,7 +31,9 @@ ASKED = Path("data/questions/supernatinst")
 
 
 def answers_of(path: Path) -> dict[tuple[str, str], list[str]]:
-    return read_answers(CARD, path, read_references(CARD, None))
+    questions = read_references(CARD, None)
+    found = zip(questions, read_answers(CARD, path, questions), strict=True)
+    return {question.key: given for question, given in found if given is not None}
 
 
 @pytest.fixture()
@@ -200,3 +203,56 @@ def test_artifacts_that_do_not_belong_together(project: Path) -> None:
     plain = write(Path("r.jsonl"), [reference("same", "Word Analogy")])
     with pytest.raises(NightjarError, match="occurs in two tasks"):
         score_files("supernatinst", folder, plain)
+
+
+# A line of predictions with a fault: what the message says.
+FAULTS: dict[str, str] = {
+    '{"id": "a9", "prediction"}': "not JSON",
+    "[1]": "not an object with an id",
+    '{"prediction": "x"}': "not an object with an id",
+    '{"id": 9, "prediction": "x"}': "the id 9 is not a text",
+    '{"id": "a0", "prediction": "x"}': "the id 'a0' is in line 1 already",
+    '{"id": "a9", "prediction": null}': "prediction is missing or not a text",
+    '{"id": "b9", "prediction": "x"}': "no reference has the id 'b9'",
+}
+
+
+@pytest.mark.parametrize("block", [1, 200, 2**16])
+@pytest.mark.parametrize("first", FAULTS)
+def test_the_first_fault_of_a_file_is_reported(
+    first: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole blocks are checked at once. The message is that of the first faulty line, whatever the others are."""
+    monkeypatch.setattr(files, "_BLOCK", block)
+    ids = [f"a{number}" for number in range(20)]
+    questions = read_references(
+        CARD, write(tmp_path / "r.jsonl", [reference(id, "Word Analogy") for id in ids])
+    )
+    good = [json.dumps({"id": id, "prediction": "x"}) for id in ids[:9]]
+    path = tmp_path / "a.jsonl"
+    for second in FAULTS:
+        path.write_text("\n".join([*good, "", first, second]))
+        with pytest.raises(NightjarError) as caught:
+            read_answers(CARD, path, questions)
+        assert str(caught.value).startswith(f"{path}:11: {FAULTS[first]}")
+    path.write_text("\n".join(["", *reversed(good)]))
+    assert read_answers(CARD, path, questions) == [["x"]] * 9 + [None] * 11
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"references": []}, "references is not a list of at least one text"),
+        ({"references": ["x", 3]}, "references is not a list of at least one text"),
+        ({"task_category": None}, "task_category is missing or not a text"),
+        ({"track": "other"}, "the track is 'other'"),
+        ({"track": ["default"]}, "the track is"),
+    ],
+)
+def test_one_faulty_reference_among_many(more: dict[str, Any], what: str, tmp_path: Path) -> None:
+    rows = [reference(f"a{number}", "Word Analogy") for number in range(20)]
+    rows[7] |= more
+    path = write(tmp_path / "r.jsonl", rows)
+    with pytest.raises(NightjarError) as caught:
+        read_references(CARD, path)
+    assert str(caught.value).startswith(f"{path}:8: {what}")
