@@ -52,7 +52,7 @@ def run(stage: Stage) -> None:
     for key, body in read_bodies(CORPUS, SPLIT):
         source, _, id_, _ = key
         is_held, calls_already = source == "corpus" and id_ in held, bool(find(body.text, names))
-        counts[source].update(texts=1, held_out=is_held, with_own_calls=calls_already)
+        counts[source].update(texts=1, held_out=int(is_held), with_own_calls=int(calls_already))
         if key in wanted:
             bodies[key] = body
         if is_held and not calls_already:
