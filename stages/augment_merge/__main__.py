@@ -8,6 +8,7 @@ from typing import Any
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage, main
+from nightjar.core.held_out import held_out
 from nightjar.core.params import Augment
 from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.tools.syntax import find, write
@@ -23,7 +24,7 @@ from stages.augment_merge.merge import (
     key_of,
     merged_texts,
 )
-from stages.augment_merge.texts import held_out, read_bodies
+from stages.augment_merge.texts import read_bodies
 
 AUGMENT, OUTPUT = Path("data/augment"), Path("data/augment_merge")
 CORPUS, SPLIT = Path("data/ingest/corpus"), Path("data/split")
