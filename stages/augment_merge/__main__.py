@@ -8,6 +8,7 @@ from typing import Any
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage, main
+from nightjar.core.held_out import held_out
 from nightjar.core.params import Augment
 from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.tools.syntax import find, write
@@ -23,7 +24,7 @@ from stages.augment_merge.merge import (
     key_of,
     merged_texts,
 )
-from stages.augment_merge.texts import held_out, read_bodies
+from stages.augment_merge.texts import read_bodies
 
 AUGMENT, OUTPUT = Path("data/augment"), Path("data/augment_merge")
 CORPUS, SPLIT = Path("data/ingest/corpus"), Path("data/split")
@@ -52,7 +53,7 @@ def run(stage: Stage) -> None:
     for key, body in read_bodies(CORPUS, SPLIT):
         source, _, id_, _ = key
         is_held, calls_already = source == "corpus" and id_ in held, bool(find(body.text, names))
-        counts[source].update(texts=1, held_out=is_held, with_own_calls=calls_already)
+        counts[source].update(texts=1, held_out=int(is_held), with_own_calls=int(calls_already))
         if key in wanted:
             bodies[key] = body
         if is_held and not calls_already:

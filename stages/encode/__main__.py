@@ -28,8 +28,8 @@ def run(stage: Stage) -> None:
     tokenizer = load_tokenizer(MODEL)
     work: Build | TextBuild
     if recipe.data == TEXTS:
-        assert calls is not None, "a recipe of texts has them"
-        work, read = TextBuild(calls, recipe, tokenizer), [calls]
+        read = [path for path in (calls,) if path]
+        work = TextBuild(read[0], recipe, tokenizer)
     else:
         work = Build(Sources(SPLIT, INGEST, calls, evidence), recipe, stage.params.encoding, tokenizer)
         read = [INGEST, *(path for path in (calls, evidence) if path)]
@@ -64,8 +64,9 @@ def run(stage: Stage) -> None:
 def inputs(params: Params, name: str) -> tuple[Path | None, Path | None]:
     """The artifacts with a recipe's calls and its evidence; None for none.
 
-    Raises NightjarError if train.recipes names none for what the recipe uses, or the recipe does not train on the
-    training tasks, which alone have both.
+    A recipe that trains on the corpus reads its texts, with calls or without, from the artifact with the calls.
+    Raises NightjarError if train.recipes names none for what the recipe uses, or if it trains on instances of the test
+    tasks, which have neither.
     """
     recipe, named = params.train.recipe(name), params.train.recipes[name]
     found: list[Path | None] = []

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from nightjar.core import contracts, tables
-from stages.augment_merge.texts import held_out
+from nightjar.core.held_out import held_out
 from tests.conftest import ROOT
 from tests.in_process import run_stage
 from tests.stages.augment_merge.test_merge import row
@@ -117,12 +117,3 @@ def test_settings_that_cannot_be_followed_are_told(project: Path, key: str, valu
     Path("params.yaml").write_text(yaml.safe_dump(values))
     done = run_stage("augment_merge")
     assert done.returncode == 2 and told in done.stderr
-
-
-def test_a_document_is_held_out_whatever_the_others_are() -> None:
-    ids = [f"doc-{n}" for n in range(50)]
-    chosen = held_out(ids, 10, 1)
-    assert len(chosen) == 10 and chosen == held_out(list(reversed(ids)), 10, 1) != held_out(ids, 10, 2)
-    # With fewer documents, those of them that were held out remain so.
-    assert chosen & set(ids[:25]) <= held_out(ids[:25], 10, 1)
-    assert held_out(ids, 0, 1) == frozenset()
