@@ -119,8 +119,11 @@ def main() -> None:
     )
     seeds = [f"{values.seed} {number}" for number in range(len(texts))]
     print(f"{len(texts)} texts, {asked.threads} threads")
-    annotator = Annotator(lm, tool, settings)
-    ours, fast = measured(lm, "batched", lambda: [one.candidates for one in annotator.annotate(texts, seeds)])
+    ours, fast = measured(
+        lm,
+        "batched",
+        lambda: [one.candidates for one in Annotator(lm, tool, settings).annotate(texts, seeds)],
+    )
     truth, slow = measured(
         lm,
         "plain",
