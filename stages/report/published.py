@@ -53,7 +53,7 @@ def _column(card: Card, track: str, row: Row | None) -> str:
 def _published(row: Row | None, value: float | None) -> str:
     if value is None:
         return "–"
-    return numbers.value(row.metric, value) if row else f"{value:g}"
+    return numbers.value(row.metric, value) if row else f"{value:.1f}"
 
 
 def _ours(row: Row | None, system: str) -> str:
