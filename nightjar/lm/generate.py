@@ -12,8 +12,6 @@ how long a result takes; `rows` has the reason, docs/reliability.md the limits.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum
 
 import torch
 
@@ -21,111 +19,18 @@ from nightjar.lm import encoder_decoder
 from nightjar.lm.detokenise import Detokeniser
 from nightjar.lm.forward import Prefix, causal_only, common_length, prefill, shared_lengths
 from nightjar.lm.load import LanguageModel
-from nightjar.lm.rows import Pool, Segment, advance
+from nightjar.lm.row import Answer, Controller, Generated, Prompt, Row
+from nightjar.lm.rows import Pool, advance
 from nightjar.lm.sample import Sampling
 
-# Bounds what a row may cost in tokens that do not stay, as a multiple of its limit.
-EFFORT = 8
+__all__ = [
+    "BATCH", "Answer", "Controller", "Generated", "Prompt", "Row", "arrange", "branch", "generate", "stream",
+]  # fmt: skip
+
 # Rows of a batch, if the caller does not say.
 BATCH = 16
 # Tokens of a pass that also reads prompts: enough for fast matrix products, few enough for the processor's caches.
 PASS = 512
-
-
-class Answer(Enum):
-    """What a controller can ask for beside feeding text."""
-
-    TAKE_BACK = "remove what was written since the last token the controller chose, that token included"
-    WAIT = "read no more of this row until the controller's `results` has text for it, or takes it back"
-    END = "end this text here"
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """What is to be continued: ids (at least one), until one of the texts `stop`, or for `max_new_tokens`.
-
-    `number` is how the controller, the sampling and the results refer to it. The first `shared` ids are those of the
-    prompts around it too.
-    """
-
-    number: int
-    ids: Sequence[int]
-    max_new_tokens: int
-    stop: Sequence[str] = ()
-    shared: int = 0
-
-
-class Row:
-    """One text being written.
-
-    `mark` is the number of ids before the last token that the controller chose, `mark_logits` the logits it chose by.
-    `written` counts every token the model ever wrote, `fed` those fed in, `uncounted` the present ids that do not count
-    against the limit: those fed in, and those the controller adds. `text` is the decoded text; its first `given`
-    characters end with text that was fed in, where no stop string is looked for.
-
-    `pending` are ids to be read. Without any, `logits` has what the last pass or a mark gave.
-    """
-
-    def __init__(
-        self, prompt: Prompt, detokeniser: Detokeniser, generator: torch.Generator | None = None
-    ) -> None:
-        self.prompt, self.number = prompt, prompt.number
-        self.detokeniser, self.generator = detokeniser, generator
-        self.segment: Segment | None = None
-        self.text = ""
-        self.written = self.fed = self.uncounted = self.given = 0
-        self.ended = self.stopped = False
-        self.pending: list[int] = []
-        self.unread = False
-        self.logits: torch.Tensor | None = None
-        self.mark = 0
-        self.mark_logits: torch.Tensor | None = None
-
-    @property
-    def ids(self) -> list[int]:
-        """The new ids."""
-        return self.detokeniser.ids
-
-
-class Controller:
-    """Steers decoding; this one does nothing. `lm/` knows no tools: `tools/decode.py` has the one that calls them."""
-
-    def choose(self, row: Row, logits: torch.Tensor) -> int | None:
-        """A token to write in the place of the model's choice, given the (vocabulary,) logits; None to leave it.
-
-        Tokens are forbidden by setting their logits to minus infinity, in place.
-        """
-        return None
-
-    def after(self, row: Row) -> Answer | None:
-        """Called when the model has read the tokens written so far."""
-        return None
-
-    def holds(self, row: Row) -> bool:
-        """Whether an end token or stop string met now is not the text's end; the controller must then deal with it."""
-        return False
-
-    def ready(self, rows: Sequence[Row], wait: bool) -> list[Row]:
-        """Those of the rows that wait whose results are there. With `wait`, blocks until there is one at least."""
-        return list(rows)
-
-    def results(self, rows: Sequence[Row]) -> list[str | None]:
-        """For each of the rows, which are ready: text to feed in, or None to take back what was written."""
-        return [None] * len(rows)
-
-
-@dataclass(frozen=True)
-class Generated:
-    """A finished text without its stop string; `tokens` counts all that were written, fed in or taken back.
-
-    `stopped`: whether it ended by itself, not by the limit. `ids`: those that the text was decoded from, with what was
-    fed in and the stop string, without an end token.
-    """
-
-    text: str
-    tokens: int
-    stopped: bool
-    ids: tuple[int, ...] = ()
 
 
 def generate(
@@ -236,7 +141,7 @@ class _Engine:
         while self.running or self.parked or self.next is not None:
             finished = self._step()
             for row in finished:
-                yield row.number, _generated(row)
+                yield row.number, row.result()
 
     @torch.inference_mode()
     def _step(self) -> list[Row]:
@@ -266,7 +171,7 @@ class _Engine:
                 return
             generator = self.sampling.generator(prompt.number) if self.sampling else None
             row = Row(prompt, Detokeniser(self.lm.tokenizer), generator)
-            row.segment = self.pool.take(_most(prompt))
+            row.segment = self.pool.take(prompt.most)
             prefix, known = self._prefix(prompt)
             if prefix is not None:
                 # The last id is read in any case: its logits are needed.
@@ -313,7 +218,7 @@ class _Engine:
                 row.mark, row.mark_logits = len(row.ids), own.clone()
             chosen.append(token)
         for row, token, drawn in zip(rows, chosen, _draw(self.sampling, rows, logits), strict=True):
-            _append(self.lm, row, drawn if token is None else token, self.controller.holds(row))
+            row.append(drawn if token is None else token, self.controller.holds(row))
 
     def _consult(self, row: Row) -> None:
         """Do what the controller asks."""
@@ -326,7 +231,7 @@ class _Engine:
             self.running.remove(row)
             self.parked.append(row)
         elif answer is Answer.TAKE_BACK:
-            _take_back(row)
+            row.take_back()
 
     def _unpark(self) -> None:
         """Let rows return whose results are there. Blocks if there is nothing else to do."""
@@ -339,25 +244,14 @@ class _Engine:
             self.parked.remove(row)
             self.running.append(row)
             if text is None:
-                _take_back(row)
+                row.take_back()
                 continue
-            ids = self.lm.tokenizer.encode(text)
-            row.text = row.detokeniser.add(ids)
-            row.fed += len(ids)
-            row.uncounted += len(ids)
-            row.pending = ids
-            if ids:
-                row.given = len(row.text)
+            row.feed(self.lm.tokenizer.encode(text))
 
     def _fits(self, prompt: Prompt) -> bool:
         """Whether the pool may take the prompt; one that is alone always fits."""
         alone = not self.running and not self.parked
-        return alone or self.tokens is None or self.pool.taken + _most(prompt) <= self.tokens
-
-
-def _most(prompt: Prompt) -> int:
-    """The tokens of a prompt and its continuation, without what may be fed in."""
-    return len(prompt.ids) + prompt.max_new_tokens
+        return alone or self.tokens is None or self.pool.taken + prompt.most <= self.tokens
 
 
 def _draw(sampling: Sampling | None, rows: Sequence[Row], logits: torch.Tensor) -> list[int]:
@@ -366,41 +260,6 @@ def _draw(sampling: Sampling | None, rows: Sequence[Row], logits: torch.Tensor) 
         return sampling.draw(logits, [row.generator for row in rows if row.generator is not None])
     likeliest: list[int] = logits.argmax(-1).tolist()
     return likeliest
-
-
-def _append(lm: LanguageModel, row: Row, token: int, held: bool) -> None:
-    """Write a token, and end the row if that ends its text."""
-    row.written += 1
-    if token == lm.tokenizer.end and not held:
-        row.ended = row.stopped = True
-        return
-    settled = row.detokeniser.settled_length
-    row.text = row.detokeniser.add([token])
-    row.pending, row.unread = [token], True
-    limit, stop = row.prompt.max_new_tokens, row.prompt.stop
-    # What was settled before was searched then; a stop string may begin in it.
-    found = [] if held else [place for mark in stop if (place := _find(row, mark, settled)) >= 0]
-    if found:
-        row.text = row.text[: min(found)]
-        row.ended = row.stopped = True
-    elif (len(row.ids) - row.uncounted >= limit and not held) or row.written >= EFFORT * limit:
-        row.ended = True
-
-
-def _find(row: Row, mark: str, settled: int) -> int:
-    return row.text.find(mark, max(row.given, settled - len(mark) + 1))
-
-
-def _take_back(row: Row) -> None:
-    """Remove the tokens since the row's mark; the logits from before them return."""
-    assert row.segment is not None
-    row.text = row.detokeniser.cut(row.mark)
-    row.segment.length = len(row.prompt.ids) + row.mark
-    row.logits = row.mark_logits
-
-
-def _generated(row: Row) -> Generated:
-    return Generated(row.text, row.written + row.fed, row.stopped, tuple(row.ids))
 
 
 def _encoded(
@@ -413,7 +272,7 @@ def _encoded(
     """As `stream`, for an encoder-decoder: batches of the prompts in their order, each decoded to its end."""
     batch: list[Prompt] = []
     for prompt in prompts:
-        tokens = (len(batch) + 1) * max(map(_most, [*batch, prompt]))
+        tokens = (len(batch) + 1) * max(one.most for one in [*batch, prompt])
         if batch and (len(batch) == batch_size or (batch_tokens is not None and tokens > batch_tokens)):
             yield from _together(lm, batch, sampling)
             batch = []
@@ -436,8 +295,8 @@ def _together(
         logits = batch.logits[places, -1]
         tokens = [lm.tokenizer.end] * len(rows)
         for place, token in zip(places, _draw(sampling, [rows[p] for p in places], logits), strict=True):
-            _append(lm, rows[place], token, held=False)
+            rows[place].append(token, held=False)
             tokens[place] = token
         if all(row.ended for row in rows):
-            return [(row.number, _generated(row)) for row in rows]
+            return [(row.number, row.result()) for row in rows]
         batch = encoder_decoder.step(lm, batch, tokens)
