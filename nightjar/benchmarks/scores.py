@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from nightjar.benchmarks.card import Card, Floats, Metric, Question
 
+Places = Sequence[int] | NDArray[np.int64]
+
 
 class Key(NamedTuple):
     """What an instance is counted under, and its name."""
@@ -35,7 +37,7 @@ class SystemScores:
     keys: Sequence[Key]
     parts: Mapping[str, Floats]
 
-    def of(self, metric: Metric, places: Sequence[int] | NDArray[np.int64] | None = None) -> Floats:
+    def of(self, metric: Metric, places: Places | None = None) -> Floats:
         """The parts of a metric, shape (instances, parts), of the instances at `places` (None: all) that have them."""
         if any(name not in self.parts for name in metric.parts):
             return np.empty((0, len(metric.parts)))
@@ -44,17 +46,14 @@ class SystemScores:
         lacking = np.isnan(values).any(axis=1)
         return values[~lacking] if lacking.any() else values
 
-    def both(
-        self, other: SystemScores, metric: Metric, places: Sequence[int] | None = None
-    ) -> tuple[Floats, Floats]:
+    def both(self, other: SystemScores, metric: Metric, places: Places) -> tuple[Floats, Floats]:
         """The parts of a metric of the instances at `places` of which both systems have them; instances as in `of`."""
-        chosen = range(len(self.keys)) if places is None else places
         known = [one.parts[name] for one in (self, other) for name in metric.parts if name in one.parts]
         if len(known) < 2 * len(metric.parts):
             return self.of(metric, []), self.of(metric, [])
-        lacking: Any = np.isnan(np.stack(known)).any(axis=0)
-        places = [place for place in chosen if not lacking[place]]
-        return self.of(metric, places), other.of(metric, places)
+        chosen = np.asarray(places, dtype=np.int64)
+        chosen = chosen[~np.isnan(np.stack(known)[:, chosen]).any(axis=0)]
+        return self.of(metric, chosen), other.of(metric, chosen)
 
     def tracks(self) -> list[str]:
         """The tracks of the instances, sorted."""
