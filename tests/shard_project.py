@@ -34,7 +34,13 @@ def configure(folder: Path, **groups: dict[str, Any]) -> None:
     """Write params.yaml: the sample profile with short runs and, in its groups, these values."""
     values = YAML(typ="safe").load((ROOT / "profiles/sample.yaml").read_text())
     values["augment"].update(
-        {"max_call_tokens": 6, "max_documents": None, "max_targets": 8, "batch_texts": 2}
+        {
+            "max_call_tokens": 6,
+            "max_documents": None,
+            "max_targets": 8,
+            "batch_texts": 2,
+            "held_out_documents": 0,
+        }
     )
     small = {"max_new_tokens": 12, "batch_size": 2, "temperature": 1.0, "top_p": 0.95}
     values["predict"]["supernatinst"].update(small)

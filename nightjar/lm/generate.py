@@ -23,9 +23,7 @@ from nightjar.lm.row import Answer, Controller, Generated, Prompt, Row
 from nightjar.lm.rows import Pool, advance
 from nightjar.lm.sample import Sampling
 
-__all__ = [
-    "BATCH", "Answer", "Controller", "Generated", "Prompt", "Row", "arrange", "branch", "generate", "stream",
-]  # fmt: skip
+__all__ = ["BATCH", "Answer", "Controller", "Generated", "Prompt", "Row", "arrange", "generate", "stream"]
 
 # Rows of a batch, if the caller does not say.
 BATCH = 16
@@ -53,29 +51,6 @@ def generate(
     asked = (Prompt(n, prompts[n], max_new_tokens, stop, shared[n]) for n in order)
     found = dict(stream(lm, asked, sampling, controller, base, batch_size, batch_tokens))
     return [found[number] for number in range(len(prompts))]
-
-
-def branch(
-    lm: LanguageModel,
-    prefix: Prefix,
-    lengths: Sequence[int],
-    token: int,
-    max_new_tokens: int,
-    stop: Sequence[str] = (),
-    sampling: Sampling | None = None,
-    controller: Controller | None = None,
-    batch_size: int = BATCH,
-) -> list[Generated]:
-    """Continue several beginnings of one text: row r is the first `lengths[r]` ids of `prefix`, then `token`.
-
-    Nothing of the text is computed again. Otherwise as `generate`; the texts returned begin behind `token`.
-    """
-    asked = (
-        Prompt(number, [*prefix.ids[:length], token], max_new_tokens, stop)
-        for number, length in enumerate(lengths)
-    )
-    found = dict(stream(lm, asked, sampling, controller, prefix, batch_size))
-    return [found[number] for number in range(len(lengths))]
 
 
 def arrange(lm: LanguageModel, prompts: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:

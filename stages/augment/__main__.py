@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.core import contracts, tables
 from nightjar.core.harness import Stage, main
+from nightjar.core.held_out import held_out
 from nightjar.core.journal import code, contents, digest
 from nightjar.tools import Toolbox, make
 from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
@@ -26,11 +27,13 @@ def run(stage: Stage) -> None:
     name, params = stage.item, stage.params.augment
     own = params.tools[name]
     tool = make(name, Path(own.resource), stage.params.tools[name])
+    documents = from_documents(tables.read_rows(CORPUS, contracts.DOCUMENTS))
+    held = held_out([one.id for one in documents], params.held_out_documents, stage.params.seed)
     chosen: list[Source] = []
     counts: dict[str, Any] = {}
     rules: Counter[str] = Counter()
     for source, sources, most in (
-        ("corpus", from_documents(tables.read_rows(CORPUS, contracts.DOCUMENTS)), params.max_documents),
+        ("corpus", [one for one in documents if one.id not in held], params.max_documents),
         ("train", from_instances(tables.read_rows(SPLIT, contracts.TRAIN)), params.max_targets),
     ):
         suitable = suited(tool, sources, stage.params.seed)

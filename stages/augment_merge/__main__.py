@@ -58,7 +58,8 @@ def run(stage: Stage) -> None:
             bodies[key] = body
         if is_held and not calls_already:
             held_texts.append({"id": id_, "text": body.text})
-    rules = Rules(frozenset(settings.look_ahead_guard), held, settings.examples_per_tool)
+    prices = {name: tool.price for name, tool in settings.tools.items()}
+    rules = Rules(frozenset(settings.look_ahead_guard), prices, settings.examples_per_tool)
     chosen = choose(kept, bodies, rules)
     merged = merged_texts(chosen.calls, bodies)
     _write(merged, held_texts, chosen)

@@ -14,7 +14,6 @@ from nightjar.tools.syntax import TOOLS, Call, find, insert, parse
 Key = tuple[str, str | None, str, int]
 Candidate = Mapping[str, Any]
 
-HELD_OUT = "its document is held out"
 OWN_CALLS = "its text contains a call already"
 LOOK_AHEAD = "its input occurs in the text only after the call"
 WORSE = "a better call at the same position"
@@ -33,13 +32,17 @@ class Body:
 class Rules:
     """Which calls may be merged.
 
-    `guarded`: tools whose calls must not look ahead. `held_out`: ids of the documents that get no calls. `most`: the
-    largest number of texts with calls of one tool.
+    `guarded`: tools whose calls must not look ahead. `prices`: nats that are subtracted from the gains of a tool's
+    calls. `most`: the largest number of texts with calls of one tool.
     """
 
     guarded: Collection[str] = ()
-    held_out: Collection[str] = ()
+    prices: Mapping[str, float] = field(default_factory=dict)
     most: int | None = None
+
+    def worth(self, row: Candidate) -> float:
+        """The gain of a call less the price of its tool."""
+        return float(row["gain"]) - self.prices.get(row["tool"], 0.0)
 
 
 @dataclass
@@ -74,9 +77,9 @@ def choose(rows: Iterable[Candidate], bodies: Mapping[Key, Body], rules: Rules) 
         place = key, row["offset"]
         first = best.setdefault(place, row)
         if first is not row:
-            worse, best[place] = sorted((row, first), key=lambda one: one["gain"])
+            worse, best[place] = sorted((row, first), key=rules.worth)
             chosen.rejected.append((worse, WORSE))
-    allowed = _limited(best.values(), rules.most)
+    allowed = _limited(best.values(), rules)
     for row in best.values():
         if key_of(row) in allowed[row["tool"]]:
             chosen.calls.append(row)
@@ -96,8 +99,6 @@ def _body(bodies: Mapping[Key, Body], key: Key) -> Body:
 
 def _refused(row: Candidate, body: Body, own_calls: bool, rules: Rules) -> str | None:
     """Why the call must not be merged; None if it may be."""
-    if row["source"] == "corpus" and row["id"] in rules.held_out:
-        return HELD_OUT
     if own_calls:
         return OWN_CALLS
     return LOOK_AHEAD if row["tool"] in rules.guarded and looks_ahead(row, body) else None
@@ -114,13 +115,16 @@ def looks_ahead(row: Candidate, body: Body) -> bool:
     return given in after and given not in before and given not in body.context
 
 
-def _limited(rows: Iterable[Candidate], most: int | None) -> dict[str, set[Key]]:
-    """For each tool the texts that may have its calls: at most `most`, those with the largest gains (facts 3.4)."""
+def _limited(rows: Iterable[Candidate], rules: Rules) -> dict[str, set[Key]]:
+    """For each tool the texts that may have its calls: at most `rules.most`, those with the best calls (facts 3.4)."""
     gains: dict[str, dict[Key, float]] = defaultdict(dict)
     for row in rows:
         texts = gains[row["tool"]]
-        texts[key_of(row)] = max(row["gain"], texts.get(key_of(row), row["gain"]))
-    return {tool: set(sorted(texts, key=lambda text: -texts[text])[:most]) for tool, texts in gains.items()}
+        worth = rules.worth(row)
+        texts[key_of(row)] = max(worth, texts.get(key_of(row), worth))
+    return {
+        tool: set(sorted(texts, key=lambda text: -texts[text])[: rules.most]) for tool, texts in gains.items()
+    }
 
 
 def call_of(row: Candidate) -> Call:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from nightjar.lm.forward import prefill
-from nightjar.lm.generate import PASS, Answer, Controller, Generated, Prompt, Row, branch, generate, stream
+from nightjar.lm.generate import PASS, Answer, Controller, Generated, Prompt, Row, generate, stream
 from nightjar.lm.load import LanguageModel, load, prepare
 from nightjar.lm.rows import Pool, Segment, advance
 from nightjar.lm.sample import Sampling, generator_for
@@ -165,15 +164,6 @@ def test_a_forbidden_token_is_not_written(lm: LanguageModel) -> None:
         sampling = None if seed is None else Sampling(1.0, torch.Generator().manual_seed(seed))
         for result in generate(lm, prompts, 12, sampling=sampling, controller=Forbid()):
             assert result.text.replace(" ", "").isalpha()
-
-
-def test_branches_of_one_text_give_what_each_beginning_gives_alone(lm: LanguageModel) -> None:
-    ids = lm.tokenizer.encode(PROMPTS[1])
-    token = lm.tokenizer.encode("[")[0]
-    lengths = [3, 9, 9, len(ids)]
-    results = branch(lm, prefill(lm, ids), lengths, token, max_new_tokens=8)
-    for length, result in zip(lengths, results, strict=True):
-        assert result.text == lm.tokenizer.decode(plain_greedy(lm, [*ids[:length], token], 8))
 
 
 LONGER = [f"Input: {'word ' * (n * 5 % 17)}{n}\nOutput:" for n in range(9)] + [

@@ -11,6 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from nightjar.core import contracts, tables
+from nightjar.core.held_out import held_out
 from nightjar.search.lexical import LexicalIndex
 from tests import shard_project
 from tests.conftest import ROOT
@@ -63,6 +64,17 @@ def test_the_published_form_leaves_no_place_out(project: Path) -> None:
     assert run_stage("augment", "calculator", cwd=project).returncode == 0
     facts = json.loads((project / "data/metrics/augment-calculator.json").read_text())
     assert facts["positions_left_out"] == 0
+
+
+def test_no_calls_are_sampled_for_documents_that_are_held_out(project: Path) -> None:
+    shard_project.configure(project, augment={"held_out_documents": 1})
+    assert run_stage("augment", "wiki_search", cwd=project).returncode == 0
+    documents = {row["id"] for row in tables.read_rows(project / "data/ingest/corpus", contracts.DOCUMENTS)}
+    rows = tables.read_rows(project / "data/augment/wiki_search", contracts.CANDIDATES)
+    held = held_out(documents, 1, 42)
+    assert {row["id"] for row in rows if row["source"] == "corpus"} == documents - held
+    facts = json.loads((project / "data/metrics/augment-wiki_search.json").read_text())
+    assert facts["texts"]["corpus"] == {"seen": 3, "suited": 3, "chosen": 3}
 
 
 def test_long_texts_are_annotated_in_windows_and_texts_with_calls_refused(project: Path) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from nightjar.core.errors import NightjarError
 from nightjar.tools.syntax import Call, find, remove, write
 from stages.augment_merge.merge import (
-    HELD_OUT,
     LIMIT,
     LOOK_AHEAD,
     OWN_CALLS,
@@ -125,11 +124,10 @@ def test_a_text_with_calls_of_its_own_is_refused(text: str, refused: bool) -> No
     assert len(chosen.calls) == 2 * (not refused)
 
 
-def test_documents_held_out_get_no_calls() -> None:
-    target = row(source="train", task_id="t", id="d1")
-    bodies = {**BODIES, ("train", "t", "d1", 0): Body("96")}
-    chosen = choose([row(), target], bodies, Rules(held_out={"d1"}))
-    assert chosen.calls == [target] and chosen.rejected == [(row(), HELD_OUT)]
+def test_gains_are_compared_less_the_prices_of_the_tools() -> None:
+    rows = [row(gain=2.0), row(tool="calendar", call="[Calendar()]", gain=1.5)]
+    assert choose(rows, BODIES, Rules()).calls == rows[:1]
+    assert choose(rows, BODIES, Rules(prices={"calculator": 0.6})).calls == rows[1:]
 
 
 def test_a_call_without_its_text_is_an_error() -> None:

@@ -44,7 +44,10 @@ def project(workdir: Path) -> Path:
     with tables.ArtifactWriter(Path("data/split")) as writer:
         instance = {"dataset": "d", "file": "f", "task_id": "t", "id": "i", "index": 0, "input": "1 + 1"}
         writer.write(contracts.TRAIN, [{**instance, "outputs": ["it is two", "2 "]}])
-    kept = [candidate(id=f"d{n}", gain=0.6 + n / 5, offset=5) for n in range(9)]
+    # Stage augment samples no calls for documents that are held out.
+    held = held_out([f"d{n}" for n in range(10)], 2, 42)
+    named = [n for n in range(9) if f"d{n}" not in held]
+    kept = [candidate(id=f"d{n}", gain=0.6 + n / 5, offset=5) for n in named]
     kept.append(candidate(source="train", task_id="t", id="i", target=1, offset=0))
     below = candidate(id="d3", offset=9, gain=0.2, status="below_threshold")
     with tables.ArtifactWriter(Path("data/augment/calculator")) as writer:
@@ -72,7 +75,7 @@ def test_rows_in_are_rows_out_and_rejected_with_reasons(project: Path) -> None:
     assert third["tools"] == ["calendar"]
     rejected = tables.read_rejected(OUT).to_pylist()
     reasons = facts["reasons"]
-    assert facts["rows_in"] == 11 == facts["rows_out"] + facts["rows_rejected"]
+    assert facts["rows_in"] == 9 == facts["rows_out"] + facts["rows_rejected"]
     assert facts["rows_out"] == sum(len(one["tools"]) for one in merged)
     assert len(rejected) == sum(reasons.values()) == facts["rows_rejected"]
     assert reasons["a better call at the same position"] == 1
