@@ -352,7 +352,8 @@ def _one_benchmark(values: dict[str, Any]) -> None:
     values["retrieve"]["benchmarks"] = {NAME: "data/split"}
     for group, name in (("predict", "tool_use"), ("ingest", "tool_use")):
         del values[group][name]
-    del values["augment"]["tools"]["wiki_search"]
+    for tool in set(values["augment"]["tools"]) - {"calculator", "calendar"}:
+        del values["augment"]["tools"][tool]
 
 
 def change_params(change: Any) -> None:
