@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from nightjar.benchmarks.card import Asking, Question, Sources
-from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.prompts.model_text import model_input
-from nightjar.tools.calendar import find_date
 
 NAME = "supernatinst"
 DATASET = "natural_instructions"
@@ -21,8 +19,10 @@ def questions(sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
 
     Raises NightjarError if there is none, or an instance's task is not among those that were ingested.
     """
-    # Here, not above: Parquet takes long to load, and scoring files of JSON Lines does without it.
+    # Here, not above: Parquet and the tools take long to load, and scoring files of JSON Lines does without them.
+    from nightjar.core import contracts
     from nightjar.core.tables import read_rows
+    from nightjar.tools.calendar import find_date
 
     test = read_rows(sources.split, contracts.TEST)
     if not test:
