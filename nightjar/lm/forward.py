@@ -17,7 +17,7 @@ from transformers import DynamicCache
 from nightjar.core.errors import NightjarError
 from nightjar.lm.load import LanguageModel
 
-# A beginning of fewer ids is not worth a pass of its own.
+# A shared beginning of fewer ids is computed again for each prompt, because a pass of its own costs more.
 LEAST_SHARED = 16
 
 

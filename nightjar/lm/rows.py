@@ -256,7 +256,7 @@ def attention(
     if any(
         arguments.get(name) is not None for name in ("sliding_window", "softcap", "s_aux", "position_bias")
     ):
-        raise NotImplementedError("attention that is more than a softmax over what is before")
+        raise ValueError("attention that is more than a softmax over what is before")
     return line.attend(int(module.layer_idx), query, arguments.get("scaling")), None  # type: ignore[arg-type]
 
 
