@@ -1,0 +1,174 @@
+"""Texts of public data sets for a real run of Toolformer: documents to annotate, passages for the tools, evaluations.
+
+    python -m bench.toolformer_texts --input PATH --output DIR [--seed 42]
+
+PATH has the folders natural-instructions, tool-benchmarks and corpora/wikitext-2 as docs/results.md names them. Writes
+
+    DIR/documents   texts to annotate and to train on: word problems of MAWPS and AI2 (tasks 745, 866, 867 and 868 of
+                    Super-NaturalInstructions), statements of T-REx, questions of WebQuestions' training part,
+                    paragraphs of WikiText-2's validation part, inputs of other tasks
+    DIR/passages    what the tools search: the other sentences of T-REx and the snippets of Google-RE
+    DIR/evaluation  the evaluations, without the subjects of T-REx that are in DIR/documents
+
+No text of an evaluation is a document. A sentence of T-REx that is a statement, in a document or in the evaluation, is
+in no passage. A snippet of Google-RE has the sentence that is asked for: it is an article of the person, as in the
+paper's Wikipedia.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from nightjar.benchmarks.tool_use import asdiv, svamp
+from nightjar.benchmarks.tool_use.rows import Unfit, before_mask
+from nightjar.core.errors import NightjarError
+
+WORD_PROBLEMS = ("task745_", "task866_", "task867_", "task868_")
+# Documents of each kind, and words of the longest.
+STATEMENTS, QUESTIONS, PARAGRAPHS, INPUTS, WORDS = 1500, 300, 300, 300, 90
+ARTICLES = 12  # of WikiText-2's test part: their perplexity is measured
+OWN = ("asdiv", "svamp", "webquestions", "nq-open")  # evaluations that are used as they are
+
+
+def words(text: str) -> str:
+    """The letters and digits of a text, by which texts are compared."""
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def trained(subject: str) -> bool:
+    """Whether the statements of a subject of T-REx are documents; otherwise they are evaluated."""
+    return hashlib.blake2b(subject.encode()).digest()[0] % 2 == 0
+
+
+def tasks(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Inputs and first outputs of the instances of tasks."""
+    for name in names:
+        for path in sorted(folder.glob(f"{name}*.json")):
+            for one in json.loads(path.read_text("utf-8"))["Instances"]:
+                yield one["input"].strip(), one["output"][0].strip()
+
+
+def word_problems(source: Path) -> Iterator[str]:
+    """Word problems with their answers; those that ASDiv or SVAMP has too are left out."""
+    evaluated = set()
+    for load in (asdiv.load, svamp.load):
+        for record in load(source / "tool-benchmarks"):
+            if parts := getattr(record, "parts", None):
+                evaluated.add(words(f"{parts['body']} {parts['question']}"))
+    for problem, answer in tasks(source / "natural-instructions/tasks", WORD_PROBLEMS):
+        problem = re.sub(r"\s+([.,?!])", r"\1", problem)
+        if re.fullmatch(r"-?\d+(\.\d+)?", answer) and words(problem) not in evaluated:
+            evaluated.add(words(problem))
+            yield f"{problem} The answer is {float(answer):g}."
+
+
+def trex(source: Path) -> Iterator[tuple[Path, str, dict[str, Any], list[str], str | None]]:
+    """Rows of T-REx: file, line, row, its sentences, and the one that can be completed."""
+    for path in sorted((source / "tool-benchmarks/lama/TREx").glob("*.jsonl")):
+        for line in path.read_text("utf-8").splitlines():
+            row, sentences, statement = json.loads(line), list[str](), None
+            for one in row["evidences"]:
+                whole = one["masked_sentence"].replace("[MASK]", one["obj_surface"])
+                sentences.append(whole)
+                try:
+                    before_mask(one["masked_sentence"], "[MASK]")
+                except Unfit:
+                    continue
+                statement = statement or whole
+            yield path, line, row, sentences, statement
+
+
+def drawn(seed: int, texts: Iterable[str], most: int) -> list[str]:
+    """At most `most` of the distinct texts of fitting length, in random order."""
+    distinct = sorted({text for text in texts if 5 <= len(text.split()) <= WORDS})
+    return random.Random(seed).sample(distinct, min(most, len(distinct)))
+
+
+def documents(source: Path, seed: int) -> Iterator[tuple[str, str]]:
+    """Kind and text of each document."""
+    benchmarks = source / "tool-benchmarks"
+    for text in drawn(seed, word_problems(source), 10**6):
+        yield "word_problem", text
+    statements = (
+        statement for *_, row, _, statement in trex(source) if statement and trained(row["sub_uri"])
+    )
+    for text in drawn(seed, statements, STATEMENTS):
+        yield "statement", text
+    rows = json.loads((benchmarks / "webquestions/trainmodel.json").read_text("utf-8"))
+    asked = (f"Answer the following question: {row['qText']} {row['answers'][0]}." for row in rows)
+    for text in drawn(seed, asked, QUESTIONS):
+        yield "question", text
+    wikitext = (source / "corpora/wikitext-2/valid.txt").read_text("utf-8").splitlines()
+    paragraphs = (line.strip() for line in wikitext if "<unk>" not in line and not line.startswith(" ="))
+    for text in drawn(seed, paragraphs, PARAGRAPHS):
+        yield "wikitext", text
+    names = (source / "natural-instructions/splits/default/train_tasks.txt").read_text("utf-8").split()
+    others = [name for name in names if not name.startswith(WORD_PROBLEMS) and "question_answer" not in name]
+    inputs = (text for text, _ in tasks(source / "natural-instructions/tasks", others))
+    for text in drawn(seed, (text for text in inputs if "\n" not in text), INPUTS):
+        yield "input", text
+
+
+def passages(source: Path) -> Iterator[tuple[str, str]]:
+    """Title and text of each passage: sentences on a subject of T-REx, and on a person of Google-RE."""
+    statements: set[str] = set()
+    subjects: dict[str, dict[str, None]] = {}
+    for *_, row, sentences, statement in trex(source):
+        statements.update([words(statement)] if statement else [])
+        subjects.setdefault(row["sub_label"], {}).update(dict.fromkeys(sentences))
+    for subject, own in subjects.items():
+        for text in own:
+            if words(text) not in statements:
+                yield subject, text
+    for path in sorted((source / "tool-benchmarks/lama/Google_RE").glob("*.jsonl")):
+        for line in path.read_text("utf-8").splitlines():
+            row = json.loads(line)
+            yield from ((row["sub_label"], one["snippet"]) for one in row["evidences"])
+
+
+def evaluation(source: Path, output: Path) -> None:
+    """The folders of the evaluations: links, but for T-REx and WikiText, which are cut."""
+    for name in OWN:
+        (output / name).symlink_to((source / "tool-benchmarks" / name).resolve())
+    for name in ("Squad", "Google_RE"):
+        (output / "lama" / name).symlink_to((source / "tool-benchmarks/lama" / name).resolve())
+    for path, line, row, _, statement in trex(source):
+        if statement and not trained(row["sub_uri"]):
+            with (output / "lama/TREx" / path.name).open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+    text = (source / "corpora/wikitext-2/test.txt").read_text("utf-8")
+    articles = re.split(r"(?m)^(?= = [^=])", text)
+    (output / "wikitext/test.txt").write_text("".join(articles[: ARTICLES + 1]), "utf-8")
+
+
+def main() -> None:
+    """Write the three folders; a folder that is there is an error."""
+    parser = argparse.ArgumentParser(prog="python -m bench.toolformer_texts")
+    parser.add_argument("--input", type=Path, required=True, metavar="PATH")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--seed", type=int, default=42)
+    given = parser.parse_args()
+    if given.output.exists():
+        raise NightjarError("the folder exists", given.output, "give a new one")
+    for name in ("documents", "passages", "evaluation/lama/TREx", "evaluation/wikitext"):
+        (given.output / name).mkdir(parents=True)
+    with (given.output / "documents/documents.jsonl").open("w", encoding="utf-8") as file:
+        for number, (kind, text) in enumerate(documents(given.input, given.seed)):
+            row = {"id": f"{kind}-{number:05d}", "title": "", "text": text}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    with (given.output / "passages/passages.jsonl").open("w", encoding="utf-8") as file:
+        for number, (title, text) in enumerate(dict.fromkeys(passages(given.input))):
+            row = {"id": f"passage-{number:06d}", "title": title, "text": text}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    evaluation(given.input, given.output / "evaluation")
+
+
+if __name__ == "__main__":
+    main()
