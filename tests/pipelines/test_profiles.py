@@ -18,6 +18,8 @@ from pipelines.profiles import Change, apply
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "profiles").glob("*.yaml"))
+# A profile that has one of these groups replaces all of it.
+WHOLE = ("augment.tools.", "predict.systems.", "retrieve.benchmarks.", "train.recipes.")
 
 
 @pytest.fixture()
@@ -49,10 +51,15 @@ def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: s
     over = flat(read_yaml(project / "profiles" / f"{name}.yaml"))
     if extended := over.pop("extends", None):
         over = flat(read_yaml(project / "profiles" / f"{extended}.yaml")) | over
-    assert written == {**base, **over}
-    assert {change.key: (change.old, change.new) for change in changes} == {
-        key: (base.get(key), value) for key, value in over.items() if key not in base or base[key] != value
+    replaced = tuple(group for group in WHOLE if any(key.startswith(group) for key in over))
+    kept = {key: value for key, value in base.items() if not key.startswith(replaced)}
+    assert written == {**kept, **over}
+    assert {change.key: (change.old, change.new) for change in changes if change.new is not None} == {
+        key: (base.get(key), value)
+        for key, value in over.items()
+        if value is not None and (key not in base or base[key] != value)
     }
+    assert base.keys() - written.keys() == base.keys() - kept.keys() - over.keys()
     assert params.encoding.max_source_length == 1024 and params.encoding.max_target_length == 128
 
 
