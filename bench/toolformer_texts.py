@@ -32,7 +32,7 @@ from nightjar.core.errors import NightjarError
 
 WORD_PROBLEMS = ("task745_", "task866_", "task867_", "task868_")
 # Documents of each kind, and words of the longest.
-STATEMENTS, QUESTIONS, PARAGRAPHS, INPUTS, WORDS = 1500, 300, 300, 300, 90
+PROBLEMS, STATEMENTS, QUESTIONS, PARAGRAPHS, INPUTS, WORDS = 1000, 2500, 300, 300, 300, 90
 ARTICLES = 12  # of WikiText-2's test part: their perplexity is measured
 OWN = ("asdiv", "svamp", "webquestions", "nq-open")  # evaluations that are used as they are
 
@@ -94,7 +94,7 @@ def drawn(seed: int, texts: Iterable[str], most: int) -> list[str]:
 def documents(source: Path, seed: int) -> Iterator[tuple[str, str]]:
     """Kind and text of each document."""
     benchmarks = source / "tool-benchmarks"
-    for text in drawn(seed, word_problems(source), 10**6):
+    for text in drawn(seed, word_problems(source), PROBLEMS):
         yield "word_problem", text
     statements = (
         statement for *_, row, _, statement in trex(source) if statement and trained(row["sub_uri"])
