@@ -15,7 +15,6 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Card, Question, questions_of
-from nightjar.core import contracts
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
 from nightjar.core.ids import qualified, unique_ids
@@ -51,27 +50,46 @@ def read_references(card: Card, path: Path | None) -> list[Question]:
     found: list[Question] = []
     for block in json_blocks(path, card.files.reference, _key_of(card)):
         rows = block.rows
-        if rows is None or not _are_references(card, rows):
-            rows = [_checked(card, row, where) for where, row in block.one_by_one()]
-        found += _questions(card, rows)
+        columns = _columns(card, rows) if rows is not None else None
+        if columns is None or not _are_references(card, columns):
+            columns = _columns(card, [_checked(card, row, where) for where, row in block.one_by_one()])
+        if columns is not None:
+            found += _questions(card, columns)
     if not found:
         raise NightjarError("no references", path, card.files.reference)
     return found
 
 
-def _are_references(card: Card, rows: Sequence[Row]) -> bool:
-    """Whether no row has a fault that `_checked` would report, by whole columns."""
+@dataclass(frozen=True)
+class _Columns:
+    """What rows of references have, a value for each row; `named` are the tasks and, of some cards, the categories."""
+
+    ids: Sequence[Any]
+    references: Sequence[Any]
+    named: Sequence[Sequence[Any]]
+    tracks: Sequence[Any]
+
+
+def _columns(card: Card, rows: Sequence[Row]) -> _Columns | None:
+    """The columns of rows; None if there is no row, or one lacks a key."""
     form = card.files
-    texts: list[Any] = [row.get("references") for row in rows]
-    tracks = _tracks(card, rows)
-    named = [form.task, form.category] if form.category else [form.task]
-    names = itertools.chain(tracks, *([row.get(name) for row in rows] for name in named))
+    keys = ["id", "references", form.task, *filter(None, [form.category])]
+    try:
+        ids, references, *named = zip(*map(itemgetter(*keys), rows), strict=True)
+    except (KeyError, ValueError):
+        return None
+    return _Columns(ids, references, named, named[0] if form.by_task else _tracks(card, rows))
+
+
+def _are_references(card: Card, columns: _Columns) -> bool:
+    """Whether no row has a fault that `_checked` would report, by whole columns."""
+    texts = columns.references
     return (
         _are(list, texts)
         and all(texts)
         and _are(str, itertools.chain.from_iterable(texts))
-        and _are(str, names)
-        and set(tracks) <= (_allowed(card) or set(tracks))
+        and _are(str, itertools.chain(columns.tracks, *columns.named))
+        and set(columns.tracks) <= (_allowed(card) or set(columns.tracks))
     )
 
 
@@ -100,36 +118,30 @@ def _tracks(card: Card, rows: Sequence[Row]) -> list[Any]:
     return [row[card.files.task] if card.files.by_task else row.get("track", "default") for row in rows]
 
 
-def _questions(card: Card, rows: Sequence[Row]) -> Iterator[Question]:
-    form, nothing = card.files, repeat(dict[str, Any]())
+def _questions(card: Card, columns: _Columns) -> Iterator[Question]:
+    nothing = repeat(dict[str, Any]())
     # One text object for each task and category, not one for each row: they are many times in a file.
-    named = [
-        [sys.intern(row[name]) for row in rows] if name else repeat("") for name in (form.task, form.category)
-    ]
+    tasks, *categories = [map(sys.intern, column) for column in columns.named]
     return map(
         Question,
         repeat(card.name),
-        named[0],
-        map(itemgetter("id"), rows),
+        tasks,
+        columns.ids,
         nothing,
-        map(tuple, map(itemgetter("references"), rows)),
-        map(sys.intern, _tracks(card, rows)),
-        named[1],
+        map(tuple, columns.references),
+        map(sys.intern, columns.tracks),
+        categories[0] if categories else repeat(""),
         nothing,
     )
 
 
 def read_questions(path: Path) -> list[Question]:
     """The questions of an artifact of the stage questions. Raises NightjarError if it is missing or damaged."""
-    return questions_of(_table(path, contracts.QUESTIONS))
-
-
-def _table(path: Path, contract: contracts.Table, columns: list[str] | None = None) -> list[dict[str, Any]]:
-    """The rows of a table of ours."""
-    # Here, not above: Parquet takes long to load, and JSON Lines do without it.
+    # Here, not above: Parquet and contracts take long to load, and JSON Lines do without them.
+    from nightjar.core import contracts
     from nightjar.core.tables import read_rows
 
-    return read_rows(path, contract, columns)
+    return questions_of(read_rows(path, contracts.QUESTIONS))
 
 
 def check_reference(row: Mapping[str, Any], where: str, form: str, task: str, category: str | None) -> None:
@@ -156,7 +168,10 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[
         own = [{"task_id": one.task_id, "id": one.id, "answers": [answer(one, 0)]} for one in known]
         return _matched(card, path, own, questions)
     if path.is_dir():
-        own = _table(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
+        from nightjar.core import contracts
+        from nightjar.core.tables import read_rows
+
+        own = read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
         return _matched(card, path, own, questions)
     wanted, named = _named(card, questions), itemgetter(*_key_of(card))
     given: list[Answers] = [None] * len(questions)
@@ -212,8 +227,11 @@ def ids(card: Card, questions: Sequence[Question]) -> list[str]:
 
 def _named(card: Card, questions: Sequence[Question]) -> dict[str | Key, int]:
     """The places of questions by what identifies them in files: task and id, or the id alone."""
-    names = map(attrgetter("key"), questions) if card.files.by_task else ids(card, questions)
-    return {name: place for place, name in enumerate(names)}
+    key = "key" if card.files.by_task else "id"
+    places: dict[str | Key, int] = dict(zip(map(attrgetter(key), questions), itertools.count()))
+    if card.files.by_task or len(places) == len(questions):
+        return places
+    return {name: place for place, name in enumerate(ids(card, questions))}
 
 
 def write_references(card: Card, path: Path, questions: Path | None = None) -> int:
@@ -283,9 +301,7 @@ def json_blocks(path: Path, wanted: str, key: Sequence[str] = ("id",)) -> Iterat
         yield Block(rows, partial(_one_by_one, path, numbers, texts, rows, seen, wanted, key))
 
 
-def _have_new_keys(
-    rows: Sequence[Any], numbers: Sequence[int], seen: dict[Any, int], key: Sequence[str]
-) -> bool:
+def _have_new_keys(rows: Sequence[Any], numbers: list[int], seen: dict[Any, int], key: Sequence[str]) -> bool:
     """Whether all rows are objects with a key of texts that did not occur before; these are added to `seen`."""
     try:
         columns = [list(map(itemgetter(name), rows)) for name in key]
@@ -294,11 +310,7 @@ def _have_new_keys(
     if not _are(str, itertools.chain(*columns)):
         return False
     names = columns[0] if len(key) == 1 else zip(*columns, strict=True)
-    new = dict(zip(names, numbers, strict=True))
-    if len(new) < len(rows) or not seen.keys().isdisjoint(new):
-        return False
-    seen.update(new)
-    return True
+    return list(map(seen.setdefault, names, numbers)) == numbers
 
 
 def _one_by_one(

@@ -9,14 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
-from ruamel.yaml.events import AliasEvent
 
 from nightjar.core.errors import NightjarError
 
 PARAMS_FILE = Path("params.yaml")
-warnings.simplefilter("ignore", ReusedAnchorWarning)  # allowed in YAML 1.2
 # Of a value that is refused, in characters.
 MOST_SHOWN = 200
 # Of a file, in characters: some seconds of parsing. The longest of this project has 8,000.
@@ -79,6 +75,12 @@ def parse(
     Anchors and aliases are refused unless `aliases`; then what they refer to may have MOST_VALUES values in all.
     `pure` gives better messages, its opposite more speed.
     """
+    # Here, not above: it takes long to load, and scoring files does without it.
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
+    from ruamel.yaml.events import AliasEvent
+
+    warnings.simplefilter("ignore", ReusedAnchorWarning)  # allowed in YAML 1.2
     if len(text) > longest:
         what = f"too long: {len(text):,} characters, at most {longest:,} are allowed"
         raise NightjarError(what, where, "shorten it")

@@ -2,7 +2,7 @@
 
 The draws are exact: instances with equal numbers are interchangeable, so a resample is described by how often each
 distinct row occurs in it, which is multinomial. Rows that occur often get one binomial draw for each resample; the
-rest is drawn instance by instance. A resample of 120,000 accuracies costs one draw instead of 120,000.
+others are drawn together (`counts`). A resample of 120,000 accuracies costs one draw instead of 120,000.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.statistics.counts import Draws
 from nightjar.statistics.statistic import Floats, OfSums, Statistic
 
-# One binomial draw costs as much as about so many draws of single instances.
-FREQUENT = 16
+# Rows that occur so often get binomial draws, one of which costs some 20 numbers of `counts.Draws`; heavier rows need
+# more time there. At most counts.HEAVIEST.
+FREQUENT = 64
 # Numbers that an array holds at a time: few enough for the processor's cache. One resample may have more.
 BLOCK = 2**16
 # Of a row, as one whole number of 64 bits.
@@ -64,15 +66,17 @@ def sums(rows: Floats, samples: int, rng: np.random.Generator) -> Floats:
     """Column sums of `samples` resamples of the rows, as many rows as there are: (n, terms) to (samples, terms)."""
     n = len(rows)
     different, counts = distinct(rows)
-    often = counts >= FREQUENT
-    frequent, chances = different[often], [*counts[often] / n, (~often @ counts) / n]
-    rare = np.repeat(different[~often], counts[~often], axis=0)
+    order = np.argsort(counts, kind="stable")
+    different, counts = different[order], counts[order]
+    few = int(np.searchsorted(counts, FREQUENT))
+    rare = Draws(counts[:few])
+    chances = [counts[:few].sum() / n, *counts[few:] / n]
     found = np.empty((samples, rows.shape[1]))
-    for start, stop in blocks(samples, len(frequent) + len(rare)):
+    for start, stop in blocks(samples, len(different)):
         times = rng.multinomial(n, chances, size=stop - start)
-        found[start:stop] = times[:, :-1] @ frequent
-        if len(rare):
-            found[start:stop] += _counts(times[:, -1], len(rare), rng) @ rare
+        found[start:stop] = times[:, 1:] @ different[few:]
+        if few:
+            found[start:stop] += rare.counts(times[:, 0], rng).T @ different[:few]
     return found
 
 
@@ -89,11 +93,3 @@ def distinct(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
     found = np.empty((len(counts), rows.shape[1]))
     found[codes] = rows
     return found, counts
-
-
-def _counts(sizes: NDArray[np.int64], rows: int, rng: np.random.Generator) -> Floats:
-    """How often each of `rows` rows occurs in sizes[i] draws with replacement: (sizes, rows)."""
-    drawn = rng.integers(0, rows, size=int(sizes.sum()))
-    drawn += np.repeat(np.arange(0, len(sizes) * rows, rows), sizes)
-    counts = np.bincount(drawn, minlength=len(sizes) * rows)
-    return counts.reshape(len(sizes), rows).astype(np.float64)
