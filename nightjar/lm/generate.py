@@ -27,7 +27,7 @@ __all__ = ["BATCH", "Answer", "Controller", "Generated", "Prompt", "Row", "arran
 
 # Rows of a batch, if the caller does not say.
 BATCH = 16
-# Tokens of a pass that also reads prompts: enough for fast matrix products, few enough for the processor's caches.
+# Tokens of prompts in a pass: enough for fast matrix products, few enough for the processor's caches.
 PASS = 512
 
 
@@ -169,18 +169,22 @@ class _Engine:
         return self.shared, prompt.shared
 
     def _pass(self) -> list[Row]:
-        """Read what is pending: the tokens just written, and prompts as far as they fit into a pass."""
-        chosen: list[Row] = []
-        total = 0
-        for row in sorted(self.running, key=lambda row: len(row.pending) > 1):
-            count = len(row.pending)
-            if count and (total + count <= PASS or not chosen or count == 1):
+        """Read what is pending: the tokens just written, and prompts as far as they fit into a pass.
+
+        A prompt of more than PASS tokens is read in pieces of so many, whatever else is read: what it computes depends
+        on itself alone. At least one piece is read, so that no prompt holds a place in the batch unread.
+        """
+        chosen = [row for row in self.running if len(row.pending) == 1]
+        total, pieces = len(chosen), 0
+        for row in self.running:
+            count = min(len(row.pending), PASS)
+            if count > 1 and (total + count <= PASS or not pieces):
                 chosen.append(row)
-                total += count
+                total, pieces = total + count, pieces + 1
         if chosen:
-            reads = [(row.segment, row.pending) for row in chosen if row.segment is not None]
+            reads = [(row.segment, row.pending[:PASS]) for row in chosen if row.segment is not None]
             for row, logits in zip(chosen, advance(self.lm, self.pool, reads), strict=True):
-                row.pending, row.logits = [], logits
+                row.pending, row.logits = row.pending[PASS:], logits
         return chosen
 
     def _write(self, rows: Sequence[Row]) -> None:
