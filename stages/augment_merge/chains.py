@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.tools.syntax import Call, Found, find, write
+from nightjar.tools.syntax import ARROW, Call, Found, find, write
 
 # A row of contracts.CANDIDATES, and the text that it belongs to: source, task_id, id, target.
 Candidate = Mapping[str, Any]
@@ -30,6 +30,8 @@ def call_of(row: Candidate) -> Call:
 
 def before(row: Candidate) -> str:
     """The earlier calls of a candidate's chain, as they are written in a text; "" for the first of a chain."""
+    if ARROW not in row["call"]:  # most have none, and reading all calls takes time
+        return ""
     return f" {row['call']}"[: _last(row).start]
 
 

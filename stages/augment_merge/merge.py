@@ -92,10 +92,10 @@ def _left(
     later: Iterable[tuple[Candidate, str | None]], merged: Iterable[Candidate]
 ) -> Iterator[tuple[Candidate, str]]:
     """The second and later calls of chains that are not merged, each with the reason, which a refused one has."""
-    merged = list(merged)
+    later, merged = list(later), list(merged)
     # Rows are no keys of a dictionary.
     known = {id(row) for row in merged}
-    chains = {place_of(row, written(row)) for row in merged}
+    chains = {place_of(row, written(row)) for row in merged} if later else set()
     for row, reason in later:
         if id(row) not in known:
             yield row, reason or (WORSE if place_of(row, before(row)) in chains else BROKEN)
