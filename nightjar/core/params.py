@@ -127,8 +127,9 @@ class Augment(Model):
 
     `before_first_word`: whether a call may be put before the first word of a document, where the loss without it is
     conditioned on nothing. `chain_calls`: calls that may follow one another at a position. Texts longer than
-    `max_text_tokens` are annotated in windows. `batch_texts`: texts that are annotated together. `look_ahead_guard`: tools whose calls are dropped if their input occurs in the text after the
-    call and not before it. `held_out_documents`: documents that no model trains on.
+    `max_text_tokens` are annotated in windows. `batch_texts`: texts that are annotated together. `look_ahead_guard`:
+    tools whose calls are dropped if their input occurs in the text after the call and not before it.
+    `held_out_documents`: documents that no model trains on.
     """
 
     tools: Annotated[
