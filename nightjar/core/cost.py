@@ -74,7 +74,14 @@ def _split(item: str, params: Params) -> Cost:
 
 
 def _augment(item: str, params: Params) -> Cost:
-    limits = ("precision", "max_call_tokens", "max_text_tokens", "max_documents", "max_targets")
+    limits = (
+        "precision",
+        "chain_calls",
+        "max_call_tokens",
+        "max_text_tokens",
+        "max_documents",
+        "max_targets",
+    )
     return Cost(
         settings=(*_MODEL, f"augment.tools.{item}", *(f"augment.{key}" for key in limits)), start=MODEL_START
     )

@@ -36,8 +36,9 @@ class Tokens:
         return cls(context, ids, [start for start, _ in spans])
 
 
-# A call with its result, and the number of the token of the body that it is before.
-Placed = tuple[int, Call, str]
+# The number of the token of the body that a call is before, the call, its result, and the calls before it at the same
+# place, as `write` writes them with their results.
+Placed = tuple[int, Call, str, str]
 
 
 def call_losses(lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, Call, str]]) -> list[Losses]:
@@ -55,20 +56,20 @@ def call_losses(lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, 
             raise ValueError(f"offset {offset} is outside of a text of {len(whole.body)} characters")
         start = offset if spaced[offset] == " " != spaced[offset + 1] else offset + 1
         token = max(place for place, begin in enumerate(tokens.offsets) if begin <= start)
-        placed.append((token, call, result))
+        placed.append((token, call, result, ""))
     return losses_at(lm, [(tokens, placed)])[0]
 
 
 def losses_at(lm: LanguageModel, texts: Sequence[tuple[Tokens, Sequence[Placed]]]) -> list[list[Losses]]:
-    """The three losses of each call of each text (facts 3.3).
+    """The three losses of each call of each text (facts 3.3); for a call in a chain, "nothing" is the calls before it.
 
     The calls of a text that put the same in front of it share one pass of the model, up to the last token that counts
     for any of them; "nothing" is the same for all. Passes of like length are batched.
     """
     places: dict[tuple[int, str], set[int]] = {}
     for number, (_, calls) in enumerate(texts):
-        for place, call, result in calls:
-            for before in _prefixes(call, result):
+        for place, call, result, earlier in calls:
+            for before in _prefixes(call, result, earlier):
                 places.setdefault((number, before), set()).add(place)
     # The first token needs something to be predicted from.
     first = [lm.tokenizer.end]
@@ -89,13 +90,16 @@ def losses_at(lm: LanguageModel, texts: Sequence[tuple[Tokens, Sequence[Placed]]
             losses[*key, place] = weighted_loss([logprobs[one] for one in window])
     return [
         [
-            Losses(*(losses[number, before, place] for before in _prefixes(call, result)))
-            for place, call, result in calls
+            Losses(*(losses[number, before, place] for before in _prefixes(call, result, earlier)))
+            for place, call, result, earlier in calls
         ]
         for number, (_, calls) in enumerate(texts)
     ]
 
 
-def _prefixes(call: Call, result: str) -> tuple[str, str, str]:
-    """What is in front of the whole text for each of the three losses: nothing, e(c, ""), e(c, r)."""
-    return "", write(call, ""), write(call, result)
+def _prefixes(call: Call, result: str, earlier: str) -> tuple[str, str, str]:
+    """What is in front of the whole text for each of the three losses: nothing, e(c, ""), e(c, r).
+
+    `earlier`, the calls before this one in its chain, is in front of each.
+    """
+    return earlier, f"{earlier}{write(call, '')}", f"{earlier}{write(call, result)}"

@@ -13,6 +13,7 @@ from nightjar.core.harness import Stage, main
 from nightjar.core.held_out import held_out
 from nightjar.core.journal import code, contents, digest
 from nightjar.tools import Toolbox, make
+from stages.augment.chains import chains
 from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def run(stage: Stage) -> None:
         params.before_first_word,
         own.price,
         params.batch_texts,
+        params.chain_calls,
     )
     decides = {
         "model": lm.sha256,
@@ -121,6 +123,8 @@ def run(stage: Stage) -> None:
     stage.details["positions_inside_characters"] = sum(text["inside"] for text in texts)
     stage.details["candidates"] = dict(sorted(Counter(one["status"] for one in rows).items()))
     stage.details["filter"] = {"threshold": own.filter_threshold, "price": own.price}
+    if params.chain_calls > 1:
+        stage.details["chains"] = chains(rows)
     # Those that the model read, padding included, but for the tool's instructions.
     stage.details["tokens_computed"] = sum(unit["tokens"] for unit in units)
     stage.details["tool"] = {"name": tool.name, "version": tool.version}

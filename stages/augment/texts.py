@@ -87,9 +87,11 @@ def plan(lengths: Sequence[int], size: int) -> list[list[int]]:
 def row(name: str, one: Source, candidate: Candidate, threshold: float, price: float = 0.0) -> dict[str, Any]:
     """A row of contracts.CANDIDATES: a call sampled for the tool called `name`, kept or not.
 
-    `gain` is that of the formula; the `price` is subtracted in the decision alone.
+    `gain` is that of the formula; the `price` is subtracted in the decision alone. In a chain, `call` begins with the
+    earlier calls and their results.
     """
     losses = candidate.losses
+    own = write(candidate.call).strip() if candidate.call else candidate.written
     if losses is not None:
         status = "kept" if losses.kept(threshold, price) else "below_threshold"
     else:
@@ -103,7 +105,7 @@ def row(name: str, one: Source, candidate: Candidate, threshold: float, price: f
         "token": candidate.token,
         "offset": candidate.offset,
         "probability": candidate.probability,
-        "call": write(candidate.call).strip() if candidate.call else candidate.written,
+        "call": f"{candidate.before} {own}".removeprefix(" "),
         "result": candidate.result,
         "loss_no_call": losses.no_call if losses else None,
         "loss_call_without_result": losses.without_result if losses else None,

@@ -11,17 +11,15 @@ from nightjar.core.harness import Stage, main
 from nightjar.core.held_out import held_out
 from nightjar.core.params import Augment
 from nightjar.prompts.tool_prompts import CALL_NAMES
-from nightjar.tools.syntax import find, write
+from nightjar.tools.syntax import find
+from stages.augment_merge.chains import Key, key_of, written
 from stages.augment_merge.merge import (
     Body,
     Chosen,
-    Key,
     Rules,
     call_names,
-    call_of,
     choose,
     examples,
-    key_of,
     merged_texts,
 )
 from stages.augment_merge.texts import read_bodies
@@ -103,7 +101,7 @@ def _write(merged: Sequence[dict[str, Any]], held: Sequence[dict[str, Any]], cho
                 writer.write(contracts.CALLS_MERGED, rows[number : number + ROWS_PER_PART], part=part)
         writer.write(contracts.HELD_OUT, held)
         for row, reason in chosen.rejected:
-            raw = write(call_of(row), row["result"]).strip()
+            raw = written(row).strip()
             writer.reject(row["source"], f"data/augment/{row['tool']}", reason, raw, row["id"])
 
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.tools.syntax import TOOLS, Call, find, insert, parse
-
-# Identifies a text: source, task_id, id, target.
-Key = tuple[str, str | None, str, int]
-Candidate = Mapping[str, Any]
+from nightjar.tools.syntax import TOOLS, find, insert
+from stages.augment_merge.chains import Candidate, Chains, Key, before, call_of, key_of, place_of, written
 
 OWN_CALLS = "its text contains a call already"
 LOOK_AHEAD = "its input occurs in the text only after the call"
 WORSE = "a better call at the same position"
 LIMIT = "beyond the limit of examples of its tool"
+BROKEN = "the call before it in its chain is not merged"
 
 
 @dataclass(frozen=True)
@@ -53,39 +51,54 @@ class Chosen:
     rejected: list[tuple[Candidate, str]] = field(default_factory=list)
 
 
-def key_of(row: Candidate) -> Key:
-    return row["source"], row["task_id"], row["id"], row["target"]
-
-
 def choose(rows: Iterable[Candidate], bodies: Mapping[Key, Body], rules: Rules) -> Chosen:
-    """The calls to merge of `rows` (contracts.CANDIDATES): one at a position, the one with the largest gain.
+    """The calls to merge of `rows` (contracts.CANDIDATES): one at a position, or one chain, with the largest gain.
 
-    The paper does not say how to choose between calls at one position. Of equal gains, the first in the order of the
-    rows is taken. At most `rules.most` texts have calls of one tool, those with the largest gains.
+    The paper does not say how to choose between calls at one position. The gain of a chain is that of its calls
+    together. Of equal gains, the first in the order of the rows is taken. At most `rules.most` texts have calls of one
+    tool, those with the largest gains. The calls of a chain are in their order.
     Raises NightjarError for a call whose text is not among `bodies`.
     """
     rows = list(rows)
     names = call_names(rows)
     own_calls = {key for key in {key_of(row) for row in rows} if find(_body(bodies, key).text, names)}
-    chosen = Chosen()
+    reasons = [_refused(row, _body(bodies, key_of(row)), key_of(row) in own_calls, rules) for row in rows]
+    chains = Chains((row for row, reason in zip(rows, reasons, strict=True) if not reason), rules.worth)
+    chosen, later = Chosen(), list[tuple[Candidate, str | None]]()
     best: dict[tuple[Key, int], Candidate] = {}
-    for row in rows:
-        key = key_of(row)
-        if reason := _refused(row, _body(bodies, key), key in own_calls, rules):
+    for row, reason in zip(rows, reasons, strict=True):
+        if before(row):
+            later.append((row, reason))
+            continue
+        if reason:
             chosen.rejected.append((row, reason))
             continue
-        place = key, row["offset"]
+        place = key_of(row), row["offset"]
         first = best.setdefault(place, row)
         if first is not row:
-            worse, best[place] = sorted((row, first), key=rules.worth)
+            worse, best[place] = sorted((row, first), key=chains.worth)
             chosen.rejected.append((worse, WORSE))
-    allowed = _limited(best.values(), rules)
+    allowed = _limited(best.values(), chains, rules.most)
     for row in best.values():
         if key_of(row) in allowed[row["tool"]]:
-            chosen.calls.append(row)
+            chosen.calls += chains.best(row)
         else:
             chosen.rejected.append((row, LIMIT))
+    chosen.rejected += _left(later, chosen.calls)
     return chosen
+
+
+def _left(
+    later: Iterable[tuple[Candidate, str | None]], merged: Iterable[Candidate]
+) -> Iterator[tuple[Candidate, str]]:
+    """The second and later calls of chains that are not merged, each with the reason, which a refused one has."""
+    later, merged = list(later), list(merged)
+    # Rows are no keys of a dictionary.
+    known = {id(row) for row in merged}
+    chains = {place_of(row, written(row)) for row in merged} if later else set()
+    for row, reason in later:
+        if id(row) not in known:
+            yield row, reason or (WORSE if place_of(row, before(row)) in chains else BROKEN)
 
 
 def _body(bodies: Mapping[Key, Body], key: Key) -> Body:
@@ -105,36 +118,25 @@ def _refused(row: Candidate, body: Body, own_calls: bool, rules: Rules) -> str |
 
 
 def looks_ahead(row: Candidate, body: Body) -> bool:
-    """Whether the input of the call occurs in the text after the call, but neither before it nor in the context.
+    """Whether the input of the call occurs in the text after the call, but not before it: neither in the text, nor in
+    the context, nor in the calls of its chain.
 
     Offsets are those of " " + text. The rule is published for machine translation (appendix B).
     """
     given = call_of(row).input
     text = f" {body.text}"
-    before, after = text[: row["offset"]], text[row["offset"] :]
-    return given in after and given not in before and given not in body.context
+    known = (text[: row["offset"]], body.context, before(row))
+    return given in text[row["offset"] :] and not any(given in part for part in known)
 
 
-def _limited(rows: Iterable[Candidate], rules: Rules) -> dict[str, set[Key]]:
-    """For each tool the texts that may have its calls: at most `rules.most`, those with the best calls (facts 3.4)."""
+def _limited(rows: Iterable[Candidate], chains: Chains, most: int | None) -> dict[str, set[Key]]:
+    """For each tool the texts that may have its calls: at most `most`, those with the best calls (facts 3.4)."""
     gains: dict[str, dict[Key, float]] = defaultdict(dict)
     for row in rows:
         texts = gains[row["tool"]]
-        worth = rules.worth(row)
+        worth = chains.worth(row)
         texts[key_of(row)] = max(worth, texts.get(key_of(row), worth))
-    return {
-        tool: set(sorted(texts, key=lambda text: -texts[text])[: rules.most]) for tool, texts in gains.items()
-    }
-
-
-def call_of(row: Candidate) -> Call:
-    """The call of a candidate with a result. Raises NightjarError if it is none, which a damaged artifact has."""
-    call = parse(row["call"].removeprefix("[").removesuffix("]"), names=None)
-    if call is None:
-        raise NightjarError(
-            f"{row['call']!r} is no call", f"data/augment/{row['tool']}", "nightjar rebuild augment"
-        )
-    return call
+    return {tool: set(sorted(texts, key=lambda text: -texts[text])[:most]) for tool, texts in gains.items()}
 
 
 def call_names(rows: Iterable[Candidate]) -> frozenset[str]:

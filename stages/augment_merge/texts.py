@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nightjar.core import contracts, tables
-from stages.augment_merge.merge import Body, Key
+from stages.augment_merge.chains import Key
+from stages.augment_merge.merge import Body
 
 
 def read_bodies(corpus: Path, split: Path) -> Iterator[tuple[Key, Body]]:

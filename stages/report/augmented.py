@@ -20,9 +20,10 @@ PUBLISHED: Mapping[str, tuple[int, int, int]] = {
 
 
 def context(tools: Sequence[Tool], nodes: Iterable[Node]) -> dict[str, Any]:
-    """What the templates show: `examples`, a row a tool of table 2, and `work`, a row a tool of facts.
+    """What the templates show: `examples`, a row a tool of table 2, and `work` and `beyond`, a row a tool of facts.
 
-    `examples` is empty if the stage augment_merge has counted none.
+    `examples` is empty if the stage augment_merge has counted none, `beyond` if no tool has a price and there are no
+    chains.
     """
     found = {node.name: node.details for node in nodes}
     merged = found.get("augment_merge", {})
@@ -32,6 +33,7 @@ def context(tools: Sequence[Tool], nodes: Iterable[Node]) -> dict[str, Any]:
         if "examples" in merged
         else [],
         "work": [_work(tool, found.get(f"augment@{tool.name}", {})) for tool in tools],
+        "beyond": _beyond(tools, found),
         "merged": _merged(merged),
     }
 
@@ -65,6 +67,37 @@ def _work(tool: Tool, details: Mapping[str, Any]) -> dict[str, Any]:
         "candidates": f"{tool.candidates:,}",
         "statuses": [f"{tool.statuses[status]:,}" for status in STATUSES],
         "sources": ", ".join(f"{source} {count:,}" for source, count in sorted(tool.sources.items())) or "–",
+    }
+
+
+def _beyond(tools: Sequence[Tool], found: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Prices and chains, which the paper does not have; empty where they are off for all tools."""
+    details = [found.get(f"augment@{tool.name}", {}) for tool in tools]
+    prices = [one.get("filter", {}).get("price", 0.0) for one in details]
+    if not any(prices) and not any("chains" in one for one in details):
+        return []
+    return [
+        {
+            "name": tool.name,
+            "price": f"{price:g}",
+            "too_dear": f"{tool.too_dear:,}",
+            **_chains(one.get("chains", {})),
+        }
+        for tool, price, one in zip(tools, prices, details, strict=True)
+    ]
+
+
+def _chains(counted: Mapping[str, Any]) -> dict[str, str]:
+    if not counted:
+        return dict.fromkeys(("lengths", "sampled", "later", "saved", "use_result"), "–")
+    kept = counted["kept"]
+    later = sum(number for place, number in kept.items() if place != "1")
+    return {
+        "lengths": ", ".join(f"{place}: {number:,}" for place, number in kept.items()) or "–",
+        "sampled": f"{counted['sampled']:,}",
+        "later": f"{later:,}",
+        "saved": f"{counted['saved'] / later:.2f}" if later else "–",
+        "use_result": f"{counted['use_result']:,}",
     }
 
 

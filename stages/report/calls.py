@@ -44,7 +44,8 @@ class Tool:
 
     `fitting` are kept calls whose result occurs in the text after them, `echoes` kept calls whose result does not;
     `echo_count` is the number of the latter. Both lists have those with the largest gains. `best` and `worst` are the
-    calls with the largest and the smallest gains, kept or not.
+    calls with the largest and the smallest gains, kept or not. `too_dear` are calls that reach the threshold, but not
+    with the price of the tool.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Tool:
     echo_count: int
     best: list[Example]
     worst: list[Example]
+    too_dear: int = 0
 
     @property
     def candidates(self) -> int:
@@ -96,6 +98,7 @@ def summarise(name: str, own_threshold: float, rows: Sequence[Row], texts: Texts
         len(echoes),
         [_example(row, texts.get(place(row), "")) for row in best],
         [_example(row, texts.get(place(row), "")) for row in worst],
+        sum(row["status"] == "below_threshold" and row["gain"] >= own_threshold for row in rows),
     )
 
 

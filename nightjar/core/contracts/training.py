@@ -19,6 +19,7 @@ TOKENS_FILE = "tokens.arrow"
 TOKENS = schema(
     ("side", pa.string()), ("task_id", pa.string()), ("id", pa.string()), ("prompts", IDS), ("targets", IDS)
 )
+# `call` is the call without its result; in a chain, the calls before it with their results, and then the call.
 CANDIDATES = Table(
     "candidates",
     1,

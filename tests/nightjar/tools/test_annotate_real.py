@@ -12,7 +12,7 @@ import pytest
 from nightjar.lm.load import LanguageModel, load, prepare
 from nightjar.tools import Call, Text, Toolbox, make
 from nightjar.tools.annotate import Annotator, Settings
-from nightjar.tools.filter import Tokens, losses_at
+from nightjar.tools.filter import Placed, Tokens, losses_at
 from tests import plain_annotation as plain
 
 pytestmark = pytest.mark.slow
@@ -38,7 +38,7 @@ def facts(folder: Path) -> list[Text]:
     return [Text(text, "A fact:") for text in texts if len(text) < 70]
 
 
-def candidates(lm: LanguageModel, folder: Path) -> list[tuple[Text, Tokens, list[tuple[int, Call, str]]]]:
+def candidates(lm: LanguageModel, folder: Path) -> list[tuple[Text, Tokens, list[Placed]]]:
     """Two calls at each place of each text, with results: of the calculator, of a search and of the calendar."""
     found, toolbox = [], Toolbox([make("calculator")])
     for text in word_problems(folder)[:6]:
@@ -52,7 +52,7 @@ def candidates(lm: LanguageModel, folder: Path) -> list[tuple[Text, Tokens, list
     placed = []
     for text, calls in found:
         tokens = Tokens.of(lm.tokenizer, text)
-        placed.append((text, tokens, [(n, *call) for n in range(len(tokens.body)) for call in calls]))
+        placed.append((text, tokens, [(n, *call, "") for n in range(len(tokens.body)) for call in calls]))
     return placed
 
 
@@ -67,7 +67,7 @@ def test_losses_and_decisions_are_those_of_plain_passes(
     monkeypatch.setattr(plain, "_logits", lambda lm, ids: read(tuple(ids)))
     decided = set()
     for (text, _, calls), found in zip(texts, losses_at(lm, [one[1:] for one in texts]), strict=True):
-        for (place, call, result), losses in zip(calls, found, strict=True):
+        for (place, call, result, _), losses in zip(calls, found, strict=True):
             truth = plain.losses(lm, text, place, call, result)
             assert losses.no_call == pytest.approx(truth.no_call, abs=1e-4)
             assert losses.without_result == pytest.approx(truth.without_result, abs=1e-4)

@@ -196,6 +196,34 @@ def test_several_calls_are_recorded_in_order(tiny_model: Path) -> None:
     assert given.prediction == "a 2, é 4, 3"
 
 
+@pytest.mark.parametrize("sampled", [False, True])
+def test_a_call_may_follow_the_result_of_another_and_use_it(tiny_model: Path, sampled: bool) -> None:
+    """The marker is only second behind the bracket: a call starts there if top_k and max_calls allow it."""
+    first, second = " [Calculator(12 * 3) -> 36]", " [Echo(36 + é) -> 36 + É]"
+
+    def script(text: str) -> list[str | None]:
+        _, bracket, rest = text.partition(":")[2].rpartition("]")
+        if not bracket:
+            return [f"={first}".removeprefix(rest)]
+        if rest.startswith(" ["):
+            return [second.removeprefix(rest)]
+        return [" so".removeprefix(rest) or None, *([] if rest else [" ["])]
+
+    sampling = Sampling(0.1, [generator_for(2, "a")]) if sampled else None
+    echo = Echo("Echo")
+    (given,) = ask(tiny_model, script, "a", tools=[echo], top_k=2, max_calls=2, sampling=sampling)
+    assert given.text == f"={first}{second} so" and given.prediction == "= so"
+    assert given.calls == (
+        Executed("Calculator", "12 * 3", "36", 1, 1 + len(first)),
+        Executed("Echo", "36 + é", "36 + É", 1 + len(first), 1 + len(first) + len(second)),
+    )
+    assert echo.asked == ["36 + é"]
+    for options in ({"top_k": 1, "max_calls": 2}, {"top_k": 2, "max_calls": 1}):
+        (given,) = ask(tiny_model, script, "a", tools=[Echo("Echo")], sampling=sampling, **options)
+        assert given.text == f"={first} so"
+        assert [call.tool for call in given.calls] == ["Calculator"]
+
+
 def greedy_for(marker: str) -> Script:
     """A model that would always write `marker`, and second "x"."""
     return lambda text: [marker, "x"]

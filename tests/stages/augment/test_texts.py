@@ -86,3 +86,16 @@ def test_rows(
     assert (made["call"], made["result"], made["status"]) == (written, result, status)
     assert (made["token"], made["offset"], made["probability"]) == (3, 7, 0.25)
     assert made["gain"] == (None if losses is None else losses.gain)
+
+
+def test_the_row_of_a_call_in_a_chain_begins_with_the_calls_before_it() -> None:
+    earlier = ((Call("Calculator", "8 * 12"), "96"), (Call("Calculator", "96 / 4"), "24"))
+    calls = [
+        Candidate(3, 7, 0.25, "", Call("Calculator", "24 + 1"), "25", Losses(3.0, 2.5, 1.5), earlier),
+        Candidate(3, 7, 0.25, " so", None, earlier=earlier[:1]),
+    ]
+    source = Source("corpus", None, "d", 0, Text("body"))
+    assert [row("calculator", source, one, 1.0)["call"] for one in calls] == [
+        "[Calculator(8 * 12) -> 96] [Calculator(96 / 4) -> 24] [Calculator(24 + 1)]",
+        "[Calculator(8 * 12) -> 96]  so",
+    ]
