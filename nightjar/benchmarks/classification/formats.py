@@ -194,8 +194,8 @@ def _sentence(form: Form, part: Part, number: int, line: str) -> Sentence:
     if label is None:
         found = of_code(form.task, code.strip(_BLANKS))
         if found is None:
-            known = [code for one in LABELS[form.task] for code in one.codes]
-            raise Unfit(f"the label is {shown(code)}, not one of {', '.join(known)}")
+            known = ", ".join(code for one in LABELS[form.task] for code in one.codes)
+            raise Unfit(f"the label is none of {known}")
         label = found.name
     return Sentence(part.file, number, text, label, *(id or [f"{part.file}:{number}"]))
 
