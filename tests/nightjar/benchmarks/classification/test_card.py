@@ -66,7 +66,10 @@ def test_scores_of_files(tmp_path: Path, references: Path) -> None:
     given = lines(tmp_path / "p.jsonl", *({"task": t, "id": i, "prediction": p} for t, i, p in rows))
     found = score_files("classification", given, references, details=tmp_path / "d.jsonl")
     # CoLA: 1 true negative, 2 false positives, 6 true positives.
-    assert found["metrics"] == {"sst2": 50.0, "cola": pytest.approx(100 * 6 / (8 * 6 * 3 * 1) ** 0.5, abs=1e-4)}
+    assert found["metrics"] == {
+        "sst2": 50.0,
+        "cola": pytest.approx(100 * 6 / (8 * 6 * 3 * 1) ** 0.5, abs=1e-4),
+    }
     assert found["by_track"]["cola"]["metrics"]["accuracy"] == pytest.approx(700 / 9, abs=1e-4)
     details = [json.loads(line) for line in (tmp_path / "d.jsonl").read_text("utf-8").splitlines()]
     assert [row["accuracy"] for row in details[:3]] == [1, 0, 1]
@@ -77,7 +80,7 @@ def test_scores_of_files(tmp_path: Path, references: Path) -> None:
 
 def test_wrong_references_name_their_place(tmp_path: Path, references: Path) -> None:
     bad = lines(tmp_path / "bad.jsonl", {"task": "sst3", "id": "1", "references": ["positive"]})
-    with pytest.raises(NightjarError, match="bad.jsonl:1: the task is 'sst3'; allowed are cola, cr"):
+    with pytest.raises(NightjarError, match=r"bad.jsonl:1: the task is 'sst3'; allowed are cola, cr"):
         score_files("classification", bad, bad)
     bad = lines(tmp_path / "bad.jsonl", {"task": "sst2", "id": "1", "references": ["good"]})
     given = lines(tmp_path / "p.jsonl", {"task": "sst2", "id": "1", "prediction": "positive"})

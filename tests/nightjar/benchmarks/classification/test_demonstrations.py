@@ -18,7 +18,7 @@ def train(task: str, places: list[int]) -> list[Labelled]:
 
 
 def walked(places: list[int], labels: int, shots: int) -> list[int] | None:
-    """The rule by brute force: the shortest beginning of the file whose capped choice is enough; None if a label lacks."""
+    """The rule by brute force: the shortest beginning whose capped choice is enough; None if a label is missing."""
     if len(set(places)) < labels:
         return None
     for end in range(1, len(places) + 1):
@@ -63,5 +63,7 @@ def test_the_order_depends_on_the_seed_alone() -> None:
 
 def test_no_shots_and_a_missing_label() -> None:
     assert demonstrations([], "sst2", 0) == []
-    with pytest.raises(NightjarError, match="cola: no training sentence has the label unacceptable; add some"):
+    with pytest.raises(
+        NightjarError, match="cola: no training sentence has the label unacceptable; add some"
+    ):
         demonstrations(train("cola", [1, 1]), "cola")

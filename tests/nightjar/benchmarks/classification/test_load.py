@@ -59,7 +59,11 @@ def test_label_and_text(tmp_path: Path) -> None:
 
 
 def test_trec_in_latin_1(tmp_path: Path) -> None:
-    put(tmp_path, TREC__train="HUM:ind Who is Zoë ?\n".encode("latin-1"), TREC__test="ABBR Who ?\nLOC:x Where ?\n")
+    put(
+        tmp_path,
+        TREC__train="HUM:ind Who is Zoë ?\n".encode("latin-1"),
+        TREC__test="ABBR Who ?\nLOC:x Where ?\n",
+    )
     rows = list(load(tmp_path))
     assert sorted(told(rows)) == [("test", "Location", "Where ?"), ("train", "Human", "Who is Zoë ?")]
     assert reasons(rows) == [("TREC.test:1", "no label COARSE:fine before the sentence")]
@@ -153,15 +157,21 @@ def test_claims(tmp_path: Path) -> None:
 
 
 def test_missing_sets_are_skipped_but_not_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(NightjarError, match="no data set of classification; put one in it, such as stsa.binary.test"):
+    with pytest.raises(
+        NightjarError, match=r"no data set of classification; put one in it, such as stsa.binary.test"
+    ):
         list(load(tmp_path))
     put(tmp_path, custrev__pos="fine\n")
-    with pytest.raises(NightjarError, match="custrev.pos is there without custrev.neg; add custrev.neg, or remove"):
+    with pytest.raises(
+        NightjarError, match=r"custrev.pos is there without custrev.neg; add custrev.neg, or remove"
+    ):
         list(load(tmp_path))
     put(tmp_path, custrev__neg="bad\n")
     assert len(list(load(tmp_path))) == 2
     put(tmp_path, cr_in_train__csv="1,fine\n", cr_in_test__csv="1,fine\n")
-    with pytest.raises(NightjarError, match="cr is there in two forms, custrev.neg and cr/train.csv; remove one"):
+    with pytest.raises(
+        NightjarError, match=r"cr is there in two forms, custrev.neg and cr/train.csv; remove one"
+    ):
         list(load(tmp_path))
 
 

@@ -49,7 +49,12 @@ def test_questions_are_the_test_sides(sources: Sources, sample: Path) -> None:
     for it in found:
         assert it.references == tests[it.key].references and it.parts["text"] == tests[it.key].parts["text"]
         assert set(it.parts) == {"text", "choices"} and tuple(it.parts["choices"]) == names(it.task_id)
-        assert (it.track, it.category, it.dataset, it.file) == (it.task_id, "", "classification", tests[it.key].file)
+        assert (it.track, it.category, it.dataset, it.file) == (
+            it.task_id,
+            "",
+            "classification",
+            tests[it.key].file,
+        )
     assert questions_of(it.row() for it in found) == found
     assert query(found[0].parts) == found[0].parts["text"]
 
@@ -81,7 +86,9 @@ def test_demonstrations_are_training_sentences_that_a_reader_can_leave_out(sourc
         known = {one.id: one for one in train[it.task_id]}
         shown = it.shared["demonstrations"]
         assert 8 <= len(shown) <= 11 and {one["label"] for one in shown} == set(names(it.task_id))
-        assert all((known[one["id"]].text, known[one["id"]].label) == (one["text"], one["label"]) for one in shown)
+        assert all(
+            (known[one["id"]].text, known[one["id"]].label) == (one["text"], one["label"]) for one in shown
+        )
 
 
 def test_tasks_and_shots_are_settings(sources: Sources) -> None:
@@ -114,7 +121,9 @@ class Words:
 
 def test_the_prompt_is_demonstrations_and_question_and_fits(sources: Sources) -> None:
     (question, *_) = [it for it in questions(sources, settings(), 1) if it.task_id == "sst2"]
-    shown = [prompts.demonstration("sst2", it["text"], it["label"]) for it in question.shared["demonstrations"]]
+    shown = [
+        prompts.demonstration("sst2", it["text"], it["label"]) for it in question.shared["demonstrations"]
+    ]
     asked = prompts.query("sst2", question.parts["text"])
 
     def made(most: int) -> str:

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from nightjar.benchmarks.classification.labels import of_code
-from nightjar.benchmarks.classification.reader_texts import encoder_inputs, reader_passage, reader_question, target
+from nightjar.benchmarks.classification.reader_texts import (
+    encoder_inputs,
+    reader_passage,
+    reader_question,
+    target,
+)
 from nightjar.core.errors import NightjarError
 
 NAMES = {"SST-2": "sst2", "sst-5": "sst5"}

@@ -68,7 +68,9 @@ def test_codes_and_words_are_answers_too() -> None:
 
 def test_unknown_tasks_and_references_are_errors() -> None:
     (question,) = asked("mr", [1])
-    with pytest.raises(NightjarError, match="the reference is 'good', which is no label of mr; labels are negative"):
+    with pytest.raises(
+        NightjarError, match="the reference is 'good', which is no label of mr; labels are negative"
+    ):
         score([question._replace(references=("good",))], [["positive"]])
     with pytest.raises(NightjarError, match="no task 'qnli'"):
         score([question._replace(task_id="qnli")], [["positive"]])

@@ -42,7 +42,12 @@ def test_sizes_are_exact_where_texts_differ() -> None:
         "test": 1000, "train": 4500, "dev": 500, "rest": 4000,
     }  # fmt: skip
     small = divided(many[:80], Sizes(2000))
-    assert {side: len(found) for side, found in small.items()} == {"test": 24, "train": 51, "dev": 5, "rest": 0}
+    assert {side: len(found) for side, found in small.items()} == {
+        "test": 24,
+        "train": 51,
+        "dev": 5,
+        "rest": 0,
+    }
 
 
 def test_the_order_of_lines_does_not_matter() -> None:
