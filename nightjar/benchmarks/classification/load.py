@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from nightjar.benchmarks.card import Record, Refused
@@ -10,21 +11,28 @@ from nightjar.benchmarks.classification.formats import FORMS, Form, sentences
 from nightjar.benchmarks.classification.labels import LABELS
 from nightjar.benchmarks.classification.sides import Sentence, Side, divided, with_dev
 from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import shown
 
 
 def load(folder: Path, encodings: Mapping[str, str] | None = None) -> Iterator[Record | Refused]:
     """The rows of the data sets whose files are in `folder`, task by task; a missing set is skipped.
 
     A record's parts are `text` and `side` (train, dev, test, rest), its reference is the name of its label.
-    `encodings`: pattern of a file's path in `folder`, such as "*.pos", to its encoding. Raises
-    NightjarError if no set is there, one is not complete or there in two forms, or a file cannot be read.
+    `encodings`: pattern of a file's path in `folder`, such as "*.pos", to its encoding. Raises NightjarError if no set
+    is there, one is not complete or there in two forms, a pattern matches no file, or a file cannot be read.
     """
+    encodings = encodings or {}
     present = [form for task in LABELS if (form := _form(folder, task))]
     if not present:
-        files = ", ".join(dict.fromkeys(form.required[-1] for form in FORMS))
-        raise NightjarError("no data set of classification", folder, f"put one in it, such as {files}")
+        known = ", ".join(form.required[-1] for form in FORMS)
+        raise NightjarError("no data set of classification", folder, f"put one in it, such as {known}")
+    files = [part.file for form in present for part in form.parts]
+    for pattern in encodings:
+        if not any(fnmatchcase(file, pattern) for file in files):
+            what = f"ingest.classification.encodings has {shown(pattern)}, which matches no file"
+            raise NightjarError(what, folder, f"files are {', '.join(files)}")
     for form in present:
-        yield from _records(folder, form, encodings or {})
+        yield from _records(folder, form, encodings)
 
 
 def _form(folder: Path, task: str) -> Form | None:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from nightjar.benchmarks.card import Record, Refused
+from nightjar.benchmarks.classification.formats import FORMS
+from nightjar.benchmarks.classification.labels import LABELS
 from nightjar.benchmarks.classification.load import load
 from nightjar.core.errors import NightjarError
 
@@ -173,6 +175,17 @@ def test_missing_sets_are_skipped_but_not_missing_files(tmp_path: Path) -> None:
         NightjarError, match=r"cr is there in two forms, custrev.neg and cr/train.csv; remove one"
     ):
         list(load(tmp_path))
+
+
+def test_a_pattern_that_matches_no_file_is_an_error(tmp_path: Path) -> None:
+    put(tmp_path, mpqa__neg="bad\n", mpqa__pos="fine\n")
+    what = "encodings has 'mr.pos', which matches no file; files are mpqa.neg, mpqa.pos"
+    with pytest.raises(NightjarError, match=what):
+        list(load(tmp_path, {"mpqa.*": "latin-1", "mr.pos": "latin-1"}))
+
+
+def test_every_task_has_a_form() -> None:
+    assert {form.task for form in FORMS} == set(LABELS)
 
 
 def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
