@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -94,3 +95,15 @@ def test_from_files_to_scores(project: Path) -> None:
     assert facts["scores"]["sst2/right"] == {"accuracy": 100, "n": 21}
     compared = {(row["track"], row["metric"]): row for row in facts["comparisons"]}
     assert compared["cola", "matthews"]["value"] == 100 and compared["cola", "matthews"]["p"] < 0.01
+
+
+def test_encodings_come_from_the_parameters(project: Path) -> None:
+    path = project / "params.yaml"
+    values = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+    values["ingest"][BENCHMARK]["encodings"] = {"subj.*": "utf-8"}
+    with path.open("w", encoding="utf-8") as stream:
+        YAML().dump(values, stream)
+    done = run_stage("ingest", BENCHMARK)
+    assert done.returncode == 2
+    told = r"subj\.subjective:\d+: not utf-8 \(byte \d+ of the line, 0x\w\w\); set ingest.classification.encodings to "
+    assert re.search(told + r'\{"subj\.subjective": latin-1\}', done.stderr), done.stderr
