@@ -56,7 +56,7 @@ def test_what_cannot_be_ingested(tmp_path: Path) -> None:
 def test_encodings_are_for_cards_that_take_them(tmp_path: Path) -> None:
     encodings = {"*.pos": "latin-1"}
     with pytest.raises(
-        NightjarError, match="ingest.made.encodings: made reads its files in one encoding; remove"
+        NightjarError, match=r"ingest.made.encodings: made reads its files in one encoding; remove"
     ):
         ingest_records(reading(RECORD), tmp_path, tmp_path / "out", None, encodings)
     asked = []
