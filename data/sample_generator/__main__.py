@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from data.sample_generator.build import SEED, sample_files
+from data.sample_generator.classification import encoding
 
 
 def main() -> None:
@@ -21,8 +22,8 @@ def main() -> None:
     for name, text in files.items():
         path = arguments.output / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
-    size = sum(len(text.encode()) for text in files.values())
+        path.write_bytes(text.encode(encoding(name)))
+    size = sum(len(text.encode(encoding(name))) for name, text in files.items())
     print(f"{len(files)} files, {size / 1e6:.2f} MB, in {arguments.output}")
 
 

@@ -18,6 +18,7 @@ from data.sample_generator import (
     train_language,
     train_numbers,
 )
+from data.sample_generator.classification import classification_files
 from data.sample_generator.core import TaskSpec, as_json, task_document
 from data.sample_generator.tool_use import tool_use_files
 from data.sample_generator.tool_use_more import more_files
@@ -53,4 +54,5 @@ def sample_files(seed: int = SEED) -> dict[str, str]:
         tasks.append(document)
     lines = (json.dumps(document, ensure_ascii=False) for document in corpus.documents(world, seed))
     files["corpus/documents.jsonl"] = "".join(line + "\n" for line in lines)
-    return files | tool_use_files(world, seed) | more_files(world, seed, tasks)
+    files |= tool_use_files(world, seed) | more_files(world, seed, tasks)
+    return files | classification_files(world, seed)

@@ -10,6 +10,7 @@ from typing import Any
 from nightjar.benchmarks.card import (
     Asking,
     Card,
+    Choice,
     Files,
     Metric,
     Published,
@@ -23,6 +24,7 @@ from nightjar.benchmarks.card import (
 __all__ = [
     "Asking",
     "Card",
+    "Choice",
     "Files",
     "Metric",
     "Published",

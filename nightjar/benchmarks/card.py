@@ -50,16 +50,30 @@ class Metric:
         object.__setattr__(self, "parts", self.parts or (self.name,))
 
 
-# How a task is answered: by a text that the model writes, or by the log-likelihood of a given text. The answer is then
-# "NLL TOKENS", the sum of -ln p of the text's tokens and their number; nothing is written and no tool is called.
-Kind = Literal["generate", "perplexity"]
+# How a task is answered.
+# generate: by a text that the model writes.
+# perplexity: by the log-likelihood of a given text. The answer is "NLL TOKENS", the sum of -ln p of the text's tokens
+# and their number; nothing is written and no tool is called.
+# choose: by one of the task's choices, the one whose text is likeliest after the prompt; nothing is written.
+Kind = Literal["generate", "perplexity", "choose"]
+
+
+class Choice(NamedTuple):
+    """An answer that a task of the kind choose may have, and the text after the prompt whose likelihood speaks for it.
+
+    `text` follows the prompt as it is: it begins with the blank between them.
+    """
+
+    answer: str
+    text: str
 
 
 @dataclass(frozen=True)
 class Task:
     """What holds for the questions of one task. None and empty: as the parameters say.
 
-    The prompt of a task of the kind perplexity is the text whose likelihood is computed.
+    The prompt of a task of the kind perplexity is the text whose likelihood is computed. A task of the kind choose has
+    `choices`: the answer is one of theirs. Of equally likely ones it is the first.
     """
 
     title: str = ""
@@ -67,6 +81,7 @@ class Task:
     max_new_tokens: int | None = None
     stop: tuple[str, ...] = ()
     forbidden_tools: frozenset[str] = frozenset()
+    choices: tuple[Choice, ...] = ()
 
 
 class Question(NamedTuple):
@@ -284,8 +299,9 @@ class Card:
 
     `questions` makes its questions from artifacts, `prompt` the text that a model reads, `score` the parts of its
     metrics from questions and each question's answers: one array a part, NaN where a part does not apply. `load` reads
-    the dataset's own files, in the stage ingest; None if another stage reads them. `query` makes the text that evidence
-    is searched by from a question's parts. The first metric is the main one; `metric_of` names another for a category.
+    the dataset's own files, in the stage ingest; None if another stage reads them. With `encodings` it takes a second
+    argument: the encodings of files by patterns of their paths. `query` makes the text that evidence is searched by
+    from a question's parts. The first metric is the main one; `metric_of` names another for a category.
 
     For the report: `right` is the part that is 1 for a right answer and less for another (empty: none is), `published`
     are rows of papers, shown beside the systems, `tables` those papers' tables, and `collection` describes the dataset.
@@ -303,7 +319,8 @@ class Card:
     files: Files
     query: Callable[[Mapping[str, Any]], str] = lambda parts: str(parts["question"])
     settings: type[Model] = NoSettings
-    load: Callable[[Path], Iterator[Record | Refused]] | None = None
+    load: Callable[..., Iterator[Record | Refused]] | None = None
+    encodings: bool = False
     tasks: Mapping[str, Task] = field(default_factory=dict)
     tracks: Mapping[str, str] = field(default_factory=dict)
     levels: tuple[str, ...] = ("overall", "category", "task")

@@ -20,6 +20,7 @@ GROUP = "nightjar.benchmarks"
 OWN = {
     "supernatinst": "nightjar.benchmarks.supernatinst.card",
     "tool_use": "nightjar.benchmarks.tool_use.card",
+    "classification": "nightjar.benchmarks.classification.card",
 }
 
 

@@ -59,14 +59,20 @@ class CorpusSource(DatasetPath):
     max_inputs: Limit
 
 
+class RecordsPath(DatasetPath):
+    """A dataset that a benchmark's card reads; `encodings`: pattern of a file's path in the folder to its encoding."""
+
+    encodings: dict[Name, Literal["utf-8", "latin-1", "cp1252"]] = Field(default_factory=dict)
+
+
 class Ingest(Model, extra="allow"):
     """The datasets; those of benchmarks whose card reads its own files by the name of the benchmark."""
 
     natural_instructions: DatasetPath
     corpus: CorpusSource
-    __pydantic_extra__: dict[str, DatasetPath]
+    __pydantic_extra__: dict[str, RecordsPath]
 
-    def more(self) -> dict[str, DatasetPath]:
+    def more(self) -> dict[str, RecordsPath]:
         """The datasets of benchmarks whose cards read their own files, by their names."""
         return self.__pydantic_extra__ or {}
 

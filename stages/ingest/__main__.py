@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nightjar.core.harness import Stage, main
-from nightjar.core.params import CorpusSource, DatasetPath
+from nightjar.core.params import CorpusSource, DatasetPath, RecordsPath
 from stages.ingest.corpus import ingest_corpus
 from stages.ingest.datasets import ingest
 
@@ -17,7 +17,8 @@ def run(stage: Stage) -> None:
     if isinstance(settings, CorpusSource):
         statistics = ingest_corpus(source, output, None, settings.max_inputs, stage.params.seed)
     else:
-        statistics = ingest(stage.item, source, output)
+        encodings = settings.encodings if isinstance(settings, RecordsPath) else {}
+        statistics = ingest(stage.item, source, output, None, encodings)
     stage.writes(output)
     stage.count(statistics.rows_in, statistics.rows_out, statistics.rows_rejected)
     stage.details.update(statistics.facts())

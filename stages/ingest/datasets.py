@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from nightjar.benchmarks import registry
@@ -29,17 +30,23 @@ def check_output(dataset: str, input: Path, output: Path) -> None:
     tables.check_output(output, contracts, files, [input])
 
 
-def ingest(dataset: str, input: Path, output: Path, progress: Progress | None = None) -> Statistics:
+def ingest(
+    dataset: str,
+    input: Path,
+    output: Path,
+    progress: Progress | None = None,
+    encodings: Mapping[str, str] | None = None,
+) -> Statistics:
     """Read the dataset's own files in `input` into the artifact `output`.
 
-    `progress` is called with the bytes read so far and in all. Raises NightjarError for an unknown dataset, a
-    folder that is not there or has no files of it, or one in which nothing can be used; OSError for a full
-    disk.
+    `progress` is called with the bytes read so far and in all. `encodings` are for datasets that a card reads. Raises
+    NightjarError for an unknown dataset, a folder that is not there or has no files of it, or one in which nothing can
+    be used; OSError for a full disk.
     """
     _check_name(dataset)
     if dataset in DATASETS:
         return DATASETS[dataset](input, output, progress)
-    return ingest_records(registry.card(dataset), input, output, progress)
+    return ingest_records(registry.card(dataset), input, output, progress, encodings)
 
 
 def names() -> list[str]:

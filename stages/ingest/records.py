@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +16,31 @@ from stages.ingest.accounts import Ledger, Progress, Refused, Statistics
 
 
 def ingest_records(
-    card: cards.Card, path: Path, output: Path, progress: Progress | None = None
+    card: cards.Card,
+    path: Path,
+    output: Path,
+    progress: Progress | None = None,
+    encodings: Mapping[str, str] | None = None,
 ) -> Statistics:
     """Read the card's files in `path` into the artifact `output`; what `load` refuses is kept with the reason.
 
-    Raises NightjarError if the folder is not there, or nothing in it can be used.
+    `encodings`: pattern of a file's path in the folder to its encoding. Raises NightjarError if the folder is not
+    there, nothing in it can be used, or the card takes no encodings.
     """
     if not path.is_dir():
         raise NightjarError("no such folder", path, f"give the folder of {card.title}")
     if card.load is None:
         raise NightjarError(f"{card.name} has no files of its own", path, "ingest the dataset it is made of")
+    if encodings and not card.encodings:
+        where = f"ingest.{card.name}.encodings"
+        raise NightjarError(f"{card.name} reads its files in one encoding", where, "remove this key")
     tasks: dict[str, list[dict[str, Any]]] = {}
     seen: set[tuple[str, str]] = set()
     files: set[str] = set()
     with ArtifactWriter(output) as writer:
         ledger = Ledger(card.name, writer)
         numbers = ledger.statistics
-        for found in card.load(path):
+        for found in card.load(path, encodings) if encodings else card.load(path):
             numbers.rows_in += 1
             files.add(found.file)
             if isinstance(found, cards.Refused):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,3 +51,20 @@ def test_what_cannot_be_ingested(tmp_path: Path) -> None:
         with pytest.raises(NightjarError, match=what):
             ingest_records(made, folder, tmp_path / "out")
         assert not (tmp_path / "out").exists()
+
+
+def test_encodings_are_for_cards_that_take_them(tmp_path: Path) -> None:
+    encodings = {"*.pos": "latin-1"}
+    with pytest.raises(
+        NightjarError, match=r"ingest.made.encodings: made reads its files in one encoding; remove"
+    ):
+        ingest_records(reading(RECORD), tmp_path, tmp_path / "out", None, encodings)
+    asked = []
+
+    def load(path: Path, encodings: Mapping[str, str]) -> Iterator[Record | Refused]:
+        asked.append(encodings)
+        yield RECORD
+
+    made = replace(reading(), load=load, encodings=True)
+    assert ingest_records(made, tmp_path, tmp_path / "out", None, encodings).rows_out == 1
+    assert asked == [encodings]

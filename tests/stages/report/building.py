@@ -352,7 +352,7 @@ def _one_benchmark(values: dict[str, Any]) -> None:
     systems = values["predict"]["systems"]
     values["predict"]["systems"] = {name: it for name, it in systems.items() if it["benchmark"] == NAME}
     values["retrieve"]["benchmarks"] = {NAME: "data/split"}
-    for group, name in (("predict", "tool_use"), ("ingest", "tool_use")):
+    for group, name in (("predict", "tool_use"), ("ingest", "tool_use"), ("ingest", "classification")):
         del values[group][name]
     for tool in set(values["augment"]["tools"]) - {"calculator", "calendar"}:
         del values["augment"]["tools"][tool]

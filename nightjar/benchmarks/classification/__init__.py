@@ -1,0 +1,1 @@
+"""PGRA's eight sentence classification tasks and FEVER: data sets, prompts, label words and metrics."""

@@ -1,0 +1,49 @@
+"""PGRA's eight classification tasks and FEVER (Guo et al. 2023): each task a track of its own."""
+
+from __future__ import annotations
+
+from nightjar.benchmarks.card import Card, Choice, Files, Metric, Task
+from nightjar.benchmarks.classification.labels import LABELS, NAME, TITLES, names
+from nightjar.benchmarks.classification.load import load
+from nightjar.benchmarks.classification.prompts import choice
+from nightjar.benchmarks.classification.published import PUBLISHED, TABLES
+from nightjar.benchmarks.classification.questions import Settings, prompt, query, questions
+from nightjar.benchmarks.classification.scoring import score
+from nightjar.statistics import matthews
+
+TASKS = {
+    task: Task(
+        TITLES[task], "choose", choices=tuple(Choice(name, choice(task, name)) for name in names(task))
+    )
+    for task in LABELS
+}
+
+CARD = Card(
+    name=NAME,
+    version=1,
+    title="PGRA's classification tasks",
+    source="Guo et al. 2023, arXiv 2305.17653",
+    datasets=(NAME,),
+    # The main metric of a track is the first that it has: only CoLA has the parts of the first one.
+    metrics=(
+        Metric("matthews", "Matthews correlation", ("predicted", "gold"), matthews, range=(-100.0, 100.0)),
+        Metric("accuracy", "accuracy"),
+    ),
+    questions=questions,
+    prompt=prompt,
+    query=query,
+    score=score,
+    right="accuracy",
+    files=Files(
+        prediction='write {"task": "sst2", "id": "...", "prediction": "positive"}',
+        reference='write {"task": "sst2", "id": "...", "references": ["positive"]}',
+    ),
+    settings=Settings,
+    load=load,
+    encodings=True,
+    tasks=TASKS,
+    tracks=TITLES,
+    levels=("overall",),
+    published=PUBLISHED,
+    tables=TABLES,
+)

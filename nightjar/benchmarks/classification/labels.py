@@ -1,0 +1,123 @@
+"""The labels of the nine tasks: their names, their codes in published files, and their words in prompts.
+
+The reranker and the reader use different words (facts 4.3 and 4.4). The name of a label is its word in the reranker's
+prompts, except in FEVER, where it is the data set's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import shown
+
+NAME = "classification"
+
+
+@dataclass(frozen=True)
+class Label:
+    """`codes`: what published files call the label. `prompt_word` and `reader_word`: its verbalisers.
+
+    `others`: more words that an answer may have; TREC's prompt lists two words that are no label's word.
+    """
+
+    name: str
+    codes: tuple[str, ...]
+    prompt_word: str
+    reader_word: str
+    others: tuple[str, ...] = ()
+
+
+_SENTIMENT = (
+    Label("negative", ("0",), "negative", "terrible"),
+    Label("positive", ("1",), "positive", "great"),
+)
+_GRADES = ("terrible", "bad", "okay", "good", "great")
+_ACCEPTABLE = (
+    Label("unacceptable", ("0",), "unacceptable", "incorrect"),
+    Label("acceptable", ("1",), "acceptable", "correct"),
+)
+_TREC = (
+    Label("Description", ("0", "DESC"), "Description", "Description"),
+    Label("Entity", ("1", "ENTY"), "Entity", "Entity"),
+    Label("Abbreviation", ("2", "ABBR"), "Abbreviation", "Expression"),
+    Label("Human", ("3", "HUM"), "Human", "Human", ("Person",)),
+    Label("Location", ("4", "LOC"), "Location", "Location"),
+    Label("Number", ("5", "NUM"), "Number", "Number", ("Quantity",)),
+)
+_FEVER = (
+    Label("SUPPORTS", ("SUPPORTS",), "Yes", "Yes"),
+    Label("REFUTES", ("REFUTES",), "No", "No"),
+    Label("NOT ENOUGH INFO", ("NOT ENOUGH INFO",), "Not Sure", "Not Sure"),
+)
+# In the order of the paper's table 2, and FEVER. The place of a label is its number in files with numbers.
+LABELS: dict[str, tuple[Label, ...]] = {
+    "sst2": _SENTIMENT,
+    "sst5": tuple(Label(word, (str(grade),), word, word) for grade, word in enumerate(_GRADES)),
+    "cola": _ACCEPTABLE,
+    "trec": _TREC,
+    "cr": _SENTIMENT,
+    "mr": _SENTIMENT,
+    "mpqa": _SENTIMENT,
+    "subj": tuple(Label(word, (str(n),), word, word) for n, word in enumerate(("subjective", "objective"))),
+    "fever": _FEVER,
+}
+TITLES = {
+    "sst2": "SST-2",
+    "sst5": "SST-5",
+    "cola": "CoLA",
+    "trec": "TREC",
+    "cr": "CR",
+    "mr": "MR",
+    "mpqa": "MPQA",
+    "subj": "Subj",
+    "fever": "FEVER",
+}
+
+
+def labels_of(task: str) -> tuple[Label, ...]:
+    """The labels of a task. Raises NightjarError for an unknown task."""
+    if task not in LABELS:
+        raise NightjarError(f"no task {shown(task)}", NAME, f"tasks are {', '.join(LABELS)}")
+    return LABELS[task]
+
+
+def names(task: str) -> tuple[str, ...]:
+    """The names of the labels of a task, in the order of their numbers. Raises NightjarError for an unknown task."""
+    return tuple(label.name for label in labels_of(task))
+
+
+def label_of(task: str, name: str) -> Label:
+    """The label of that name. Raises NightjarError for an unknown task or a name that none of its labels has."""
+    for label in labels_of(task):
+        if label.name == name:
+            return label
+    raise NightjarError(f"{shown(name)} is no label of {task}", NAME, f"labels are {', '.join(names(task))}")
+
+
+def of_code(task: str, code: str) -> Label | None:
+    """The label that published files of the task call `code`; None if there is none."""
+    return _codes(task).get(code)
+
+
+def number(task: str, text: str) -> int | None:
+    """The number of the label that an answer names; None if it names none. Raises NightjarError for an unknown task.
+
+    An answer may be the name of a label, one of its codes or one of its words, in any case, with blanks around it.
+    """
+    return _answers(task).get(text.strip().casefold())
+
+
+@cache
+def _codes(task: str) -> dict[str, Label]:
+    return {code: label for label in labels_of(task) for code in label.codes}
+
+
+@cache
+def _answers(task: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for place, label in enumerate(labels_of(task)):
+        for text in (label.name, *label.codes, label.prompt_word, label.reader_word, *label.others):
+            found[text.casefold()] = place
+    return found

@@ -1,0 +1,101 @@
+"""The sample's classification tasks: their forms, and that a bag of words learns them.
+
+As in test_sample.py, the checks read the files only; the loader reads them as it reads published ones.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from nightjar.benchmarks.card import Record
+from nightjar.benchmarks.classification.labels import LABELS
+from nightjar.benchmarks.classification.load import load
+
+FOLDER = Path(__file__).parents[2] / "data" / "sample" / "classification"
+
+
+@cache
+def records() -> list[Record]:
+    rows = list(load(FOLDER))
+    assert all(isinstance(row, Record) for row in rows), "no line of the sample is refused"
+    return [row for row in rows if isinstance(row, Record)]
+
+
+def sentences(task: str, side: str) -> list[tuple[str, str]]:
+    """(text, label) of a side."""
+    return [
+        (row.parts["text"], row.references[0])
+        for row in records()
+        if row.task_id == task and row.parts["side"] == side
+    ]
+
+
+def test_every_task_is_there_and_small() -> None:
+    assert {row.task_id for row in records()} == set(LABELS)
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 150_000
+    for task in LABELS:
+        sizes = [len(sentences(task, side)) for side in ("train", "dev", "test")]
+        assert 45 <= sizes[0] <= 57 and 5 <= sizes[1] <= 8 and sizes[2] == 24, (task, sizes)
+
+
+@pytest.mark.parametrize("task", LABELS)
+def test_no_sentence_occurs_twice_and_every_label_is_on_each_side(task: str) -> None:
+    texts = [text.casefold() for side in ("train", "dev", "test") for text, _ in sentences(task, side)]
+    assert len(set(texts)) == len(texts)
+    for side in ("train", "test"):
+        counts = Counter(label for _, label in sentences(task, side))
+        assert set(counts) == {label.name for label in LABELS[task]}
+        assert max(counts.values()) <= 3 * min(counts.values())
+
+
+@pytest.mark.parametrize("task", LABELS)
+def test_a_bag_of_words_learns_the_task(task: str) -> None:
+    """Naive Bayes on the training side: well above the share of the commonest label on the test side."""
+    words: dict[str, Counter[str]] = {}
+    for text, label in sentences(task, "train"):
+        words.setdefault(label, Counter()).update(re.findall(r"\w+", text))
+    known = {word for counts in words.values() for word in counts}
+
+    def guess(text: str) -> str:
+        def loss(label: str) -> float:
+            total = sum(words[label].values()) + len(known)
+            return -sum(
+                math.log((words[label][w] + 1) / total) for w in re.findall(r"\w+", text) if w in known
+            )
+
+        return min(sorted(words), key=loss)
+
+    tests = sentences(task, "test")
+    right = sum(guess(text) == label for text, label in tests) / len(tests)
+    commonest = max(Counter(label for _, label in tests).values()) / len(tests)
+    assert right >= commonest + 0.25, (right, commonest)
+
+
+def test_some_files_are_latin_1_with_letters_beyond_ascii() -> None:
+    latin = []
+    for path in FOLDER.iterdir():
+        try:
+            path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError:
+            latin.append(path.name)
+    assert sorted(latin) == [
+        "TREC.test", "TREC.train", "rt-polarity.neg", "rt-polarity.pos", "subj.objective", "subj.subjective",
+    ]  # fmt: skip
+    assert "é" in (FOLDER / "rt-polarity.pos").read_bytes().decode("latin-1")
+
+
+def test_claims_have_the_form_of_fever() -> None:
+    rows = [json.loads(line) for line in (FOLDER / "fever.paper_dev.jsonl").read_text("utf-8").splitlines()]
+    assert len(rows) == 81 == len({row["id"] for row in rows})
+    for row in rows:
+        assert list(row) == ["id", "verifiable", "label", "claim", "evidence"]
+        known = row["label"] != "NOT ENOUGH INFO"
+        assert row["verifiable"] == ("VERIFIABLE" if known else "NOT VERIFIABLE")
+        assert (row["evidence"][0][0][2] is not None) == known

@@ -1,0 +1,141 @@
+"""Questions of the test sides, labelled sentences of the others, their draws, and the prompt of in-context learning."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Asking, Question, Record, Sources, questions_of
+from nightjar.benchmarks.classification import prompts
+from nightjar.benchmarks.classification.labels import LABELS, names
+from nightjar.benchmarks.classification.load import load
+from nightjar.benchmarks.classification.questions import Settings, labelled, prompt, query, questions
+from nightjar.core.config import checked
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import Encoding
+from stages.ingest.records import ingest_records
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> Sources:
+    """The sample, ingested."""
+    folder = tmp_path_factory.mktemp("ingested") / "classification"
+    ingest_records(registry.card("classification"), sample / "classification", folder)
+    return Sources(folder, folder)
+
+
+def settings(**values: Any) -> Settings:
+    return checked(Settings, values, "params.yaml")
+
+
+def keys(found: list[Question]) -> list[tuple[str, str]]:
+    return [question.key for question in found]
+
+
+def test_questions_are_the_test_sides(sources: Sources, sample: Path) -> None:
+    found = list(questions(sources, settings(), 1))
+    assert Counter(it.task_id for it in found) == dict.fromkeys(LABELS, 24)
+    assert list(dict.fromkeys(it.task_id for it in found)) == list(LABELS)
+    tests = {
+        (row.task_id, row.id): row
+        for row in load(sample / "classification")
+        if isinstance(row, Record) and row.parts["side"] == "test"
+    }
+    assert set(keys(found)) == set(tests)
+    for it in found:
+        assert it.references == tests[it.key].references and it.parts["text"] == tests[it.key].parts["text"]
+        assert set(it.parts) == {"text", "choices"} and tuple(it.parts["choices"]) == names(it.task_id)
+        assert (it.track, it.category, it.dataset, it.file) == (
+            it.task_id,
+            "",
+            "classification",
+            tests[it.key].file,
+        )
+    assert questions_of(it.row() for it in found) == found
+    assert query(found[0].parts) == found[0].parts["text"]
+
+
+def test_a_smaller_draw_is_within_a_larger_one(sources: Sources) -> None:
+    few, more = (list(questions(sources, settings(questions_per_task=n), 3)) for n in (5, 11))
+    assert set(keys(few)) < set(keys(more)) and len(few) == 45 and len(more) == 99
+    assert keys(few) != keys(list(questions(sources, settings(questions_per_task=5), 4)))
+    small, large = (labelled(sources, "train", settings(train_per_task=n), 3) for n in (20, 40))
+    for task in LABELS:
+        assert len(small[task]) == 20 and len(large[task]) == 40
+        places = [large[task].index(it) for it in small[task]]
+        assert places == sorted(places), "draws keep the order"
+
+
+def test_sides_share_no_sentence(sources: Sources) -> None:
+    train, dev = (labelled(sources, side, settings(), 1) for side in ("train", "dev"))
+    tests = list(questions(sources, settings(), 1))
+    for task in LABELS:
+        texts = [{it.text for it in side[task]} for side in (train, dev)]
+        texts.append({it.parts["text"] for it in tests if it.task_id == task})
+        assert sum(map(len, texts)) == len(set.union(*texts))
+        assert {it.label for it in train[task]} == set(names(task))
+
+
+def test_demonstrations_are_training_sentences_that_a_reader_can_leave_out(sources: Sources) -> None:
+    train = labelled(sources, "train", settings(train_per_task=40), 5)
+    for it in questions(sources, settings(train_per_task=40), 5):
+        known = {one.id: one for one in train[it.task_id]}
+        shown = it.shared["demonstrations"]
+        assert 8 <= len(shown) <= 11 and {one["label"] for one in shown} == set(names(it.task_id))
+        assert all(
+            (known[one["id"]].text, known[one["id"]].label) == (one["text"], one["label"]) for one in shown
+        )
+
+
+def test_tasks_and_shots_are_settings(sources: Sources) -> None:
+    found = list(questions(sources, settings(tasks=["trec", "mr"], shots=0), 1))
+    assert {it.task_id for it in found} == {"trec", "mr"}
+    assert all(it.shared == {"demonstrations": []} for it in found)
+    with pytest.raises(NightjarError, match="tasks are sst2, sst5"):
+        settings(tasks=["sst"])
+
+
+def test_a_label_without_a_training_sentence_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "stsa.binary.train").write_text("1 fine .\n" * 3)
+    (tmp_path / "stsa.binary.test").write_text("0 bad .\n")
+    ingest_records(registry.card("classification"), tmp_path, tmp_path / "out")
+    broken = Sources(tmp_path / "out", tmp_path / "out")
+    with pytest.raises(NightjarError, match="sst2: no training sentence has the label negative"):
+        list(questions(broken, settings(), 1))
+    assert len(list(questions(broken, settings(shots=0), 1))) == 1
+
+
+class Words:
+    """A tokenizer: a word a token."""
+
+    def encode(self, text: str) -> list[int]:
+        return list(range(len(text.split())))
+
+    def decode(self, ids: list[int]) -> str:
+        raise AssertionError("not needed")
+
+
+def test_the_prompt_is_demonstrations_and_question_and_fits(sources: Sources) -> None:
+    (question, *_) = [it for it in questions(sources, settings(), 1) if it.task_id == "sst2"]
+    shown = [
+        prompts.demonstration("sst2", it["text"], it["label"]) for it in question.shared["demonstrations"]
+    ]
+    asked = prompts.query("sst2", question.parts["text"])
+
+    def made(most: int) -> str:
+        values = {
+            "definition": True, "positive_examples": 2, "negative_examples": 0, "explanation": False,
+            "task_name": False, "mixed": False, "trim_input": False, "max_source_length": most, "max_target_length": 9,
+        }  # fmt: skip
+        return prompt(question, Asking(checked(Encoding, values, "params.yaml"), Words()))
+
+    whole = "Follow the demonstrations:\n" + "\n\n".join(shown) + "\n\n" + asked
+    assert made(10_000) == whole
+    for most in (1, 30, 60, 100):
+        cut = made(most)
+        assert cut.endswith(asked) and (len(cut.split()) <= most or cut == asked)
+        assert whole.startswith(cut.removesuffix(asked))
