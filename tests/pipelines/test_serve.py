@@ -70,7 +70,7 @@ class Serving:
 
     def ended(self, run: str) -> dict[str, Any]:
         """The state of a run once it has ended."""
-        wait_for(lambda: self.state(run)["type"] in ENDED, 90, "the end of the run")
+        wait_for(lambda: self.state(run)["type"] in ENDED, 200, "the end of the run")
         return self.state(run)
 
     def _get(self, path: str) -> Any:
