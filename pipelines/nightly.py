@@ -40,6 +40,7 @@ from pipelines import (
 )
 from pipelines import graph as graphs
 from pipelines import ledger as ledgers
+from pipelines import server as servers
 from pipelines.baseline import baseline
 from pipelines.nightly_run import Broken, Night, Scratch, Stopped, conduct, selected, take
 from pipelines.nightly_verdicts import Good
@@ -100,7 +101,7 @@ def nightly(pull: bool = False, jobs: runs.Jobs = 2, wait: bool = False, accept:
             return kept.end(
                 outcome.state,
                 outcome.ended,
-                record.STOPPED_SECONDS if stop.is_set() else record.AWAY_SECONDS,
+                record.STOPPED_SECONDS if stop.is_set() else servers.AWAY_SECONDS,
             )
     except lock.Stopped:
         state: State[Any] = Cancelled(message="stopped while it waited")

@@ -44,6 +44,7 @@ from pipelines import (
     watch,
 )
 from pipelines import graph as graphs
+from pipelines import server as servers
 from pipelines.lease import Gpu, lease_file
 from pipelines.ready import Pool
 from pipelines.results import Result, conclude, listen
@@ -118,7 +119,7 @@ def _whole(
     if state.is_failed():
         runs.tell("rebuild failed", state.message)
     ended = [record.Ended(run.futures[name].task_run_id, name, state) for name, state in run.states.items()]
-    return kept.end(state, ended, record.STOPPED_SECONDS if stop.is_set() else record.AWAY_SECONDS)
+    return kept.end(state, ended, record.STOPPED_SECONDS if stop.is_set() else servers.AWAY_SECONDS)
 
 
 def _restore_order(root: Path, targets: Iterable[str]) -> None:

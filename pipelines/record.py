@@ -36,9 +36,8 @@ FOLDER = Path(".nightjar/unrecorded")
 KILLED = {"type": "CRASHED", "name": "Crashed", "message": "its process was killed"}
 # Events of tasks reach the server's tables a little after they were sent: how long to let them come by themselves.
 SECONDS = 5.0
-# How long a run that is over waits for a server that is away.
-AWAY_SECONDS = 40.0
-# And one that was stopped, all of which is to be over in ten seconds.
+# How long a stopped run waits for a server that is away (any other: servers.AWAY_SECONDS). All of it is to be over in
+# ten seconds.
 STOPPED_SECONDS = 2.0
 _PAGE = 200
 
@@ -71,7 +70,7 @@ class Record:
         }
         self._write()
 
-    def end(self, state: State[Any], tasks: list[Ended], seconds: float = AWAY_SECONDS) -> State[Any]:
+    def end(self, state: State[Any], tasks: list[Ended], seconds: float) -> State[Any]:
         """Write down how the run and its tasks ended; returns the state, for the flow to return.
 
         If the server is away, waits so long for it; if it does not come back, raises Abort, by which Prefect leaves

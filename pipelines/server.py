@@ -39,6 +39,8 @@ WEBHOOK, PASSWORD = SECRETS = ("NIGHTJAR_WEBHOOK", "PGPASSWORD")
 STARTING_SECONDS = 90.0
 # How long a command waits for a server that runs and does not answer.
 BUSY_SECONDS = 30.0
+# How long a run that is over waits for a server that is away.
+AWAY_SECONDS = 40.0
 # A server of our own is asked so often how it is; one that is silent so many times, 5 s each, is started again.
 HEALTH_SECONDS = 2.0
 SILENT_TIMES = 4

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -85,17 +87,10 @@ def parse(
         what = f"too long: {len(text):,} characters, at most {longest:,} are allowed"
         raise NightjarError(what, where, "shorten it")
     try:
-        marked = _ALIAS.search(text)
-        if marked and not aliases:
-            for event in YAML(typ="safe", pure=True).parse(text):
-                if isinstance(event, AliasEvent) or getattr(event, "anchor", None):
-                    line = event.start_mark.line + 1
-                    raise NightjarError(
-                        "an anchor (&) or an alias (*)",
-                        f"{where}:{line}",
-                        "write the value itself, or quote it",
-                    )
-        value = YAML(typ="safe", pure=pure).load(text)
+        if not aliases and (line := _alias(text)):
+            what = "an anchor (&) or an alias (*)"
+            raise NightjarError(what, f"{where}:{line}", "write the value itself, or quote it")
+        value = deepcopy(_parsed(text)) if pure else YAML(typ="safe", pure=False).load(text)
         # A value that is written out takes a character at least: more values than that come from aliases.
         if _values(value, {}) > max(MOST_VALUES, len(text)):
             raise NightjarError(
@@ -104,9 +99,9 @@ def parse(
         return value
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = f"{where}:{mark.line + 1}" if mark else where
+        place = f"{where}:{mark.line + 1}" if mark else where
         problem = _shown(getattr(error, "problem", error))
-        raise NightjarError(f"not valid YAML ({problem})", line, "mend that line") from None
+        raise NightjarError(f"not valid YAML ({problem})", place, "mend that line") from None
     except (
         ValueError,
         LookupError,
@@ -117,6 +112,23 @@ def parse(
         raise NightjarError(f"not valid YAML ({_shown(error)})", where, "mend that value") from None
     except RecursionError:
         raise NightjarError("not valid YAML (nested too deeply)", where, "mend that file") from None
+
+
+# A process reads params.yaml several times, and each parsing takes 50 ms.
+@lru_cache(maxsize=8)
+def _parsed(text: str) -> Any:
+    """The value of a text in YAML, which the caller must not change."""
+    return YAML(typ="safe", pure=True).load(text)
+
+
+@lru_cache(maxsize=8)
+def _alias(text: str) -> int:
+    """The line of the first anchor or alias of a text in YAML; 0 if it has none."""
+    if _ALIAS.search(text):
+        for event in YAML(typ="safe", pure=True).parse(text):
+            if isinstance(event, AliasEvent) or getattr(event, "anchor", None):
+                return int(event.start_mark.line) + 1
+    return 0
 
 
 def _values(value: Any, known: dict[int, float]) -> float:

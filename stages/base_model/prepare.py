@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +98,11 @@ def _convert_gguf(weights: Path, output: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     where = {"pretrained_model_name_or_path": str(weights.parent), "gguf_file": weights.name}
-    loaded: Any = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32, local_files_only=True)
+    with _parsed_once():
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            **where, dtype=torch.float32, local_files_only=True
+        )
+        tokenizer = AutoTokenizer.from_pretrained(**where, local_files_only=True)
     config = loaded.config
     if hasattr(config, "quantization_config"):
         del config.quantization_config
@@ -105,8 +112,26 @@ def _convert_gguf(weights: Path, output: Path) -> None:
         plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     plain.load_state_dict(loaded.state_dict(), assign=True)
     plain.save_pretrained(output)
-    AutoTokenizer.from_pretrained(**where, local_files_only=True).save_pretrained(output)
+    tokenizer.save_pretrained(output)
     _without_places(output / "tokenizer_config.json")
+
+
+@contextlib.contextmanager
+def _parsed_once() -> Iterator[None]:
+    """Keep what transformers asks gguf for again and again: it parses the file for the configuration, the weights and
+    the tokenizer, and makes the same table of tensor names for every module.
+    """
+    import gguf
+
+    names = ("GGUFReader", "get_tensor_name_map")
+    originals = {name: getattr(gguf, name) for name in names}
+    for name, original in originals.items():
+        setattr(gguf, name, functools.cache(original))
+    try:
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(gguf, name, original)
 
 
 def _convert_sentencepiece(folder: Path, output: Path) -> None:

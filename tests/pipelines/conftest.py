@@ -24,6 +24,7 @@ import pytest
 from pipelines import server as servers
 from pipelines import watchdog
 from pipelines.cli import main
+from tests.conftest import shared_folder
 from tests.pipelines import forked, study_project
 
 NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
@@ -77,9 +78,9 @@ class Repo:
         assert isinstance(code, int)
         return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
-    def start(self, *arguments: str) -> forked.Forked:
-        """`nightjar` in the background."""
-        return forked.start("nightjar", arguments, self.root, environment())
+    def start(self, *arguments: str, **waits: float) -> forked.Forked:
+        """`nightjar` in the background; `waits` as in forked.start."""
+        return forked.start("nightjar", arguments, self.root, environment(), waits)
 
 
 def environment() -> dict[str, str]:
@@ -195,19 +196,23 @@ asyncio.run(provide_database_interface().create_db())
 """
 
 
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold the lock `folder`.lock: of all workers only this one runs the block."""
+    with folder.with_suffix(".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Prefect database with its tables and nothing in them: making it takes five processor seconds, so it is made
     once for all workers.
     """
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    root = shared / "tables"
-    with (shared / "tables.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    root = shared_folder(tmp_path_factory) / "tables"
+    with alone(root):
         if not root.exists():
-            making = shared / "tables-making"
+            making = root.with_name("tables-making")
             (making / servers.HOME).mkdir(parents=True)
             command = [sys.executable, "-c", MAKE_TABLES]
             subprocess.run(command, env=servers.environment(making), check=True, timeout=200)
@@ -221,10 +226,9 @@ def lend_database(tables: Path, root: Path) -> None:
     shutil.copy(tables, root / servers.HOME / "prefect.db")
 
 
-@pytest.fixture(scope="session")
-def api(tmp_path_factory: pytest.TempPathFactory, tables: Path) -> Iterator[Api]:
-    """One Prefect server for all tests: starting one takes ten seconds."""
-    root = tmp_path_factory.mktemp("prefect")
+@contextlib.contextmanager
+def prefect_server(root: Path, tables: Path) -> Iterator[Api]:
+    """A Prefect server at `root` that ends with the block."""
     lend_database(tables, root)
     server, process = servers.start(root, servers.free_port(), "ui")
     try:
@@ -233,3 +237,26 @@ def api(tmp_path_factory: pytest.TempPathFactory, tables: Path) -> Iterator[Api]
     finally:
         servers.stop(root, server)
         process.wait()
+
+
+@pytest.fixture(scope="session")
+def api(tmp_path_factory: pytest.TempPathFactory, tables: Path) -> Iterator[Api]:
+    """One Prefect server for the tests of all workers: a start costs five processor seconds, and an idle server a
+    fortieth of a processor. The worker that needs it first starts it, the last one ends it.
+    """
+    root = shared_folder(tmp_path_factory) / "prefect"
+    mine = root / "users" / str(os.getpid())
+    with alone(root):
+        server = servers.recorded(root)
+        if server is None:
+            if not root.exists():
+                lend_database(tables, root)
+            server, process = servers.start(root, servers.free_port(), "ui", stays=True)
+            servers.wait(root, server, process)
+        mine.parent.mkdir(exist_ok=True)
+        mine.touch()
+    yield Api(server, root)
+    with alone(root):
+        mine.unlink()
+        if not any(lives(int(user.name)) for user in mine.parent.iterdir()):
+            servers.stop(root, server)

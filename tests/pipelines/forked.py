@@ -29,29 +29,44 @@ from typing import IO
 # Not coolname, whose generator would give every process the same names of runs.
 MODULES = (
     "anyio",
+    "anyio.from_thread",
+    "asgi_lifespan",
+    "cachetools",
     "click",
     "cryptography.fernet",
     "dateutil.parser",
+    "fastapi.encoders",
     "fsspec",
     "griffe",
+    "h2.connection",
+    "httpcore",
     "httpx",
+    "humanize",
     "jinja2",
     "jsonschema",
+    "multiprocessing.connection",
+    "pendulum",
     "prometheus_client",
     "psutil",
     "pyarrow.compute",
     "pyarrow.parquet",
     "pydantic",
     "pydantic.v1",
+    "pydantic_extra_types",
     "pydantic_settings",
     "rich.console",
     "rich.progress",
     "ruamel.yaml",
-    "websockets",
+    "slugify",
+    "toml",
+    "unittest.mock",
+    "websockets.asyncio.client",
+    "websockets.client",
     "whenever",
     "yaml",
 )
 _NUMBER = struct.Struct("i")
+NONE: Mapping[str, float] = {}
 
 
 class Forked:
@@ -126,9 +141,8 @@ class _Forker:
                 start_new_session=True,
             )
 
-    def fork(self, program: str, arguments: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Forked:
+    def fork(self, order: Mapping[str, object]) -> Forked:
         ends = [os.pipe() for _ in range(3)]
-        order = {"program": program, "arguments": list(arguments), "cwd": str(cwd), "env": dict(env)}
         socket.send_fds(self._orders, [json.dumps(order).encode()], [write for _, write in ends])
         for _, write in ends:
             os.close(write)
@@ -149,9 +163,24 @@ def _forker(pythonpath: str) -> _Forker:
     return _Forker({**os.environ, "PYTHONPATH": pythonpath})
 
 
-def start(program: str, arguments: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Forked:
-    """`nightjar` or `dvc` with these arguments, in a session of its own."""
-    return _forker(env["PYTHONPATH"]).fork(program, arguments, cwd, env)
+def start(
+    program: str,
+    arguments: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    waits: Mapping[str, float] = NONE,
+) -> Forked:
+    """`nightjar` or `dvc` with these arguments, in a session of its own. `waits` are seconds by the name of the
+    constant in pipelines/server.py, for `nightjar` alone.
+    """
+    order = {
+        "program": program,
+        "arguments": list(arguments),
+        "cwd": str(cwd),
+        "env": dict(env),
+        "waits": dict(waits),
+    }
+    return _forker(env["PYTHONPATH"]).fork(order)
 
 
 def _serve(orders: socket.socket) -> dict[str, object] | None:
@@ -219,6 +248,11 @@ def _main() -> int:
         from dvc.cli import main as dvc
 
         return int(dvc(arguments) or 0)
+    if order["waits"]:
+        from pipelines import server
+
+        for name, seconds in order["waits"].items():  # type: ignore[attr-defined]
+            setattr(server, name, seconds)
     from pipelines.cli import main
 
     main()

@@ -220,7 +220,7 @@ def test_a_server_that_goes_away_stops_no_stage(repo: Repo, tables: Path, number
     assert repo.nightjar("ui", "--background", "--port", str(started)).returncode == 0
     server = servers.find(repo.root)
     assert server is not None
-    rebuild = repo.start("rebuild")
+    rebuild = repo.start("rebuild", AWAY_SECONDS=5.0)
     wait_for((repo.root / "begun").exists, 60, "the stage")
     os.killpg(server.pid, number)
     time.sleep(4)  # it is seen to be away

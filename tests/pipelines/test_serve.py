@@ -25,7 +25,7 @@ import pytest
 
 from pipelines import cli, groups, stamp
 from pipelines import server as servers
-from tests.pipelines.conftest import Api, Repo, lend_database, lives, wait_for
+from tests.pipelines.conftest import Api, Repo, lend_database, lives, prefect_server, wait_for
 from tests.pipelines.forked import Forked
 
 pytestmark = pytest.mark.slow
@@ -47,7 +47,7 @@ ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 
 @dataclass
 class Serving:
-    """A `nightjar serve` that runs, on the server of all tests, and what its webhook was told."""
+    """A `nightjar serve` that runs, on the server of this file, and what its webhook was told."""
 
     repo: Repo
     api: Api
@@ -70,7 +70,7 @@ class Serving:
 
     def ended(self, run: str) -> dict[str, Any]:
         """The state of a run once it has ended."""
-        wait_for(lambda: self.state(run)["type"] in ENDED, 90, "the end of the run")
+        wait_for(lambda: self.state(run)["type"] in ENDED, 200, "the end of the run")
         return self.state(run)
 
     def _get(self, path: str) -> Any:
@@ -78,6 +78,13 @@ class Serving:
 
         with urllib.request.urlopen(f"{self.api.server.url}/api/{path}", timeout=20) as answer:
             return json.load(answer)
+
+
+@pytest.fixture(scope="module")
+def api(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """A server of this file's own: the webhook is told of every run on a server."""
+    with prefect_server(tmp_path_factory.mktemp("prefect"), tables) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
