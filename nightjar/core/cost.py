@@ -74,10 +74,9 @@ def _split(item: str, params: Params) -> Cost:
 
 
 def _augment(item: str, params: Params) -> Cost:
-    limits = ("precision", "max_call_tokens", "max_text_tokens", "max_documents", "max_targets")
-    return Cost(
-        settings=(*_MODEL, f"augment.tools.{item}", *(f"augment.{key}" for key in limits)), start=MODEL_START
-    )
+    drawn = ("max_documents", "max_document_words", "max_targets")
+    limits = (f"augment.{key}" for key in ("precision", "max_call_tokens", "max_text_tokens", *drawn))
+    return Cost(settings=(*_MODEL, f"augment.tools.{item}", *limits), start=MODEL_START)
 
 
 def _augment_merge(item: str, params: Params) -> Cost:
