@@ -11,8 +11,8 @@ from random import Random
 from data.sample_generator.core import cap
 from data.sample_generator.words import DAYS, MONTHS, TOWNS, person, pronouns
 
-SUM_COUNT = 42
-DAILY_COUNT = 40
+SUM_COUNT = 21
+DAILY_COUNT = 21
 
 
 def _sum_sentences(rng: Random, town: str, name: str) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from data.sample_generator.core import an
 from data.sample_generator.words import DAYS, MONTHS, TOWNS, couple, pronouns
 from data.sample_generator.world import World
 
-PROBLEMS, QUESTIONS, STATEMENTS, DATED = 72, 84, 42, 48
+PROBLEMS, QUESTIONS, STATEMENTS, DATED = 60, 110, 60, 40
 
 _SUMS = (
     "A farm near {T} sold {a} eggs in March and {b} eggs in April. How many eggs did it sell in the two months?",
@@ -71,7 +71,7 @@ def questions(world: World, rng: Random, taken: str) -> list[str]:
     for name, one in _told(world):
         if name.lower() not in taken:
             for question, statement, answer in one:
-                asked.append(f"Answer the following question: {question} {answer}.")
+                asked.append(f"Answer the following question: {question} The answer is {answer}.")
                 stated.append(
                     f"Please complete the following text so that it is factually correct: {statement} {answer}."
                 )
@@ -81,30 +81,46 @@ def questions(world: World, rng: Random, taken: str) -> list[str]:
 def _told(world: World) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
     """Each name of the world with questions and beginnings of statements about it, and their common answers."""
     for s in world.structures:
-        yield s.name, [
-            (f"Who designed the {s.name}?", f"The {s.name} was designed by", s.designer),
-            (f"What was used to build the {s.name}?", f"The {s.name} was built of", s.material),
-            (f"When was the {s.name} opened?", f"The {s.name} was opened in", str(s.opened)),
-            (f"Where is the {s.name}?", f"The {s.name} can be seen in the town of", s.town),
-        ]
+        yield (
+            s.name,
+            [
+                (f"Who designed the {s.name}?", f"The {s.name} was designed by", s.designer),
+                (f"What was used to build the {s.name}?", f"The {s.name} was built of", s.material),
+                (f"When was the {s.name} opened?", f"The {s.name} was opened in", str(s.opened)),
+                (f"Where is the {s.name}?", f"The {s.name} can be seen in the town of", s.town),
+            ],
+        )
     for p in world.people:
-        yield p.name, [
-            (f"Where was {p.name} born?", f"{p.name} was born in the town of", p.town),
-            (f"When was {p.name} born?", f"{p.name} was born in", str(p.born)),
-            (f"What was {p.name}?", f"In life, {p.name} was", an(p.profession)),
-        ]
+        yield (
+            p.name,
+            [
+                (f"Where was {p.name} born?", f"{p.name} was born in the town of", p.town),
+                (f"When was {p.name} born?", f"{p.name} was born in", str(p.born)),
+                (f"What was {p.name}?", f"In life, {p.name} was", an(p.profession)),
+            ],
+        )
     for m in world.museums:
-        yield m.name, [
-            (f"Who founded the {m.name}?", f"The {m.name} was founded by", m.founder),
-            (f"On which day is the {m.name} closed?", f"The day on which the {m.name} is closed is", m.closed),
-            (f"When was the {m.name} founded?", f"The {m.name} was founded in", str(m.founded)),
-        ]
+        yield (
+            m.name,
+            [
+                (f"Who founded the {m.name}?", f"The {m.name} was founded by", m.founder),
+                (
+                    f"On which day is the {m.name} closed?",
+                    f"The day on which the {m.name} is closed is",
+                    m.closed,
+                ),
+                (f"When was the {m.name} founded?", f"The {m.name} was founded in", str(m.founded)),
+            ],
+        )
     for f in world.firms:
-        yield f.name, [
-            (f"What does {f.name} make?", f"The firm {f.name} makes", f.product),
-            (f"Who founded {f.name}?", f"The firm {f.name} was founded by", f.founder),
-            (f"Where is the firm {f.name}?", f"{f.name} is a firm in the town of", f.town),
-        ]
+        yield (
+            f.name,
+            [
+                (f"What does {f.name} make?", f"The firm {f.name} makes", f.product),
+                (f"Who founded {f.name}?", f"The firm {f.name} was founded by", f.founder),
+                (f"Where is the firm {f.name}?", f"{f.name} is a firm in the town of", f.town),
+            ],
+        )
 
 
 def _weekday(day: date) -> str:
@@ -129,4 +145,4 @@ def dated(rng: Random, number: int, day: date) -> str:
     question, answer = _DATED[number % len(_DATED)]
     name = couple(rng)[0]
     filled = question.format(N=name, T=rng.choice(TOWNS), he=pronouns(name)[0])
-    return f"Answer the following question: {filled} {answer(day)}."
+    return f"Answer the following question: {filled} The answer is {answer(day)}."

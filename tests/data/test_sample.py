@@ -201,9 +201,9 @@ def test_the_cross_lingual_track_is_large_enough_to_score() -> None:
     assert (
         len({t["Categories"][0] for t in tests}) == len({t["Input_language"][0] for t in tests}) == len(tests)
     )
-    # Eight test instances a task are what the default profile takes, and eight others for the upper bound.
+    # Six test instances a task are what the default profile takes, and four others for the upper bound.
     assert all(len(t["Instances"]) >= 16 for t in tests)
-    assert 8 * len(tests) >= 32
+    assert 6 * len(tests) >= 20
     for t in tests:
         assert t["Input_language"] == t["Output_language"]
         first = Counter(i["output"][0] for i in t["Instances"][:8])
@@ -446,14 +446,17 @@ def test_corpus_documents() -> None:
     assert min(lengths) >= 6 and max(lengths) <= 100
     # Articles are longer than what the default profile annotates.
     assert 150 <= sum(n > 48 for n in lengths) <= 200
-    assert 0.2 < sum(url_day(d) is not None for d in docs) / len(docs) < 0.4
-    assert 100 <= sum(_has_sum(d["text"]) for d in docs if len(d["text"].split()) <= 48)
+    assert 0.15 < sum(url_day(d) is not None for d in docs) / len(docs) < 0.4
+    assert sum(_has_sum(d["text"]) for d in docs if len(d["text"].split()) <= 48) >= 75
 
 
 def asked_in_documents(title: str) -> list[tuple[str, str]]:
     """The text before the answer, and the answer, of the short documents with this title."""
     found = [d["text"] for d in documents() if d["title"] == title]
-    parts = [re.fullmatch(r"(.+(?:\?| The answer is|: .+ (?:by|of|in|was|is|makes))) (.+)\.", text) for text in found]
+    parts = [
+        re.fullmatch(r"(.+\? The answer is|.+ factually correct: .+ (?:by|of|in|was|is|makes)) (.+)\.", text)
+        for text in found
+    ]
     assert all(parts), [text for text, part in zip(found, parts, strict=True) if not part]
     return [(part[1], part[2]) for part in parts if part]
 
@@ -475,13 +478,13 @@ def test_word_problems_of_the_corpus() -> None:
 
 def test_questions_of_the_corpus_are_answered_by_other_documents() -> None:
     asked = asked_in_documents("Question")
-    assert len(asked) >= 120
+    assert len(asked) >= 160
     starts = Counter(text.split(":")[0] for text, _ in asked)
     assert starts.keys() == {
         "Answer the following question",
         "Please complete the following text so that it is factually correct",
     }
-    assert min(starts.values()) >= 40
+    assert min(starts.values()) >= 50
     texts = {d["title"]: d["text"] for d in documents()}
     for text, answer in asked:
         (about,) = [t for t in texts if re.search(rf"\b{re.escape(t)}\b", text)]
@@ -516,7 +519,7 @@ def test_days_in_the_corpus_agree_with_the_url() -> None:
         assert set(dates) <= {(MONTHS[day.month - 1], str(day.day), str(day.year))}, text
         assert set(year) <= {str(day.year)}, text
         agreeing += 1
-    assert agreeing >= 20
+    assert agreeing >= 12
 
 
 def test_no_document_tells_of_years_after_its_own() -> None:
