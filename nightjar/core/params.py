@@ -128,8 +128,8 @@ class Augment(Model):
     `before_first_word`: whether a call may be put before the first word of a document, where the loss without it is
     conditioned on nothing. Texts longer than `max_text_tokens` are annotated in windows. `batch_texts`: texts that are
     annotated together. `max_documents`: documents that each tool annotates, drawn among those that suit it and have at
-    most `max_document_words` words. `look_ahead_guard`: tools whose calls are dropped if their input occurs in the text after the
-    call and not before it. `held_out_documents`: documents that no model trains on.
+    most `max_document_words` words. `look_ahead_guard`: tools whose calls are dropped if their input occurs in the text
+    after the call and not before it. `held_out_documents`: documents that no model trains on.
     """
 
     tools: Annotated[
