@@ -37,6 +37,7 @@ def configure(folder: Path, **groups: dict[str, Any]) -> None:
         {
             "max_call_tokens": 6,
             "max_documents": None,
+            "max_document_words": None,
             "max_targets": 8,
             "batch_texts": 2,
             "held_out_documents": 0,

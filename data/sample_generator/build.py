@@ -21,7 +21,7 @@ from data.sample_generator import (
 from data.sample_generator.classification import classification_files
 from data.sample_generator.core import TaskSpec, as_json, task_document
 from data.sample_generator.tool_use import tool_use_files
-from data.sample_generator.tool_use_more import more_files
+from data.sample_generator.tool_use_more import more_files, text_files
 from data.sample_generator.world import World, make_world
 
 SEED = 20260313
@@ -52,7 +52,9 @@ def sample_files(seed: int = SEED) -> dict[str, str]:
         document = task_document(spec, number, Random(f"{seed}:{spec.name}"), taken)
         files[f"natural_instructions/tasks/task{number:04d}_{spec.name}.json"] = as_json(document)
         tasks.append(document)
-    lines = (json.dumps(document, ensure_ascii=False) for document in corpus.documents(world, seed))
-    files["corpus/documents.jsonl"] = "".join(line + "\n" for line in lines)
-    files |= tool_use_files(world, seed) | more_files(world, seed, tasks)
-    return files | classification_files(world, seed)
+    asked = tool_use_files(world, seed) | more_files(world, seed, tasks)
+    documents = corpus.documents(world, seed, "\n".join(asked.values()))
+    files["corpus/documents.jsonl"] = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in documents)
+    # A second draw of the corpus: texts of the same kinds.
+    others = corpus.documents(world, seed + 1, "\n".join(asked.values()))
+    return files | asked | text_files(documents, others) | classification_files(world, seed)

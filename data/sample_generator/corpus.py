@@ -8,12 +8,12 @@ from datetime import date, timedelta
 from random import Random
 from typing import NamedTuple
 
-from data.sample_generator import corpus_foreign, corpus_news, corpus_world
+from data.sample_generator import corpus_foreign, corpus_news, corpus_short, corpus_world
 from data.sample_generator.world import World
 
-SHORTEST, LONGEST = 40, 120
-DATED_ARTICLES = 0.5
-"""Share of encyclopedia articles whose URL has a date; news always has one. Gives about 80% in all."""
+SHORTEST, LONGEST = 6, 100
+DATED_ARTICLES = 0.25
+"""Share of encyclopedia articles whose URL has a date; notes and questions about the day always have one."""
 
 
 class Draft(NamedTuple):
@@ -24,19 +24,24 @@ class Draft(NamedTuple):
     day: date | None
 
 
-def documents(world: World, seed: int) -> list[dict[str, str]]:
-    """All documents as {"id", "title", "text", "url"}.
+def documents(world: World, seed: int, asked: str) -> list[dict[str, str]]:
+    """All documents as {"id", "title", "text", "url"}; `asked` is the text of the evaluations' questions.
 
     Raises ValueError when a text is shorter or longer than it should be: a mistake in the templates.
     """
     rng = Random(f"{seed}:corpus")
     articles = corpus_world.articles(world, rng)
     drafts = [Draft(t, x, _day(rng) if rng.random() < DATED_ARTICLES else None) for t, x in articles]
-    drafts += [Draft(t, x, _day(rng)) for t, x in corpus_news.sums(rng)]
-    for _ in range(corpus_news.DAILY_COUNT):
+    drafts += [Draft(t, x, None) for t, x in (*corpus_news.sums(rng), *corpus_foreign.reports(rng))]
+    for number in range(corpus_news.DAILY_COUNT):
         day = _day(rng)
-        drafts.append(Draft(*corpus_news.daily(rng, day), day))
-    drafts += [Draft(t, x, _day(rng)) for t, x in corpus_foreign.reports(rng)]
+        drafts.append(Draft(*corpus_news.daily(rng, number, day), day))
+    taken = frozenset(re.findall(r"\d{3,}", asked))
+    drafts += [Draft("Word Problem", text, None) for text in corpus_short.problems(rng, taken)]
+    drafts += [Draft("Question", text, None) for text in corpus_short.questions(world, rng, asked.lower())]
+    for number in range(corpus_short.DATED):
+        day = _day(rng)
+        drafts.append(Draft("Question of the Day", corpus_short.dated(rng, number, day), day))
     rng.shuffle(drafts)
     return [_document(number, draft) for number, draft in enumerate(drafts, 1)]
 

@@ -9,6 +9,8 @@ from random import Random
 
 from data.sample_generator.words import TOWNS, person
 
+COUNT = 28
+
 _SPANISH = """
 El tren de la mañana sale a las ocho y llega a mediodía.|The morning train leaves at eight and arrives at noon.
 Mi abuela hacía el mejor pan de todo el pueblo.|My grandmother made the best bread in the whole village.
@@ -86,23 +88,17 @@ _BEFORE = (
     "Every lesson of the {L} course in {T} starts with a sentence on the board. This week it was:",
 )
 _AFTER = (
-    'In English this means: "{E}" {N} thinks that it was written by a traveller who stayed for a winter.',
-    '{N} has translated it for the readers of our paper: "{E}" Nobody knows who the author was.',
-    'That is to say: "{E}" Many people in {T} have learned the line by heart since then.',
-    'The meaning is simple, says {N}, who speaks {L} well: "{E}" It has been copied onto a sign.',
-)
-_END = (
-    "The council of {T} wants to keep it where it is.", "It will be shown in the town hall of {T} until the spring.",
-    "If you know more about it, please write to us.", "A copy can be had at the bookshop next to the church.",
+    'In English this means: "{E}"', '{N} has translated it for our readers: "{E}"', 'That is to say: "{E}"',
+    'The meaning is simple, says {N}: "{E}"',
 )  # fmt: skip
 _TITLES = ("A Line in {L} from {T}", "{L} Words in {T}", "What {N} Found in {T}", "A Sentence in {L}")
 
 
 def reports(rng: Random) -> list[tuple[str, str]]:
-    """(title, text), one report for each quotation, 52 in all."""
+    """(title, text), one report for each of COUNT quotations."""
     result = []
-    for language, quote, meaning in QUOTES:
+    for language, quote, meaning in rng.sample(QUOTES, COUNT):
         values = {"T": rng.choice(TOWNS), "N": person(rng), "L": language, "E": meaning}
-        before, after, end, title = (rng.choice(p).format(**values) for p in (_BEFORE, _AFTER, _END, _TITLES))
-        result.append((title, f"{before} {quote} {after} {end}"))
+        before, after, title = (rng.choice(p).format(**values) for p in (_BEFORE, _AFTER, _TITLES))
+        result.append((title, f"{before} {quote} {after}"))
     return result

@@ -1,18 +1,18 @@
-"""News: reports with sums that a calculator could check, and notes that depend on the day they were written."""
+"""Short news: reports with a sum that a calculator could check, and notes that depend on the day they were written."""
 
 # ruff: noqa: E501
 # Sentences and word lists are easier to read and to extend on one line than wrapped.
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date
 from random import Random
 
 from data.sample_generator.core import cap
 from data.sample_generator.words import DAYS, MONTHS, TOWNS, person, pronouns
 
-SUM_COUNT = 125
-DAILY_COUNT = 90
+SUM_COUNT = 21
+DAILY_COUNT = 21
 
 
 def _sum_sentences(rng: Random, town: str, name: str) -> list[tuple[str, str]]:
@@ -66,50 +66,26 @@ def _sum_sentences(rng: Random, town: str, name: str) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-_OPENINGS = (
-    "There was good news from {T} this week, and many people heard it with joy.",
-    "People in {T} have been talking about little else since the figures were read out.",
-    "The numbers are small, but for a town like {T} they matter a great deal.",
-    "{N}, who keeps the books in {T}, has counted everything twice to be sure.",
-    "A report from {T} shows once more how much can be done with patience.",
-    "Nobody in {T} had expected so much, least of all {N}.",
-)
-_MIDDLES = (
+_REMARKS = (
     "{N} was pleased and thanked all who had helped.", "\"It was more work than we thought,\" said {N}.",
     "The mayor wrote it down in the town's book.", "Not everybody agrees, but most people do.",
     "Some had hoped for even more.", "{N} checked the sum on the back of an envelope.",
 )  # fmt: skip
-_CLOSINGS = (
-    "The council of {T} will look at the matter again in {M}.",
-    "Those who want to know more can ask {N} at the town hall of {T}.",
-    "In {M} there will be a small feast with music and soup for everybody.",
-    "The next report from {T} is expected in {M}, before the holidays begin.",
-    "{N} hopes that the next year will be as good as this one.",
-)
 
 
 def sums(rng: Random) -> list[tuple[str, str]]:
-    """(title, text) of reports with two sums each."""
+    """(title, text) of reports with a sum each."""
     reports = []
     for index in range(SUM_COUNT):
-        town, name, other = rng.choice(TOWNS), person(rng), person(rng)
-        kinds = _sum_sentences(rng, town, name)
-        first = index % len(kinds)
-        second = rng.choice([i for i in range(len(kinds)) if i != first])
-        title, sentence = kinds[first]
-        values = {"T": town, "N": other, "M": rng.choice(MONTHS)}
-        opening, middle, closing = (rng.choice(p).format(**values) for p in (_OPENINGS, _MIDDLES, _CLOSINGS))
-        link = rng.choice(
-            ("There was more to report.", "Another figure made people smile.", "That is not all.")
-        )
-        again = _sum_sentences(rng, town, name)[second][1]
-        reports.append((title, f"{opening} {sentence} {middle} {link} {again} {closing}"))
+        kinds = _sum_sentences(rng, rng.choice(TOWNS), person(rng))
+        title, sentence = kinds[index % len(kinds)]
+        reports.append((title, f"{sentence} {rng.choice(_REMARKS).format(N=person(rng))}"))
     return reports
 
 
-def daily(rng: Random, day: date) -> tuple[str, str]:
-    """(title, text) of a note written on `day`, which names its weekday, month or year."""
-    town, name, other = rng.choice(TOWNS), person(rng), person(rng)
+def daily(rng: Random, number: int, day: date) -> tuple[str, str]:
+    """(title, text) of a note written on `day`, which names its weekday, its month or its year, by turns."""
+    town, name = rng.choice(TOWNS), person(rng)
     he = pronouns(name)[0]
     today, tomorrow, yesterday = (DAYS[(day.weekday() + s) % 7] for s in (0, 1, -1))
     elsewhere = rng.choice([t for t in TOWNS if t != town])
@@ -138,22 +114,10 @@ def daily(rng: Random, day: date) -> tuple[str, str]:
         f"{name} came to {town} in {day.year - span % 30 - 2}; now it is {day.year}, and {he} is still here.",
         f"Next year will be {day.year + 1}, and by then the {building} should be repaired.",
     ]
-    later = day + timedelta(days=rng.randint(3, 6))
-    plans = (
-        f"{other} invites everybody to a talk about the {place} on {DAYS[later.weekday()]}, {MONTHS[later.month - 1]} {later.day}.",
-        f"On {DAYS[later.weekday()]} of this week or the next, {other} will tell us how it went.",
-        f"The next note from {town} will be written by {other} in {later.year}.",
-    )
-    lines = [rng.choice(weekday_lines), rng.choice(date_lines), rng.choice(year_lines)]
-    rng.shuffle(lines)
     title = rng.choice(
         (f"Notes from {town}", f"{today} in {town}", f"{town} in {month} {day.year}", f"A Day with {name}")
     )
-    opening = rng.choice((
-        f"{other} writes to us from {town} with the news of the day.",
-        f"Here is what people in {town} are talking about.",
-        f"This is a short note for all readers in and around {town}.",
-    ))  # fmt: skip
+    line = rng.choice((weekday_lines, date_lines, year_lines)[number % 3])
     closing = rng.choice(("Until then we wish all our readers well.", "More will follow as soon as we know it.",
                           "The weather is fair and the shops are busy."))  # fmt: skip
-    return cap(title), " ".join((opening, *lines, rng.choice(plans), closing))
+    return cap(title), f"{line} {closing}"

@@ -15,13 +15,12 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from data.sample_generator import corpus
 from data.sample_generator.words import TOWNS, couple
 from data.sample_generator.world import Museum, Person, Structure, World
 
 SOURCE = "https://example.org/nightjar-sample"
 SIZE = 8
-ARTICLES, DOCUMENTS = 6, 24
+ARTICLES, DOCUMENTS, ARTICLE_WORDS = 6, 24, 60
 # The same question in each language of MLQA; names of buildings remain English.
 DESIGNER = {
     "en": "Who designed the {name}?",
@@ -71,7 +70,6 @@ def more_files(world: World, seed: int, tasks: Sequence[dict[str, Any]]) -> dict
         "tool_use/triviaqa/unfiltered-web-dev.json": _json(_trivia(world, rng)),
         **_mlqa(structures[8:10]),
         "tool_use/templama/test.jsonl": _lines(_templama(museums[8:], rng)),
-        **_texts(world, seed),
     }
 
 
@@ -273,11 +271,15 @@ def _templama(museums: Sequence[Museum], rng: Random) -> list[dict[str, Any]]:
     return rows
 
 
-def _texts(world: World, seed: int) -> dict[str, str]:
-    """Documents that a second draw of the corpus gives, and the first does not."""
-    known = {document["text"] for document in corpus.documents(world, seed)}
-    drawn = [one for one in corpus.documents(world, seed + 1) if one["text"] not in known]
-    articles, documents = drawn[:ARTICLES], drawn[ARTICLES : ARTICLES + DOCUMENTS]
+def text_files(known: Sequence[dict[str, str]], drawn: Sequence[dict[str, str]]) -> dict[str, str]:
+    """Relative path to text of the files for perplexity: documents of `drawn` whose texts are not in `known`.
+
+    The articles are encyclopedia articles, the longest of the drawn documents.
+    """
+    texts = {one["text"] for one in known}
+    new = [one for one in drawn if one["text"] not in texts]
+    articles = [one for one in new if len(one["text"].split()) >= ARTICLE_WORDS][:ARTICLES]
+    documents = [one for one in new if one not in articles][:DOCUMENTS]
     tokens = "".join(f" \n = {one['title']} = \n \n {_spaced(one['text'])} \n" for one in articles)
     kept = [{key: one[key] for key in ("id", "title", "text")} for one in documents]
     return {"tool_use/wikitext/wiki.test.tokens": tokens, "tool_use/held_out/documents.jsonl": _lines(kept)}

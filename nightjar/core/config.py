@@ -80,7 +80,6 @@ def parse(
     # Here, not above: it takes long to load, and scoring files does without it.
     from ruamel.yaml import YAML
     from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
-    from ruamel.yaml.events import AliasEvent
 
     warnings.simplefilter("ignore", ReusedAnchorWarning)  # allowed in YAML 1.2
     if len(text) > longest:
@@ -118,12 +117,17 @@ def parse(
 @lru_cache(maxsize=8)
 def _parsed(text: str) -> Any:
     """The value of a text in YAML, which the caller must not change."""
+    from ruamel.yaml import YAML
+
     return YAML(typ="safe", pure=True).load(text)
 
 
 @lru_cache(maxsize=8)
 def _alias(text: str) -> int:
     """The line of the first anchor or alias of a text in YAML; 0 if it has none."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.events import AliasEvent
+
     if _ALIAS.search(text):
         for event in YAML(typ="safe", pure=True).parse(text):
             if isinstance(event, AliasEvent) or getattr(event, "anchor", None):

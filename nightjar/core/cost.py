@@ -74,17 +74,11 @@ def _split(item: str, params: Params) -> Cost:
 
 
 def _augment(item: str, params: Params) -> Cost:
+    drawn = ("max_documents", "max_document_words", "max_targets")
     limits = (
-        "precision",
-        "chain_calls",
-        "max_call_tokens",
-        "max_text_tokens",
-        "max_documents",
-        "max_targets",
+        f"augment.{key}" for key in ("precision", "chain_calls", "max_call_tokens", "max_text_tokens", *drawn)
     )
-    return Cost(
-        settings=(*_MODEL, f"augment.tools.{item}", *(f"augment.{key}" for key in limits)), start=MODEL_START
-    )
+    return Cost(settings=(*_MODEL, f"augment.tools.{item}", *limits), start=MODEL_START)
 
 
 def _augment_merge(item: str, params: Params) -> Cost:

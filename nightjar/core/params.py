@@ -133,9 +133,10 @@ class Augment(Model):
 
     `before_first_word`: whether a call may be put before the first word of a document, where the loss without it is
     conditioned on nothing. `chain_calls`: calls that may follow one another at a position. Texts longer than
-    `max_text_tokens` are annotated in windows. `batch_texts`: texts that are annotated together. `look_ahead_guard`:
-    tools whose calls are dropped if their input occurs in the text after the call and not before it.
-    `held_out_documents`: documents that no model trains on.
+    `max_text_tokens` are annotated in windows. `batch_texts`: texts that are annotated together. `max_documents`:
+    documents that each tool annotates, drawn among those that suit it and have at most `max_document_words` words.
+    `look_ahead_guard`: tools whose calls are dropped if their input occurs in the text after the call and not before
+    it. `held_out_documents`: documents that no model trains on.
     """
 
     tools: Annotated[
@@ -149,6 +150,7 @@ class Augment(Model):
     max_text_tokens: Positive
     batch_texts: Positive
     max_documents: Limit
+    max_document_words: Limit
     max_targets: Limit
     look_ahead_guard: list[Item]
     examples_per_tool: Positive

@@ -33,11 +33,13 @@ def run(stage: Stage) -> None:
     chosen: list[Source] = []
     counts: dict[str, Any] = {}
     rules: Counter[str] = Counter()
-    for source, sources, most in (
-        ("corpus", [one for one in documents if one.id not in held], params.max_documents),
-        ("train", from_instances(tables.read_rows(SPLIT, contracts.TRAIN)), params.max_targets),
+    others = [one for one in documents if one.id not in held]
+    targets = from_instances(tables.read_rows(SPLIT, contracts.TRAIN))
+    for source, sources, words, most in (
+        ("corpus", others, params.max_document_words, params.max_documents),
+        ("train", targets, None, params.max_targets),
     ):
-        suitable = suited(tool, sources, stage.params.seed)
+        suitable = suited(tool, sources, stage.params.seed, words)
         rules.update(one.rule for one in suitable)
         drawn = draw(name, suitable, most, stage.params.seed)
         counts[source] = {"seen": len(sources), "suited": len(suitable), "chosen": len(drawn)}

@@ -57,10 +57,15 @@ def from_instances(rows: Iterable[Mapping[str, Any]]) -> list[Source]:
     ]
 
 
-def suited(tool: Tool, sources: Sequence[Source], seed: int) -> list[Source]:
-    """The texts that suit the tool, each with the rule that it satisfies (facts 3.5), in the given order."""
+def suited(tool: Tool, sources: Sequence[Source], seed: int, words: int | None = None) -> list[Source]:
+    """The texts that suit the tool, each with the rule that it satisfies (facts 3.5), in the given order.
+
+    Texts of more than `words` words are left out.
+    """
     found = []
     for one in sources:
+        if words is not None and len(one.text.body.split()) > words:
+            continue
         rule = tool.suits(one.text, random.Random(f"{seed} {one.source} {one.id}").random())
         if rule:
             found.append(replace(one, rule=rule))

@@ -201,9 +201,9 @@ def test_the_cross_lingual_track_is_large_enough_to_score() -> None:
     assert (
         len({t["Categories"][0] for t in tests}) == len({t["Input_language"][0] for t in tests}) == len(tests)
     )
-    # Eight test instances a task are what the default profile takes, and eight others for the upper bound.
+    # Six test instances a task are what the default profile takes, and four others for the upper bound.
     assert all(len(t["Instances"]) >= 16 for t in tests)
-    assert 8 * len(tests) >= 32
+    assert 6 * len(tests) >= 20
     for t in tests:
         assert t["Input_language"] == t["Output_language"]
         first = Counter(i["output"][0] for i in t["Instances"][:8])
@@ -439,12 +439,70 @@ def _has_sum(text: str) -> bool:
 
 def test_corpus_documents() -> None:
     docs = documents()
-    assert 400 <= len(docs) <= 500
+    assert 400 <= len(docs) <= 600
     assert all(list(d) == ["id", "title", "text", "url"] for d in docs)
     assert len({d["id"] for d in docs}) == len({d["url"] for d in docs}) == len({d["text"] for d in docs})
-    assert all(40 <= len(d["text"].split()) <= 120 for d in docs)
-    assert 0.75 < sum(url_day(d) is not None for d in docs) / len(docs) < 0.85
-    assert 150 <= sum(_has_sum(d["text"]) for d in docs) < len(docs)
+    lengths = [len(d["text"].split()) for d in docs]
+    assert min(lengths) >= 6 and max(lengths) <= 100
+    # Articles are longer than what the default profile annotates.
+    assert 150 <= sum(n > 48 for n in lengths) <= 200
+    assert 0.15 < sum(url_day(d) is not None for d in docs) / len(docs) < 0.4
+    assert sum(_has_sum(d["text"]) for d in docs if len(d["text"].split()) <= 48) >= 75
+
+
+def asked_in_documents(title: str) -> list[tuple[str, str]]:
+    """The text before the answer, and the answer, of the short documents with this title."""
+    found = [d["text"] for d in documents() if d["title"] == title]
+    parts = [
+        re.fullmatch(r"(.+\? The answer is|.+ factually correct: .+ (?:by|of|in|was|is|makes)) (.+)\.", text)
+        for text in found
+    ]
+    assert all(parts), [text for text, part in zip(found, parts, strict=True) if not part]
+    return [(part[1], part[2]) for part in parts if part]
+
+
+def test_word_problems_of_the_corpus() -> None:
+    problems = asked_in_documents("Word Problem")
+    assert len(problems) >= 60
+    signs = Counter[str]()
+    for text, answer in problems:
+        b, a = sorted(numbers(text))
+        results = dict(zip("+-*/", (a + b, a - b, a * b, a / b), strict=True))
+        found = [sign for sign, result in results.items() if result == int(answer)]
+        assert len(found) == 1, text
+        signs.update(found)
+        assert text.endswith("? The answer is") and len(answer) >= 3
+        assert len(str(a)) + len(str(b)) >= 5
+    assert min(signs.values()) >= 8 and len(signs) == 4
+
+
+def test_questions_of_the_corpus_are_answered_by_other_documents() -> None:
+    asked = asked_in_documents("Question")
+    assert len(asked) >= 160
+    starts = Counter(text.split(":")[0] for text, _ in asked)
+    assert starts.keys() == {
+        "Answer the following question",
+        "Please complete the following text so that it is factually correct",
+    }
+    assert min(starts.values()) >= 50
+    texts = {d["title"]: d["text"] for d in documents()}
+    for text, answer in asked:
+        (about,) = [t for t in texts if re.search(rf"\b{re.escape(t)}\b", text)]
+        assert answer.removeprefix("a ").removeprefix("an ") in texts[about], text
+
+
+def test_questions_of_the_day_agree_with_the_url() -> None:
+    docs = [d for d in documents() if d["title"] == "Question of the Day"]
+    assert len(docs) >= 40
+    for d, (text, answer) in zip(docs, asked_in_documents("Question of the Day"), strict=True):
+        day = url_day(d)
+        assert day is not None and text in d["text"]
+        if answer in WEEKDAYS:
+            shift = 1 if "tomorrow" in text else -1 if "yesterday" in text else 0
+            assert answer == WEEKDAYS[(day.weekday() + shift) % 7], d["text"]
+        else:
+            month = MONTHS[day.month - 1]
+            assert answer in (month, str(day.year), f"{month} {day.day}, {day.year}"), d["text"]
 
 
 def test_days_in_the_corpus_agree_with_the_url() -> None:
@@ -461,7 +519,7 @@ def test_days_in_the_corpus_agree_with_the_url() -> None:
         assert set(dates) <= {(MONTHS[day.month - 1], str(day.day), str(day.year))}, text
         assert set(year) <= {str(day.year)}, text
         agreeing += 1
-    assert agreeing >= 80
+    assert agreeing >= 12
 
 
 def test_no_document_tells_of_years_after_its_own() -> None:
@@ -482,4 +540,4 @@ def test_foreign_phrases_stand_between_english() -> None:
             found += 1
             assert len(parts[2].split()) >= 8
             assert len(parts[1].split()) >= 5
-    assert found >= 40
+    assert found >= 25

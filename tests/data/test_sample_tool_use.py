@@ -217,3 +217,43 @@ def test_held_out_texts_are_not_in_the_corpus() -> None:
     tokens = (SAMPLE / "tool_use/wikitext/wiki.test.tokens").read_text(encoding="utf-8")
     articles = [line.strip() for line in tokens.splitlines() if line.strip() and not line.startswith(" = ")]
     assert len(articles) == 6 and not spaced & set(articles)
+
+
+def evaluated() -> str:
+    """All that the evaluations ask, in small letters; the texts for perplexity are not asked."""
+    folders = ("asdiv", "lama", "mawps", "mlqa", "nq-open", "svamp", "templama", "triviaqa", "webquestions")
+    paths = [p for folder in folders for p in sorted((SAMPLE / "tool_use" / folder).rglob("*.*"))]
+    assert len(paths) >= 19
+    return "\n".join(p.read_text(encoding="utf-8") for p in paths).lower()
+
+
+def test_no_document_asks_what_is_evaluated() -> None:
+    """No question, no pair of numbers, and no name of a person, building, museum or firm."""
+    whole = evaluated()
+    names = [it["title"] for it in corpus() if it["title"].lower() in whole and it["title"][0].isupper()]
+    short = [
+        it["text"] for it in corpus() if it["title"] in ("Word Problem", "Question", "Question of the Day")
+    ]
+    assert len(short) >= 240
+    articles = {it["title"] for it in corpus() if len(it["text"].split()) > 48}
+    named = [name for name in names if name in articles]
+    assert len(named) >= 50
+    for text in short:
+        asked = re.sub(r"^[^:]+: ", "", text)
+        assert asked.split("?")[0].lower() not in whole, text
+        # The answer may have such a name.
+        subject = asked.split("?")[0] if "?" in asked else re.split(" (?:was|is|makes|can) ", asked)[0]
+        assert not [name for name in named if re.search(rf"\b{re.escape(name)}\b", subject)], text
+    taken = {frozenset(re.findall(r"\d+", line)) for line in whole.splitlines()}
+    for text in (it["text"] for it in corpus() if it["title"] == "Word Problem"):
+        pair = set(re.findall(r"\d+", text.split("?")[0]))
+        assert len(pair) == 2 and not any(pair <= numbers for numbers in taken), text
+
+
+def test_no_document_asks_a_question_of_dateset() -> None:
+    from nightjar.benchmarks.tool_use.dateset import generate
+
+    questions = {it.question.lower() for it in generate(42)}
+    for it in corpus():
+        text = it["text"].lower()
+        assert not any(f"{part}?" in questions for part in re.split(r"[?.:] ?", text)), text

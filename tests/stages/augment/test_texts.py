@@ -37,6 +37,14 @@ def test_texts_are_chosen_by_the_heuristics_and_the_seed() -> None:
     assert suited(CALENDAR, texts, seed=1) == []
 
 
+def test_texts_of_more_words_are_left_out() -> None:
+    day = date(2023, 1, 30)
+    rows = [{"id": str(n), "text": " ".join(["word"] * n), "date": day} for n in range(1, 6)]
+    texts = from_documents(rows)
+    assert [text.id for text in suited(CALENDAR, texts, seed=1, words=3)] == ["1", "2", "3"]
+    assert len(suited(CALENDAR, texts, seed=1, words=None)) == len(suited(CALENDAR, texts, seed=1)) == 5
+
+
 def test_batches_have_texts_of_like_length() -> None:
     assert plan([3, 1, 2, 1, 9], 2) == [[1, 3], [2, 0], [4]]
     assert plan([], 2) == []
