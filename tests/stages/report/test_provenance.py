@@ -196,7 +196,7 @@ def test_the_page_begins_with_model_profile_and_data(project: Path) -> None:
     change("epochs: 1.0", "epochs: 2.0")
     run()
     start = text("report.md").split("Scores over the test instances")[0]
-    assert "Nearest profile: sample, with 5 values changed." in start
+    assert "Nearest profile: sample, with 7 values changed." in start
     assert "Data: data/real/natural_instructions." in start
 
 
