@@ -28,7 +28,6 @@ from typing import Any
 
 from nightjar.benchmarks.tool_use import asdiv, svamp
 from nightjar.benchmarks.tool_use.rows import Unfit, before_mask
-from nightjar.core.errors import NightjarError
 
 WORD_PROBLEMS = ("task745_", "task866_", "task867_", "task868_")
 # Documents of each kind, and words of the longest.
@@ -156,7 +155,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=42)
     given = parser.parse_args()
     if given.output.exists():
-        raise NightjarError("the folder exists", given.output, "give a new one")
+        parser.error(f"{given.output} exists: give a new folder")
     for name in ("documents", "passages", "evaluation/lama/TREx", "evaluation/wikitext"):
         (given.output / name).mkdir(parents=True)
     with (given.output / "documents/documents.jsonl").open("w", encoding="utf-8") as file:

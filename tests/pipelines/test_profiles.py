@@ -54,12 +54,17 @@ def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: s
     replaced = tuple(group for group in WHOLE if any(key.startswith(group) for key in over))
     kept = {key: value for key, value in base.items() if not key.startswith(replaced)}
     assert written == {**kept, **over}
-    assert {change.key: (change.old, change.new) for change in changes if change.new is not None} == {
-        key: (base.get(key), value)
-        for key, value in over.items()
-        if value is not None and (key not in base or base[key] != value)
+    removed = base.keys() - kept.keys() - over.keys()
+    # What is removed is one change, with all that it held.
+    given = {
+        key: (old, change.new)
+        for change in changes
+        for key, old in (
+            flat(change.old, f"{change.key}.") if change.new is None else {change.key: change.old}
+        ).items()
     }
-    assert base.keys() - written.keys() == base.keys() - kept.keys() - over.keys()
+    differing = {key: (base.get(key), value) for key, value in over.items() if base.get(key, given) != value}
+    assert given == differing | {key: (base[key], None) for key in removed}
     assert params.encoding.max_source_length == 1024 and params.encoding.max_target_length == 128
 
 

@@ -47,7 +47,7 @@ ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 
 @dataclass
 class Serving:
-    """A `nightjar serve` that runs, on the server of this file, and what its webhook was told."""
+    """A `nightjar serve` that runs, on the server of this file, and the lines that its webhook received."""
 
     repo: Repo
     api: Api
@@ -82,7 +82,7 @@ class Serving:
 
 @pytest.fixture(scope="module")
 def api(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    """A server of this file's own: the webhook is told of every run on a server."""
+    """A server of this file's own: the webhook receives every run on a server."""
     with prefect_server(tmp_path_factory.mktemp("prefect"), tables) as found:
         yield found
 
