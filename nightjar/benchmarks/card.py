@@ -7,12 +7,13 @@ module of another package, and one registration (`registry`).
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Row = Mapping[str, Any]
+T = TypeVar("T")
 # The track of benchmarks that have one, and of questions whose track is not named.
 DEFAULT_TRACK = "default"
 _NOTHING: Mapping[str, Any] = {}
@@ -144,6 +146,19 @@ def questions_of(rows: Iterable[Row]) -> list[Question]:
             )
         )
     return found
+
+
+def drawn(
+    members: Sequence[T], most: int | None, seed: int, key: Callable[[T], tuple[str, str]]
+) -> Sequence[T]:
+    """At most `most` of `members`, in their order; None: all. `key` gives the task and the id of a member.
+
+    Whether one is drawn depends on the seed and its key alone, so a larger number keeps the members of a smaller one.
+    """
+    if most is None or len(members) <= most:
+        return members
+    ranks = [random.Random("\x1f".join((str(seed), *key(one)))).random() for one in members]
+    return [members[place] for place in sorted(sorted(range(len(members)), key=ranks.__getitem__)[:most])]
 
 
 class Tokenizer(Protocol):

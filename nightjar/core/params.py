@@ -135,8 +135,8 @@ class Augment(Model):
     conditioned on nothing. `chain_calls`: calls that may follow one another at a position. Texts longer than
     `max_text_tokens` are annotated in windows. `batch_texts`: texts that are annotated together. `max_documents`:
     documents that each tool annotates, drawn among those that suit it and have at most `max_document_words` words.
-    `look_ahead_guard`: tools whose calls are dropped if their input occurs in the text after the call and not before
-    it. `held_out_documents`: documents that no model trains on.
+    `look_ahead_guard`: tools whose calls are dropped if their input occurs only after the call. `held_out_documents`:
+    documents that no model trains on.
     """
 
     tools: Annotated[

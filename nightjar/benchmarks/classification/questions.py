@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from nightjar.benchmarks.card import Asking, Question, Sources
+from nightjar.benchmarks.card import Asking, Question, Sources, drawn
 from nightjar.benchmarks.classification import prompts
 from nightjar.benchmarks.classification.demonstrations import SHOTS, Labelled, demonstrations
 from nightjar.benchmarks.classification.labels import LABELS, NAME, names
@@ -121,10 +121,9 @@ def _labelled(row: dict[str, str]) -> Labelled:
     return Labelled(row["task"], row["id"], row["text"], row["label"])
 
 
-def _side(rows: Sequence[dict[str, str]], side: Side, most: int | None, seed: int) -> list[dict[str, str]]:
+def _side(
+    rows: Sequence[dict[str, str]], side: Side, most: int | None, seed: int
+) -> Sequence[dict[str, str]]:
     """At most so many of the rows of a side, in their order; a smaller number takes a part of a larger one's."""
     members = [row for row in rows if row["side"] == side]
-    if most is None or len(members) <= most:
-        return members
-    ranks = [random.Random(f"{seed}\x1f{row['task']}\x1f{row['id']}").random() for row in members]
-    return [members[place] for place in sorted(sorted(range(len(members)), key=ranks.__getitem__)[:most])]
+    return drawn(members, most, seed, itemgetter("task", "id"))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from nightjar.benchmarks.card import Asking, Question, Sources
+from nightjar.benchmarks.card import Asking, Question, Sources, drawn
 from nightjar.benchmarks.tool_use import dateset
 from nightjar.benchmarks.tool_use.tasks import (
     FACTS,
@@ -72,10 +72,14 @@ def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Quest
         parts, references = json.loads(row["parts"]), tuple(row["references"])
         where = {"day": row["day"], "dataset": row["dataset"], "file": row["file"]}
         found[task].append(Question(NAME, task, row["id"], parts, references, task, GROUPS[task], **where))
-    drawn = [one for members in found.values() for one in _drawn(members, settings.questions_per_task, seed)]
+    chosen = [
+        one
+        for members in found.values()
+        for one in drawn(members, settings.questions_per_task, seed, attrgetter("key"))
+    ]
     if settings.dateset_questions and dateset.NAME in found:
-        drawn += _drawn(_dateset(seed), settings.dateset_questions, seed)
-    for one in drawn:
+        chosen += drawn(_dateset(seed), settings.dateset_questions, seed, attrgetter("key"))
+    for one in chosen:
         instructed = settings.prompts == "instructions" and one.category in DEFINITIONS
         yield one._replace(shared={"definition": [_definition(one)]}) if instructed else one
 
@@ -160,12 +164,3 @@ def _dateset(seed: int) -> list[Question]:
         )
         for it in dateset.generate(seed)
     ]
-
-
-def _drawn(members: Sequence[Question], most: int | None, seed: int) -> Sequence[Question]:
-    """At most so many of the questions of a task, in their order."""
-    if most is None or len(members) <= most:
-        return members
-    ranks = [random.Random(f"{seed}\x1f{it.task_id}\x1f{it.id}").random() for it in members]
-    chosen = sorted(range(len(members)), key=ranks.__getitem__)[:most]
-    return [members[place] for place in sorted(chosen)]
