@@ -291,6 +291,34 @@ class Files:
     shown: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Reranking:
+    """The texts by which a language model compares a question with passages (facts 4.3).
+
+    `query` turns a task and a text, of a question or a passage, into a prompt that ends where the answer comes.
+    `prefixes` are the demonstrations that come before it, all of them first, then one less each time; the last is
+    empty.
+    """
+
+    query: Callable[[str, str], str]
+    prefixes: Callable[[Question], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The texts of a reader: an encoder-decoder that answers by writing one of a task's words (facts 4.4).
+
+    `inputs` are the encoder's texts for a question, its passages, and the form of the question: one for each passage,
+    or one alone without passages. `demonstrated` is the one text of a question with labelled examples and no passages.
+    `targets` gives, for each answer of a task, the text that the decoder learns to write. `forms` are the forms.
+    """
+
+    forms: tuple[str, ...]
+    inputs: Callable[[Question, Sequence[str], str], list[str]]
+    demonstrated: Callable[[Question, Sequence[Question], str], str]
+    targets: Callable[[str], Mapping[str, str]]
+
+
 # A question and a seed to the answer that a baseline gives without a model. The report shows the first line of its
 # docstring: what the answer is.
 Baseline = Callable[[Question, int], str]
@@ -317,6 +345,9 @@ class Card:
     the dataset's own files, in the stage ingest; None if another stage reads them. With `encodings` it takes a second
     argument: the encodings of files by patterns of their paths. `query` makes the text that evidence is searched by
     from a question's parts. The first metric is the main one; `metric_of` names another for a category.
+
+    A benchmark whose systems train on its own data has `training`, the questions of the training and dev sides with
+    their references; `reranking` and `reading` are the texts of a reranker and of a reader.
 
     For the report: `right` is the part that is 1 for a right answer and less for another (empty: none is), `published`
     are rows of papers, shown beside the systems, `tables` those papers' tables, and `collection` describes the dataset.
@@ -345,6 +376,9 @@ class Card:
     right: str = ""
     published: tuple[Published, ...] = ()
     tables: tuple[PublishedTable, ...] = ()
+    training: Callable[[Sources, Any, int], Iterator[tuple[Literal["train", "dev"], Question]]] | None = None
+    reranking: Reranking | None = None
+    reading: Reading | None = None
     collection: Collection | None = None
 
     def task(self, task_id: str) -> Task:

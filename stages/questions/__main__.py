@@ -10,10 +10,12 @@ from nightjar.core.files import safe_name
 from nightjar.core.harness import Stage, main
 from nightjar.core.journal import contents
 
+SIDES = {"train": contracts.TRAIN_QUESTIONS, "dev": contracts.DEV_QUESTIONS, "test": contracts.QUESTIONS}
+
 
 def run(stage: Stage) -> None:
     from nightjar.benchmarks import registry
-    from nightjar.benchmarks.card import Sources
+    from nightjar.benchmarks.card import Question, Sources
 
     registry.check(stage.params)
     card = registry.card(stage.item)
@@ -21,24 +23,37 @@ def run(stage: Stage) -> None:
     data, split = Path(group.data), Path(group.split)
     settings = registry.settings(card, group.settings())
     output = Path("data/questions") / card.name
-    questions = list(card.questions(Sources(data, split), settings, stage.params.seed))
-    if not questions:
-        raise NightjarError(f"{card.name} has no questions", data, "check its data and its settings")
+    sources, seed = Sources(data, split), stage.params.seed
+    sides: dict[str, list[Question]] = {side: [] for side in (SIDES if card.training else ["test"])}
+    for question in card.questions(sources, settings, seed):
+        sides["test"].append(question)
+    for own, question in card.training(sources, settings, seed) if card.training else ():
+        sides[own].append(question)
+    counts = {side: len(found) for side, found in sides.items()}
+    if empty := [side for side, count in counts.items() if not count]:
+        what = f"{card.name} has no {' and no '.join(empty)} questions"
+        raise NightjarError(what, data, "check its data and its settings")
     tasks: dict[str, int] = {}
     with tables.ArtifactWriter(output) as writer:
         identity = {"name": card.name, "version": card.version, "code": contents(Path(group.code))}
         (writer.folder("card") / "card.json").write_text(
             json.dumps(identity, indent=2) + "\n", encoding="utf-8"
         )
-        questions.sort(key=lambda question: question.task_id)  # stable: a task's questions keep their order
-        for task, found in groupby(questions, key=lambda question: question.task_id):
-            tasks[task] = writer.write(
-                contracts.QUESTIONS, [question.row() for question in found], part=safe_name(task)
-            )
+        for side, questions in sides.items():
+            questions.sort(
+                key=lambda question: question.task_id
+            )  # stable: a task's questions keep their order
+            for task, found in groupby(questions, key=lambda question: question.task_id):
+                rows = [question.row() for question in found]
+                number = writer.write(SIDES[side], rows, part=safe_name(task))
+                if side == "test":
+                    tasks[task] = number
     stage.reads(data, *([split] if split != data else []))
     stage.writes(output)
-    stage.count(len(questions), len(questions))
+    stage.count(sum(counts.values()), sum(counts.values()))
     stage.details |= {"card": {"name": card.name, "version": card.version}, "tasks": tasks}
+    if card.training:
+        stage.details["sides"] = counts
 
 
 if __name__ == "__main__":

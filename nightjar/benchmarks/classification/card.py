@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import Card, Choice, Files, Metric, Task
+from nightjar.benchmarks.card import Card, Choice, Files, Metric, Reading, Reranking, Task
 from nightjar.benchmarks.classification.labels import LABELS, NAME, TITLES, names
 from nightjar.benchmarks.classification.load import load
 from nightjar.benchmarks.classification.prompts import choice
+from nightjar.benchmarks.classification.prompts import query as reranker_query
 from nightjar.benchmarks.classification.published import PUBLISHED, TABLES
-from nightjar.benchmarks.classification.questions import Settings, prompt, query, questions
+from nightjar.benchmarks.classification.questions import (
+    Settings,
+    demonstrated,
+    inputs,
+    prefixes,
+    prompt,
+    query,
+    questions,
+    targets,
+    training,
+)
 from nightjar.benchmarks.classification.scoring import score
 from nightjar.statistics import matthews
 
@@ -46,4 +57,8 @@ CARD = Card(
     levels=("overall",),
     published=PUBLISHED,
     tables=TABLES,
+    training=training,
+    reranking=Reranking(reranker_query, prefixes),
+    # The form of the paper, and the one that the published code really has (facts 4.4).
+    reading=Reading(("intended", "published"), inputs, demonstrated, targets),
 )

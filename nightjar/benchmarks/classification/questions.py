@@ -13,6 +13,12 @@ from nightjar.benchmarks.card import Asking, Question, Sources, drawn
 from nightjar.benchmarks.classification import prompts
 from nightjar.benchmarks.classification.demonstrations import SHOTS, Labelled, demonstrations
 from nightjar.benchmarks.classification.labels import LABELS, NAME, names
+from nightjar.benchmarks.classification.reader_texts import (
+    encoder_inputs,
+    reader_passage,
+    reader_question,
+    target,
+)
 from nightjar.benchmarks.classification.sides import Side
 from nightjar.core import contracts
 from nightjar.core.config import Limit, Model
@@ -49,35 +55,47 @@ def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Quest
     one. Raises NightjarError if nothing was ingested, or a label has no training sentence.
     """
     for task, rows in _rows(sources, settings).items():
-        train = _side(rows, "train", settings.train_per_task, seed)
-        shown = demonstrations([_labelled(row) for row in train], task, settings.shots, seed)
-        shared = {"demonstrations": [{"id": it.id, "text": it.text, "label": it.label} for it in shown]}
+        shared = _shared(task, rows, settings, seed)
         for row in _side(rows, "test", settings.questions_per_task, seed):
-            parts = {"text": row["text"], "choices": list(names(task))}
-            yield Question(
-                NAME,
-                task,
-                row["id"],
-                parts,
-                (row["label"],),
-                track=task,
-                shared=shared,
-                dataset=row["dataset"],
-                file=row["file"],
-            )
+            yield _question(row, shared)
 
 
-def labelled(
-    sources: Sources, side: Literal["train", "dev"], settings: Settings, seed: int
-) -> dict[str, list[Labelled]]:
-    """The sentences of the training or dev side of each task, in their order, drawn as in `questions`.
+def training(
+    sources: Sources, settings: Settings, seed: int
+) -> Iterator[tuple[Literal["train", "dev"], Question]]:
+    """The questions of the training and dev sides, drawn as in `questions`, with the same shared parts.
 
-    The demonstrations are among those of the training side. Raises NightjarError if nothing was ingested.
+    Without the demonstrations: as published, the reader does not train on them (facts 4.3).
     """
-    return {
-        task: [_labelled(row) for row in _side(rows, side, settings.train_per_task, seed)]
-        for task, rows in _rows(sources, settings).items()
-    }
+    sides: tuple[Literal["train", "dev"], ...] = ("train", "dev")
+    for task, rows in _rows(sources, settings).items():
+        shared = _shared(task, rows, settings, seed)
+        shown = {it["id"] for it in shared["demonstrations"]}
+        for side in sides:
+            for row in _side(rows, side, settings.train_per_task, seed):
+                if row["id"] not in shown:
+                    yield side, _question(row, shared)
+
+
+def _shared(task: str, rows: Sequence[dict[str, str]], settings: Settings, seed: int) -> dict[str, Any]:
+    train = _side(rows, "train", settings.train_per_task, seed)
+    shown = demonstrations([_labelled(row) for row in train], task, settings.shots, seed)
+    return {"demonstrations": [{"id": it.id, "text": it.text, "label": it.label} for it in shown]}
+
+
+def _question(row: dict[str, str], shared: Mapping[str, Any]) -> Question:
+    task = row["task"]
+    return Question(
+        NAME,
+        task,
+        row["id"],
+        {"text": row["text"], "choices": list(names(task))},
+        (row["label"],),
+        track=task,
+        shared=shared,
+        dataset=row["dataset"],
+        file=row["file"],
+    )
 
 
 def query(parts: Mapping[str, Any]) -> str:
@@ -93,11 +111,38 @@ def prompt(question: Question, asking: Asking) -> str:
     """
     task = question.task_id
     asked = prompts.query(task, question.parts["text"])
-    given = question.shared.get("demonstrations", ())
-    shown = [Labelled(task, it["id"], it["text"], it["label"]) for it in given]
     most, encode = asking.encoding.max_source_length, asking.tokenizer.encode
-    fitting = prompts.fitting(task, shown, [asked], lambda text: len(encode(text)) <= most)
+    fitting = prompts.fitting(task, _shown(question), [asked], lambda text: len(encode(text)) <= most)
     return prompts.prefix(task, fitting) + asked
+
+
+def prefixes(question: Question) -> list[str]:
+    """The demonstrations as the reranker reads them: all, then one less each time, none last."""
+    shown = _shown(question)
+    return [prompts.prefix(question.task_id, shown[:most]) for most in range(len(shown), -1, -1)]
+
+
+def inputs(question: Question, passages: Sequence[str], form: str) -> list[str]:
+    """The texts of the reader's encoder: one for each passage, or the question alone."""
+    return encoder_inputs(question.task_id, question.parts["text"], passages, form)  # type: ignore[arg-type]
+
+
+def demonstrated(question: Question, examples: Sequence[Question], form: str) -> str:
+    """One text for the reader: the question, then the examples with their labels (LM-BFF, facts 4.8)."""
+    task = question.task_id
+    shown = [reader_passage(task, it.parts["text"], it.references[0]) for it in examples]
+    asked = reader_question(task, question.parts["text"], form)  # type: ignore[arg-type]
+    return " ".join([asked, *shown])
+
+
+def targets(task: str) -> dict[str, str]:
+    """What the reader writes for each label. Raises NightjarError for an unknown task."""
+    return {name: target(task, name) for name in names(task)}
+
+
+def _shown(question: Question) -> list[Labelled]:
+    given = question.shared.get("demonstrations", ())
+    return [Labelled(question.task_id, it["id"], it["text"], it["label"]) for it in given]
 
 
 def _rows(sources: Sources, settings: Settings) -> dict[str, list[dict[str, str]]]:

@@ -21,6 +21,7 @@ from nightjar.core.contracts import (
     CALLS_MERGED,
     CANDIDATES,
     DEV,
+    DEV_QUESTIONS,
     DOCUMENTS,
     EVIDENCE,
     HELD_OUT,
@@ -31,11 +32,13 @@ from nightjar.core.contracts import (
     PASSAGES,
     PREDICTIONS,
     QUESTIONS,
+    RANKINGS,
     SPLIT_TASKS,
     SUPERVISED,
     TASKS,
     TEST,
     TRAIN,
+    TRAIN_QUESTIONS,
     Table,
 )
 
@@ -55,12 +58,14 @@ class Reference:
     where: tuple[str, str] | None = None
 
 
+SIDES = {"train": TRAIN_QUESTIONS, "dev": DEV_QUESTIONS, "test": QUESTIONS}
 REFERENCES = (
     Reference(INSTANCES, ("task_id",), TASKS, ("task_id",)),
     Reference(SPLIT_TASKS, ("task_id",), TASKS, ("task_id",)),
     Reference(PASSAGES, ("document_id",), DOCUMENTS, ("id",)),
     *(Reference(EVIDENCE, INSTANCE, side, INSTANCE, ("split", side.name)) for side in (TRAIN, DEV)),
     Reference(EVIDENCE, INSTANCE, QUESTIONS, INSTANCE, ("split", "test")),
+    *(Reference(RANKINGS, INSTANCE, side, INSTANCE, ("split", split)) for split, side in SIDES.items()),
     Reference(EVIDENCE, ("passage", "document_id"), PASSAGES, ("passage", "document_id")),
     *(Reference(table, ("id",), DOCUMENTS, ("id",), ("source", "corpus")) for table in (CANDIDATES, CALLS_MERGED)),
     Reference(HELD_OUT, ("id",), DOCUMENTS, ("id",)),

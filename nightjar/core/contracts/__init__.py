@@ -22,6 +22,7 @@ from nightjar.core.contracts.data import (
 )
 from nightjar.core.contracts.evaluation import (
     COMPARISONS,
+    DEV_QUESTIONS,
     IMPROVEMENTS,
     INSTANCE_SCORES,
     PREDICTIONS,
@@ -29,6 +30,7 @@ from nightjar.core.contracts.evaluation import (
     RECORDS,
     SCORES,
     TIMINGS,
+    TRAIN_QUESTIONS,
 )
 from nightjar.core.contracts.ledger import LEDGER_INSTANCES, LEDGER_RUN, LEDGER_SCORES, LEDGER_VERDICTS
 from nightjar.core.contracts.table import EXAMPLES, STRINGS, Table
@@ -38,6 +40,7 @@ from nightjar.core.contracts.training import (
     EVIDENCE,
     HELD_OUT,
     PASSAGES,
+    RANKINGS,
     TOKENS,
     TOKENS_FILE,
 )
@@ -47,6 +50,7 @@ __all__ = [
     "CANDIDATES",
     "COMPARISONS",
     "DEV",
+    "DEV_QUESTIONS",
     "DOCUMENTS",
     "EVIDENCE",
     "EXAMPLES",
@@ -62,6 +66,7 @@ __all__ = [
     "PASSAGES",
     "PREDICTIONS",
     "QUESTIONS",
+    "RANKINGS",
     "RECORDS",
     "REJECTED",
     "SCORES",
@@ -76,5 +81,6 @@ __all__ = [
     "TOKENS_FILE",
     "TRACKS",
     "TRAIN",
+    "TRAIN_QUESTIONS",
     "Table",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 
 from nightjar.core.contracts.table import PROVENANCE, STRINGS, Table, schema
@@ -42,6 +44,9 @@ QUESTIONS = Table(
     key=("task_id", "id"),
     shard="task_id",
 )
+# The questions that a benchmark's own systems train on, and those that choose between their weights.
+TRAIN_QUESTIONS = replace(QUESTIONS, name="train_questions")
+DEV_QUESTIONS = replace(QUESTIONS, name="dev_questions")
 # Metrics have ranges of their own; every value is a number.
 FINITE = (-1e300, 1e300)
 CALL = pa.struct(

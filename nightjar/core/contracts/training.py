@@ -94,3 +94,18 @@ EVIDENCE = Table(
     key=("split", "task_id", "id", "rank"),
     allowed={"split": frozenset({"train", "dev", "test"})},
 )
+# What a search found for a question, best first: numbers of passages of the index, and scores. Its texts are in the
+# index: a long ranking of every question would repeat each of them many times.
+RANKINGS = Table(
+    "rankings",
+    1,
+    schema(
+        ("split", pa.string()),
+        ("task_id", pa.string()),
+        ("id", pa.string()),
+        ("passages", pa.list_(pa.field("element", pa.int64(), nullable=False))),
+        ("scores", pa.list_(pa.field("element", pa.float64(), nullable=False))),
+    ),
+    key=("split", "task_id", "id"),
+    allowed={"split": frozenset({"train", "dev", "test"})},
+)

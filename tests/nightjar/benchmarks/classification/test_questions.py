@@ -13,7 +13,16 @@ from nightjar.benchmarks.card import Asking, Question, Record, Sources, question
 from nightjar.benchmarks.classification import prompts
 from nightjar.benchmarks.classification.labels import LABELS, names
 from nightjar.benchmarks.classification.load import load
-from nightjar.benchmarks.classification.questions import Settings, labelled, prompt, query, questions
+from nightjar.benchmarks.classification.questions import (
+    Settings,
+    demonstrated,
+    prefixes,
+    prompt,
+    query,
+    questions,
+    targets,
+    training,
+)
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Encoding
@@ -30,6 +39,14 @@ def sources(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> Sources:
 
 def settings(**values: Any) -> Settings:
     return checked(Settings, values, "params.yaml")
+
+
+def sides(sources: Sources, chosen: Settings, seed: int) -> dict[str, dict[str, list[Question]]]:
+    """The training and dev questions by side and task."""
+    found: dict[str, dict[str, list[Question]]] = {"train": {}, "dev": {}}
+    for side, question in training(sources, chosen, seed):
+        found[side].setdefault(question.task_id, []).append(question)
+    return found
 
 
 def keys(found: list[Question]) -> list[tuple[str, str]]:
@@ -63,7 +80,7 @@ def test_a_smaller_draw_is_within_a_larger_one(sources: Sources) -> None:
     few, more = (list(questions(sources, settings(questions_per_task=n), 3)) for n in (5, 11))
     assert set(keys(few)) < set(keys(more)) and len(few) == 45 and len(more) == 99
     assert keys(few) != keys(list(questions(sources, settings(questions_per_task=5), 4)))
-    small, large = (labelled(sources, "train", settings(train_per_task=n), 3) for n in (20, 40))
+    small, large = (sides(sources, settings(train_per_task=n, shots=0), 3)["train"] for n in (20, 40))
     for task in LABELS:
         assert len(small[task]) == 20 and len(large[task]) == 40
         places = [large[task].index(it) for it in small[task]]
@@ -71,24 +88,40 @@ def test_a_smaller_draw_is_within_a_larger_one(sources: Sources) -> None:
 
 
 def test_sides_share_no_sentence(sources: Sources) -> None:
-    train, dev = (labelled(sources, side, settings(), 1) for side in ("train", "dev"))
+    found = sides(sources, settings(), 1)
     tests = list(questions(sources, settings(), 1))
     for task in LABELS:
-        texts = [{it.text for it in side[task]} for side in (train, dev)]
+        texts = [{it.parts["text"] for it in found[side][task]} for side in ("train", "dev")]
         texts.append({it.parts["text"] for it in tests if it.task_id == task})
+        texts.append({it["text"] for it in found["train"][task][0].shared["demonstrations"]})
         assert sum(map(len, texts)) == len(set.union(*texts))
-        assert {it.label for it in train[task]} == set(names(task))
 
 
-def test_demonstrations_are_training_sentences_that_a_reader_can_leave_out(sources: Sources) -> None:
-    train = labelled(sources, "train", settings(train_per_task=40), 5)
+def test_demonstrations_are_training_sentences_that_the_reader_does_not_train_on(sources: Sources) -> None:
+    without = sides(sources, settings(train_per_task=40, shots=0), 5)["train"]
+    left = sides(sources, settings(train_per_task=40), 5)["train"]
     for it in questions(sources, settings(train_per_task=40), 5):
-        known = {one.id: one for one in train[it.task_id]}
+        known = {one.id: one for one in without[it.task_id]}
         shown = it.shared["demonstrations"]
         assert 8 <= len(shown) <= 11 and {one["label"] for one in shown} == set(names(it.task_id))
-        assert all(
-            (known[one["id"]].text, known[one["id"]].label) == (one["text"], one["label"]) for one in shown
-        )
+        for one in shown:
+            assert known[one["id"]].parts["text"] == one["text"]
+            assert known[one["id"]].references == (one["label"],)
+        assert {one.id for one in left[it.task_id]} == set(known) - {one["id"] for one in shown}
+        assert all(one.shared == it.shared for one in left[it.task_id])
+
+
+def test_texts_of_reranker_and_reader(sources: Sources) -> None:
+    found = sides(sources, settings(), 1)["train"]
+    question, *others = found["trec"]
+    shown = question.shared["demonstrations"]
+    cut = prefixes(question)
+    assert len(cut) == len(shown) + 1 and cut[-1] == ""
+    for most, text in zip(range(len(shown), 0, -1), cut, strict=False):
+        assert [one["text"] in text for one in shown] == [place < most for place in range(len(shown))]
+    text = demonstrated(question, others[:1], "intended")
+    label = targets("trec")[others[0].references[0]].split()[1]
+    assert text == f"<extra_id_0> : {question.parts['text']} {label} :  {others[0].parts['text']} ."
 
 
 def test_tasks_and_shots_are_settings(sources: Sources) -> None:
