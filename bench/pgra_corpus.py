@@ -1,0 +1,54 @@
+"""A corpus of public texts for a real run of PGRA: paragraphs of WikiText-2 and inputs of tasks.
+
+    python -m bench.pgra_corpus --input PATH --output DIR [--paragraphs 600] [--inputs 40] [--seed 42]
+
+PATH has the folders natural-instructions and corpora/wikitext-2 as docs/results.md names them. Writes
+DIR/documents.jsonl: `--paragraphs` paragraphs of WikiText-2, and `--inputs` inputs of each English task of Super-NaturalInstructions. Both are drawn by the seed; none is longer than 90 words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.toolformer_texts import drawn
+
+
+def documents(source: Path, paragraphs: int, inputs: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Source and text of each document."""
+    files = sorted((source / "corpora/wikitext-2").glob("*.txt"))
+    lines = (line.strip() for file in files for line in file.read_text("utf-8").splitlines())
+    for text in drawn(
+        seed, (line for line in lines if "<unk>" not in line and not line.startswith("=")), paragraphs
+    ):
+        yield "wikitext", text
+    for path in sorted((source / "natural-instructions/tasks").glob("*.json")):
+        task = json.loads(path.read_text("utf-8"))
+        if task["Input_language"] == ["English"]:
+            for text in drawn(seed, (one["input"].strip() for one in task["Instances"]), inputs):
+                yield path.stem, text
+
+
+def main() -> None:
+    """Write the corpus; a folder that is there is an error."""
+    parser = argparse.ArgumentParser(prog="python -m bench.pgra_corpus")
+    parser.add_argument("--input", type=Path, required=True, metavar="PATH")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--paragraphs", type=int, default=600)
+    parser.add_argument("--inputs", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=42)
+    given = parser.parse_args()
+    if given.output.exists():
+        parser.error(f"{given.output} exists: give a new folder")
+    given.output.mkdir(parents=True)
+    with (given.output / "documents.jsonl").open("w", encoding="utf-8") as file:
+        texts = documents(given.input, given.paragraphs, given.inputs, given.seed)
+        for number, (name, text) in enumerate(texts):
+            row = {"id": f"{name}-{number:05d}", "title": "", "text": text}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
