@@ -3,7 +3,8 @@
     python -m bench.pgra_corpus --input PATH --output DIR [--paragraphs 600] [--inputs 40] [--seed 42]
 
 PATH has the folders natural-instructions and corpora/wikitext-2 as docs/results.md names them. Writes
-DIR/documents.jsonl: `--paragraphs` paragraphs of WikiText-2, and `--inputs` inputs of each English task of Super-NaturalInstructions. Both are drawn by the seed; none is longer than 90 words.
+DIR/documents.jsonl: at most `--paragraphs` paragraphs of WikiText-2, and at most `--inputs` inputs of each English
+task of Super-NaturalInstructions. Both are drawn by the seed; none is longer than 90 words.
 """
 
 from __future__ import annotations

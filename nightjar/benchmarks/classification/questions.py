@@ -34,8 +34,8 @@ TaskName = Annotated[str, AfterValidator(_known)]
 
 
 class Settings(Model):
-    """`questions_per_task`, `train_per_task`: at most so many of each task's test side, and of its training and dev
-    sides, drawn by the seed; None means all.
+    """`questions_per_task`, `train_per_task`, `dev_per_task`: at most so many of each task's test, training and dev
+    side, drawn by the seed; None means all. The demonstrations are among those of the training side.
 
     `tasks`: None means all that were ingested. `shots`: how many demonstrations a prompt has at least; 0 for none.
     """
@@ -43,6 +43,7 @@ class Settings(Model):
     tasks: Annotated[list[TaskName], Field(min_length=1)] | None = None
     questions_per_task: Limit = None
     train_per_task: Limit = None
+    dev_per_task: Limit = None
     shots: Annotated[int, Field(ge=0, le=100)] = SHOTS
 
 
@@ -67,12 +68,15 @@ def training(
 
     Without the demonstrations: as published, the reader does not train on them (facts 4.3).
     """
-    sides: tuple[Literal["train", "dev"], ...] = ("train", "dev")
+    sides: dict[Literal["train", "dev"], int | None] = {
+        "train": settings.train_per_task,
+        "dev": settings.dev_per_task,
+    }
     for task, rows in _rows(sources, settings).items():
         shared = _shared(task, rows, settings, seed)
         shown = {it["id"] for it in shared["demonstrations"]}
-        for side in sides:
-            for row in _side(rows, side, settings.train_per_task, seed):
+        for side, most in sides.items():
+            for row in _side(rows, side, most, seed):
                 if row["id"] not in shown:
                     yield side, _question(row, shared)
 

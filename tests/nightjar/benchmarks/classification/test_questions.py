@@ -85,6 +85,8 @@ def test_a_smaller_draw_is_within_a_larger_one(sources: Sources) -> None:
         assert len(small[task]) == 20 and len(large[task]) == 40
         places = [large[task].index(it) for it in small[task]]
         assert places == sorted(places), "draws keep the order"
+    few, all_of_them = (sides(sources, settings(dev_per_task=n), 3) for n in (2, None))
+    assert {len(found) for found in few["dev"].values()} == {2} and few["train"] == all_of_them["train"]
 
 
 def test_sides_share_no_sentence(sources: Sources) -> None:
