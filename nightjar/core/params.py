@@ -41,9 +41,18 @@ class ModelSource(Model):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
 
 
+class EncoderSource(ModelSource):
+    """`pooling`: how a vector is made of a text's states (nightjar.search.pooling); auto: by the model's own files or
+    by the table of known models. `normalised`: whether vectors get unit length. Both are for weights alone.
+    """
+
+    pooling: Literal["auto", "mean", "cls", "pooler"] = "auto"
+    normalised: bool = True
+
+
 class Models(Model):
     language_model: ModelSource
-    sentence_encoder: ModelSource
+    sentence_encoder: EncoderSource
 
 
 class DatasetPath(Model):

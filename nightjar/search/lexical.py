@@ -142,7 +142,8 @@ class LexicalIndex:
                 shared[numbers[-1]] = True
         if not numbers:
             return np.zeros(len(self)), shared
-        return np.bincount(np.concatenate(numbers), np.concatenate(gains), len(self)), shared
+        sums = np.bincount(np.concatenate(numbers), np.concatenate(gains), len(self))
+        return sums.astype(np.float64, copy=False), shared
 
     def save(self, folder: Path) -> None:
         """Write arrays and JSON files, no pickle, into `folder`; the same texts give the same bytes."""
