@@ -167,10 +167,17 @@ class Augment(Model):
 
 
 class Index(Model):
-    """`lexical`: how texts are split into words and equal scores are ordered (nightjar.search.lexical)."""
+    """`granularity`: passages are runs of `passage_words` words or single sentences, of which longer ones are cut;
+    those of fewer than `min_words` words are dropped. `dense`: the kind of dense index (nightjar.search.dense); auto is
+    exact up to `exact_up_to` passages. `lexical`: how texts are split into words and equal scores are ordered
+    (nightjar.search.lexical).
+    """
 
+    granularity: Literal["words", "sentences"] = "words"
     passage_words: Positive
-    dense: Literal["flat", "ivf"]
+    min_words: Positive = 1
+    dense: Literal["auto", "flat", "hnsw", "ivfpq"]
+    exact_up_to: Positive = 200_000
     lexical: Literal["words", "published"]
 
 
