@@ -62,16 +62,25 @@ class DatasetPath(Model):
     code: Name
 
 
+# Pattern of a file's path in the folder of a dataset to its encoding.
+Encodings = dict[Name, Literal["utf-8", "latin-1", "cp1252"]]
+
+
 class CorpusSource(DatasetPath):
-    """A folder of documents, or the artifact of the split: at most `max_inputs` of its training inputs then."""
+    """A folder of documents, or the artifact of the split: at most `max_inputs` of its training inputs then.
+
+    `unit`: what is a document in a .txt file.
+    """
 
     max_inputs: Limit
+    unit: Literal["paragraphs", "lines"] = "paragraphs"
+    encodings: Encodings = Field(default_factory=dict)
 
 
 class RecordsPath(DatasetPath):
-    """A dataset that a benchmark's card reads; `encodings`: pattern of a file's path in the folder to its encoding."""
+    """A dataset that a benchmark's card reads."""
 
-    encodings: dict[Name, Literal["utf-8", "latin-1", "cp1252"]] = Field(default_factory=dict)
+    encodings: Encodings = Field(default_factory=dict)
 
 
 class Ingest(Model, extra="allow"):
