@@ -41,9 +41,18 @@ class ModelSource(Model):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
 
 
+class EncoderSource(ModelSource):
+    """`pooling`: how a vector is made of a text's states (nightjar.search.pooling); auto: by the model's own files or
+    by the table of known models. `normalised`: whether vectors get unit length. Both are for weights alone.
+    """
+
+    pooling: Literal["auto", "mean", "cls", "pooler"] = "auto"
+    normalised: bool = True
+
+
 class Models(Model):
     language_model: ModelSource
-    sentence_encoder: ModelSource
+    sentence_encoder: EncoderSource
 
 
 class DatasetPath(Model):
@@ -53,16 +62,25 @@ class DatasetPath(Model):
     code: Name
 
 
+# Pattern of a file's path in the folder of a dataset to its encoding.
+Encodings = dict[Name, Literal["utf-8", "latin-1", "cp1252"]]
+
+
 class CorpusSource(DatasetPath):
-    """A folder of documents, or the artifact of the split: at most `max_inputs` of its training inputs then."""
+    """A folder of documents, or the artifact of the split: at most `max_inputs` of its training inputs then.
+
+    `unit`: what is a document in a .txt file.
+    """
 
     max_inputs: Limit
+    unit: Literal["paragraphs", "lines"] = "paragraphs"
+    encodings: Encodings = Field(default_factory=dict)
 
 
 class RecordsPath(DatasetPath):
-    """A dataset that a benchmark's card reads; `encodings`: pattern of a file's path in the folder to its encoding."""
+    """A dataset that a benchmark's card reads."""
 
-    encodings: dict[Name, Literal["utf-8", "latin-1", "cp1252"]] = Field(default_factory=dict)
+    encodings: Encodings = Field(default_factory=dict)
 
 
 class Ingest(Model, extra="allow"):
@@ -158,10 +176,17 @@ class Augment(Model):
 
 
 class Index(Model):
-    """`lexical`: how texts are split into words and equal scores are ordered (nightjar.search.lexical)."""
+    """`granularity`: passages are runs of `passage_words` words or single sentences, of which longer ones are cut;
+    those of fewer than `min_words` words are dropped. `dense`: the kind of dense index (nightjar.search.dense); auto is
+    exact up to `exact_up_to` passages. `lexical`: how texts are split into words and equal scores are ordered
+    (nightjar.search.lexical).
+    """
 
+    granularity: Literal["words", "sentences"] = "words"
     passage_words: Positive
-    dense: Literal["flat", "ivf"]
+    min_words: Positive = 1
+    dense: Literal["auto", "flat", "hnsw", "ivfpq"]
+    exact_up_to: Positive = 200_000
     lexical: Literal["words", "published"]
 
 

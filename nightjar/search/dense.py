@@ -1,24 +1,27 @@
-"""Dense index: FAISS over unit vectors, by inner product (which is the cosine).
+"""Dense index: FAISS over vectors, by inner product (which is the cosine of unit vectors).
 
-`flat` compares with every vector and is exact (facts 4.2: the published index is exact too); `ivf` searches some of the
-cells that k-means cut the vectors into: faster, but it can miss. Both are repeatable: one seed, a set number of
-threads, ties by passage number.
+flat     compares with every vector and is exact; the published index is exact too (facts 4.2)
+hnsw     a graph of neighbours (Malkov and Yashunin, 2018): finds nearly all, needs more memory than flat
+ivfpq    cells of k-means with product quantisation (Jegou et al., 2011): a small part of the memory, but it misses more
+
+All are repeatable: one seed, a set number of threads, ties by passage number. On a GPU that faiss sees, flat and ivfpq
+are trained, filled and searched there. docs/search.md has a comparison.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.files import replace, temporary_sibling, write_text
 from nightjar.core.json_text import recorded
 from nightjar.lm.weights import sha256_of
 from nightjar.search.fuse import Rankings
@@ -32,26 +35,37 @@ except ImportError:
         "faiss is not installed", "nightjar.search", "run: pip install -e '.[cpu]' (or .[gpu])"
     ) from None
 
+from nightjar.search import approximate  # noqa: E402  it needs faiss
+
 # Of faiss-cpu or faiss-gpu, whichever is installed.
 FAISS_VERSION = str(faiss.__version__)
 VECTORS, RECORD = "vectors.faiss", "index.json"
-# k-means wants at least this many vectors a cell.
-_VECTORS_PER_CELL = 39
-# The share of the cells that a search looks into.
-_PROBED = 8
+# Where a second state of an index is written while the first is in use.
+_OTHER_VECTORS = "vectors-2.faiss"
 # From so many queries on, a matrix product is faster than one query after another.
 _MANY = 5
+# How many results more than asked for are looked at first, because a tie may reach beyond the last.
+_BEYOND = 8
 # A matrix product adds up the same vector in another order at another place: scores so close may change places.
 _CLOSE = 1e-6
 _AGAIN = "build the index again: nightjar rebuild index"
+Kind = Literal["flat", "hnsw", "ivfpq"]
+
+
+def kind_for(asked: Literal["auto", "flat", "hnsw", "ivfpq"], vectors: int, exact_up_to: int) -> Kind:
+    """The kind of index for so many vectors; auto is exact up to `exact_up_to` of them, and ivfpq beyond."""
+    if asked != "auto":
+        return asked
+    return "flat" if vectors <= exact_up_to else "ivfpq"
 
 
 class DenseIndex:
     """Vectors numbered 0, 1, 2, ... in the order they were added."""
 
-    def __init__(self, index: Any, threads: int = 1) -> None:
+    def __init__(self, index: Any, threads: int = 1, mapped: bool = False) -> None:
         faiss.omp_set_num_threads(threads)
-        self._index = index
+        self._index, self._mapped = index, mapped
+        self._searched = approximate.on_gpu(index)
 
     def __len__(self) -> int:
         return int(self._index.ntotal)
@@ -62,93 +76,142 @@ class DenseIndex:
 
     @classmethod
     def build(
-        cls, batches: Iterable[NDArray[np.float32]], kind: str = "flat", threads: int = 1
+        cls, batches: Iterable[NDArray[np.float32]], kind: Kind = "flat", threads: int = 1
     ) -> DenseIndex:
-        """An index of all rows of `batches`, each of shape (any, dimension), unit length, float32.
+        """An index of all rows of `batches`, each of shape (any, dimension), float32.
 
-        `flat` keeps one copy of the vectors; `ivf` needs them all at once to find its cells. Raises
-        NightjarError if there are none.
+        `flat` and `hnsw` take one batch after another; `ivfpq` keeps them all, which costs nothing if they are parts of
+        a memory-mapped array, and is trained on a sample. Raises NightjarError if there are none, too few for ivfpq,
+        or one is not finite.
         """
         faiss.omp_set_num_threads(threads)
-        index = None
-        if kind == "ivf":
-            batches = [np.concatenate(list(batches) or [np.zeros((0, 1), np.float32)])]
+        batches = (batch for batch in batches if len(batch))
+        index: Any = None
+        if kind == "ivfpq":
+            parts = list(batches)
+            index, batches = (approximate.trained_ivfpq(parts) if parts else None), iter(parts)
+        added = 0
         for batch in batches:
-            if not len(batch):
-                continue
             if index is None:
-                index = _ivf(batch) if kind == "ivf" else faiss.IndexFlatIP(batch.shape[1])
-            index.add(np.ascontiguousarray(batch, dtype=np.float32))
+                index = (
+                    approximate.hnsw(batch.shape[1]) if kind == "hnsw" else faiss.IndexFlatIP(batch.shape[1])
+                )
+            with approximate.repeatable(index, threads):
+                index.add(_finite(batch, "vector", added))
+            added += len(batch)
         if index is None:
             raise NightjarError(
                 "there is nothing to index", "nightjar.search", "check that the corpus is not empty"
             )
-        return cls(index, threads)
+        return cls(approximate.from_gpu(index), threads)
+
+    def add(self, vectors: NDArray[np.float32]) -> None:
+        """Add `vectors` of shape (any, dimension), which get the next numbers; `save` writes the new state.
+
+        Raises NightjarError if they have another dimension or are not finite, or if the index is memory-mapped.
+        """
+        if self._mapped:
+            what = "a memory-mapped index takes no vectors"
+            raise NightjarError(what, "nightjar.search", "load it with memory_map=False")
+        vectors = _finite(self._of_dimension(vectors, "vectors"), "vector", len(self))
+        with approximate.repeatable(self._index, faiss.omp_get_max_threads()):
+            self._index.add(vectors)
+        self._searched = approximate.on_gpu(self._index)
 
     def search(self, queries: NDArray[np.float32], k: int) -> Rankings:
         """The `k` vectors of greatest inner product with each row of `queries`, (number of queries, dimension).
 
-        Scores are float32; equal ones are in the order of the numbers.
+        Scores are float32; equal ones are in the order of the numbers. With fewer than `k` vectors the rest of each
+        row is empty. Raises NightjarError if queries have another dimension or are not finite.
         """
         found = Rankings.empty(len(queries), k, np.float32)
         width = min(k, len(self))
         if not len(queries) or not width:
             return found
-        scores, ids = self._nearest(np.ascontiguousarray(queries, dtype=np.float32), width)
-        scores[ids < 0] = -np.inf  # the cells looked into held fewer vectors
-        order = np.lexsort((ids, -scores))
-        found.ids[:, :width] = np.take_along_axis(ids, order, axis=1)
-        found.scores[:, :width] = np.take_along_axis(scores, order, axis=1)
+        wanted = _finite(self._of_dimension(queries, "queries"), "query", 0)
+        if isinstance(self._index, faiss.IndexFlat):
+            scores, ids = self._nearest(wanted, width)
+        else:
+            scores, ids = self._searched.search(wanted, width)
+            scores[ids < 0] = -np.inf  # the cells looked into held fewer vectors
+            scores, ids = _in_order(scores, ids)
+        found.ids[:, :width], found.scores[:, :width] = ids, scores
         return found
 
-    def _nearest(self, queries: NDArray[np.float32], width: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Scores and numbers, each (queries, width), from FAISS.
+    def _of_dimension(self, vectors: NDArray[np.float32], name: str) -> NDArray[np.float32]:
+        if vectors.ndim != 2 or vectors.shape[1] != self.dimension:
+            what = f"{name} of shape {vectors.shape}, the vectors of the index have {self.dimension} numbers"
+            raise NightjarError(what, "nightjar.search", "use the encoder that the index was built with")
+        return vectors
 
-        Many queries are searched by a matrix product. Those for which it gives near ties are searched again one by
-        one, so that the numbers do not depend on the queries beside them.
+    def _nearest(self, queries: NDArray[np.float32], width: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Exact scores and numbers, each (queries, width).
+
+        Many queries are searched by a matrix product. Where it gives near ties, these scores are computed again, each
+        by itself, so that the numbers do not depend on the queries beside them; where the ties may reach beyond what
+        was found, more is looked for.
         """
-        if not isinstance(self._index, faiss.IndexFlat):
-            scores, ids = self._index.search(queries, width)
-            return scores, ids
-        if len(queries) < _MANY:
-            with _matrix_product(False):
-                scores, ids = self._index.search(queries, width)
-            return scores, ids
-        # One more than asked for: a tie may reach beyond the last.
-        with _matrix_product(True):
-            scores, ids = self._index.search(queries, min(width + 1, len(self)))
-        gaps = scores[:, :-1] - scores[:, 1:]
-        again = np.flatnonzero((gaps <= _CLOSE * np.maximum(0.3, np.abs(scores[:, :-1]))).any(axis=1))
-        scores, ids = scores[:, :width], ids[:, :width]
-        if len(again):
-            with _matrix_product(False):
-                scores[again], ids[again] = self._index.search(queries[again], width)
-        return scores, ids
+        with _matrix_product(len(queries) >= _MANY):
+            scores, ids = self._searched.search(queries, min(width + _BEYOND, len(self)))
+        first = scores[:, : width + 1]
+        tied = first[:, :-1] - first[:, 1:] <= _close(first[:, :-1])
+        best, order = scores[:, :width].copy(), ids[:, :width].copy()
+        for row in np.flatnonzero(tied.any(axis=1)):
+            own, numbers = scores[row], ids[row]
+            while len(numbers) < len(self) and own[width - 1] - own[-1] <= _close(own[-1]):
+                wider = self._searched.search(queries[row : row + 1], min(4 * len(numbers), len(self)))
+                own, numbers = wider[0][0], wider[1][0]
+            exact = self._scores(queries[row], numbers)
+            exact, numbers = _in_order(exact[None], numbers[None])
+            best[row], order[row] = exact[0, :width], numbers[0, :width]
+        return best, order
+
+    def _scores(self, query: NDArray[np.float32], numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The inner products of one query with the vectors of these numbers, in float64, rounded to float32.
+
+        numpy adds up each row in the same order, wherever it is.
+        """
+        stored = faiss.rev_swig_ptr(self._index.get_xb(), len(self) * self.dimension)
+        rows = stored.reshape(len(self), self.dimension)[numbers].astype(np.float64)
+        products: NDArray[np.float64] = (rows * query).sum(axis=1)
+        return products.astype(np.float32)
 
     def save(self, folder: Path, encoder: Mapping[str, Any]) -> None:
         """Write the index and a record of what made it into `folder`; the same vectors give the same bytes.
 
-        `encoder` identifies the encoder of the vectors (`nightjar.search.encoders.identity`).
+        `encoder` identifies the encoder of the vectors (`nightjar.search.encoders.identity`). An index that is there
+        is valid until the new record replaces the old one.
         """
-        faiss.write_index(self._index, str(folder / VECTORS))
+        old = recorded(folder / RECORD).get("file")
+        name = _OTHER_VECTORS if old == VECTORS else VECTORS
+        temporary = temporary_sibling(folder / name)
+        faiss.write_index(self._index, str(temporary))
+        replace(temporary, folder / name)
         record = {
             "encoder": dict(encoder),
             "faiss": FAISS_VERSION,
-            "sha256": sha256_of(folder / VECTORS),
+            "file": name,
+            "sha256": sha256_of(folder / name),
         }
-        (folder / RECORD).write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        write_text(folder / RECORD, json.dumps(record, indent=2, sort_keys=True) + "\n")
+        if old in (VECTORS, _OTHER_VECTORS):
+            (folder / old).unlink(missing_ok=True)
 
     @classmethod
-    def load(cls, folder: Path, encoder: Mapping[str, Any], threads: int = 1) -> DenseIndex:
+    def load(
+        cls, folder: Path, encoder: Mapping[str, Any], threads: int = 1, memory_map: bool = True
+    ) -> DenseIndex:
         """Read what `save` wrote, to be searched with vectors of `encoder`.
 
-        Raises NightjarError if it is missing, unreadable or changed, or was built with another encoder or version of
-        FAISS.
+        With `memory_map`, vectors and codes stay on the disk until a search needs them; `add` needs them in memory.
+        Raises NightjarError if the index is missing, unreadable or changed, or was built with another encoder or
+        version of FAISS.
         """
-        file = folder / VECTORS
+        record = recorded(folder / RECORD)
+        name = record.get("file", VECTORS)
+        file = folder / (name if name in (VECTORS, _OTHER_VECTORS) else VECTORS)
         if not file.exists():
             raise NightjarError("no dense index", file, "run: nightjar rebuild index")
-        record = recorded(folder / RECORD)
         built_with = record.get("encoder")
         if not isinstance(built_with, dict):
             raise NightjarError("no record of the encoder of this index", folder / RECORD, _AGAIN)
@@ -161,9 +224,26 @@ class DenseIndex:
         if record.get("sha256") != sha256_of(file):
             raise NightjarError("the index was changed after it was written", file, _AGAIN)
         try:
-            return cls(faiss.read_index(str(file)), threads)
+            index = faiss.read_index(str(file), faiss.IO_FLAG_MMAP_IFC if memory_map else 0)
         except RuntimeError:
             raise NightjarError("unreadable dense index", file, _AGAIN) from None
+        return cls(index, threads, mapped=memory_map)
+
+
+def _finite(vectors: NDArray[np.float32], name: str, first: int) -> NDArray[np.float32]:
+    """`vectors` as FAISS takes them. Raises NightjarError with the number of one that is not finite."""
+    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    if not np.isfinite(vectors).all():
+        row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
+        what = f"{name} {first + row} has numbers that are not finite"
+        raise NightjarError(what, "nightjar.search", "check the encoder and the text that it comes from")
+    return vectors
+
+
+def _in_order(scores: NDArray[Any], ids: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Each row by falling score, equal ones by number."""
+    order = np.lexsort((ids, -scores))
+    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
 
 
 def _difference(built_with: Mapping[str, Any], given: Mapping[str, Any]) -> str:
@@ -178,6 +258,11 @@ def _short(value: Any) -> str:
     return f"{text[:12]}…" if len(text) > 40 else text
 
 
+def _close(scores: Any) -> Any:
+    """How far from each of `scores` another is near enough to be its tie."""
+    return _CLOSE * np.maximum(0.3, np.abs(scores))
+
+
 @contextmanager
 def _matrix_product(wanted: bool) -> Iterator[None]:
     """Have FAISS compare by matrix products, or not; left alone, it decides by the number of queries."""
@@ -187,13 +272,3 @@ def _matrix_product(wanted: bool) -> Iterator[None]:
         yield
     finally:
         faiss.cvar.distance_compute_blas_threshold = usual
-
-
-def _ivf(vectors: NDArray[np.float32]) -> Any:
-    """An empty inverted-file index whose cells were learnt from `vectors`: about 4 sqrt(n) of them."""
-    count, dimension = vectors.shape
-    cells = max(1, min(round(4 * math.sqrt(count)), count // _VECTORS_PER_CELL))
-    index: Any = faiss.index_factory(dimension, f"IVF{cells},Flat", faiss.METRIC_INNER_PRODUCT)
-    index.train(np.ascontiguousarray(vectors, dtype=np.float32))
-    index.nprobe = max(1, math.ceil(cells / _PROBED))
-    return index

@@ -49,6 +49,7 @@ K1, B, EPSILON = 1.5, 0.75, 0.25
 Mode = Literal["words", "published"]
 
 _MODE = "mode.json"
+_DECIMALS = 9
 _WORD = re.compile(r"\w+")
 
 
@@ -100,7 +101,7 @@ class LexicalIndex:
 
     def scores(self, query: str) -> NDArray[np.float64]:
         """The score of every passage, shape (number of passages,); 0 where no word of the query occurs."""
-        return self._score(query)[0]
+        return self._score(query)[0].round(_DECIMALS)
 
     def search(self, queries: Sequence[str], k: int) -> Rankings:
         """The `k` best passages for each query, float64 scores; which ones, and the order of ties, is the mode's."""
@@ -111,28 +112,38 @@ class LexicalIndex:
         return found
 
     def _best(self, query: str, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        scores, shared = self._score(query)
-        candidates = np.arange(len(self)) if self.mode == "published" else np.flatnonzero(shared)
-        if len(candidates) > k:
-            # All that reach the k-th best score: ties at the border are settled below.
-            border = np.partition(scores[candidates], len(candidates) - k)[len(candidates) - k]
-            candidates = candidates[scores[candidates] >= border]
+        sums, shared = self._score(query)
+        candidates = np.flatnonzero(shared)
+        if self.mode == "published":
+            # Of the passages with score 0, only the last can be among the best.
+            candidates = np.concatenate([candidates, np.flatnonzero(~shared)[-k:]])
+        scores = sums[candidates]
+        if len(scores) > k:
+            # All that reach the k-th best score after rounding: ties at the border are settled below.
+            border = np.partition(scores, len(scores) - k)[len(scores) - k] - 2 * 10.0**-_DECIMALS
+            reach = scores >= border
+            candidates, scores = candidates[reach], scores[reach]
+        # The same terms added up in another order give a last bit that would decide between ties.
+        scores = scores.round(_DECIMALS)
         ties = -candidates if self.mode == "published" else candidates
-        best = candidates[np.lexsort((ties, -scores[candidates]))][:k]
-        return best, scores[best]
+        order = np.lexsort((ties, -scores))[:k]
+        return candidates[order], scores[order]
 
     def _score(self, query: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        scores = np.zeros(len(self), dtype=np.float64)
+        """The sum for every passage, not rounded, and whether it shares a word with the query."""
         shared = np.zeros(len(self), dtype=np.bool_)
+        numbers, gains = [], []
         for word, count in Counter(self._split(query)).items():
             column = self._vocabulary.get(word)
             if column is not None:
                 entries = slice(self._starts[column], self._starts[column + 1])
-                numbers = self._numbers[entries]  # each once, so adding by index is safe
-                scores[numbers] += count * self._data[entries]
-                shared[numbers] = True
-        # The same terms added up in another order give a last bit that would decide between ties.
-        return scores.round(9), shared
+                numbers.append(self._numbers[entries])
+                gains.append(self._data[entries] if count == 1 else count * self._data[entries])
+                shared[numbers[-1]] = True
+        if not numbers:
+            return np.zeros(len(self)), shared
+        sums = np.bincount(np.concatenate(numbers), np.concatenate(gains), len(self))
+        return sums.astype(np.float64, copy=False), shared
 
     def save(self, folder: Path) -> None:
         """Write arrays and JSON files, no pickle, into `folder`; the same texts give the same bytes."""

@@ -1,6 +1,9 @@
 """python -m stages.base_model: models/base/language_model and models/base/sentence_encoder, as safetensors."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from nightjar.core.harness import Stage, log, main
 
@@ -11,13 +14,16 @@ def run(stage: Stage) -> None:
     from stages.base_model.prepare import make_encoder_ready, make_ready
 
     models = stage.params.models
-    work = {
-        "language_model": (models.language_model, make_ready),
-        "sentence_encoder": (models.sentence_encoder, make_encoder_ready),
+    work: dict[str, tuple[str, Callable[[Path], dict[str, Any]]]] = {
+        "language_model": (models.language_model.source, partial(make_ready, models.language_model)),
+        "sentence_encoder": (
+            models.sentence_encoder.source,
+            partial(make_encoder_ready, models.sentence_encoder),
+        ),
     }
     for name, (source, make) in work.items():
-        log.info("%s: from %s", name, source.source)
-        stage.details[name] = make(source, BASE / name)
+        log.info("%s: from %s", name, source)
+        stage.details[name] = make(BASE / name)
         stage.writes(BASE / name)
     stage.count(rows_in=len(work), rows_out=len(work))
 

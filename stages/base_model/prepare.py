@@ -6,22 +6,26 @@ import contextlib
 import functools
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.journal import digest as digest_of_values
-from nightjar.core.params import ModelSource
+from nightjar.core.params import EncoderSource, ModelSource
 from nightjar.lm.sources import KEPT, find
 from nightjar.lm.weights import CHECKSUMS, digest, weight_files, write_checksums
+from nightjar.search import pooling
 from nightjar.search.encoders import PREFIX, RECORD, encoder_of_entry_point, identity
 
 
-def make_ready(source: ModelSource, output: Path) -> dict[str, Any]:
+def make_ready(
+    source: ModelSource, output: Path, add: Callable[[Path, Path], None] | None = None
+) -> dict[str, Any]:
     """Put the model of `source` into the directory `output`, as safetensors with checksums; whole or not at all.
 
+    `add` is called with the folder that the model comes from and the one that is being made, to add files.
     Returns where it came from, the names of its files, its architecture and both digests. Raises NightjarError if the
     weights are missing, pickled, or not those that the pinned sha256 names.
     """
@@ -42,6 +46,8 @@ def make_ready(source: ModelSource, output: Path) -> dict[str, Any]:
                         shutil.copyfile(file, temporary / file.name)
             if not (temporary / "tokenizer.json").exists() and any(temporary.glob("*.model")):
                 _convert_sentencepiece(folder, temporary)
+        if add:
+            add(folder, temporary)
         ready = write_checksums(temporary)
         replace(temporary, output)
     except BaseException:
@@ -56,14 +62,19 @@ def make_ready(source: ModelSource, output: Path) -> dict[str, Any]:
     }
 
 
-def make_encoder_ready(source: ModelSource, output: Path) -> dict[str, Any]:
-    """As `make_ready`; `entry:NAME` is an encoder of another package, of which the directory `output` gets the record.
+def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
+    """As `make_ready`, with a record of the pooling; raises NightjarError if it is "auto" and not known.
 
-    Its digest is the sha256 that it names in its identity, or else that of its whole identity.
+    `entry:NAME` is an encoder of another package, of which the directory `output` gets the record. Its digest is the
+    sha256 that it names in its identity, or else that of its whole identity.
     """
     kind, _, name = source.source.partition(":")
     if f"{kind}:" != PREFIX:
-        return make_ready(source, output)
+
+        def add(folder: Path, made: Path) -> None:
+            pooling.write(made, pooling.choose(source.pooling, source.source, folder), source.normalised)
+
+        return make_ready(source, output, add)
     encoder = encoder_of_entry_point(name)
     recorded = identity(encoder)
     found = str(recorded.get("sha256") or digest_of_values(recorded))

@@ -4,30 +4,53 @@ passages/           contracts.PASSAGES, numbered from 0
 dense/              vectors.faiss: one vector a passage, in that order; index.json: their encoder, the version of
                     FAISS, and a checksum
 lexical/            BM25 of the same passages, in that order; mode.json: how texts are split into words
+
+A run that was killed cuts the corpus again and resumes the encoding where it stopped.
 """
 
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from nightjar.core.harness import Stage, main
+from nightjar.core.journal import code, contents
 
 CORPUS, ENCODER, OUTPUT = Path("data/ingest/corpus"), Path("models/base/sentence_encoder"), Path("data/index")
+PACKAGES = ("pyarrow", "torch", "transformers", "bm25s")
 
 
 def run(stage: Stage) -> None:
     from nightjar.search.dense import FAISS_VERSION
-    from stages.index.build import build
+    from stages.index.build import Compute, build
 
-    facts = build(CORPUS, ENCODER, OUTPUT, stage.params.index, stage.params.threads)
+    settings = stage.params.index
+    decides = {
+        "index": [settings.granularity, settings.passage_words, settings.min_words, stage.params.threads],
+        "code": [code("stages/index", "nightjar/search", "nightjar/lm/weights.py"), *map(version, PACKAGES)],
+        "reads": contents(CORPUS, ENCODER) if CORPUS.exists() and ENCODER.exists() else "",
+    }
+
+    def resumed(
+        units: int, compute: Compute, size: Callable[[int], int]
+    ) -> AbstractContextManager[Iterable[Any] | None]:
+        return stage.resumed_in_any_order(decides, units, compute, "passages", size)
+
+    facts = build(CORPUS, ENCODER, OUTPUT, settings, stage.params.threads, resumed)
     stage.reads(CORPUS, ENCODER)
     stage.writes(OUTPUT)
     stage.count(facts.documents, facts.indexed, facts.rejected)
     stage.details.update(
+        pieces=facts.pieces,
         passages=facts.passages,
         words=facts.words,
+        dropped=facts.dropped,
+        dense=facts.dense,
         encoder=facts.encoder,
         faiss=FAISS_VERSION,
     )
 
 
 if __name__ == "__main__":
-    main("index", run, packages=("pyarrow", "torch", "transformers", "bm25s"), threads=True)
+    main("index", run, packages=PACKAGES, threads=True)

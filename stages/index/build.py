@@ -1,9 +1,10 @@
-"""Builds the artifact of the index stage, batch by batch: passages, vectors, BM25."""
+"""Builds the artifact of the index stage: passages, vectors, BM25."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
+import base64
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,33 +13,52 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.core.contracts import DOCUMENTS, PASSAGES
+from nightjar.core.contracts import PASSAGES
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Index
 from nightjar.core.tables import ArtifactWriter, batches
-from nightjar.search.dense import DenseIndex
+from nightjar.search.dense import DenseIndex, kind_for
 from nightjar.search.encoders import Encoder, identity, load_encoder
 from nightjar.search.lexical import LexicalIndex
-from stages.index.passages import cut, searchable
+from stages.index.passages import searchable
+from stages.index.source import Source
 
 PASSAGES_PER_PART = 65_536
+# Passages that are encoded together; a run that was killed resumes after the last such unit.
+PASSAGES_PER_UNIT = 4096
 
-log = logging.getLogger("nightjar")
+Compute = Callable[[Sequence[int]], Iterable[tuple[int, Any]]]
+# (units, compute, passages of a unit) -> the values of all units in order, as Stage.resumed_in_any_order gives them.
+Resumed = Callable[[int, Compute, Callable[[int], int]], AbstractContextManager[Iterable[Any] | None]]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Documents read, indexed and rejected (without a word); passages and words in them; the encoder's identity."""
+    """Documents read, indexed and rejected; what they were cut into, passages and words; pieces dropped by reason; the
+    kind of dense index; the encoder's identity. documents = indexed + rejected, pieces = passages + dropped.
+    """
 
     documents: int
     indexed: int
     rejected: int
+    pieces: int
     passages: int
     words: int
+    dropped: dict[str, int]
+    dense: str
     encoder: dict[str, Any]
 
 
-def build(corpus: Path, encoder: Path, output: Path, settings: Index, threads: int) -> Facts:
+def at_once(
+    units: int, compute: Compute, size: Callable[[int], int]
+) -> AbstractContextManager[Iterable[Any]]:
+    """The values of all units without a record: a run that is killed starts again."""
+    return nullcontext(value for _, value in compute(range(units)))
+
+
+def build(
+    corpus: Path, encoder: Path, output: Path, settings: Index, threads: int, resumed: Resumed = at_once
+) -> Facts:
     """Index the DOCUMENTS of the artifact `corpus` into the artifact `output`.
 
     The same documents, encoder, settings and threads give the same bytes. Raises NightjarError if there is no document,
@@ -46,69 +66,83 @@ def build(corpus: Path, encoder: Path, output: Path, settings: Index, threads: i
     """
     model = load_encoder(encoder, threads)
     with ArtifactWriter(output) as writer:
-        source = _Source(corpus, settings.passage_words, writer)
-        rows = source.passages()
-        part = 0
-        while chunk := list(islice(rows, PASSAGES_PER_PART)):
-            writer.write(PASSAGES, chunk, part=f"part-{part:05d}")
-            part += 1
-        if not part:
-            raise NightjarError("no document has a word in it", corpus, "check ingest.corpus.path")
-        # The passages just written are read again, once for each index, instead of being held in memory.
-        vectors = DenseIndex.build(_vectors(writer.temporary, model), settings.dense, threads)
-        vectors.save(writer.folder("dense"), identity(model))
-        lexical = LexicalIndex.build(
-            (text for texts in _texts(writer.temporary) for text in texts), settings.lexical
-        )
-        lexical.save(writer.folder("lexical"))
+        source = Source(corpus, settings, writer)
+        count = _write_passages(source, writer)
+        if not count:
+            raise NightjarError(
+                "no passage can be made of its documents", corpus, "check ingest.corpus.path, index.min_words"
+            )
+        texts = _Texts(writer.temporary, titles=settings.granularity == "words")
+        # The passages are read again, once for each index, instead of being held in memory.
+        dense = kind_for(settings.dense, count, settings.exact_up_to)
+        folder = writer.folder("dense")
+        with resumed(*_encoding(texts, count, model)) as values:
+            array = _on_disk(values or (), count, model.dimension, folder / "vectors.raw")
+            rows = (array[start : start + PASSAGES_PER_PART] for start in range(0, count, PASSAGES_PER_PART))
+            DenseIndex.build(rows, dense, threads).save(folder, identity(model))
+            (folder / "vectors.raw").unlink()
+            lexical = LexicalIndex.build((text for batch in texts for text in batch), settings.lexical)
+            lexical.save(writer.folder("lexical"))
         return Facts(
             documents=source.documents,
             indexed=source.documents - len(writer.rejected),
             rejected=len(writer.rejected),
-            passages=writer.rows(PASSAGES),
+            pieces=source.pieces,
+            passages=count,
             words=source.words,
+            dropped=dict(sorted(source.dropped.items())),
+            dense=dense,
             encoder=identity(model),
         )
 
 
-class _Source:
-    """The passages of a corpus, numbered, and the count of what they came from."""
-
-    def __init__(self, corpus: Path, passage_words: int, writer: ArtifactWriter) -> None:
-        self.corpus, self.passage_words, self.writer = corpus, passage_words, writer
-        self.documents = self.words = 0
-
-    def passages(self) -> Iterator[dict[str, Any]]:
-        number = 0
-        columns = ["dataset", "file", "id", "title", "text"]
-        for batch in batches(self.corpus, DOCUMENTS, columns):
-            for row in batch.to_pylist():
-                self.documents += 1
-                pieces = cut(row["text"], self.passage_words)
-                if not pieces:
-                    self.writer.reject(row["dataset"], row["file"], "no words", row["text"], row["id"])
-                for start, text in pieces:
-                    self.words += len(text.split())
-                    yield {
-                        "passage": number,
-                        "document_id": row["id"],
-                        "title": row["title"],
-                        "text": text,
-                        "start": start,
-                    }
-                    number += 1
+def _write_passages(source: Source, writer: ArtifactWriter) -> int:
+    """Write the passages in parts; how many there are."""
+    rows, part = iter(source), 0
+    while chunk := list(islice(rows, PASSAGES_PER_PART)):
+        writer.write(PASSAGES, chunk, part=f"part-{part:05d}")
+        part += 1
+    return writer.rows(PASSAGES)
 
 
-def _texts(folder: Path) -> Iterator[list[str]]:
-    """What is indexed of the passages in `folder`, a record batch at a time."""
-    for batch in batches(folder, PASSAGES, ["title", "text"]):
-        titles, texts = batch["title"].to_pylist(), batch["text"].to_pylist()
-        yield [searchable(title, text) for title, text in zip(titles, texts, strict=True)]
+class _Texts:
+    """What is indexed of the passages in `folder`, a batch at a time; with `titles`, those of their documents too."""
+
+    def __init__(self, folder: Path, titles: bool) -> None:
+        self._folder, self._titles = folder, titles
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for batch in batches(self._folder, PASSAGES, ["title", "text"]):
+            titles, texts = batch["title"].to_pylist(), batch["text"].to_pylist()
+            pairs = zip(titles, texts, strict=True)
+            yield [searchable(title, text) for title, text in pairs] if self._titles else texts
+
+    def units(self) -> Iterator[list[str]]:
+        """The same, PASSAGES_PER_UNIT at a time."""
+        texts = (text for batch in self for text in batch)
+        while unit := list(islice(texts, PASSAGES_PER_UNIT)):
+            yield unit
 
 
-def _vectors(folder: Path, model: Encoder) -> Iterator[NDArray[np.float32]]:
-    done = 0
-    for texts in _texts(folder):
-        yield model.encode(texts)
-        done += len(texts)
-        log.info("index: %d passages encoded", done)
+def _encoding(texts: _Texts, count: int, model: Encoder) -> tuple[int, Compute, Callable[[int], int]]:
+    """The encoding of `count` passages as units of work; the value of each is its vectors, float32, in base64."""
+
+    def compute(todo: Sequence[int]) -> Iterator[tuple[int, str]]:
+        wanted = set(todo)
+        for number, unit in enumerate(texts.units()):
+            if number in wanted:
+                vectors = np.ascontiguousarray(model.encode(unit), dtype="<f4")
+                yield number, base64.b64encode(vectors.tobytes()).decode("ascii")
+
+    def size(unit: int) -> int:
+        return min(PASSAGES_PER_UNIT, count - unit * PASSAGES_PER_UNIT)
+
+    return -(-count // PASSAGES_PER_UNIT), compute, size
+
+
+def _on_disk(values: Iterable[str], count: int, dimension: int, file: Path) -> NDArray[np.float32]:
+    """The vectors of all units as a memory-mapped array of shape (count, dimension) in `file`."""
+    with file.open("wb") as stream:
+        for value in values:
+            stream.write(base64.b64decode(value))
+    return np.memmap(file, dtype="<f4", mode="r", shape=(count, dimension))

@@ -15,7 +15,14 @@ def run(stage: Stage) -> None:
     source, output = Path(settings.path), Path("data/ingest", stage.item)
     stage.reads(source)
     if isinstance(settings, CorpusSource):
-        statistics = ingest_corpus(source, output, None, settings.max_inputs, stage.params.seed)
+        statistics = ingest_corpus(
+            source,
+            output,
+            max_inputs=settings.max_inputs,
+            seed=stage.params.seed,
+            encodings=settings.encodings,
+            unit=settings.unit,
+        )
     else:
         encodings = settings.encodings if isinstance(settings, RecordsPath) else {}
         statistics = ingest(stage.item, source, output, None, encodings)

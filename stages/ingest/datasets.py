@@ -39,11 +39,13 @@ def ingest(
 ) -> Statistics:
     """Read the dataset's own files in `input` into the artifact `output`.
 
-    `progress` is called with the bytes read so far and in all. `encodings` are for datasets that a card reads. Raises
-    NightjarError for an unknown dataset, a folder that is not there or has no files of it, or one in which nothing can
-    be used; OSError for a full disk.
+    `progress` is called with the bytes read so far and in all. `encodings` are for the corpus and for datasets that a
+    card reads: pattern of a file's path in the folder to its encoding. Raises NightjarError for an unknown dataset, a
+    folder that is not there or has no files of it, or one in which nothing can be used; OSError for a full disk.
     """
     _check_name(dataset)
+    if dataset == "corpus":
+        return ingest_corpus(input, output, progress, encodings=encodings)
     if dataset in DATASETS:
         return DATASETS[dataset](input, output, progress)
     return ingest_records(registry.card(dataset), input, output, progress, encodings)

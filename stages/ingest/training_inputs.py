@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -38,58 +40,78 @@ def ingest_training_inputs(
     """
     with ArtifactWriter(output) as writer:
         ledger = Ledger(DATASET, writer)
-        documents = list(_documents(path, ledger))
-        if not ledger.statistics.rows_in:
+        numbers = ledger.statistics
+        taken = _choose(path, ledger)
+        if not numbers.rows_in:
             raise NightjarError(
                 "it has no training instances", path, "set ingest.corpus.path to a folder of documents"
             )
-        places = list(range(len(documents)))
-        if most is not None and most < len(documents):
-            random.Random(f"{seed} corpus").shuffle(places)
-            for place in sorted(places[most:]):
-                row = documents[place]
-                ledger.refuse(row["file"], Refused("beyond ingest.corpus.max_inputs", row["text"], row["id"]))
-            places = sorted(places[:most])
-        for part, start in enumerate(range(0, len(places), ROWS_PER_PART)):
-            rows = [documents[place] for place in places[start : start + ROWS_PER_PART]]
-            ledger.statistics.rows_out += writer.write(DOCUMENTS, rows, part=f"part-{part:05d}")
+        if most is not None and most < len(taken):
+            random.Random(f"{seed} corpus").shuffle(taken)
+            left = frozenset(taken[most:])
+        else:
+            left = frozenset()
+        documents, part = _documents(path, frozenset(taken), left, ledger), 0
+        while chunk := list(islice(documents, ROWS_PER_PART)):
+            numbers.rows_out += writer.write(DOCUMENTS, chunk, part=f"part-{part:05d}")
+            part += 1
         if progress:
-            progress(ledger.statistics.bytes, ledger.statistics.bytes)
+            progress(numbers.bytes, numbers.bytes)
         return ledger.close(path)
 
 
-def _documents(path: Path, ledger: Ledger) -> Iterator[dict[str, Any]]:
-    """The documents that may be taken, in the order of the split; the ledger gets the others and the counts."""
+def _choose(path: Path, ledger: Ledger) -> list[int]:
+    """The places, in the table of training instances, of the inputs that may be taken; the ledger gets the others and
+    the counts. Of the texts only digests are kept.
+    """
     numbers = ledger.statistics
     numbers.source = SOURCE
     held_out = {
-        row["input"].strip(): f"the input of a {table.name} instance"
+        _digest(text): f"the input of a {table.name} instance"
         for table in (DEV, TEST)
         for batch in batches(path, table, ["input"])
-        for row in batch.to_pylist()
+        for text in batch["input"].to_pylist()
     }
-    seen: dict[str, str] = {}
+    seen: dict[bytes, str] = {}
     files: set[str] = set()
-    for batch in batches(path, TRAIN, _COLUMNS):
-        for row in batch.to_pylist():
-            files.add(row["file"])
-            numbers.rows_in += 1
-            numbers.bytes += len(row["input"].encode())
-            id, text = f"{row['task_id']}:{row['id']}", row["input"].strip()
-            if text in held_out:
-                ledger.refuse(row["file"], Refused(held_out[text], row["input"], id))
-            elif text in seen:
-                same = Refused("the same input as another document", row["input"], id, seen[text])
-                ledger.refuse(row["file"], same)
-            else:
-                seen[text] = id
-                yield {
-                    "dataset": row["dataset"],
-                    "file": row["file"],
-                    "id": id,
-                    "title": row["task_id"],
-                    "text": row["input"],
-                    "url": "",
-                    "date": None,
-                }
+    taken: list[int] = []
+    for place, row in enumerate(_rows(path)):
+        files.add(row["file"])
+        numbers.rows_in += 1
+        numbers.bytes += len(row["input"].encode())
+        id, key = f"{row['task_id']}:{row['id']}", _digest(row["input"])
+        if key in held_out:
+            ledger.refuse(row["file"], Refused(held_out[key], row["input"], id))
+        elif key in seen:
+            same = Refused("the same input as another document", row["input"], id, seen[key])
+            ledger.refuse(row["file"], same)
+        else:
+            seen[key] = id
+            taken.append(place)
     numbers.files = len(files)
+    return taken
+
+
+def _documents(
+    path: Path, taken: frozenset[int], left: frozenset[int], ledger: Ledger
+) -> Iterator[dict[str, Any]]:
+    """The documents at the places `taken`; the ledger gets those of them that are `left` out."""
+    for place, row in enumerate(_rows(path)):
+        if place not in taken:
+            continue
+        id = f"{row['task_id']}:{row['id']}"
+        if place in left:
+            ledger.refuse(row["file"], Refused("beyond ingest.corpus.max_inputs", row["input"], id))
+            continue
+        source = {"dataset": row["dataset"], "file": row["file"]}
+        yield {**source, "id": id, "title": row["task_id"], "text": row["input"], "url": "", "date": None}
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    for batch in batches(path, TRAIN, _COLUMNS):
+        yield from batch.to_pylist()
+
+
+def _digest(text: str) -> bytes:
+    """Of a text without the white space at its ends."""
+    return blake2b(text.strip().encode(), digest_size=16).digest()

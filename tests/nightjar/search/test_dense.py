@@ -6,16 +6,27 @@ import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, get_args
+from unittest.mock import Mock
 
+import faiss
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
-from nightjar.search.dense import DenseIndex
+from nightjar.search import approximate, dense
+from nightjar.search.dense import DenseIndex, Kind, kind_for
 
+KINDS = get_args(Kind)
 ENCODER = {"sha256": "a" * 64, "pooling": "mean", "normalised": True, "dimension": 24}
+
+
+@pytest.fixture(autouse=True)
+def fewer_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Training for codes on 2000 vectors takes a sixth of the time that the least allowed number takes."""
+    monkeypatch.setattr(approximate, "FEWEST", 2000)
 
 
 def _unit(count: int, seed: int, dimension: int = 24) -> NDArray[np.float32]:
@@ -59,40 +70,140 @@ def test_more_wanted_than_there_are() -> None:
     assert nothing.ids.shape == nothing.scores.shape == (0, 3)
 
 
-def test_ivf_finds_most_of_what_flat_finds() -> None:
-    """Vectors in clumps, as those of texts are."""
-    centres, noise = _unit(60, 5), _unit(6000, 6)
-    vectors = np.repeat(centres, 100, axis=0) + 0.5 * noise
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    flat, ivf = DenseIndex.build([vectors]), DenseIndex.build([vectors[:4000], vectors[4000:]], "ivf")
-    assert len(ivf) == 6000
-    pairs = zip(flat.search(vectors[::100], 10).ids, ivf.search(vectors[::100], 10).ids, strict=True)
-    found = [len({*a.tolist()} & {*b.tolist()}) for a, b in pairs]
-    assert sum(found) / (10 * len(found)) > 0.9
-    again = DenseIndex.build([vectors], "ivf").search(vectors[:5], 3)
-    assert ivf.search(vectors[:5], 3).lists() == again.lists()
-    # Cells that hold fewer vectors than wanted leave the rest of the row empty.
-    ids, scores = ivf.search(vectors[:5], 5000)
+def _clumps(count: int, seed: int) -> NDArray[np.float32]:
+    """Vectors in clumps of 100, as those of texts are."""
+    vectors = np.repeat(_unit(count // 100, seed), 100, axis=0) + 0.5 * _unit(count, seed + 1)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(("kind", "least"), [("hnsw", 0.98), ("ivfpq", 0.85)])
+def test_approximate_kinds_find_most_of_what_flat_finds(kind: Kind, least: float) -> None:
+    vectors = _clumps(2000, 5)
+    flat, index = DenseIndex.build([vectors]), DenseIndex.build([vectors[:900], vectors[900:]], kind)
+    assert len(index) == len(vectors)
+    queries = vectors[::100]
+    pairs = zip(flat.search(queries, 20).ids, index.search(queries, 20).ids, strict=True)
+    assert np.mean([len({*a.tolist()} & {*b.tolist()}) / 20 for a, b in pairs]) > least
+    ids, scores = index.search(queries[:3], 1900)
+    assert np.array_equal(ids < 0, np.isneginf(scores))
+    assert all(np.all(np.diff(row[row > -np.inf]) <= 0) for row in scores)
+
+
+def test_cells_that_hold_fewer_than_wanted_leave_the_rest_empty() -> None:
+    vectors = _clumps(2000, 5)
+    ids, scores = DenseIndex.build([vectors], "ivfpq").search(vectors[:5], 1900)
     assert np.array_equal(ids < 0, np.isneginf(scores)) and (ids < 0).any()
 
 
-def test_ivf_of_few_vectors() -> None:
-    vectors = _unit(5, 7)
-    assert DenseIndex.build([vectors], "ivf").search(vectors, 2).ids[:, 0].tolist() == [0, 1, 2, 3, 4]
+def test_training_takes_a_bounded_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(approximate, "TRAINED_ON", 500)
+    parts = [np.arange(start, start + 400, dtype=np.float32)[:, None] for start in range(0, 4000, 400)]
+    sample = approximate._sample(parts, 4000)
+    assert sample.shape == (500, 1) and np.all(np.diff(sample[:, 0]) > 0)
+    assert sample.min() < 100 and sample.max() > 3900, "from all parts"
+    assert np.array_equal(sample, approximate._sample([np.concatenate(parts)], 4000))
 
 
-@pytest.mark.parametrize("kind", ["flat", "ivf"])
-def test_saved_and_read_back(kind: str, tmp_path: Path) -> None:
-    vectors = _unit(300, 8)
+def test_auto_is_exact_up_to_a_size() -> None:
+    assert [kind_for("auto", count, 100) for count in (1, 100, 101)] == ["flat", "flat", "ivfpq"]
+    assert kind_for("hnsw", 5, 100) == "hnsw"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_saved_and_read_back(kind: Kind, tmp_path: Path) -> None:
+    vectors = _clumps(2000, 8)
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
         DenseIndex.build([vectors], kind).save(tmp_path / name, ENCODER)
     for file in (tmp_path / "first").iterdir():
         assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes()
-    loaded = DenseIndex.load(tmp_path / "first", ENCODER)
-    again = DenseIndex.build([vectors], kind).search(vectors[:30], 5)
-    assert loaded.search(vectors[:30], 5).lists() == again.lists()
-    assert (len(loaded), loaded.dimension) == (300, 24)
+    expected = DenseIndex.build([vectors], kind).search(vectors[:30], 5).lists()
+    for memory_map in (True, False):
+        loaded = DenseIndex.load(tmp_path / "first", ENCODER, memory_map=memory_map)
+        assert loaded.search(vectors[:30], 5).lists() == expected
+        assert (len(loaded), loaded.dimension) == (2000, 24)
+        maps = Path("/proc/self/maps")
+        if maps.exists():
+            assert (str(tmp_path) in maps.read_text()) == memory_map
+        del loaded
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vectors_are_added_without_building_again(kind: Kind, tmp_path: Path) -> None:
+    vectors, more = _clumps(2000, 8), _unit(40, 9)
+    DenseIndex.build([vectors], kind).save(tmp_path, ENCODER)
+    with pytest.raises(NightjarError, match=r"memory-mapped.*memory_map=False"):
+        DenseIndex.load(tmp_path, ENCODER).add(more)
+    reader = DenseIndex.load(tmp_path, ENCODER)
+    before = reader.search(vectors[:5], 3).lists()
+    index = DenseIndex.load(tmp_path, ENCODER, memory_map=False)
+    index.add(more)
+    index.save(tmp_path, ENCODER)
+    assert reader.search(vectors[:5], 3).lists() == before, "the old state is still there for who has it open"
+    loaded = DenseIndex.load(tmp_path, ENCODER)
+    assert len(loaded) == 2040 and len(list(tmp_path.iterdir())) == 2
+    found = loaded.search(more, 1).ids[:, 0]
+    assert np.mean(found == np.arange(2000, 2040)) > 0.95
+    if kind == "flat":
+        whole = DenseIndex.build([vectors, more]).search(more, 9)
+        assert np.array_equal(loaded.search(more, 9).ids, whole.ids)
+    index.save(tmp_path, ENCODER)
+    assert len(DenseIndex.load(tmp_path, ENCODER)) == 2040
+
+
+def test_a_kill_while_saving_leaves_the_old_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    DenseIndex.build([_unit(30, 9)]).save(tmp_path, ENCODER)
+    index = DenseIndex.load(tmp_path, ENCODER, memory_map=False)
+    index.add(_unit(5, 1))
+    monkeypatch.setattr(dense, "write_text", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        index.save(tmp_path, ENCODER)
+    assert len(DenseIndex.load(tmp_path, ENCODER)) == 30
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vectors_that_cannot_be_compared_are_refused(kind: Kind) -> None:
+    vectors = _clumps(2000, 8)
+    index = DenseIndex.build([vectors], kind)
+    vectors[1321, 3] = np.nan
+    with pytest.raises(NightjarError, match="not finite"):
+        DenseIndex.build([vectors[:900], vectors[900:]], kind)
+    with pytest.raises(NightjarError, match="vector 2001 has numbers that are not finite"):
+        index.add(vectors[1320:1322])
+    with pytest.raises(NightjarError, match="query 1 has numbers that are not finite"):
+        index.search(vectors[1320:1322], 3)
+    with pytest.raises(NightjarError, match=r"shape \(2, 23\), the vectors of the index have 24"):
+        index.search(vectors[:2, 1:], 3)
+
+
+def test_too_few_vectors_for_codes() -> None:
+    with pytest.raises(NightjarError, match=r"index\.dense: 30 vectors are too few for ivfpq"):
+        DenseIndex.build([_unit(30, 9)], "ivfpq")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_gpu_is_used_where_faiss_sees_one(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copies to a GPU and back are replaced: this shows which of them are made, not that a GPU computes."""
+    vectors, moved = _clumps(2000, 8), []
+
+    def to_gpu(resources: Any, device: int, index: Any, options: Any) -> Any:
+        moved.append((type(index).__name__, device, options.useFloat16))
+        return index
+
+    expected = DenseIndex.build([vectors], kind).search(vectors[:7], 5)
+    monkeypatch.setattr(faiss, "get_num_gpus", lambda: 2)
+    for name, value in {
+        "index_cpu_to_gpu": to_gpu,
+        "GpuClonerOptions": SimpleNamespace,
+        "StandardGpuResources": object,
+        "GpuIndex": (),
+    }.items():
+        monkeypatch.setattr(faiss, name, value, raising=False)
+    found = DenseIndex.build([vectors], kind).search(vectors[:7], 5)
+    assert np.array_equal(found.ids, expected.ids)
+    assert set(moved) == {"flat": {("IndexFlatIP", 0, False)}, "ivfpq": {("IndexIVFPQ", 0, True)}}.get(
+        kind, set()
+    )
 
 
 def _edit(folder: Path, **changes: Any) -> None:
@@ -138,13 +249,13 @@ def test_an_index_that_does_not_fit_is_refused_in_one_line(
     assert "\n" not in str(caught.value) and "index" in caught.value.fix
 
 
-@pytest.mark.parametrize("kind", ["flat", "ivf"])
-def test_errors(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors(kind: Kind, tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="nothing to index"):
         DenseIndex.build([], kind)
     with pytest.raises(NightjarError, match="no dense index"):
         DenseIndex.load(tmp_path / "absent", ENCODER)
-    DenseIndex.build([_unit(30, 9)], kind).save(tmp_path, ENCODER)
+    DenseIndex.build([_unit(30, 9)]).save(tmp_path, ENCODER)
     (tmp_path / "vectors.faiss").write_bytes(b"not an index")
     _edit(tmp_path, sha256=hashlib.sha256(b"not an index").hexdigest())
     with pytest.raises(NightjarError, match="unreadable"):

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModel, AutoTokenizer
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
 from nightjar.core.errors import NightjarError
-from nightjar.search.encoder import SentenceEncoder
+from nightjar.search.encoder import SentenceEncoder, batches_by_length
+from nightjar.search.pooling import Pooling, write
 from tests.tiny_models import sentence_encoder
 
 TEXTS = [
@@ -31,25 +37,89 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return sentence_encoder(tmp_path_factory.mktemp("tiny_encoder"))
 
 
+@pytest.fixture(scope="module")
+def with_pooler(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny encoder with a pooler."""
+    folder = tmp_path_factory.mktemp("with_pooler")
+    shutil.copytree(tiny, folder, dirs_exist_ok=True)
+    torch.manual_seed(2)
+    BertModel(BertConfig.from_pretrained(tiny)).save_pretrained(folder)
+    return folder
+
+
 def test_one_by_one_is_the_same_as_in_batches(tiny: Path) -> None:
     encoder = SentenceEncoder(tiny)
     alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
-    for batch_size in (1, 2, 64):
-        together = encoder.encode(TEXTS, batch_size)
+    for batch_tokens in (1, 30, 600, None):
+        together = encoder.encode(TEXTS, batch_tokens)
         assert together.dtype == np.float32
         assert together.shape == (len(TEXTS), encoder.dimension)
         assert np.abs(together - alone).max() < 1e-5
-    backwards = encoder.encode(TEXTS[::-1], 3)[::-1]
+    backwards = encoder.encode(TEXTS[::-1], 1500)[::-1]
     assert np.abs(backwards - alone).max() < 1e-5
 
 
-def test_mean_of_the_tokens_at_unit_length(tiny: Path) -> None:
-    encoder, text = SentenceEncoder(tiny), "Definition: the Input is a nightjar."
-    tokenizer, model = AutoTokenizer.from_pretrained(tiny), AutoModel.from_pretrained(tiny).eval()
-    with torch.no_grad():
-        states = model(**tokenizer([text], return_tensors="pt")).last_hidden_state[0].double().numpy()
-    mean = states.sum(axis=0) / len(states)
-    assert np.abs(encoder.encode([text, "x"])[0] - mean / np.sqrt((mean**2).sum())).max() < 1e-6
+def _by_hand(folder: Path, pooling: Pooling, texts: list[str]) -> NDArray[np.float64]:
+    """The vectors of single texts, without padding, straight from transformers, not normalised."""
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    rows = []
+    for text in texts:
+        with torch.no_grad():
+            output = model(**tokenizer([text], return_tensors="pt"))
+        states = output.last_hidden_state[0].double().numpy()
+        if pooling == "pooler":
+            dense = model.pooler.dense
+            weight, bias = dense.weight.detach().double().numpy(), dense.bias.detach().double().numpy()
+            rows.append(np.tanh(weight @ states[0] + bias))
+        else:
+            rows.append(states.sum(axis=0) / len(states) if pooling == "mean" else states[0])
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
+def test_poolings_are_those_of_transformers_by_hand(pooling: Pooling, with_pooler: Path) -> None:
+    texts = ["Definition: the Input is a nightjar.", "x", "A longer text of several words " * 4]
+    expected = _by_hand(with_pooler, pooling, texts)
+    plain = SentenceEncoder(with_pooler, pooling=pooling, normalised=False)
+    assert np.abs(plain.encode(texts) - expected).max() < 1e-5
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    encoder = SentenceEncoder(with_pooler, pooling=pooling)
+    assert np.abs(encoder.encode(texts) - expected).max() < 1e-5
+    assert (encoder.identity["pooling"], encoder.identity["normalised"]) == (pooling, True)
+    assert plain.identity != encoder.identity
+
+
+def test_a_recorded_pooling_is_used(with_pooler: Path, tmp_path: Path) -> None:
+    shutil.copytree(with_pooler, tmp_path, dirs_exist_ok=True)
+    assert SentenceEncoder(tmp_path).identity["pooling"] == "mean"
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+    assert SentenceEncoder(tmp_path).identity["pooling"] == "cls"
+    write(tmp_path, "pooler", normalised=False)
+    identity = SentenceEncoder(tmp_path).identity
+    assert (identity["pooling"], identity["normalised"]) == ("pooler", False)
+
+
+def test_missing_weights_are_not_drawn_at_random(tiny: Path, with_pooler: Path, tmp_path: Path) -> None:
+    with pytest.raises(NightjarError, match=r"has no pooler.*models\.sentence_encoder\.pooling"):
+        SentenceEncoder(tiny, pooling="pooler")
+    shutil.copytree(with_pooler, tmp_path, dirs_exist_ok=True)
+    tensors = load_file(tmp_path / "model.safetensors")
+    del tensors["embeddings.position_embeddings.weight"]
+    save_file(tensors, tmp_path / "model.safetensors", {"format": "pt"})
+    with pytest.raises(NightjarError, match=r"1 tensors are not in the weights, first embeddings\.position"):
+        SentenceEncoder(tmp_path)
+
+
+@given(st.lists(st.integers(0, 60)), st.integers(1, 200))
+def test_batches_hold_every_text_once_within_the_budget(lengths: list[int], budget: int) -> None:
+    batches = list(batches_by_length(lengths, budget))
+    numbers = [number for batch in batches for number in batch]
+    assert sorted(numbers) == [number for number, length in enumerate(lengths) if length]
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(lengths[number] for number in batch) <= budget
+    ordered = [lengths[number] for number in numbers]
+    assert ordered == sorted(ordered)
 
 
 def test_vectors_differ_and_have_unit_length(tiny: Path) -> None:

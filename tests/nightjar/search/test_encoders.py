@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Index, ModelSource
+from nightjar.core.params import EncoderSource, Index
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.encoders import encoder_of_entry_point, identity, load_encoder
 from stages.base_model.prepare import make_encoder_ready
@@ -131,7 +131,7 @@ def test_wrong_vectors_are_refused(name: str, message: str, site: Path) -> None:
 
 
 def test_index_and_retrieve_use_it(site: Path, tmp_path: Path) -> None:
-    made = make_encoder_ready(ModelSource(source="entry:letters"), tmp_path / "encoder")
+    made = make_encoder_ready(EncoderSource(source="entry:letters"), tmp_path / "encoder")
     assert (made["source"], made["files"]) == ("entry:letters", ["encoder.json"])
     assert json.loads((tmp_path / "encoder" / "encoder.json").read_text())["entry"] == "letters"
     texts = {"a": "abba", "b": "cede", "c": "jazz"}
@@ -144,7 +144,7 @@ def test_index_and_retrieve_use_it(site: Path, tmp_path: Path) -> None:
 
 
 def test_another_version_of_the_package_is_refused(site: Path, tmp_path: Path) -> None:
-    make_encoder_ready(ModelSource(source="entry:letters"), tmp_path / "encoder")
+    make_encoder_ready(EncoderSource(source="entry:letters"), tmp_path / "encoder")
     for file in (site / "own_encoders-1.0.dist-info").iterdir():
         file.write_text(file.read_text().replace("1.0", "1.1"))
     with pytest.raises(NightjarError, match="not the recorded one; make it again: dvc repro --force"):
@@ -153,5 +153,5 @@ def test_another_version_of_the_package_is_refused(site: Path, tmp_path: Path) -
 
 def test_a_pinned_digest_is_compared(site: Path, tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match=r"params\.yaml pins 000"):
-        make_encoder_ready(ModelSource(source="entry:letters", sha256="0" * 64), tmp_path / "encoder")
+        make_encoder_ready(EncoderSource(source="entry:letters", sha256="0" * 64), tmp_path / "encoder")
     assert not (tmp_path / "encoder").exists()

@@ -13,12 +13,15 @@ import pytest
 import torch
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import ModelSource
+from nightjar.core.params import EncoderSource, ModelSource
 from nightjar.lm.load import LanguageModel, load
 from nightjar.lm.sources import find
 from nightjar.lm.tokenizer import load_tokenizer
 from nightjar.lm.weights import digest
-from stages.base_model.prepare import make_ready
+from nightjar.search.encoder import SentenceEncoder
+from nightjar.search.pooling import recorded
+from stages.base_model.prepare import make_encoder_ready, make_ready
+from tests.tiny_models import sentence_encoder
 
 
 def test_a_directory_is_copied_without_code_and_loads(tiny_model: Path, tmp_path: Path) -> None:
@@ -277,3 +280,20 @@ def test_the_default_model_is_made_ready(smollm2: Path) -> None:
     assert not tensors
     for name in ("config.json", "tokenizer_config.json"):
         assert str(folder) not in (smollm2 / name).read_text()
+
+
+def test_the_pooling_of_an_encoder_is_recorded_with_it(tmp_path: Path) -> None:
+    (tmp_path / "bert-base-uncased").mkdir()
+    source = sentence_encoder(tmp_path / "bert-base-uncased")
+    make_encoder_ready(EncoderSource(source=str(source)), tmp_path / "known")
+    assert recorded(tmp_path / "known") == ("pooler", True)
+    asked = EncoderSource(source=str(source), pooling="cls", normalised=False)
+    make_encoder_ready(asked, tmp_path / "asked")
+    assert SentenceEncoder(tmp_path / "asked").identity["pooling"] == "cls"
+    assert SentenceEncoder(tmp_path / "asked").identity["normalised"] is False
+    unknown = EncoderSource(source=str(source.rename(tmp_path / "mine")))
+    with pytest.raises(
+        NightjarError, match=r"pooling of this encoder is not known.*sentence_encoder\.pooling"
+    ):
+        make_encoder_ready(unknown, tmp_path / "unknown")
+    assert not (tmp_path / "unknown").exists()

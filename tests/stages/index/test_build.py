@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +13,24 @@ import pytest
 
 from nightjar.core.contracts import DOCUMENTS, PASSAGES
 from nightjar.core.errors import NightjarError
+from nightjar.core.journal import Journal
 from nightjar.core.params import Index
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
 from nightjar.search.dense import DenseIndex
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.encoders import identity
 from nightjar.search.lexical import LexicalIndex
+from nightjar.tools.passages import Passages
+from nightjar.tools.tool import Request
 from stages.index import build as build_module
-from stages.index.build import build
+from stages.index.build import Compute, build
+from stages.retrieve.retriever import Retriever
 from tests.in_process import run_stage
 from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[3]
 INDEX = Index(passage_words=4, dense="flat", lexical="words")
+SENTENCES = Index(granularity="sentences", passage_words=100, dense="auto", lexical="published")
 TEXTS = {
     "moths": "Nightjars hunt moths at dusk. They fly low over heath and clearings, mouths wide open.",
     "nests": "They build no nest: two eggs lie on the bare ground.",
@@ -59,7 +66,7 @@ def _bytes(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("dense", ["flat", "ivf"])
+@pytest.mark.parametrize("dense", ["flat", "hnsw", "auto"])
 @pytest.mark.parametrize("per_part", [3, 65_536])
 def test_everything_is_indexed(
     dense: str, per_part: int, encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -105,12 +112,94 @@ def test_the_same_bytes_twice(encoder: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_left_of_a_failure(encoder: Path, tmp_path: Path) -> None:
     write_corpus(tmp_path / "corpus", {"a": " ", "b": "", "c": "\n"})
-    with pytest.raises(NightjarError, match="no document has a word"):
+    with pytest.raises(NightjarError, match="no passage can be made"):
         build(tmp_path / "corpus", encoder, tmp_path / "index", INDEX, 1)
     write_corpus(tmp_path / "corpus", {"a": "...", "b": "!", "c": "\n"}, title="")
     with pytest.raises(NightjarError, match="no word to index"):
         build(tmp_path / "corpus", encoder, tmp_path / "index", INDEX, 1)
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+
+
+def test_repetitions_and_short_pieces_are_dropped_and_counted(encoder: Path, tmp_path: Path) -> None:
+    texts = {
+        "a": "Nightjars hunt moths. They fly low.\nYes.",
+        "b": "They  fly\tlow. No nest is built.",
+        "c": "Yes. They fly low.",
+        "d": " ",
+    }
+    write_corpus(tmp_path / "corpus", texts)
+    settings = SENTENCES.model_copy(update={"min_words": 2})
+    facts = build(tmp_path / "corpus", encoder, tmp_path / "index", settings, 1)
+    passages = read_rows(tmp_path / "index", PASSAGES)
+    assert [(row["document_id"], row["start"], row["text"]) for row in passages] == [
+        ("a", 0, "Nightjars hunt moths."),
+        ("a", 22, "They fly low."),
+        ("b", 15, "No nest is built."),
+    ]
+    assert [row["passage"] for row in passages] == [0, 1, 2]
+    reasons = {"the same text as an earlier passage": 2, "fewer than index.min_words words": 2}
+    assert (facts.pieces, facts.passages, facts.dropped) == (7, 3, reasons)
+    assert (facts.documents, facts.indexed, facts.rejected) == (4, 2, 2)
+    rejected = {row["id"]: row["reason"] for row in read_rejected(tmp_path / "index").to_pylist()}
+    assert rejected == {"c": "no passage of its own that is long enough", "d": "no words"}
+    # The title of the document is no part of a sentence.
+    lexical = LexicalIndex.load(tmp_path / "index" / "lexical")
+    assert lexical.scores("On").tolist() == [0, 0, 0]
+
+
+def test_a_sentence_of_ten_thousand_words_is_cut(encoder: Path, tmp_path: Path) -> None:
+    write_corpus(tmp_path / "corpus", {"long": " ".join(map(str, range(10_000)))})
+    facts = build(tmp_path / "corpus", encoder, tmp_path / "index", SENTENCES, 1)
+    assert (facts.passages, facts.words) == (100, 10_000)
+    whole = SENTENCES.model_copy(update={"passage_words": 10_000})
+    assert build(tmp_path / "corpus", encoder, tmp_path / "whole", whole, 1).passages == 1
+
+
+def test_a_run_that_was_killed_resumes_the_encoding(
+    encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_module, "PASSAGES_PER_UNIT", 2)
+    write_corpus(tmp_path / "corpus", TEXTS)
+    expected = build(tmp_path / "corpus", encoder, tmp_path / "expected", INDEX, 1)
+    assert expected.passages > 6
+    encoded: list[int] = []
+    original = SentenceEncoder.encode
+
+    def encode(self: SentenceEncoder, texts: list[str]) -> Any:
+        if len(encoded) == 2:
+            encoded.append(0)
+            raise KeyboardInterrupt
+        encoded.append(len(texts))
+        return original(self, texts)
+
+    monkeypatch.setattr(SentenceEncoder, "encode", encode)
+
+    @contextmanager
+    def resumed(units: int, compute: Compute, size: Callable[[int], int]) -> Iterator[Iterable[Any]]:
+        with Journal("index", {"decides": 1}, folder=tmp_path / "journal") as journal:
+            for unit, value in compute(journal.todo(units)):
+                journal.add(unit, value)
+            yield map(journal.__getitem__, range(units))
+
+    with pytest.raises(KeyboardInterrupt):
+        build(tmp_path / "corpus", encoder, tmp_path / "index", INDEX, 1, resumed)
+    assert not (tmp_path / "index").exists() and encoded == [2, 2, 0]
+    build(tmp_path / "corpus", encoder, tmp_path / "index", INDEX, 1, resumed)
+    assert sum(encoded) == expected.passages, "nothing was encoded twice"
+    assert _bytes(tmp_path / "index") == _bytes(tmp_path / "expected")
+
+
+@pytest.mark.parametrize("settings", [INDEX, SENTENCES], ids=["words", "sentences"])
+def test_tools_and_evidence_use_the_same_index(settings: Index, encoder: Path, tmp_path: Path) -> None:
+    write_corpus(tmp_path / "corpus", TEXTS)
+    build(tmp_path / "corpus", encoder, tmp_path / "index", settings, 1)
+    found = Passages.load(tmp_path / "index").find(Request("eggs ground.", "a question"), 1)
+    assert found[0][0] == "On nests" and "ground." in found[0][1]
+    for kind in ("dense", "bm25", "hybrid"):
+        retriever = Retriever(tmp_path / "index", encoder, kind)
+        [hits] = retriever.rank(["two eggs on the bare ground."], 2)
+        assert len(hits) >= 1
+        assert {row["document_id"] for row in retriever.passages([hits[0][0]])} <= set(TEXTS)
 
 
 def test_as_a_stage(encoder: Path, workdir: Path) -> None:
@@ -126,3 +215,5 @@ def test_as_a_stage(encoder: Path, workdir: Path) -> None:
     assert done.returncode == 0, done.stderr
     facts = json.loads((workdir / "data" / "metrics" / "index.json").read_text())
     assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"], facts["passages"]) == (4, 3, 1, 3)
+    assert (facts["pieces"], facts["dropped"], facts["dense"]) == (3, {}, "flat")
+    assert not (workdir / ".nightjar" / "journal" / "index").exists()

@@ -8,6 +8,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,8 @@ from nightjar.core import tables
 from nightjar.core.contracts import DOCUMENTS
 from nightjar.core.errors import NightjarError
 from stages.ingest import corpus
+from stages.ingest.corpus import ingest_corpus
+from stages.ingest.corpus_files import Unit, url_date
 from stages.ingest.datasets import ingest
 
 
@@ -38,12 +42,12 @@ from stages.ingest.datasets import ingest
     ],
 )
 def test_url_date(url: str, expected: date | None) -> None:
-    assert corpus.url_date(url) == expected
+    assert url_date(url) == expected
 
 
 @given(st.dates(date(1900, 1, 1), date(2099, 12, 31)), st.sampled_from(["/%Y/%m/%d", "-%Y-%m-%d"]))
 def test_every_date_is_found(day: date, form: str) -> None:
-    assert corpus.url_date(f"https://example.org{day.strftime(form)}/page7") == day
+    assert url_date(f"https://example.org{day.strftime(form)}/page7") == day
 
 
 def write(path: Path, name: str, lines: list[Any]) -> None:
@@ -171,3 +175,72 @@ def test_only_ordinary_files_are_read_and_the_others_are_reported(tmp_path: Path
         "e.jsonl": "cannot be opened: a broken link",
     }
     assert (statistics.files, statistics.files_rejected, statistics.rows_in) == (5, 4, 5)
+
+
+def _documents(path: Path) -> list[tuple[str, str]]:
+    return [(row["id"], row["text"]) for row in tables.read_rows(path, DOCUMENTS, ["id", "text"])]
+
+
+def test_parquet(tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    made = {"id": [7, None, 9], "text": ["One.", "Two.", " "], "url": ["", None, ""], "more": [1.0, 2.0, 3.0]}
+    pq.write_table(pa.table(made), source / "a.parquet")
+    pq.write_table(pa.table({"text": pa.array(["Three.", None], pa.large_string())}), source / "b.parquet")
+    pq.write_table(pa.table({"body": ["x"]}), source / "c.parquet")
+    pq.write_table(pa.table({"text": [b"x"]}), source / "d.parquet")
+    (source / "e.parquet").write_bytes(b"PAR1")
+    statistics = ingest("corpus", source, tmp_path / "out")
+    assert _documents(tmp_path / "out") == [("7", "One."), ("a.parquet#2", "Two."), ("b.parquet#1", "Three.")]
+    rejected = tables.read_rejected(tmp_path / "out").to_pylist()
+    assert [(row["file"], row["reason"].partition(":")[0]) for row in rejected] == [
+        ("a.parquet", "text is blank"),
+        ("b.parquet", "text is not a string"),
+        ("c.parquet", "no column text"),
+        ("d.parquet", "column text is not a string"),
+        ("e.parquet", "not readable as Parquet"),
+    ]
+    assert (statistics.rows_in, statistics.rows_out, statistics.rows_rejected) == (8, 3, 5)
+    assert statistics.bytes == sum(file.stat().st_size for file in source.iterdir())
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_the_encoding_is_a_setting(encoding: str, tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "a.txt").write_bytes("Ein Käfer.\n\nEin Löwe.".encode(encoding))
+    (source / "b.jsonl").write_bytes('{"text": "Ein Vögelchen."}\n'.encode(encoding))
+    (source / "c.txt").write_bytes("Ein Kätzchen.".encode())
+    encodings = {"a.*": encoding, "*.jsonl": encoding}
+    statistics = ingest("corpus", source, tmp_path / "out", encodings=encodings)
+    texts = [text for _, text in _documents(tmp_path / "out")]
+    assert texts == ["Ein Käfer.", "Ein Löwe.", "Ein Vögelchen.", "Ein Kätzchen."]
+    assert statistics.rows_rejected == 0
+    with pytest.raises(NightjarError, match=r"encodings has 'd\.txt', which matches no file"):
+        ingest("corpus", source, tmp_path / "out", encodings={"d.txt": "latin-1"})
+
+
+@pytest.mark.parametrize("unit", ["paragraphs", "lines"])
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
+def test_another_encoding_is_one_clear_line(
+    name: str, unit: Unit, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    texts = ["Plain.", "Ein Käfer.", "Ein Löwe."]
+    lines = [json.dumps({"text": text}, ensure_ascii=False) if "json" in name else text for text in texts]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / name).write_bytes("\n".join(lines).encode("latin-1"))
+    (tmp_path / "in" / "b.txt").write_text("Good.")
+    ingest_corpus(tmp_path / "in", tmp_path / "out", unit=unit)
+    [record] = caplog.records
+    fix = f'line 2; set ingest.corpus.encodings to {{"{name}": latin-1}}, or to its encoding'
+    assert record.getMessage().endswith(f"not UTF-8: {fix}") and name in record.getMessage()
+    reasons = [row["reason"] for row in tables.read_rejected(tmp_path / "out").to_pylist()]
+    assert reasons[0] == f"not UTF-8: {fix}"
+
+
+def test_lines_are_documents(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_bytes(b"\xef\xbb\xbfOne. \r\n\r\nTwo.\n  Three.")
+    statistics = ingest_corpus(tmp_path / "in", tmp_path / "out", unit="lines")
+    assert _documents(tmp_path / "out") == [("a.txt#1", "One."), ("a.txt#3", "Two."), ("a.txt#4", "Three.")]
+    assert statistics.bytes == (tmp_path / "in" / "a.txt").stat().st_size
