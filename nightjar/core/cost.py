@@ -40,6 +40,7 @@ _TRAIN, _DEV, _TEST = (("split", name) for name in ("train", "dev", "test"))
 _MODEL = ("models.language_model.source", "threads")
 _ENCODER = ("models.sentence_encoder.source", "threads")
 _SPLIT, _INGESTED = "data/split", "data/ingest/"
+_TRAINING_SIDES = ("train_questions", "dev_questions")
 _TRAINING = [
     "precision",
     "method",
@@ -100,11 +101,15 @@ def _questions(item: str, params: Params) -> Cost:
 
 
 def _retrieve(item: str, params: Params) -> Cost:
-    whole = value(params, f"retrieve.benchmarks.{item}") == _SPLIT
-    rows = (_TRAIN, _DEV, _asked(item)) if whole else (_asked(item),)
-    keys = ("retrieve.retriever", "retrieve.passages", f"retrieve.benchmarks.{item}")
-    settings = (*_datasets(item, params), *_ENCODER, _CORPUS, "index", *keys)
+    whole = value(params, f"retrieve.benchmarks.{item}.training") == _SPLIT
+    rows = (_TRAIN, _DEV, _asked(item)) if whole else _sides(item)
+    settings = (*_datasets(item, params), *_ENCODER, _CORPUS, "index", f"retrieve.benchmarks.{item}")
     return Cost(rows, settings, start=MODEL_START)
+
+
+def _rerank(item: str, params: Params) -> Cost:
+    found = _retrieve(item, params)
+    return Cost(found.rows, (*found.settings, _MODEL[0], "rerank"), start=MODEL_START)
 
 
 def _encode(item: str, params: Params) -> Cost:
@@ -130,6 +135,11 @@ def _evaluate(item: str, params: Params) -> Cost:
 
 def _asked(benchmark: str) -> tuple[str, str]:
     return f"questions@{benchmark}", "questions"
+
+
+def _sides(benchmark: str) -> tuple[tuple[str, str], ...]:
+    """The tables with questions of a benchmark; only one whose systems train on its own data has all of them."""
+    return tuple((f"questions@{benchmark}", table) for table in (*_TRAINING_SIDES, "questions"))
 
 
 def _datasets(benchmark: str, params: Params) -> tuple[str, ...]:
@@ -167,6 +177,7 @@ COSTS: Mapping[str, Callable[[str, Params], Cost]] = {
     "index": _index,
     "questions": _questions,
     "retrieve": _retrieve,
+    "rerank": _rerank,
     "encode": _encode,
     "train": _train,
     "predict": _predict,
@@ -214,4 +225,6 @@ def _rows(root: Path, stage: str, table: str) -> float | None:
         found = [tables[table]["rows"] for tables in facts["tables"].values() if table in tables]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+    if not found and table in _TRAINING_SIDES:
+        return 0.0
     return float(found[0]) if found and isinstance(found[0], int) else None

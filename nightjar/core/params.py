@@ -2,7 +2,7 @@
 
 An unknown key, a wrong type or a value out of range raises NightjarError, naming the key, the value and what
 is allowed, before any work starts. dvc.yaml names, for each stage, the keys it reads.
-The drivers' groups are in driver_params.py.
+The drivers' groups are in driver_params.py, those of retrieval in search_params.py.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from nightjar.core.config import (
 )
 from nightjar.core.driver_params import Checks, Nightly, Rebuild, ServerSettings, Shards
 from nightjar.core.errors import NightjarError
+from nightjar.core.search_params import Rerank, Retrieve
 
 Name = Annotated[str, Field(min_length=1)]
 # A benchmark, a system or a recipe: part of a stage's name and of a path.
@@ -188,16 +189,6 @@ class Index(Model):
     dense: Literal["auto", "flat", "hnsw", "ivfpq"]
     exact_up_to: Positive = 200_000
     lexical: Literal["words", "published"]
-
-
-class Retrieve(Model):
-    """`benchmarks`: for each benchmark whose questions get evidence, what else gets it: data/split for its training and
-    dev instances, or its own questions.
-    """
-
-    retriever: Literal["dense", "bm25", "hybrid"]
-    passages: Positive
-    benchmarks: dict[str, Name]
 
 
 class Recipe(Model):
@@ -388,6 +379,7 @@ class Params(Model):
     augment: Augment
     index: Index
     retrieve: Retrieve
+    rerank: Rerank
     train: Train
     predict: Predict
     evaluate: Evaluate

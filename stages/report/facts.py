@@ -67,6 +67,7 @@ def items(params: Params) -> dict[str, set[str]]:
         "questions": set(params.benchmarks),
         "augment": set(tools(params)),
         "retrieve": set(params.retrieve.benchmarks),
+        "rerank": set(params.rerank.benchmarks),
         "encode": set(params.train.recipes),
         "train": set(params.train.recipes),
         "predict": set(params.predict.systems),

@@ -30,7 +30,7 @@ GROUPS = tuple(
 NOT_RECORDED = "not recorded"
 _SAMPLE = "the sample written for this project: invented, not a benchmark"
 # Stages that run a model, and so record their machine.
-_RUN_MODELS = ("augment", "index", "retrieve", "encode", "train", "predict")
+_RUN_MODELS = ("augment", "index", "retrieve", "rerank", "encode", "train", "predict")
 
 
 def context(

@@ -1,4 +1,4 @@
-"""python -m stages.retrieve BENCHMARK: data/retrieve/BENCHMARK, passages of data/index as evidence."""
+"""python -m stages.retrieve BENCHMARK: data/retrieve/BENCHMARK, passages of data/index for its questions."""
 
 from pathlib import Path
 
@@ -10,18 +10,25 @@ ENCODER = Path("models/base/sentence_encoder")
 
 
 def run(stage: Stage) -> None:
-    from stages.retrieve.evidence import write_evidence
+    from nightjar.benchmarks import registry
+    from stages.retrieve.evidence import sources, write_found
     from stages.retrieve.retriever import Retriever
 
-    settings = stage.params.retrieve
-    questions = QUESTIONS / stage.item
-    split = SPLIT if Path(settings.benchmarks[stage.item]) == SPLIT else None
+    settings = stage.params.retrieve.benchmarks[stage.item]
+    card = registry.card(stage.item)
+    split = SPLIT if Path(settings.training) == SPLIT else None
+    sides = sources(card, QUESTIONS / card.name, split)
     retriever = Retriever(INDEX, ENCODER, settings.retriever, stage.params.threads)
-    facts = write_evidence(retriever, questions, split, OUTPUT / stage.item, settings.passages)
-    stage.reads(INDEX, questions, *([split] if split else []), ENCODER)
-    stage.writes(OUTPUT / stage.item)
+    facts = write_found(retriever, card, sides, OUTPUT / card.name, settings.passages)
+    stage.reads(INDEX, QUESTIONS / card.name, *([split] if split else []), ENCODER)
+    stage.writes(OUTPUT / card.name)
     stage.count(facts.queries, facts.answered, facts.rejected)
-    stage.details.update(retriever=settings.retriever, evidence=facts.evidence)
+    stage.details.update(
+        retriever=settings.retriever,
+        found=facts.rows,
+        left_out=facts.left_out,
+        equal_to_test=facts.equal_to_test,
+    )
     if settings.retriever != "bm25":
         from nightjar.search.dense import FAISS_VERSION
 

@@ -1,17 +1,34 @@
-"""Evidence for questions and instances: what the retriever finds for their texts, one row a passage."""
+"""What the retriever finds for questions and instances: their evidence, or their rankings."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from nightjar.benchmarks.registry import card
-from nightjar.core.contracts import DEV, EVIDENCE, QUESTIONS, TRAIN, Table
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from nightjar.benchmarks.card import Card
+from nightjar.core.contracts import (
+    DEV,
+    DEV_QUESTIONS,
+    EVIDENCE,
+    QUESTIONS,
+    RANKINGS,
+    TRAIN,
+    TRAIN_QUESTIONS,
+    Table,
+)
+from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, batches
+from nightjar.search.fuse import Rankings
+from nightjar.search.rankings import Side, rankings_table
+from stages.retrieve.overlap import as_words
 from stages.retrieve.retriever import Retriever
 
 # Instances that are looked up together: enough for the encoder's batches, few enough to hold their evidence.
@@ -20,62 +37,146 @@ QUERIES_PER_PART = 8192
 log = logging.getLogger("nightjar")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Facts:
-    """Instances asked for, those with evidence, those without; rows of evidence."""
+    """Instances asked for, those with a result, those without one that were rejected; rows of evidence or rankings.
 
-    queries: int
-    answered: int
-    rejected: int
-    evidence: int
+    `left_out`: pairs of a text and a passage of its own (see `Retriever.rank`). `equal_to_test`: passages that are
+    equal to the text of a test question.
+    """
+
+    queries: int = 0
+    rejected: int = 0
+    rows: int = 0
+    left_out: int = 0
+    equal_to_test: int = 0
+
+    @property
+    def answered(self) -> int:
+        return self.queries - self.rejected
 
 
-def write_evidence(
-    retriever: Retriever, questions: Path, split: Path | None, output: Path, passages: int
+class Source(NamedTuple):
+    """One side, the artifact that holds it, and its table there."""
+
+    side: Side
+    folder: Path
+    table: Table
+
+
+def sources(card: Card, questions: Path, split: Path | None) -> list[Source]:
+    """The sides that get passages: the test questions, and those that the benchmark's systems train on.
+
+    These are the training and dev instances of `split`, or the card's own questions of these sides, if it has any.
+    """
+    asked: list[Source] = [Source("test", questions, QUESTIONS)]
+    if split is not None:
+        return [Source("train", split, TRAIN), Source("dev", split, DEV), *asked]
+    if card.training:
+        asked = [
+            Source("train", questions, TRAIN_QUESTIONS),
+            Source("dev", questions, DEV_QUESTIONS),
+            *asked,
+        ]
+    return asked
+
+
+def write_found(
+    retriever: Retriever, card: Card, sides: Sequence[Source], output: Path, passages: int
 ) -> Facts:
-    """Write the `passages` best passages for every question, and for every TRAIN and DEV instance of `split`.
+    """Write the `passages` best passages for every question and instance of `sides`.
 
     The query is the instance's input, for a question the text that its card names, nothing else: neither references
-    nor the task's definition. Ranks count from 1; questions have the split "test". What has no evidence (no word in
-    common, with bm25) goes to the rejected rows.
+    nor the task's definition. A benchmark with a reranker or a reader gets contracts.RANKINGS, a row for each question,
+    and no passage that contains the question. Others get contracts.EVIDENCE, a row for each passage, ranks from 1; what
+    has no evidence (no word in common, with bm25) goes to the rejected rows. Raises NightjarError if a passage of a
+    test question contains that question all the same.
     """
-    queries = 0
-    sides = [("test", questions, QUESTIONS)]
-    if split is not None:
-        sides = [("train", split, TRAIN), ("dev", split, DEV), *sides]
+    ranked = bool(card.reranking or card.reading)
+    contract, facts = RANKINGS if ranked else EVIDENCE, Facts()
+    if passages > len(retriever.passages):
+        wanted = f"{passages} passages are wanted, the index has {len(retriever.passages)}"
+        log.warning("retrieve: %s: no text gets more", wanted)
+    equal: set[int] = set()
     with ArtifactWriter(output) as writer:
-        for name, folder, contract in sides:
-            for number, rows in enumerate(_queries(folder, contract)):
-                found = retriever.rank([row["query"] for row in rows], passages)
-                wanted = sorted({hit for ranking in found for hit, _ in ranking})
-                texts = dict(zip(wanted, retriever.passages(wanted), strict=True))
-                evidence: list[dict[str, Any]] = []
-                for row, ranking in zip(rows, found, strict=True):
-                    if not ranking:
-                        reason = "no passage shares a word with it"
-                        writer.reject(row["dataset"], row["file"], reason, row["query"], row["id"])
-                    key = {"split": name, "task_id": row["task_id"], "id": row["id"]}
-                    for rank, (hit, score) in enumerate(ranking, start=1):
-                        evidence.append({**key, "rank": rank, "score": score, **texts[hit]})
-                writer.write(EVIDENCE, evidence, part=f"{name}-{number:05d}")
-                queries += len(rows)
-                log.info("retrieve: %d instances", queries)
-        if not queries:
-            writer.write(EVIDENCE, [])  # an empty split has an empty table, not none
-        rejected = len(writer.rejected)
-        return Facts(queries, queries - rejected, rejected, writer.rows(EVIDENCE))
+        for source in sides:
+            for number, rows in enumerate(_queries(card, source)):
+                texts = [row["query"] for row in rows]
+                found = retriever.rank(texts, passages, holding=ranked)
+                facts.queries += len(rows)
+                facts.left_out += found.left_out
+                part = f"{source.side}-{number:05d}"
+                tasks, ids = [row["task_id"] for row in rows], [row["id"] for row in rows]
+                if ranked:
+                    if source.side == "test":
+                        check_no_leak(texts, found.rankings, retriever.passages["text"], output)
+                    writer.write(contract, rankings_table(source.side, tasks, ids, found.rankings), part)
+                else:
+                    _reject(writer, rows, found.rankings)
+                    writer.write(
+                        contract, _evidence(retriever, source.side, tasks, ids, found.rankings), part
+                    )
+                if source.side == "test":
+                    equal.update(found.equal.tolist())
+                log.info("retrieve: %d instances", facts.queries)
+        if not facts.queries:
+            writer.write(contract, [])  # an empty split has an empty table, not none
+        facts.rejected, facts.rows = len(writer.rejected), writer.rows(contract)
+    facts.equal_to_test = len(equal)
+    if equal:
+        log.warning("retrieve: passages that are equal to test texts, and left out there: %d", len(equal))
+    return facts
 
 
-def _queries(folder: Path, contract: Table) -> Iterator[list[dict[str, Any]]]:
-    """The instances of one table, each with its `query`, in chunks of QUERIES_PER_PART, in the order of the table."""
-    text = "parts" if contract is QUESTIONS else "input"
+def check_no_leak(texts: Sequence[str], found: Rankings, passages: pa.ChunkedArray, where: Path) -> None:
+    """Raise NightjarError if a ranked passage contains its text, word by word: a label beside it would leak."""
+    numbers = np.unique(found.ids[found.ids >= 0])
+    there = as_words(passages.take(pa.array(numbers))).to_pylist()
+    known = {number: f" {words} " for number, words in zip(numbers.tolist(), there, strict=True)}
+    asked = as_words(pa.chunked_array([texts], pa.large_string())).to_pylist()
+    for text, words, ids in zip(texts, asked, found.ids.tolist(), strict=True):
+        if words and any(f" {words} " in known[number] for number in ids if number >= 0):
+            what = f"a passage that was found for a test question contains it: {text[:80]!r}"
+            raise NightjarError(what, where, "this is a fault of the stage: please report it")
+
+
+def _reject(writer: ArtifactWriter, rows: Sequence[dict[str, Any]], found: Rankings) -> None:
+    """Reject the rows for which nothing was found."""
+    for place in np.flatnonzero((found.ids < 0).all(axis=1)).tolist():
+        row = rows[place]
+        reason = "no passage but its own shares a word with it"
+        writer.reject(row["dataset"], row["file"], reason, row["query"], row["id"])
+
+
+def _evidence(
+    retriever: Retriever, side: Side, task_ids: Sequence[str], ids: Sequence[str], found: Rankings
+) -> pa.Table:
+    """Rows of contracts.EVIDENCE."""
+    rows, ranks = np.nonzero(found.ids >= 0)
+    texts = retriever.rows(found.ids[rows, ranks])
+    columns = {
+        "split": pa.array([side] * len(rows), pa.string()),
+        "task_id": _repeated(task_ids, rows),
+        "id": _repeated(ids, rows),
+        "rank": pa.array(ranks + 1, pa.int32()),
+        **{name: texts[name] for name in ("passage", "document_id", "title", "text")},
+        "score": pa.array(found.scores[rows, ranks].astype(np.float64)),
+    }
+    return pa.table(columns, schema=EVIDENCE.schema)
+
+
+def _repeated(values: Sequence[str], rows: NDArray[np.int64]) -> pa.Array:
+    return pa.array(values, pa.string()).take(pa.array(rows))
+
+
+def _queries(card: Card, source: Source) -> Iterator[list[dict[str, Any]]]:
+    """The instances of one side, each with its `query`, in chunks of QUERIES_PER_PART, in the order of the table."""
+    text = "input" if source.table in (TRAIN, DEV) else "parts"
     chunk: list[dict[str, Any]] = []
-    columns = ["dataset", "file", "task_id", "id", text, *(["benchmark"] if contract is QUESTIONS else [])]
-    for batch in batches(folder, contract, columns):
+    columns = ["dataset", "file", "task_id", "id", text]
+    for batch in batches(source.folder, source.table, columns):
         for row in batch.to_pylist():
-            query = (
-                row["input"] if text == "input" else card(row["benchmark"]).query(json.loads(row["parts"]))
-            )
+            query = row["input"] if text == "input" else card.query(json.loads(row["parts"]))
             chunk.append(row | {"query": query})
             if len(chunk) == QUERIES_PER_PART:
                 yield chunk

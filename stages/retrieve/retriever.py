@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from nightjar.core.contracts import PASSAGES
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read
 from nightjar.search.encoders import identity, load_encoder
-from nightjar.search.fuse import Hit, Rankings, reciprocal_rank
+from nightjar.search.fuse import Rankings, reciprocal_rank
 from nightjar.search.lexical import LexicalIndex
+from stages.retrieve.overlap import Corpus, Overlaps
 
-# How far down the rankings are read: hybrid fuses so much of both, and passages of the text itself are left out.
+# How far down the rankings are read, at least: hybrid fuses so much of both.
 DEPTH = 100
+# Passages of the texts themselves for which all rankings are read further; with more, a ranking is searched again.
+_FEW = 8
+
+
+class Found(NamedTuple):
+    """The rankings of some texts, the number of pairs of a text and a passage that were left out, and the passages that
+    are equal to a text.
+    """
+
+    rankings: Rankings
+    left_out: int
+    equal: NDArray[np.int64]
 
 
 class Retriever:
@@ -31,7 +45,7 @@ class Retriever:
 
     def __init__(self, index: Path, encoder: Path, kind: str, threads: int = 1) -> None:
         self.kind = kind
-        self._passages = read(index, PASSAGES, ["passage", "document_id", "title", "text"])
+        self.passages = read(index, PASSAGES, ["passage", "document_id", "title", "text"])
         parts: list[Any] = []
         if kind in ("dense", "hybrid"):
             # Only here: faiss and torch take seconds to load.
@@ -43,31 +57,59 @@ class Retriever:
         if kind in ("bm25", "hybrid"):
             self._lexical = LexicalIndex.load(index / "lexical")
             parts.append(self._lexical)
-        if {len(part) for part in parts} != {len(self._passages)}:
+        if {len(part) for part in parts} != {len(self.passages)}:
             raise NightjarError("passages and index do not fit", index, "run: nightjar rebuild index")
 
-    def rank(self, texts: Sequence[str], k: int) -> list[list[Hit]]:
+    def rank(self, texts: Sequence[str], k: int, holding: bool = False) -> Found:
         """The `k` best passages for each text, best first; fewer if fewer are there or share a word (bm25).
 
         A passage that the text itself contains adds nothing to it and is left out: a corpus of training inputs holds
-        the very inputs that are looked up. A text that occurs several times is looked up once.
+        the very inputs that are looked up. With `holding`, a passage that contains the text is left out too: what is
+        beside it may be the answer. Both compare words in lower case (`overlap`). A text that occurs several times is
+        looked up once. The rankings have at most `k` columns.
         """
-        unique = list(dict.fromkeys(texts))
-        rankings = dict(zip(unique, self._rank(unique, k, max(k, DEPTH)), strict=True))
-        return [rankings[text] for text in texts]
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        unique = list(places)
+        own = self._corpus.overlaps(unique, holding)
+        counts = np.bincount(own.queries, minlength=len(unique))
+        depth = max(k + min(int(counts.max(initial=0)), _FEW), DEPTH if self.kind == "hybrid" else 1)
+        found = self._rank(unique, np.arange(len(unique)), k, depth, own)
+        rows = np.array([places[text] for text in texts], np.int64)
+        equal = np.unique(own.passages[own.equal])
+        return Found(Rankings(found.ids[rows], found.scores[rows]), len(own.queries), equal)
 
-    def _rank(self, texts: Sequence[str], k: int, depth: int) -> list[list[Hit]]:
-        found = self._search(texts, min(depth, len(self._passages)))
-        others = [self._others(text, hits, k) for text, hits in zip(texts, found.lists(), strict=True)]
-        # A long text may fill the whole depth with its own passages: look further down for it alone.
-        if depth < len(self._passages):
-            ranked = np.count_nonzero(found.ids >= 0, axis=1)
-            short = [n for n, other in enumerate(others) if len(other) < k and ranked[n] >= depth]
-            if short:
-                deeper = self._rank([texts[n] for n in short], k, 4 * depth)
-                for number, ranking in zip(short, deeper, strict=True):
-                    others[number] = ranking
-        return others
+    def rows(self, numbers: NDArray[np.int64]) -> pa.Table:
+        """The passages of these numbers: passage, document_id, title, text."""
+        return self.passages.take(pa.array(numbers))
+
+    @cached_property
+    def _corpus(self) -> Corpus:
+        return Corpus(self.passages["text"])
+
+    def _rank(
+        self, texts: Sequence[str], numbers: NDArray[np.int64], k: int, depth: int, own: Overlaps
+    ) -> Rankings:
+        """The rankings of the texts of these numbers in `own`, without their own passages."""
+        depth = min(depth, len(self.passages))
+        found = self._search(texts, depth)
+        ranked = found.ids >= 0
+        kept = ranked & ~self._own(found.ids, numbers, own)
+        # The others move up; most rankings have none of their own passages.
+        rows = np.flatnonzero((kept != ranked).any(axis=1))
+        order = np.argsort(~kept[rows], axis=1, kind="stable")
+        for values, nothing in ((found.ids, -1), (found.scores, -np.inf)):
+            moved = np.where(kept[rows], values[rows], nothing)
+            values[rows] = np.take_along_axis(moved, order, axis=1)
+        best = Rankings(found.ids[:, :k], found.scores[:, :k])
+        # A long text may fill the whole depth with its own passages: search further down for it alone.
+        short = np.flatnonzero((kept.sum(axis=1) < k) & (ranked.sum(axis=1) >= depth))
+        if depth < len(self.passages) and len(short):
+            deeper = self._rank([texts[row] for row in short.tolist()], numbers[short], k, 4 * depth, own)
+            width = deeper.ids.shape[1]
+            if width > best.ids.shape[1]:
+                best = _widened(best, width)
+            best.ids[short, :width], best.scores[short, :width] = deeper.ids, deeper.scores
+        return best
 
     def _search(self, texts: Sequence[str], depth: int) -> Rankings:
         found = []
@@ -77,13 +119,18 @@ class Retriever:
             found.append(self._lexical.search(texts, depth))
         return reciprocal_rank(found) if self.kind == "hybrid" else found[0]
 
-    def _others(self, text: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """The first `k` of the hits whose passages are not contained in the text."""
-        passages = self._passages["text"]
-        others = (hit for hit in hits if passages[hit[0]].as_py() not in text)
-        return list(islice(others, k))
+    def _own(self, ids: NDArray[np.int64], numbers: NDArray[np.int64], own: Overlaps) -> NDArray[np.bool_]:
+        """Which of `ids`, a row for each text, are the texts' own passages."""
+        count = len(self.passages)
+        keys = own.queries * count + own.passages
+        if not len(keys):
+            return np.zeros(ids.shape, np.bool_)
+        wanted = numbers[:, None] * count + ids
+        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return (keys[places] == wanted) & (ids >= 0)
 
-    def passages(self, numbers: list[int]) -> list[dict[str, Any]]:
-        """The passages of these numbers: passage, document_id, title, text."""
-        rows: list[dict[str, Any]] = self._passages.take(pa.array(numbers, pa.int64())).to_pylist()
-        return rows
+
+def _widened(found: Rankings, width: int) -> Rankings:
+    wider = Rankings.empty(len(found.ids), width, found.scores.dtype)
+    wider.ids[:, : found.ids.shape[1]], wider.scores[:, : found.ids.shape[1]] = found
+    return wider

@@ -74,7 +74,7 @@ WRONG = [
     ("use sample --set seed=x", "seed = 'x' is not allowed"),
     ("use sample --set seed=[", "'[' is not a value: not valid YAML"),
     ("use sample --set split=1", "split is a group of keys"),
-    ("use sample --set retrieve.retriever=best", "retrieve.retriever = 'best' is not allowed"),
+    ("use sample --set rerank.precision=best", "rerank.precision = 'best' is not allowed"),
     ("ingest --dataset x --input empty --output out", "unknown dataset 'x'"),
     ("ingest --dataset corpus --input nowhere --output out", "nowhere"),
     ("ingest --dataset natural_instructions --input empty --output out", "empty"),

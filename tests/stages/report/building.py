@@ -351,7 +351,8 @@ def _one_benchmark(values: dict[str, Any]) -> None:
     values["benchmarks"] = {NAME: values["benchmarks"][NAME]}
     systems = values["predict"]["systems"]
     values["predict"]["systems"] = {name: it for name, it in systems.items() if it["benchmark"] == NAME}
-    values["retrieve"]["benchmarks"] = {NAME: "data/split"}
+    values["retrieve"]["benchmarks"] = {NAME: values["retrieve"]["benchmarks"][NAME]}
+    values["rerank"]["benchmarks"] = {}
     for group, name in (("predict", "tool_use"), ("ingest", "tool_use"), ("ingest", "classification")):
         del values[group][name]
     for tool in set(values["augment"]["tools"]) - {"calculator", "calendar"}:

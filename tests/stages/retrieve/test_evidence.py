@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +16,27 @@ import pytest
 from rank_bm25 import BM25Okapi
 from safetensors.torch import load_file, save_file
 
-from nightjar.core.contracts import DEV, DOCUMENTS, EVIDENCE, TRAIN
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Question
+from nightjar.core.contracts import DEV, DEV_QUESTIONS, DOCUMENTS, EVIDENCE, QUESTIONS, TRAIN, TRAIN_QUESTIONS
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Index
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
 from nightjar.search.encoder import SentenceEncoder
+from nightjar.search.fuse import Rankings
 from nightjar.search.lexical import words
+from nightjar.search.rankings import read_rankings
 from stages.index.build import build
 from stages.retrieve import evidence as evidence_module
 from stages.retrieve import retriever as retriever_module
-from stages.retrieve.evidence import Facts, write_evidence
-from stages.retrieve.retriever import Retriever
+from stages.retrieve.evidence import Facts, check_no_leak, sources, write_found
+from stages.retrieve.retriever import Found, Retriever
 from tests.in_process import run_stage
 from tests.questions import question, write_questions
 from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[3]
+CARD = registry.card("supernatinst")
 INDEX = Index(passage_words=100, dense="flat", lexical="words")
 TEXTS = [
     "Nightjars hunt moths at dusk.",
@@ -68,21 +75,28 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write(retriever: Retriever, made: Path, output: Path, passages: int) -> Facts:
-    return write_evidence(retriever, made / "questions", made / "split", output, passages)
+    sides = sources(CARD, made / "questions", made / "split")
+    return write_found(retriever, CARD, sides, output, passages)
 
 
-def _expected(made: Path, kind: str, query: str) -> list[tuple[int, float]]:
+def numbers(retriever: Retriever, texts: list[str], k: int, holding: bool = False) -> list[list[int]]:
+    """The passages found for each text, best first."""
+    rankings = retriever.rank(texts, k, holding).rankings
+    return [[number for number, _ in ranking] for ranking in rankings.lists()]
+
+
+def _expected(made: Path, kind: str, query: str, texts: Sequence[str] = TEXTS) -> list[tuple[int, float]]:
     """The whole ranking of the texts for one query."""
     encoder = SentenceEncoder(made / "encoder")
-    cosines = encoder.encode(TEXTS) @ encoder.encode([query])[0]
+    cosines = encoder.encode(texts) @ encoder.encode([query])[0]
     dense = sorted(enumerate(cosines.tolist()), key=lambda hit: -hit[1])
-    bm25 = BM25Okapi([words(text) for text in TEXTS]).get_scores(words(query)).round(9)
-    shared = [i for i, text in enumerate(TEXTS) if set(words(text)) & set(words(query))]
+    bm25 = BM25Okapi([words(text) for text in texts]).get_scores(words(query)).round(9)
+    shared = [i for i, text in enumerate(texts) if set(words(text)) & set(words(query))]
     lexical = sorted(((i, bm25[i]) for i in shared), key=lambda hit: (-hit[1], hit[0]))
     if kind != "hybrid":
         return dense if kind == "dense" else lexical
     ranks = [{number: rank for rank, (number, _) in enumerate(ranking, 1)} for ranking in (dense, lexical)]
-    fused = {i: sum(1 / (60 + rank[i]) for rank in ranks if i in rank) for i in range(len(TEXTS))}
+    fused = {i: sum(1 / (60 + rank[i]) for rank in ranks if i in rank) for i in range(len(texts))}
     return sorted(fused.items(), key=lambda hit: (-hit[1], hit[0]))
 
 
@@ -112,17 +126,17 @@ def test_evidence(
     rejected = read_rejected(tmp_path / "retrieve").to_pylist()
     assert [row["id"] for row in rejected] == (["x1"] if kind == "bm25" else [])
     assert (facts.queries, facts.answered + facts.rejected, facts.rejected) == (7, 7, len(rejected))
-    assert facts.evidence == len(rows)
+    assert facts.rows == len(rows)
 
 
 @pytest.mark.parametrize("kind", ["dense", "bm25", "hybrid"])
 def test_a_passage_of_the_input_itself_is_no_evidence(kind: str, made: Path) -> None:
     """A corpus made of training inputs holds the input that is asked for."""
     query = f"Read this. {TEXTS[4]} What flies?"
-    found = Retriever(made / "index", made / "encoder", kind).rank([query], 2)[0]
+    (found,) = numbers(Retriever(made / "index", made / "encoder", kind), [query], 2)
     assert _expected(made, kind, query)[0][0] == 4, "it would be the first"
     expected = [number for number, _ in _expected(made, kind, query) if number != 4][:2]
-    assert [number for number, _ in found] == expected
+    assert found == expected
 
 
 @pytest.mark.parametrize("kind", ["dense", "bm25"])
@@ -132,10 +146,10 @@ def test_a_long_input_has_as_many_passages_as_any_other(
     """The first passages down to the usual depth are all its own."""
     monkeypatch.setattr(retriever_module, "DEPTH", 1)
     query = f"{TEXTS[4]} {TEXTS[0]} {TEXTS[2]}"
-    found = Retriever(made / "index", made / "encoder", kind).rank([query, "the moon"], 2)
+    found = numbers(Retriever(made / "index", made / "encoder", kind), [query, "the moon"], 2)
     for ranking, text in zip(found, (query, "the moon"), strict=True):
         expected = [number for number, _ in _expected(made, kind, text) if TEXTS[number] not in text]
-        assert [number for number, _ in ranking] == expected[:2]
+        assert ranking == expected[:2]
 
 
 def test_the_same_bytes_twice(made: Path, tmp_path: Path) -> None:
@@ -151,14 +165,20 @@ def test_references_play_no_part(made: Path) -> None:
     asked: list[str] = []
     retriever = Retriever(made / "index", made / "encoder", "bm25")
     rank = retriever.rank
-    retriever.rank = lambda texts, k: (asked.extend(texts), rank(texts, k))[1]  # type: ignore[method-assign,func-returns-value]
+
+    def remembered(texts: Sequence[str], k: int, holding: bool = False) -> Found:
+        asked.extend(texts)
+        return rank(texts, k, holding)
+
+    retriever.rank = remembered  # type: ignore[method-assign]
     write(retriever, made, made / "asked", 1)
     assert asked == TRAIN_INPUTS + DEV_INPUTS + TEST_INPUTS
 
 
 def test_questions_alone(made: Path, tmp_path: Path) -> None:
     retriever = Retriever(made / "index", made / "encoder", "dense")
-    facts = write_evidence(retriever, made / "questions", None, tmp_path / "out", 1)
+    sides = sources(CARD, made / "questions", None)
+    facts = write_found(retriever, CARD, sides, tmp_path / "out", 1)
     assert facts.queries == len(TEST_INPUTS)
     assert {row["split"] for row in read_rows(tmp_path / "out", EVIDENCE)} == {"test"}
 
@@ -184,12 +204,12 @@ def test_another_encoder_of_the_same_dimension_is_refused(kind: str, made: Path,
 def test_bm25_needs_neither_encoder_nor_large_libraries(made: Path, tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from stages.retrieve.retriever import Retriever\n"
-        "print(Retriever(Path(sys.argv[1]), Path('no encoder'), 'bm25').rank(['moths'], 1)[0][0][0])\n"
+        "print(Retriever(Path(sys.argv[1]), Path('no encoder'), 'bm25').rank(['moths'], 1).rankings.ids.tolist())\n"
         "print(sorted({'torch', 'transformers', 'faiss'} & set(sys.modules)))"
     )
     command = [sys.executable, "-c", code, str(made / "index")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("0\n[]\n", "")
+    assert (done.stdout, done.stderr) == ("[[0]]\n[]\n", "")
 
 
 def test_the_published_lexical_mode_is_kept_with_the_index(made: Path, tmp_path: Path) -> None:
@@ -197,8 +217,8 @@ def test_the_published_lexical_mode_is_kept_with_the_index(made: Path, tmp_path:
     build(made / "corpus", made / "encoder", tmp_path / "index", settings, 1)
     scores = BM25Okapi([text.split(" ") for text in TEXTS]).get_scores(["Moths"])
     expected = np.argsort(scores.round(9), kind="stable")[::-1]
-    found = Retriever(tmp_path / "index", made / "encoder", "bm25").rank(["Moths"], 6)[0]
-    assert [number for number, _ in found] == expected.tolist()
+    (found,) = numbers(Retriever(tmp_path / "index", made / "encoder", "bm25"), ["Moths"], 6)
+    assert found == expected.tolist()
 
 
 def test_errors(made: Path, tmp_path: Path) -> None:
@@ -235,3 +255,77 @@ def test_as_a_stage(made: Path, workdir: Path) -> None:
     assert done.returncode == 0, done.stderr
     facts = json.loads((workdir / "data" / "metrics" / "retrieve-supernatinst.json").read_text())
     assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"]) == (7, 7, 0)
+
+
+# A corpus with sentences of the benchmark: one is equal but for case and blanks, one has its label beside it, and one
+# is a part of a test sentence.
+ASKED = {"train": "The plot is thin.", "dev": "I laughed a lot.", "test": "a warm,  funny film about Loss"}
+CORPUS = [
+    "A warm, funny film about loss",
+    "1\ta warm , funny film about loss",
+    "funny film",
+    "A warm coat and a funny hat.",
+    "The plot is thin. Negative",
+    "Nothing of this is in a question: the plot thickens.",
+]
+
+
+@pytest.fixture(scope="module")
+def leaking(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("leaking")
+    blank = {"dataset": "corpus", "file": "a.jsonl", "title": "", "url": "", "date": None}
+    with ArtifactWriter(root / "corpus") as writer:
+        writer.write(DOCUMENTS, [{**blank, "id": f"d{i}", "text": text} for i, text in enumerate(CORPUS)])
+    build(root / "corpus", made / "encoder", root / "index", INDEX, 1)
+    with ArtifactWriter(root / "questions") as writer:
+        for side, table in (("train", TRAIN_QUESTIONS), ("dev", DEV_QUESTIONS), ("test", QUESTIONS)):
+            one = Question("classification", "sst2", f"{side}-1", {"text": ASKED[side]}, ("positive",))
+            writer.write(table, [one.row()])
+    return root
+
+
+@pytest.mark.parametrize("kind", ["dense", "bm25", "hybrid"])
+def test_no_label_leaks_from_a_corpus_with_the_test_sentences(
+    kind: str, made: Path, leaking: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    card = registry.card("classification")
+    retriever = Retriever(leaking / "index", made / "encoder", kind)
+    sides = sources(card, leaking / "questions", None)
+    with caplog.at_level(logging.WARNING, "nightjar"):
+        facts = write_found(retriever, card, sides, tmp_path / "out", 50)
+    assert [record.getMessage() for record in caplog.records] == [
+        "retrieve: 50 passages are wanted, the index has 6: no text gets more",
+        "retrieve: passages that are equal to test texts, and left out there: 1",
+    ]
+    # Passages 0 to 2 belong to the test question, 4 to the training question.
+    assert (facts.queries, facts.answered, facts.rejected, facts.rows) == (3, 3, 0, 3)
+    assert (facts.left_out, facts.equal_to_test) == (4, 1)
+    found = {side: read_rankings(tmp_path / "out", side)["sst2", f"{side}-1"] for side in ASKED}  # type: ignore[arg-type]
+    own = {"train": {4}, "dev": set(), "test": {0, 1, 2}}
+    for side, query in ASKED.items():
+        scratch = _scratch(made, kind, query)
+        expected = [number for number in scratch if number not in own[side]]
+        assert found[side][0].tolist() == expected
+        assert np.all(np.diff(found[side][1]) <= 0)
+    with pytest.raises(NightjarError, match="contains it: 'a warm, funny film about Loss'"):
+        leak = Rankings(np.array([[3, 1]]), np.zeros((1, 2)))
+        check_no_leak([ASKED["test"]], leak, retriever.passages["text"], tmp_path)
+
+
+def _scratch(made: Path, kind: str, query: str) -> list[int]:
+    return [number for number, _ in _expected(made, kind, query, CORPUS)]
+
+
+def test_a_passage_that_contains_the_text_is_evidence_elsewhere(made: Path) -> None:
+    """A passage that says more than a question does may be its answer; only rankings leave it out."""
+    retriever = Retriever(made / "index", made / "encoder", "bm25")
+    assert numbers(retriever, ["lights the heath"], 9)[0][0] == 2
+    assert 2 not in numbers(retriever, ["lights the heath"], 9, holding=True)[0]
+
+
+@pytest.mark.parametrize("kind", ["dense", "hybrid"])
+def test_a_text_that_occurs_twice_has_the_same_ranking(kind: str, made: Path) -> None:
+    retriever = Retriever(made / "index", made / "encoder", kind)
+    first, other, second = numbers(retriever, ["the moon", "eggs", "the moon"], 3)
+    assert first == second != other
+    assert numbers(retriever, [], 3) == []

@@ -1,0 +1,52 @@
+"""The groups `retrieve` and `rerank` of params.yaml: what is found for questions, and in which order it is read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from nightjar.core.config import Limit, Model, Positive
+
+Name = Annotated[str, Field(min_length=1)]
+Item = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+class Retrieval(Model):
+    """What a benchmark's questions get: `passages` of them, by the ranking of `retriever`.
+
+    `training` is the artifact whose training and dev sides get them too: data/split for instances, or the questions of
+    the benchmark itself, which have these sides if its systems train on them.
+    """
+
+    training: Name
+    passages: Positive
+    retriever: Literal["dense", "bm25", "hybrid"]
+
+
+class Retrieve(Model):
+    """`benchmarks`: those whose questions get passages."""
+
+    benchmarks: dict[Item, Retrieval]
+
+
+class RerankModel(Model):
+    """`model`: the directory of the language model that compares."""
+
+    model: Name
+
+
+class Rerank(Model):
+    """`benchmarks`: those whose rankings are ordered again.
+
+    The first `candidates` of a ranking are compared (null: all), and the best `keep` of them remain (null: all). A text
+    has at most `max_tokens` tokens with its demonstrations. `batch_tokens` bounds the tokens of a batch in memory, the
+    cached ones included.
+    """
+
+    benchmarks: dict[Item, RerankModel]
+    candidates: Limit
+    keep: Limit
+    max_tokens: Annotated[int, Field(ge=16, le=1_000_000)]
+    precision: Literal["float32", "bfloat16"]
+    batch_tokens: Positive

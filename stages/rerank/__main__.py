@@ -1,0 +1,72 @@
+"""python -m stages.rerank BENCHMARK: data/rerank/BENCHMARK, the rankings of data/retrieve in the order of a model.
+
+A run that was killed resumes after the last texts that it recorded.
+"""
+
+from importlib.metadata import version
+from pathlib import Path
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.harness import Stage, main
+from nightjar.core.journal import code, digest
+
+INDEX, QUESTIONS, RETRIEVE = Path("data/index"), Path("data/questions"), Path("data/retrieve")
+OUTPUT = Path("data/rerank")
+PACKAGES = ("pyarrow", "torch", "transformers")
+
+
+def run(stage: Stage) -> None:
+    from nightjar.benchmarks import registry
+    from nightjar.lm.load import device_name, load, prepare
+    from stages.rerank.build import embedded, read_tasks, write
+
+    settings, card = stage.params.rerank, registry.card(stage.item)
+    if card.reranking is None:
+        raise NightjarError(
+            f"{card.name} has no texts for a reranker", "rerank.benchmarks", "take it off the list"
+        )
+    source, ranked, output = QUESTIONS / card.name, RETRIEVE / card.name, OUTPUT / card.name
+    model = Path(settings.benchmarks[card.name].model)
+    tasks = read_tasks(card, source, ranked, INDEX, settings.candidates)
+    prepare(stage.params.seed, stage.params.threads)
+    lm = load(model, settings.precision)
+    decides = {
+        "model": lm.sha256,
+        "settings": [settings.max_tokens, settings.precision, settings.batch_tokens],
+        "machine": [device_name(), stage.params.threads],
+        "card": [card.name, card.version],
+        "code": [
+            code("nightjar/lm", "nightjar/search/reranker.py", "stages/rerank"),
+            *map(version, PACKAGES),
+        ],
+        "texts": digest(
+            {task.name: [card.reranking.prefixes(task.asked[0].question), task.texts] for task in tasks}
+        ),
+    }
+    sizes = [len(places) for task in tasks for places in task.units]
+    with stage.resumed_in_any_order(
+        decides,
+        len(sizes),
+        lambda todo: embedded(lm, card, tasks, settings, todo),
+        "texts",
+        sizes.__getitem__,
+    ) as units:
+        if units is None:
+            return
+        facts = write(tasks, units, settings.keep, output)
+    stage.reads(INDEX, source, ranked, model)
+    stage.writes(output)
+    count = sum(len(task.asked) for task in tasks)
+    stage.count(count, count)
+    stage.details.update(model=lm.sha256, tasks=facts)
+
+
+if __name__ == "__main__":
+    main(
+        "rerank",
+        run,
+        items=lambda params: params.rerank.benchmarks,
+        packages=PACKAGES,
+        threads=True,
+        shards=True,
+    )

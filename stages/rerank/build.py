@@ -1,0 +1,195 @@
+"""The work of the rerank stage: vectors of the texts of every task, and the rankings that follow from them."""
+
+from __future__ import annotations
+
+import base64
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nightjar.benchmarks.card import Card, Question, questions_of
+from nightjar.core.contracts import DEV_QUESTIONS, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import safe_name
+from nightjar.core.search_params import Rerank
+from nightjar.core.tables import ArtifactWriter, read_rows
+from nightjar.lm.load import LanguageModel
+from nightjar.search.fuse import Rankings
+from nightjar.search.rankings import Passages, Ranking, Side, rankings_table, read_rankings
+from nightjar.search.reranker import embed, prompts, reorder, shared_prefix
+
+SIDES: Mapping[Side, Any] = {"train": TRAIN_QUESTIONS, "dev": DEV_QUESTIONS, "test": QUESTIONS}
+# Texts whose vectors are recorded together: what a run loses that is killed.
+TEXTS_PER_UNIT = 256
+
+log = logging.getLogger("nightjar")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of one side: the place of its text among its task's texts, its candidates, and the places of theirs."""
+
+    side: Side
+    question: Question
+    place: int
+    candidates: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Task:
+    """The questions of a task, and every text of them and of their candidates once, the short ones first."""
+
+    name: str
+    asked: list[Asked]
+    texts: list[str]
+
+    @property
+    def units(self) -> list[range]:
+        """The places of the texts of each unit."""
+        starts = range(0, len(self.texts), TEXTS_PER_UNIT)
+        return [range(start, min(start + TEXTS_PER_UNIT, len(self.texts))) for start in starts]
+
+
+def read_tasks(
+    card: Card, questions: Path, rankings: Path, index: Path, candidates: int | None
+) -> list[Task]:
+    """The tasks of the questions of all sides, with the first `candidates` passages of their rankings.
+
+    Raises NightjarError if an artifact is missing or damaged, or a question has no ranking.
+    """
+    passages = Passages(index)
+    sides = SIDES if card.training else {"test": QUESTIONS}
+    found: dict[str, list[tuple[Side, Question, NDArray[np.int64]]]] = {}
+    for side, table in sides.items():
+        ranked = read_rankings(rankings, side)
+        for question in questions_of(read_rows(questions, table)):
+            numbers = _ranking(ranked, question, rankings)[0][:candidates]
+            found.setdefault(question.task_id, []).append((side, question, numbers))
+    return [_task(card, name, found[name], passages) for name in sorted(found)]
+
+
+def _ranking(ranked: Mapping[tuple[str, str], Ranking], question: Question, where: Path) -> Ranking:
+    if question.key not in ranked:
+        what = f"no ranking of the question {question.id} of {question.task_id}"
+        raise NightjarError(what, where, "run: nightjar rebuild retrieve")
+    return ranked[question.key]
+
+
+def _task(
+    card: Card,
+    name: str,
+    found: Sequence[tuple[Side, Question, NDArray[np.int64]]],
+    passages: Passages,
+) -> Task:
+    numbers = np.unique(np.concatenate([own for _, _, own in found]))
+    held = passages.texts(numbers)
+    asked = [card.query(question.parts) for _, question, _ in found]
+    texts = sorted({*asked, *held}, key=lambda text: (len(text), text))
+    places = {text: place for place, text in enumerate(texts)}
+    of_number = np.array([places[text] for text in held], np.int64)
+    return Task(
+        name,
+        [
+            Asked(side, question, places[text], own, of_number[np.searchsorted(numbers, own)])
+            for (side, question, own), text in zip(found, asked, strict=True)
+        ],
+        texts,
+    )
+
+
+def embedded(
+    lm: LanguageModel, card: Card, tasks: Sequence[Task], settings: Rerank, todo: Sequence[int]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The units `todo`, numbered through all tasks: vectors of their texts, and how the task's prompts were made.
+
+    `vectors` are float32, in Base64: JSON's digits take three times as much. `tokens` are those that were not shared.
+    """
+    wanted, first = set(todo), 0
+    for task in tasks:
+        numbers = range(first, first + len(task.units))
+        first = numbers.stop
+        if wanted.isdisjoint(numbers):
+            continue
+        made = _prompts(lm, card, task, settings.max_tokens)
+        base = shared_prefix(lm, made.rows)
+        shared = len(base.ids) if base else 0
+        for number, places in zip(numbers, task.units, strict=True):
+            if number in wanted:
+                rows = [made.rows[place] for place in places]
+                vectors = embed(lm, rows, base, settings.batch_tokens)
+                yield (
+                    number,
+                    {
+                        "vectors": base64.b64encode(vectors.tobytes()).decode(),
+                        "size": vectors.shape[1],
+                        "tokens": sum(map(len, rows)) - shared * len(rows),
+                        "shared": shared,
+                        "left_out": made.left_out,
+                        "cut": sum(place in places for place in made.cut),
+                    },
+                )
+
+
+def _prompts(lm: LanguageModel, card: Card, task: Task, max_tokens: int) -> Any:
+    texts = card.reranking
+    assert texts is not None
+    prefixes = texts.prefixes(task.asked[0].question)
+    made = prompts(lm.tokenizer, lambda text: texts.query(task.name, text), prefixes, task.texts, max_tokens)
+    if made.left_out:
+        what = f"{made.left_out} of {len(prefixes) - 1} demonstrations are left out"
+        log.warning("rerank: %s: %s, the longest text needs their tokens", task.name, what)
+    if made.cut:
+        log.warning("rerank: %s: %d texts are shortened to %d tokens", task.name, len(made.cut), max_tokens)
+    return made
+
+
+def write(
+    tasks: Sequence[Task], units: Iterable[Mapping[str, Any]], keep: int | None, output: Path
+) -> dict[str, Any]:
+    """Write the rankings of all questions in the new order, at most `keep` passages each; returns facts by task.
+
+    `units` has a value for every unit of `tasks`, in their order. Scores sum to 1 over all that was compared.
+    """
+    values, facts = iter(units), {}
+    with ArtifactWriter(output) as writer:
+        for task in tasks:
+            own = [next(values) for _ in task.units]
+            vectors = np.concatenate(
+                [
+                    np.frombuffer(base64.b64decode(it["vectors"]), np.float32).reshape(-1, it["size"])
+                    for it in own
+                ]
+            )
+            for side in SIDES:
+                if asked := [one for one in task.asked if one.side == side]:
+                    table = rankings_table(
+                        side,
+                        [task.name] * len(asked),
+                        [one.question.id for one in asked],
+                        _reordered(asked, vectors, keep),
+                    )
+                    writer.write(RANKINGS, table, part=f"{safe_name(task.name)}-{side}")
+            facts[task.name] = {
+                "texts": len(task.texts),
+                "tokens": sum(it["tokens"] for it in own),
+                "shared_tokens": own[0]["shared"],
+                "demonstrations_left_out": own[0]["left_out"],
+                "texts_cut": sum(it["cut"] for it in own),
+            }
+    return facts
+
+
+def _reordered(asked: Sequence[Asked], vectors: NDArray[np.float32], keep: int | None) -> Rankings:
+    most = max(len(one.candidates) for one in asked)
+    found = Rankings.empty(len(asked), most if keep is None else min(keep, most))
+    for row, one in enumerate(asked):
+        order, scores = reorder(vectors[one.place], vectors, one.places)
+        count = min(len(order), found.ids.shape[1])
+        found.ids[row, :count], found.scores[row, :count] = one.candidates[order[:count]], scores[:count]
+    return found
