@@ -150,8 +150,8 @@ def reorder(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The order of a question's candidates, and their scores in that order, which sum to 1.
 
-    `candidates` are vectors of shape (any, size); `places` are the rows of the question's, best first before. Equal ones
-    remain in that order.
+    `candidates` are vectors of shape (any, size); `places` are the rows of the question's candidates, in the order
+    that they have so far, which equal ones keep.
     """
     # Equal candidates must have equal products, to the last bit.
     unique, inverse = np.unique(places, return_inverse=True)
