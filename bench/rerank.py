@@ -65,15 +65,11 @@ def retrieval(count: int, queries: int) -> None:
     plain_seconds, expected = timed(lambda: plain_search(asked, corpus))
     seconds, found = timed(lambda: index.search(asked, K))
     held, pairs = timed(lambda: Corpus(pa.chunked_array([passages])).overlaps(own, True))
-    same = float(
-        np.mean(
-            [len(set(a) & set(b)) / K for a, b in zip(found.ids.tolist(), expected.tolist(), strict=True)]
-        )
-    )
+    pairs_of_rows = zip(found.ids.tolist(), expected.tolist(), strict=True)
+    same = float(np.mean([len(set(a) & set(b)) / K for a, b in pairs_of_rows]))
     print(f"{queries} queries, {count} vectors, k {K}: numpy {plain_seconds:.1f} s, ours {seconds:.1f} s")
-    print(
-        f"  own passages {held:.2f} s ({len(pairs.queries)} pairs): {(seconds + held) / plain_seconds:.2f} of numpy's time"
-    )
+    share = (seconds + held) / plain_seconds
+    print(f"  own passages {held:.2f} s ({len(pairs.queries)} pairs): {share:.2f} of numpy's time")
     print(f"  {same:.2%} of the best {K} are the same")
 
 
@@ -150,13 +146,11 @@ def reranking(model: Path, precision: str, count: int, batch_tokens: int) -> Non
     same = float(np.mean([a == b for a, b in zip(*orders, strict=True)]))
     most, number = floor(lm, tokens), len(found)
     print(f"{precision}: {number} texts, {shared} tokens shared, {tokens / number:.1f} of their own")
-    print(
-        f"  one at a time {number / plain_seconds:.2f} /s, ours {number / seconds:.2f} /s: {plain_seconds / seconds:.1f} x"
-    )
+    ratio = plain_seconds / seconds
+    print(f"  one at a time {number / plain_seconds:.2f} /s, ours {number / seconds:.2f} /s: {ratio:.1f} x")
     print(f"  ours {seconds:.1f} s, matrix products alone {most:.1f} s")
-    print(
-        f"  vectors differ by {np.abs(found - expected).max():.1e}, the same first {FIRST} in {same:.1%} of questions"
-    )
+    difference = np.abs(found - expected).max()
+    print(f"  vectors differ by {difference:.1e}, the same first {FIRST} in {same:.1%} of questions")
 
 
 def main() -> None:
