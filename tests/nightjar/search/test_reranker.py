@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,9 +46,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_models.language_model(tmp_path_factory.mktemp("lm"))
 
 
-@pytest.fixture(scope="module")
-def lm(folder: Path) -> LanguageModel:
-    return load(folder)
+@pytest.fixture(scope="module", params=["rows in one line", "padded"])
+def lm(folder: Path, request: pytest.FixtureRequest) -> LanguageModel:
+    """With `padded` as on a GPU, or with a model that cannot read rows in one line."""
+    found = load(folder)
+    assert found.reads_rows
+    return replace(found, reads_rows=request.param != "padded")
 
 
 def plain(folder: Path, texts: list[str]) -> NDArray[np.float32]:
