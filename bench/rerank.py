@@ -89,7 +89,8 @@ def sentences(count: int) -> tuple[list[tuple[str, str]], list[str], list[str]]:
 
     with (Path(root) / "corpora/wikitext-2/valid.txt").open(encoding="utf-8") as stream:
         found = (piece.strip() for line in stream for piece in re.split(r"(?<=[.!?]) ", line))
-        corpus = list(islice((piece for piece in found if 40 < len(piece) < 300), count))
+        # As in the stage, every text once: equal ones would be a tie that rounding decides.
+        corpus = list(islice(dict.fromkeys(piece for piece in found if 40 < len(piece) < 300), count))
     return lines("stsa.binary.train")[:SHOTS], [text for text, _ in lines("stsa.binary.test")[:count]], corpus
 
 

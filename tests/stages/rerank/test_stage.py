@@ -54,7 +54,7 @@ def question(side: str, task: str, id: str) -> Question:
 
 def settings(project: Path, **changed: Any) -> None:
     values = YAML(typ="safe").load((ROOT / "params.yaml").read_text())
-    values["rerank"] |= changed
+    values["rerank"] |= {"candidates": None, "keep": None, "precision": "float32"} | changed
     with (project / "params.yaml").open("w") as stream:
         YAML().dump(values, stream)
 
