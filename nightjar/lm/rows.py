@@ -140,6 +140,30 @@ def _columns(reads: Sequence[tuple[Segment, Sequence[int]]]) -> list[int]:
 def _in_one_line(
     lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequence[int]]]
 ) -> torch.Tensor:
+    arguments, ends = _line(lm, pool, reads)
+    ends += ends[-1:] * (-len(reads) % MULTIPLE)
+    result = lm.model(**arguments, logits_to_keep=torch.tensor(ends, device=lm.device))
+    logits: torch.Tensor = result.logits[0, : len(reads)].float()
+    return logits
+
+
+@torch.inference_mode()
+def states(lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequence[int]]]) -> torch.Tensor:
+    """The last hidden state at the last of the ids that follow each row, (rows, hidden size) in float32.
+
+    The rows themselves remain as they were, to be read with other ids. Only for a model that reads rows (`enable`).
+    """
+    for segment, ids in reads:
+        pool.reserve(segment, len(ids))
+    arguments, ends = _line(lm, pool, reads)
+    found: torch.Tensor = lm.model.base_model(**arguments).last_hidden_state[0, ends].float()
+    return found
+
+
+def _line(
+    lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequence[int]]]
+) -> tuple[dict[str, Any], list[int]]:
+    """The model's arguments for the ids of all rows in one line, and where each row's last id is in it."""
     ids = [id for _, own in reads for id in own]
     positions = [segment.length + place for segment, own in reads for place in range(len(own))]
     fill = -len(ids) % MULTIPLE
@@ -147,18 +171,15 @@ def _in_one_line(
     for _, own in reads:
         end += len(own)
         ends.append(end - 1)
-    ends += ends[-1:] * (-len(reads) % MULTIPLE)
     line = _Line(pool, reads, torch.tensor(_columns(reads), device=lm.device))
-    result = lm.model(
-        input_ids=torch.tensor([ids + [lm.tokenizer.end] * fill], device=lm.device),
-        position_ids=torch.tensor([positions + [0] * fill], device=lm.device),
-        past_key_values=line,
-        use_cache=True,
-        logits_to_keep=torch.tensor(ends, device=lm.device),
-        **{ROWS: line},
-    )
-    logits: torch.Tensor = result.logits[0, : len(reads)].float()
-    return logits
+    arguments = {
+        "input_ids": torch.tensor([ids + [lm.tokenizer.end] * fill], device=lm.device),
+        "position_ids": torch.tensor([positions + [0] * fill], device=lm.device),
+        "past_key_values": line,
+        "use_cache": True,
+        ROWS: line,
+    }
+    return arguments, ends
 
 
 class _Cache(DynamicCache):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from nightjar.core.errors import NightjarError
 from nightjar.lm.forward import LEAST_SHARED, Prefix, causal_only, prefill
 from nightjar.lm.load import LanguageModel
+from nightjar.lm.rows import Pool, Segment, states
 from nightjar.lm.tokenizer import Tokenizer
 
 ELLIPSIS = "..."
@@ -112,8 +113,12 @@ def embed(
     """
     shared = len(base.ids) if base else 0
     vectors = np.zeros((len(rows), int(lm.model.config.hidden_size)), np.float32)
+    # On the CPU it is faster to copy the beginning once for each row of a batch than for each row of all; a GPU is
+    # faster with few large kernels.
+    read = _Lines(lm, base) if lm.reads_rows and lm.device.type == "cpu" else _Padded(lm, base)
     for batch in _batches([len(row) - shared for row in rows], shared, batch_tokens):
-        vectors[batch] = _states(lm, [rows[place][shared:] for place in batch], base)
+        own = read([rows[place][shared:] for place in batch])
+        vectors[batch] = torch.nn.functional.normalize(own, dim=1).cpu().numpy()
     return vectors
 
 
@@ -128,21 +133,42 @@ def _batches(lengths: Sequence[int], shared: int, batch_tokens: int) -> Iterator
         yield batch
 
 
-@torch.inference_mode()
-def _states(lm: LanguageModel, rows: Sequence[Ids], base: Prefix | None) -> NDArray[np.float32]:
-    """One batch, padded at the end: in a causal model, what comes later changes nothing."""
-    width = max(map(len, rows))
-    ids = np.full((len(rows), width), lm.tokenizer.end, np.int64)
-    for place, row in enumerate(rows):
-        ids[place, : len(row)] = row
-    cache = base.cache(len(rows), len(base.ids)) if base else None
-    states = lm.model.base_model(
-        input_ids=torch.from_numpy(ids).to(lm.device), past_key_values=cache, use_cache=cache is not None
-    ).last_hidden_state
-    last = torch.tensor([len(row) - 1 for row in rows], device=lm.device)
-    own = states[torch.arange(len(rows), device=lm.device), last].float()
-    vectors: NDArray[np.float32] = torch.nn.functional.normalize(own, dim=1).cpu().numpy()
-    return vectors
+class _Lines:
+    """Batches as rows of a pool, which keep the shared beginning from one batch to the next."""
+
+    def __init__(self, lm: LanguageModel, base: Prefix | None) -> None:
+        self._lm, self._base, self._pool = lm, base, Pool()
+        self._segments: list[Segment] = []
+
+    def __call__(self, rows: Sequence[Ids]) -> torch.Tensor:
+        shared = len(self._base.ids) if self._base else 0
+        while len(self._segments) < len(rows):
+            self._segments.append(segment := self._pool.take(shared + max(map(len, rows))))
+            if self._base:
+                self._pool.load(segment, self._base, shared)
+        reads = [(segment, row.tolist()) for segment, row in zip(self._segments, rows, strict=False)]
+        return states(self._lm, self._pool, reads)
+
+
+class _Padded:
+    """Batches padded at the end: in a causal model, what comes later changes nothing."""
+
+    def __init__(self, lm: LanguageModel, base: Prefix | None) -> None:
+        self._lm, self._base = lm, base
+
+    @torch.inference_mode()
+    def __call__(self, rows: Sequence[Ids]) -> torch.Tensor:
+        ids = np.full((len(rows), max(map(len, rows))), self._lm.tokenizer.end, np.int64)
+        for place, row in enumerate(rows):
+            ids[place, : len(row)] = row
+        base, device = self._base, self._lm.device
+        cache = base.cache(len(rows), len(base.ids)) if base else None
+        found = self._lm.model.base_model(
+            input_ids=torch.from_numpy(ids).to(device), past_key_values=cache, use_cache=cache is not None
+        ).last_hidden_state
+        last = torch.tensor([len(row) - 1 for row in rows], device=device)
+        own: torch.Tensor = found[torch.arange(len(rows), device=device), last].float()
+        return own
 
 
 def reorder(
@@ -150,8 +176,8 @@ def reorder(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The order of a question's candidates, and their scores in that order, which sum to 1.
 
-    `candidates` are vectors of shape (any, size); `places` are the rows of the question's, best first before. Equal ones
-    remain in that order.
+    `candidates` are vectors of shape (any, size); `places` are the rows of the question's candidates, in the order
+    that they have so far, which equal ones keep.
     """
     # Equal candidates must have equal products, to the last bit.
     unique, inverse = np.unique(places, return_inverse=True)

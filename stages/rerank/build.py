@@ -21,7 +21,7 @@ from nightjar.core.tables import ArtifactWriter, read_rows
 from nightjar.lm.load import LanguageModel
 from nightjar.search.fuse import Rankings
 from nightjar.search.rankings import Passages, Ranking, Side, rankings_table, read_rankings
-from nightjar.search.reranker import embed, prompts, reorder, shared_prefix
+from nightjar.search.reranker import Prompts, embed, prompts, reorder, shared_prefix
 
 SIDES: Mapping[Side, Any] = {"train": TRAIN_QUESTIONS, "dev": DEV_QUESTIONS, "test": QUESTIONS}
 # Texts whose vectors are recorded together: what a run loses that is killed.
@@ -32,7 +32,7 @@ log = logging.getLogger("nightjar")
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of one side: the place of its text among its task's texts, its candidates, and the places of theirs."""
+    """A question of one side, and its candidates; `place` and `places` are those of their texts in the task's."""
 
     side: Side
     question: Question
@@ -64,7 +64,7 @@ def read_tasks(
     Raises NightjarError if an artifact is missing or damaged, or a question has no ranking.
     """
     passages = Passages(index)
-    sides = SIDES if card.training else {"test": QUESTIONS}
+    sides: Mapping[Side, Any] = SIDES if card.training else {"test": QUESTIONS}
     found: dict[str, list[tuple[Side, Question, NDArray[np.int64]]]] = {}
     for side, table in sides.items():
         ranked = read_rankings(rankings, side)
@@ -136,7 +136,7 @@ def embedded(
                 )
 
 
-def _prompts(lm: LanguageModel, card: Card, task: Task, max_tokens: int) -> Any:
+def _prompts(lm: LanguageModel, card: Card, task: Task, max_tokens: int) -> Prompts:
     texts = card.reranking
     assert texts is not None
     prefixes = texts.prefixes(task.asked[0].question)

@@ -1,0 +1,174 @@
+"""Retrieval against a matrix product, and reranking against one whole prompt at a time, by processor time in one run.
+
+    python -m bench.rerank [--model models/base/language_model] [--texts 60] [--vectors 100000]
+
+Texts are real where NIGHTJAR_REAL_DATA names a folder with classification/ and corpora/, else they are random words.
+Every line is checked: both ways find the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+from numpy.typing import NDArray
+
+from bench.search import texts as random_texts
+from bench.search import vectors as random_vectors
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Question
+from nightjar.lm.load import PRECISIONS, LanguageModel, load, prepare
+from nightjar.search.dense import DenseIndex
+from nightjar.search.reranker import Ids, embed, prompts, reorder, shared_prefix
+from stages.retrieve.overlap import Corpus
+
+K, FIRST, QUERIES_AT_A_TIME = 150, 16, 256
+SHOTS = 8
+T = TypeVar("T")
+Vectors = NDArray[np.float32]
+
+
+def timed(work: Callable[[], T]) -> tuple[float, T]:
+    """Processor seconds and result of one call."""
+    started = time.process_time()
+    result = work()
+    return time.process_time() - started, result
+
+
+def plain_search(queries: Vectors, corpus: Vectors) -> NDArray[np.int64]:
+    """The K best of each query by a matrix product, best first."""
+    found = []
+    for start in range(0, len(queries), QUERIES_AT_A_TIME):
+        products = queries[start : start + QUERIES_AT_A_TIME] @ corpus.T
+        best = np.argpartition(-products, K, axis=1)[:, :K]
+        order = np.argsort(-np.take_along_axis(products, best, axis=1), axis=1)
+        found.append(np.take_along_axis(best, order, axis=1))
+    return np.concatenate(found)
+
+
+def retrieval(count: int, queries: int) -> None:
+    """The rankings of many queries, without the passages that hold one of them or are held."""
+    rng = np.random.default_rng(3)
+    corpus = random_vectors(count, rng)
+    asked = random_vectors(queries, rng)
+    passages, own = random_texts(count, 20, rng), random_texts(queries, 12, rng)
+    index = DenseIndex.build([corpus])
+    plain_seconds, expected = timed(lambda: plain_search(asked, corpus))
+    seconds, found = timed(lambda: index.search(asked, K))
+    held, pairs = timed(lambda: Corpus(pa.chunked_array([passages])).overlaps(own, True))
+    pairs_of_rows = zip(found.ids.tolist(), expected.tolist(), strict=True)
+    same = float(np.mean([len(set(a) & set(b)) / K for a, b in pairs_of_rows]))
+    print(f"{queries} queries, {count} vectors, k {K}: numpy {plain_seconds:.1f} s, ours {seconds:.1f} s")
+    share = (seconds + held) / plain_seconds
+    print(f"  own passages {held:.2f} s ({len(pairs.queries)} pairs): {share:.2f} of numpy's time")
+    print(f"  {same:.2%} of the best {K} are the same")
+
+
+def sentences(count: int) -> tuple[list[tuple[str, str]], list[str], list[str]]:
+    """Labelled training sentences of SST-2, so many test sentences, and so many sentences of WikiText."""
+    root = os.environ.get("NIGHTJAR_REAL_DATA")
+    if not root:
+        rng = np.random.default_rng(4)
+        labels = ["positive", "negative"] * (SHOTS // 2)
+        shown = list(zip(random_texts(SHOTS, 20, rng), labels, strict=True))
+        return shown, random_texts(count, 20, rng), random_texts(count, 25, rng)
+
+    def lines(name: str) -> list[tuple[str, str]]:
+        with (Path(root) / "classification" / name).open(encoding="utf-8") as stream:
+            rows = (line.rstrip("\n").split(" ", 1) for line in islice(stream, 4 * count + SHOTS))
+            return [(text, "positive" if label == "1" else "negative") for label, text in rows]
+
+    with (Path(root) / "corpora/wikitext-2/valid.txt").open(encoding="utf-8") as stream:
+        found = (piece.strip() for line in stream for piece in re.split(r"(?<=[.!?]) ", line))
+        # As in the stage, every text once: equal ones would be a tie that rounding decides.
+        corpus = list(islice(dict.fromkeys(piece for piece in found if 40 < len(piece) < 300), count))
+    return lines("stsa.binary.train")[:SHOTS], [text for text, _ in lines("stsa.binary.test")[:count]], corpus
+
+
+def plain_embed(lm: LanguageModel, rows: Sequence[Ids]) -> Vectors:
+    """The vectors of whole prompts, one at a time."""
+    found = []
+    for row in rows:
+        with torch.inference_mode():
+            states = lm.model.base_model(input_ids=torch.tensor([row.tolist()]), use_cache=False)
+        found.append(torch.nn.functional.normalize(states.last_hidden_state[0, -1].float(), dim=0).numpy())
+    return np.stack(found)
+
+
+def floor(lm: LanguageModel, tokens: int) -> float:
+    """Seconds in which matrix products of the model's size take as many operations as so many tokens."""
+    size = int(lm.model.config.hidden_size)
+    left, right = (torch.randn(1024, size, dtype=lm.model.dtype) for _ in range(2))
+    left @ right.T
+    seconds, _ = timed(lambda: [left @ right.T for _ in range(50)])
+    weights = sum(it.numel() for name, it in lm.model.base_model.named_parameters() if "embed" not in name)
+    return 2 * tokens * weights * seconds / (50 * 2 * 1024 * size * 1024)
+
+
+def reranking(model: Path, precision: str, count: int, batch_tokens: int) -> None:
+    """`count` questions, each with the same `count` candidates: every text once, both ways."""
+    lm = load(model, precision)
+    shown, asked, corpus = sentences(count)
+    texts = registry.card("classification").reranking
+    assert texts is not None
+    demonstrations = [{"id": str(n), "text": it, "label": label} for n, (it, label) in enumerate(shown)]
+    one = Question("classification", "sst2", "0", {}, (), shared={"demonstrations": demonstrations})
+    ask, prefixes = texts.query, texts.prefixes(one)
+
+    def ours() -> tuple[int, int, Vectors]:
+        made = prompts(lm.tokenizer, lambda it: ask("sst2", it), prefixes, [*asked, *corpus], 512)
+        base = shared_prefix(lm, made.rows)
+        shared = len(base.ids) if base else 0
+        return shared, sum(len(row) - shared for row in made.rows), embed(lm, made.rows, base, batch_tokens)
+
+    def plain() -> Vectors:
+        prefix = prefixes[
+            prompts(lm.tokenizer, lambda it: ask("sst2", it), prefixes, [*asked, *corpus], 512).left_out
+        ]
+        rows = [np.array(lm.tokenizer.encode(prefix + ask("sst2", it)), np.int32) for it in (*asked, *corpus)]
+        return plain_embed(lm, rows)
+
+    seconds, (shared, tokens, found) = timed(ours)
+    plain_seconds, expected = timed(plain)
+    places = np.arange(len(asked), len(asked) + len(corpus))
+    orders = [
+        [reorder(it[n], it, places)[0][:FIRST].tolist() for n in range(len(asked))]
+        for it in (found, expected)
+    ]
+    same = float(np.mean([a == b for a, b in zip(*orders, strict=True)]))
+    most, number = floor(lm, tokens), len(found)
+    print(f"{precision}: {number} texts, {shared} tokens shared, {tokens / number:.1f} of their own")
+    ratio = plain_seconds / seconds
+    print(f"  one at a time {number / plain_seconds:.2f} /s, ours {number / seconds:.2f} /s: {ratio:.1f} x")
+    print(f"  ours {seconds:.1f} s, matrix products alone {most:.1f} s")
+    difference = np.abs(found - expected).max()
+    print(f"  vectors differ by {difference:.1e}, the same first {FIRST} in {same:.1%} of questions")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--model", type=Path, default=Path("models/base/language_model"))
+    parser.add_argument("--precision", nargs="*", choices=PRECISIONS, default=list(PRECISIONS))
+    parser.add_argument("--texts", type=int, default=60, help="questions, and as many candidates")
+    parser.add_argument("--batch-tokens", type=int, default=8192)
+    parser.add_argument("--vectors", type=int, default=100_000, help="0: no retrieval")
+    parser.add_argument("--queries", type=int, default=10_000)
+    arguments = parser.parse_args()
+    prepare(seed=0, threads=1)
+    if arguments.vectors:
+        retrieval(arguments.vectors, arguments.queries)
+    for precision in arguments.precision:
+        reranking(arguments.model, precision, arguments.texts, arguments.batch_tokens)
+
+
+if __name__ == "__main__":
+    main()
