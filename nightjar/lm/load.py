@@ -56,7 +56,7 @@ def prepare(seed: int, threads: int) -> None:
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True, warn_only=True)
     # Deterministic mode fills memory before it is written, to show reads of it; that takes a tenth of a forward pass.
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
 
