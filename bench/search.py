@@ -1,104 +1,180 @@
-"""Our BM25 against rank_bm25, and our dense search against numpy's brute force, each pair in one run.
+"""Our search against plain references, each pair in one run, in seconds of processor time on one thread.
 
-    python -m bench.search [--passages 10000] [--queries 50]
+    OMP_NUM_THREADS=1 python -m bench.search lexical --tasks FOLDER [--count 100000] [--queries 100]
+    OMP_NUM_THREADS=1 python -m bench.search encode --tasks FOLDER [--encoder DIR] [--count 400]
+    OMP_NUM_THREADS=1 python -m bench.search exact [--count 100000] [--queries 200]
+    OMP_NUM_THREADS=1 python -m bench.search kinds [--count 10000] [--dimension 384] [--vectors FILE.npy]
 
-Words follow Zipf's law and vectors come in clumps, as those of texts do. Each line is checked: the same best
-passages as the reference gives (a share of them for the approximate index).
+lexical   BM25 of sentences of task inputs, against rank_bm25
+encode    task inputs to vectors, against batches of 64 in the order of the files
+exact     the best 150 of clustered vectors, against a matrix product and a partition in numpy
+kinds     flat, hnsw and ivfpq: recall of the best 150, queries a second, seconds to build, bytes
+
+FOLDER has task files of Super-NaturalInstructions (tasks/*.json). Results are checked: the same scores, vectors or
+passages as the reference.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import random
+import tempfile
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from pathlib import Path
+from typing import TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
-from nightjar.search.dense import DenseIndex
-from nightjar.search.fuse import Rankings
-from nightjar.search.lexical import LexicalIndex, words
+from nightjar.search.dense import DenseIndex, Kind
+from nightjar.search.encoder import SentenceEncoder
+from nightjar.search.lexical import LexicalIndex, blank_separated, words
+from stages.index.passages import cut_sentences
 
-BEST, DIMENSION = 10, 384
+BEST, BATCH = 150, 64
 T = TypeVar("T")
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """Seconds and result of one call."""
-    started = time.perf_counter()
+    """Seconds of processor time and result of one call."""
+    started = time.process_time()
     result = work()
-    return time.perf_counter() - started, result
+    return time.process_time() - started, result
 
 
-def texts(count: int, length: int, rng: np.random.Generator) -> list[str]:
-    """`count` texts of `length` words out of some 30,000."""
-    return [" ".join(f"w{rank}" for rank in rng.zipf(1.2, length) if rank < 30_000) for _ in range(count)]
+def inputs(tasks: Path, every: int) -> list[str]:
+    """Every so many inputs of all tasks, in the order of the files."""
+    found: list[str] = []
+    for file in sorted(tasks.rglob("tasks/*.json")):
+        found += [one["input"] for one in json.loads(file.read_text(encoding="utf-8"))["Instances"][::every]]
+    if not found:
+        raise SystemExit(f"{tasks}: no task files in its folder tasks; give --tasks another folder")
+    return found
 
 
-def vectors(count: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """`count` unit vectors around `count` / 50 centres."""
-    centres = rng.normal(size=(max(1, count // 50), DIMENSION))
-    rows = centres[rng.integers(0, len(centres), count)] + 0.7 * rng.normal(size=(count, DIMENSION))
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+def sentences(tasks: Path, count: int) -> list[str]:
+    """`count` different sentences of at least three words, drawn by a fixed seed."""
+    found = {text for one in inputs(tasks, 4) for _, text in cut_sentences(one, 200) if text.count(" ") > 1}
+    drawn = sorted(found)
+    random.Random(0).shuffle(drawn)
+    return drawn[:count]
 
 
-def agreement(ours: Rankings, theirs: list[list[int]]) -> float:
-    """The share of the reference's best passages that we found too."""
-    pairs = zip(ours.ids.tolist(), theirs, strict=True)
-    return float(np.mean([len(set(mine) & set(reference)) / BEST for mine, reference in pairs]))
+def report(name: str, theirs: float, ours: float, agreed: str) -> None:
+    """A line of a comparison; `theirs` and `ours` are things a second."""
+    print(f"{name:<24}{theirs:>12.1f} /s{ours:>12.1f} /s{ours / theirs:>9.1f} x   {agreed}", flush=True)
 
 
-def report(name: str, theirs: float, ours: float, count: int, agreed: float) -> None:
-    print(
-        f"{name:<22}{count / theirs:>12.0f} /s{count / ours:>12.0f} /s{theirs / ours:>9.1f} x"
-        f"{agreed:>11.1%} of the best {BEST}"
-    )
-
-
-def bm25(passages: int, queries: int, rng: np.random.Generator) -> None:
-    corpus, asked = texts(passages, 100, rng), texts(queries, 12, rng)
-    build_theirs, reference = timed(lambda: BM25Okapi([words(text) for text in corpus]))
-    build_ours, index = timed(lambda: LexicalIndex.build(corpus))
-
-    def rank(query: str) -> list[int]:
-        best: list[int] = np.argsort(-reference.get_scores(words(query)).round(9), kind="stable")[
-            :BEST
-        ].tolist()
-        return best
-
-    theirs, expected = timed(lambda: [rank(query) for query in asked])
-    ours, found = timed(lambda: index.search(asked, BEST))
-    agreed = agreement(found, expected)
-    report("bm25 build", build_theirs, build_ours, passages, agreed)
-    report("bm25 search", theirs, ours, queries, agreed)
-
-
-def dense(passages: int, queries: int, rng: np.random.Generator) -> None:
-    corpus = vectors(passages, rng)
-    asked = corpus[rng.integers(0, passages, queries)]
-
-    def rank() -> list[list[int]]:
-        cosines = asked @ corpus.T
-        best: list[list[int]] = np.argpartition(-cosines, BEST, axis=1)[:, :BEST].tolist()
-        return best
-
-    theirs, expected = timed(rank)
-    for kind in ("flat", "ivf"):
-        index = DenseIndex.build([corpus], kind)
+def lexical(options: argparse.Namespace) -> None:
+    drawn = sentences(options.tasks, options.count + options.queries)
+    corpus, asked = drawn[options.queries :], drawn[: options.queries]
+    print(f"{len(corpus)} sentences, {len(asked)} queries, best {BEST}")
+    for mode, split in (("words", words), ("published", blank_separated)):
+        index = LexicalIndex.build(corpus, mode)  # type: ignore[arg-type]
+        reference = BM25Okapi([split(text) for text in corpus])
         ours, found = timed(lambda index=index: index.search(asked, BEST))  # type: ignore[misc]
-        report(f"dense {kind} search", theirs, ours, queries, agreement(found, expected))
+        few, worst = asked[:: max(1, len(asked) // 20)], 0.0  # the reference takes seconds for ten
+        theirs, scores = timed(lambda: [reference.get_scores(split(query)) for query in few])  # noqa: B023
+        ranking, _ = timed(lambda: [np.argsort(row)[::-1][:BEST] for row in scores])  # noqa: B023
+        for row, query in enumerate(few):
+            place = asked.index(query)
+            # Passages with score 0 share no word, or words that say nothing: their order is the mode's.
+            kept = found.scores[place] > 0
+            own, expected = found.scores[place][kept], np.sort(scores[row])[::-1][: kept.sum()]
+            for other in (scores[row][found.ids[place][kept]], expected):
+                worst = max(worst, np.abs(other - own).max(initial=0))
+        agreed = f"scores differ by at most {worst:.0e}"
+        report(f"bm25 {mode}", len(few) / (theirs + ranking), len(asked) / ours, agreed)
+
+
+def encode(options: argparse.Namespace) -> None:
+    every = inputs(options.tasks, 1)
+    texts = every[:: max(1, len(every) // options.count)][: options.count]
+    encoder = SentenceEncoder(options.encoder)
+    encoder.encode(texts[:8])
+    ours, vectors = timed(lambda: encoder.encode(texts))
+
+    def in_order() -> NDArray[np.float32]:
+        ids = encoder._tokenizer(texts, truncation=True, max_length=encoder.max_length)["input_ids"]
+        return np.concatenate([encoder._forward(ids[at : at + BATCH]) for at in range(0, len(ids), BATCH)])
+
+    theirs, expected = timed(in_order)
+    worst = np.abs(vectors - expected).max()
+    report("encode", len(texts) / theirs, len(texts) / ours, f"vectors differ by at most {worst:.0e}")
+
+
+def clustered(count: int, dimension: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Unit vectors around count / 1000 centres; a few directions vary more than the others, as in those of texts."""
+    scale = np.arange(1, dimension + 1, dtype=np.float32) ** -0.5
+    centres = rng.standard_normal((max(10, count // 1000), dimension), dtype=np.float32)
+    rows = centres[rng.integers(0, len(centres), count)]
+    rows = (rows + rng.standard_normal((count, dimension), dtype=np.float32)) * scale
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows, dtype=np.float32)
+
+
+def product(queries: NDArray[np.float32], corpus: NDArray[np.float32]) -> NDArray[np.int64]:
+    """The best of `corpus` for each query, in order, by numpy alone."""
+    scores = queries @ corpus.T
+    best = np.argpartition(-scores, BEST, axis=1)[:, :BEST]
+    order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1)
+    return np.asarray(np.take_along_axis(best, order, axis=1))
+
+
+def recall(found: NDArray[np.int64], expected: NDArray[np.int64]) -> float:
+    pairs = zip(found.tolist(), expected.tolist(), strict=True)
+    return float(np.mean([len(set(ours) & set(theirs)) / BEST for ours, theirs in pairs]))
+
+
+def exact(options: argparse.Namespace) -> None:
+    drawn = clustered(options.count + options.queries, options.dimension, np.random.default_rng(1))
+    corpus, asked = drawn[options.queries :], drawn[: options.queries]
+    index = DenseIndex.build([corpus])
+    ours, found = timed(lambda: index.search(asked, BEST))
+    theirs, expected = timed(lambda: product(asked, corpus))
+    agreed = f"{recall(found.ids, expected):.2%} of the best {BEST}"
+    report(f"exact, {len(corpus)}", len(asked) / theirs, len(asked) / ours, agreed)
+
+
+def kinds(options: argparse.Namespace) -> None:
+    if options.vectors:
+        drawn = np.load(options.vectors)[: options.count + options.queries]
+    else:
+        drawn = clustered(options.count + options.queries, options.dimension, np.random.default_rng(1))
+    asked, corpus = drawn[: options.queries], drawn[options.queries :]
+    expected = DenseIndex.build([corpus]).search(asked, BEST).ids
+    print(f"{len(corpus)} vectors of {corpus.shape[1]} numbers, {len(asked)} queries")
+    print(f"{'kind':<8}{f'recall@{BEST}':>12}{'queries/s':>12}{'build s':>10}{'bytes a vector':>16}")
+    for kind in options.kinds:
+        building, index = timed(lambda kind=kind: DenseIndex.build([corpus], kind))  # type: ignore[misc]
+        with tempfile.TemporaryDirectory() as folder:
+            index.save(Path(folder), {})
+            size = (Path(folder) / "vectors.faiss").stat().st_size
+            loaded = DenseIndex.load(Path(folder), {})
+            searching, found = timed(lambda loaded=loaded: loaded.search(asked, BEST))  # type: ignore[misc]
+        share = recall(found.ids, expected)
+        speed, bytes_each = len(asked) / searching, size / len(corpus)
+        print(f"{kind:<8}{share:>12.3f}{speed:>12.0f}{building:>10.1f}{bytes_each:>16.0f}", flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--passages", type=int, default=10_000)
-    parser.add_argument("--queries", type=int, default=50)
-    arguments = parser.parse_args()
-    print(f"{'':<22}{'reference':>15}{'ours':>15}{'faster':>11}{'agreement':>12}")
-    bm25(arguments.passages, arguments.queries, np.random.default_rng(1))
-    dense(arguments.passages, arguments.queries, np.random.default_rng(2))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parts = {"lexical": lexical, "encode": encode, "exact": exact, "kinds": kinds}
+    parser.add_argument("part", choices=parts)
+    parser.add_argument("--tasks", type=Path, default=Path("data/sample/natural_instructions"))
+    parser.add_argument("--encoder", type=Path, default=Path("models/base/sentence_encoder"))
+    parser.add_argument("--count", type=int)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--dimension", type=int, default=384)
+    parser.add_argument("--vectors", type=Path)
+    parser.add_argument("--kinds", nargs="+", choices=get_args(Kind), default=get_args(Kind))
+    options = parser.parse_args()
+    defaults = {"lexical": 100_000, "encode": 400, "exact": 100_000, "kinds": 10_000}
+    options.count = options.count or defaults[options.part]
+    parts[options.part](options)
 
 
 if __name__ == "__main__":

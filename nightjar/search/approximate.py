@@ -17,13 +17,14 @@ from nightjar.core.errors import NightjarError
 _NEIGHBOURS, _CANDIDATES = 32, 200
 # ivfpq: at most so many vectors, drawn by a fixed seed, decide the cells and the codes.
 TRAINED_ON = 131_072
-# k-means needs at least this many vectors for each cell, or for each of the 256 codes of a byte.
-_VECTORS_PER_CELL = 39
-FEWEST = 256 * _VECTORS_PER_CELL
+# k-means needs at least 39 vectors for each of the 256 codes of a byte.
+FEWEST = 256 * 39
 # k-means hardly improves after ten rounds.
 _ROUNDS = 10
-# The share of the cells that a search looks into.
-_PROBED = 32
+# Vectors for each cell or code that k-means looks at: more hardly change the codes, and take longer.
+_POINTS = 128
+# A search looks into one in so many cells, but at least into so many.
+_PROBED, _FEWEST_PROBED = 8, 16
 # Bytes of a code that FAISS supports on a GPU.
 _BYTES = (96, 64, 56, 48, 40, 32, 28, 24, 20, 16, 12, 8, 4, 3, 2, 1)
 
@@ -38,7 +39,7 @@ def hnsw(dimension: int) -> Any:
 def trained_ivfpq(parts: Sequence[NDArray[np.float32]]) -> Any:
     """An empty inverted-file index, trained on a sample of the rows of `parts`, on the GPU if FAISS sees one.
 
-    It has about 4 sqrt(n) cells and a code of at most 96 bytes for each vector. Raises NightjarError for fewer than
+    It has sqrt(n) cells and a code of at most 96 bytes for each vector. Raises NightjarError for fewer than
     `FEWEST` vectors, or if one of the sample is not finite.
     """
     count, dimension = sum(map(len, parts)), parts[0].shape[1]
@@ -49,13 +50,14 @@ def trained_ivfpq(parts: Sequence[NDArray[np.float32]]) -> Any:
     if not np.isfinite(sample).all():
         fix = "check the encoder and the texts"
         raise NightjarError("some vectors have numbers that are not finite", "nightjar.search", fix)
-    cells = min(round(4 * math.sqrt(count)), len(sample) // _VECTORS_PER_CELL)
+    cells = round(math.sqrt(count))
     size = next(size for size in _BYTES if dimension % size == 0)
     index: Any = faiss.index_factory(dimension, f"IVF{cells},PQ{size}", faiss.METRIC_INNER_PRODUCT)
     index.cp.niter = index.pq.cp.niter = _ROUNDS
+    index.cp.max_points_per_centroid = index.pq.cp.max_points_per_centroid = _POINTS
     # It would order the codes for a search that is not used, by far the longest part of the training.
     index.do_polysemous_training = False
-    index.nprobe = max(1, math.ceil(cells / _PROBED))
+    index.nprobe = min(cells, max(_FEWEST_PROBED, cells // _PROBED))
     index = on_gpu(index)
     index.train(sample)
     return index

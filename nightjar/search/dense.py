@@ -53,10 +53,10 @@ Kind = Literal["flat", "hnsw", "ivfpq"]
 
 
 def kind_for(asked: Literal["auto", "flat", "hnsw", "ivfpq"], vectors: int, exact_up_to: int) -> Kind:
-    """The kind of index for so many vectors; auto is exact up to `exact_up_to` of them, and ivfpq beyond."""
+    """The kind of index for so many vectors; auto is exact up to `exact_up_to` of them, and hnsw beyond."""
     if asked != "auto":
         return asked
-    return "flat" if vectors <= exact_up_to else "ivfpq"
+    return "flat" if vectors <= exact_up_to else "hnsw"
 
 
 class DenseIndex:
