@@ -264,7 +264,7 @@ EncodingName = Literal[
 
 class PredictBenchmark(Model):
     """`batch_tokens` bounds the tokens of all rows in memory: prompts and longest answers. `encoding` names another
-    encoding than the training's (null: the same)."""
+    encoding than the training's (null: the same). `neighbours`: how many training questions vote in k-NN."""
 
     encoding: EncodingName | None
     max_new_tokens: Positive
@@ -277,6 +277,7 @@ class PredictBenchmark(Model):
     stop: list[Annotated[str, Field(min_length=1)]]
     call_top_k: Count
     max_calls: Count
+    neighbours: Positive = 5
 
 
 class System(Model):
