@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from nightjar.core.analysis_params import Consistency
 from nightjar.core.config import (
     PARAMS_FILE,
     Count,
@@ -369,6 +370,7 @@ class Params(Model):
     evaluate: Evaluate
     benchmarks: dict[Item, Benchmark]
     contamination: Contamination
+    consistency: Consistency
     checks: Checks
     rebuild: Rebuild
     shards: Shards
