@@ -103,7 +103,9 @@ def _table(card: Card, found: Ranked) -> dict[str, Any]:
     counts = [len(shares.get(("retrieve", task), shares.get(("rerank", task), []))) for task in tasks]
     titles = [numbers.initial(card.track_title(task)) for task in tasks]
     return {
-        "columns": [f"{title}, n = {numbers.count(n)}" for title, n in zip(titles, counts, strict=True)],
+        "columns": [
+            {"title": title, "n": f"n = {numbers.count(n)}"} for title, n in zip(titles, counts, strict=True)
+        ],
         "rows": rows,
         "source": card.consistency[0].source if card.consistency else "",
     }

@@ -63,7 +63,10 @@ def asked(ranked: Ranked, tmp_path: Path) -> Path:
 
 def test_the_table_has_means_by_task_beside_the_published(ranked: Ranked) -> None:
     found = consistency.context(CARD, ranked, {"fid": 0, "pgra": 1}, BOOTSTRAP)
-    assert found and found["columns"] == ["Sums of two, n = 24", "Days of the week, n = 8"]
+    assert found and [list(it.values()) for it in found["columns"]] == [
+        ["Sums of two", "n = 24"],
+        ["Days of the week", "n = 8"],
+    ]
     assert found["rows"][0] == {"system": "Large", "ours": False, "cells": ["61.2", "–"]}
     for row, stage in zip(found["rows"][1:], ("retrieve", "rerank"), strict=True):
         wanted = [
