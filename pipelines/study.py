@@ -20,13 +20,15 @@ from nightjar.core.config import LARGEST, MOST_SHOWN, PARAMS_FILE, parse, read_t
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Params, validate
 from pipelines import graph as graphs
-from pipelines import study_scores
+from pipelines import study_kinds, study_scores
 from pipelines.baseline import Baseline, baseline
 from pipelines.lock import rebuild_lock
 from pipelines.profiles import edited
 from pipelines.study_workspace import Ran, Workspace, remove, saved
 
 SPLIT, INGEST = Path("data/split"), Path("data/ingest")
+# Weights that no stage of the graph trained.
+BASE = Path("models/base")
 LOGS = Path(".nightjar/logs/study")
 PUBLISHED = {
     "tasks": (8, 32, 128, 256, 512, 757),
@@ -102,14 +104,15 @@ def plan(
 ) -> Study:
     """The study of `values` (none: the published grid, as far as the data allow). Runs nothing.
 
-    `benchmark` is the first of the parameters if none is given, `recipe` the first system of it that was trained.
+    `benchmark` is the first of the parameters if none is given, `recipe` the first system of it that was trained, for
+    the kinds of `study_kinds` one that reads passages.
     `encodings` gives the flags of every named encoding, `weights` the sha256 of a model directory. Raises NightjarError
     for a value that is not available, an unknown benchmark, a recipe without a prediction stage and a missing input.
     """
     start = baseline(root)
     text = read_text(root / PARAMS_FILE)
     checked = validate(parse(text, root / PARAMS_FILE))
-    benchmark, recipe, parts = _chosen(checked, benchmark, recipe)
+    benchmark, recipe, parts = _chosen(checked, kind, benchmark, recipe)
     params = checked.model_dump(mode="json")
     _need_once(values, "--values")
     _need_once(evaluated, "--evaluated")
@@ -121,6 +124,8 @@ def plan(
         made = _calls(values or CALLS, benchmark)
     elif kind == "models":
         made = _models(root, values, weights)
+    elif kind in study_kinds.KINDS:
+        made = _one_key(root, kind, values, text, study_kinds.key_of(params, kind, benchmark, recipe))
     else:
         made = _encodings(values, evaluated, encodings or {}, benchmark)
     target = f"predict@{benchmark}-{recipe}"
@@ -137,7 +142,9 @@ def plan(
     return Study(kind, benchmark, recipe, name, start, text, inputs, tuple(points))
 
 
-def _chosen(params: Params, benchmark: str | None, recipe: str | None) -> tuple[str, str, list[str]]:
+def _chosen(
+    params: Params, kind: str, benchmark: str | None, recipe: str | None
+) -> tuple[str, str, list[str]]:
     """The benchmark and the recipe, and those of both that are not the default."""
     names = list(params.benchmarks)
     if not names:
@@ -147,7 +154,10 @@ def _chosen(params: Params, benchmark: str | None, recipe: str | None) -> tuple[
         raise NightjarError(what, "--benchmark", f"params.yaml has: {', '.join(names)}")
     benchmark = benchmark or names[0]
     systems = [one for one in params.predict.systems.values() if one.benchmark == benchmark]
-    default = next((one.system for one in systems if one.weights != study_scores.MODEL), None)
+    default = next((one.system for one in systems if Path(one.weights).parent != BASE), None)
+    if kind in study_kinds.KINDS:
+        listed = [one.model_dump() for one in systems]
+        default = study_kinds.default_system(listed, benchmark) or default
     recipe = recipe or default
     if recipe is None:
         what = f"no system of {benchmark} is trained"
@@ -186,6 +196,19 @@ def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
     return [
         (str(number), (str(number),), {key: number}, None if str(number) == first else first)
         for number in numbers
+    ]
+
+
+def _one_key(root: Path, kind: str, values: Sequence[str], text: str, key: str) -> Made:
+    """The values of one key, compared with the first. Raises NightjarError for a value that is not allowed."""
+    found = study_kinds.values_of(root, kind, values, _number)
+    if len(found) < len(values):
+        _need_once([str(_number(value)) for value in values], "--values")
+    for value in found.values():
+        edited(text, {key: value})
+    first = next(iter(found))
+    return [
+        (label, (label,), {key: value}, None if label == first else first) for label, value in found.items()
     ]
 
 

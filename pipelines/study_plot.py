@@ -19,9 +19,16 @@ TITLES = {
     "instances": "instances of a training task",
     "models": "parameters of the model",
     "calls": "likeliest tokens among which a call's marker starts it",
+    "candidates": "passages that the reranker compares",
+    "passages": "passages that the reader reads",
+    "reranker": "model that reranks",
+    "granularity": "what the index is made of",
+    "retriever": "first stage",
 }
+# Their values are names: they are evenly spaced, in the order given.
+NAMES = ("reranker", "granularity", "retriever")
 # Of the tracks, in their order.
-COLOURS = ("#1f5f8b", "#b5541c", "#3b7d3b", "#7a4a9c", "#8a6d1f", "#555555", "#c23b6b", "#2b8c8c")
+COLOURS = ("#1f5f8b", "#b5541c", "#3b7d3b", "#7a4a9c", "#8a6d1f", "#555555", "#c23b6b", "#2b8c8c", "#94b447")
 
 
 def draw(result: Mapping[str, Any], folder: Path) -> None:
@@ -74,15 +81,20 @@ def _n(result: Mapping[str, Any]) -> str:
     for track in tracks(result):
         main = next(iter(metrics(result, track)))
         found = [row for point in result["points"] if (row := cell(point["scores"], track, main))]
-        counts.append(f"{found[0]['n']} instances of track {track}")
-    return f"{', '.join(counts)}; {100 * result['confidence']:g}% intervals"
+        counts.append((found[0]["n"], track))
+    if len(counts) > 2:
+        numbers = sorted({n for n, _ in counts})
+        some = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+        return f"{some} instances of each of {len(counts)} tracks; {100 * result['confidence']:g}% intervals"
+    told = [f"{n} instances of track {track}" for n, track in counts]
+    return f"{', '.join(told)}; {100 * result['confidence']:g}% intervals"
 
 
 def _curve(axes: Any, result: Mapping[str, Any], shown: list[str], metric: str, title: str) -> None:
     """Value against the setting, on a binary logarithm as in paper figure 5."""
     kind = result["study"]
     points = [point for point in result["points"] if point["scores"]]
-    sizes = {point["value"]: _x(kind, point) for point in points}
+    sizes = {point["value"]: _x(kind, point, place) for place, point in enumerate(points)}
     lowest = 0.0
     for number, track in enumerate(shown):
         colour = COLOURS[number % len(COLOURS)]
@@ -109,9 +121,12 @@ def _curve(axes: Any, result: Mapping[str, Any], shown: list[str], metric: str, 
             axes.axhspan(low, high, color=colour, alpha=0.12, linewidth=0)
             axes.axhline(value, color=colour, label=label, **line)
     # A logarithm has no place for 0.
-    axes.set_xscale("symlog" if 0 in sizes.values() else "log", base=2)
+    if kind not in NAMES:
+        axes.set_xscale("symlog" if 0 in sizes.values() else "log", base=2)
     ticks = sorted({_place(size) for size in sizes.values()})
     told = [str(tick) for tick in ticks]
+    if kind in NAMES:
+        told = [_short(value) for value in sizes]
     if kind == "models":
         names = [[_short(value) for value, size in sizes.items() if _place(size) == tick] for tick in ticks]
         told = [f"{', '.join(of)}\n{_millions(tick)}" for of, tick in zip(names, ticks, strict=True)]
@@ -129,7 +144,9 @@ def _label(result: Mapping[str, Any], track: str) -> str:
     return f"{result['recipe']}, track {track}" if len(tracks(result)) > 1 else str(result["recipe"])
 
 
-def _x(kind: str, point: Mapping[str, Any]) -> int | None:
+def _x(kind: str, point: Mapping[str, Any], place: int) -> int | None:
+    if kind in NAMES:
+        return place
     return point.get("parameters") if kind == "models" else int(point["value"])
 
 

@@ -204,7 +204,8 @@ def markdown(result: Mapping[str, Any]) -> str:
 def _rows(rows: Sequence[Mapping[str, str]]) -> list[str]:
     if not rows:
         return []
-    numbers = [name not in ("trained with", "evaluated with", "models", "trained on") for name in rows[0]]
+    words = ("trained with", "evaluated with", "models", "trained on", "reranker", "granularity", "retriever")
+    numbers = [name not in words for name in rows[0]]
     return [
         f"| {' | '.join(rows[0])} |",
         f"|{'|'.join('---:' if number else '---' for number in numbers)}|",

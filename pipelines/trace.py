@@ -16,10 +16,11 @@ from nightjar.core import contracts, tables
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import parse_at
+from pipelines.trace_rankings import CONSISTENCY, INDEX, RETRIEVE, ranked
 
-PREDICT, QUESTIONS, RETRIEVE = Path("data/predict"), Path("data/questions"), Path("data/retrieve")
+PREDICT, QUESTIONS = Path("data/predict"), Path("data/questions")
 INGEST, TIMINGS = Path("data/ingest"), Path(".nightjar/timings")
-CORPUS, INDEX = "corpus", Path("data/index")
+CORPUS = "corpus"
 MODEL = Path("models/base/language_model")
 LOCK = Path("dvc.lock")
 # The tables of datasets whose rows questions are made of.
@@ -35,7 +36,8 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     "question": its row with `parts` as an object and without `shared`, "raw": {"path", "line", "sha256"}, "artifacts":
     {path: {"stage", "hash"}} of dvc.lock, for everything on the way that it knows: predictions, models, evidence,
     questions, datasets, raw files}. `line` counts from 1; it is None, with a `note`, if the id is not in the raw file
-    or the file is gone. A passage has the `systems` whose prompts hold its text, and the `raw` file of its document. A
+    or the file is gone. A passage has the `systems` whose prompts hold its text, and the `raw` file of its document
+    with the line, where it is found; passages of rankings have more (`trace_rankings.ranked`). A
     prediction's `prompt_intact` says whether its prompt has its hash; its `seconds` are None where it was not made on
     this machine. Raises NightjarError if nothing is predicted yet, or no prediction, or several benchmarks or tasks
     have that id.
@@ -60,6 +62,11 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     places = [RETRIEVE / first["benchmark"], *(Path(it["evidence"]) for it in settings if "evidence" in it)]
     places = [path for path in dict.fromkeys(places) if (root / path / contracts.EVIDENCE.name).is_dir()]
     evidence = _evidence(root, places, where)
+    if through := ranked(root, first["benchmark"], where):
+        evidence += through
+        places += [Path(name) for name in dict.fromkeys(row["artifact"] for row in through)]
+        if (root / CONSISTENCY / first["benchmark"]).is_dir():
+            places.append(CONSISTENCY / first["benchmark"])
     raw, folder = _raw(root, params, question)
     walked = [Path(str(row["artifact"])) for row in predictions]
     walked += [MODEL, *(Path(it["weights"]) for it in settings if "weights" in it)]
@@ -156,20 +163,40 @@ def _evidence_sources(root: Path, params: Mapping[str, Any], evidence: Rows, pre
             if (source := folders[document["dataset"]]) is not None:
                 files[document["id"]] = source / document["file"]
     folder = _folder(params, CORPUS)
+    raw = {path: _bytes(root / path) for path in set(files.values())}
     for row in evidence:
-        row["systems"] = [it["system"] for it in predictions if row["text"].strip() in it["prompt"]]
+        text = row["text"].strip()
+        row["systems"] = [it["system"] for it in predictions if text and text in it["prompt"]]
         path = files.get(row["document_id"])
-        row["raw"] = path and {"path": path.as_posix(), "sha256": _sha256(root / path)}
+        row["raw"] = path and {"path": path.as_posix(), **_place(raw[path], row["document_id"], text)}
     return [folder] if folder is not None else []
 
 
-def _sha256(path: Path) -> str | None:
-    """The hash of a file; None if it is gone."""
+def _bytes(path: Path) -> bytes | None:
+    """The contents of a file; None if it is gone."""
     try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return path.read_bytes()
     except OSError:
         return None
+
+
+def _place(data: bytes | None, id: str, text: str) -> dict[str, Any]:
+    """The line of a document's id in its file, or of a passage's text; the hash of the file."""
+    if data is None:
+        return {"line": None, "sha256": None}
+    return {"line": _line(data, id) or _line_of(data, text), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _line(data: bytes, id: str) -> int | None:
+    """The line of a JSON string in a file, counted from 1; None if it is not there."""
+    spellings = {json.dumps(id, ensure_ascii=ascii).encode() for ascii in (True, False)}
+    places = [place for place in (data.find(spelling) for spelling in spellings) if place >= 0]
+    return data.count(b"\n", 0, min(places)) + 1 if places else None
+
+
+def _line_of(data: bytes, text: str) -> int | None:
+    place = data.find(text.encode()) if text else -1
+    return data.count(b"\n", 0, place) + 1 if place >= 0 else None
 
 
 def _folder(params: Mapping[str, Any], dataset: str) -> Path | None:
@@ -222,13 +249,18 @@ def _raw(
         result["note"] = "the file is gone"
         return result, folder
     result["sha256"] = hashlib.sha256(data).hexdigest()
-    spellings = {json.dumps(question["id"], ensure_ascii=ascii).encode() for ascii in (True, False)}
-    places = [place for place in (data.find(spelling) for spelling in spellings) if place >= 0]
-    if places:
-        result["line"] = data.count(b"\n", 0, min(places)) + 1
-    else:
+    result["line"] = _line(data, question["id"]) or _numbered(data, question)
+    if result["line"] is None:
         result["note"] = "the id is not in the file"
     return result, folder
+
+
+def _numbered(data: bytes, question: Mapping[str, Any]) -> int | None:
+    """The line that an id of the form FILE:LINE names, if the file has it."""
+    file, _, line = question["id"].rpartition(":")
+    if file != question["file"] or not (line.isascii() and line.isdigit()):
+        return None
+    return int(line) if 1 <= int(line) <= data.count(b"\n") + 1 else None
 
 
 def _hashes(root: Path, paths: list[Path]) -> dict[str, dict[str, str]]:

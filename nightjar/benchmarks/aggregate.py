@@ -6,7 +6,7 @@ published for Super-NaturalInstructions (facts 1.9).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
@@ -162,17 +162,7 @@ def difference(
     if ours.shape[1] == 1:
         gains = (ours - theirs)[:, 0]
         counts |= asdict(moved(gains if metric.higher_is_better else -gains))
-    of = ("difference", *of)
-    low: float | None = None
-    high: float | None = None
-    if metric.statistic is mean:
-        value = estimate(metric, ours - theirs)
-        low, high = interval(metric, ours - theirs, bootstrap, *of)
-    else:
-        value = round(estimate(metric, ours) - estimate(metric, theirs), DECIMALS)
-        if enough(len(ours)):
-            ends = bootstrap.interval_of_difference(ours, theirs, *of, statistic=metric.statistic)
-            low, high = (reported(metric, end) for end in ends)
+    value, low, high = _gain(metric, ours, theirs, bootstrap, "difference", *of)
     return {
         "n": len(ours),
         "value": value,
@@ -184,16 +174,34 @@ def difference(
     }
 
 
+def _gain(
+    metric: Metric, ours: Floats, theirs: Floats, bootstrap: Bootstrap, *of: str
+) -> tuple[float, float | None, float | None]:
+    """The number of `ours` minus that of `theirs`, and the ends of its interval over pairs; see `interval`."""
+    if metric.statistic is mean:
+        return estimate(metric, ours - theirs), *interval(metric, ours - theirs, bootstrap, *of)
+    value = round(estimate(metric, ours) - estimate(metric, theirs), DECIMALS)
+    if not enough(len(ours)):
+        return value, None, None
+    low, high = bootstrap.interval_of_difference(ours, theirs, *of, statistic=metric.statistic)
+    return value, reported(metric, low), reported(metric, high)
+
+
+def _best(metric: Metric, values: Mapping[str, Floats]) -> str:
+    """The name with the best number, the first among equals."""
+    sign = 1 if metric.higher_is_better else -1
+    return max(values, key=lambda name: sign * estimate(metric, values[name]))
+
+
 def improvements(
     card: Card, scores: Sequence[SystemScores], baselines: Sequence[str], bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
     """Rows of contracts.IMPROVEMENTS: each other system minus the best baseline of each task (facts 1, figures 11, 12).
 
-    The metric is the card's first. The best baseline is chosen for each task by its mean, as published, the first
-    named among equals; because the larger of two is chosen by what is observed, gains are, if anything,
-    underestimated. Intervals resample the task's instances in pairs.
+    The metric is the first of the card's that the task has. The best baseline is chosen for each task by it, as
+    published, the first named among equals; because the better of two is chosen by what is observed, gains are, if
+    anything, underestimated. Intervals resample the task's instances in pairs.
     """
-    metric = card.metrics[0]
     by_name = {one.system: one for one in scores}
     if any(name not in by_name for name in baselines) or not baselines:
         return []
@@ -204,10 +212,12 @@ def improvements(
         others = {name: aligned(ours, by_name[name]) for name in baselines}
         for track, places in by_track(ours).items():
             for (_, task_id), members in group(ours.keys, places, ("task",)).items():
-                values = {name: other.of(metric, members) for name, other in others.items()}
-                best = max(baselines, key=lambda name: estimate(metric, values[name]))
-                gains = ours.of(metric, members) - values[best]
-                low, high = interval(metric, gains, bootstrap, "improvement", ours.system, track, task_id)
+                metric = next((one for one in card.metrics if len(ours.of(one, members))), None)
+                if metric is None:
+                    continue
+                best = _best(metric, {name: one.of(metric, members) for name, one in others.items()})
+                both = ours.both(others[best], metric, members)
+                value, low, high = _gain(metric, *both, bootstrap, "improvement", ours.system, track, task_id)
                 table.append(
                     {
                         "benchmark": card.name,
@@ -217,8 +227,8 @@ def improvements(
                         "task_id": task_id,
                         "heuristic": best,
                         "metric": metric.name,
-                        "n": len(gains),
-                        "value": estimate(metric, gains),
+                        "n": len(both[0]),
+                        "value": value,
                         "low": low,
                         "high": high,
                     }

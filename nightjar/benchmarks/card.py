@@ -310,13 +310,15 @@ class Reading:
 
     `inputs` are the encoder's texts for a question, its passages, and the form of the question: one for each passage,
     or one alone without passages. `demonstrated` is the one text of a question with labelled examples and no passages.
-    `targets` gives, for each answer of a task, the text that the decoder learns to write. `forms` are the forms.
+    `targets` gives, for each answer of a task, the text that the decoder learns to write. `forms` are the forms. `text`
+    is the encoder's text for a text of a task that is no question, such as a passage, in a form.
     """
 
     forms: tuple[str, ...]
     inputs: Callable[[Question, Sequence[str], str], list[str]]
     demonstrated: Callable[[Question, Sequence[Question], str], str]
     targets: Callable[[str], Mapping[str, str]]
+    text: Callable[[str, str, str], str]
 
 
 # A question and a seed to the answer that a baseline gives without a model. The report shows the first line of its
@@ -351,6 +353,8 @@ class Card:
 
     For the report: `right` is the part that is 1 for a right answer and less for another (empty: none is), `published`
     are rows of papers, shown beside the systems, `tables` those papers' tables, and `collection` describes the dataset.
+    `compared` names the system whose differences from the others come first (empty: the report's own rule), and
+    `consistency` has the published label consistency of passages by track, in percent.
     """
 
     name: str
@@ -379,6 +383,8 @@ class Card:
     training: Callable[[Sources, Any, int], Iterator[tuple[Literal["train", "dev"], Question]]] | None = None
     reranking: Reranking | None = None
     reading: Reading | None = None
+    compared: str = ""
+    consistency: tuple[Published, ...] = ()
     collection: Collection | None = None
 
     def task(self, task_id: str) -> Task:

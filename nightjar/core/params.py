@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from nightjar.core.analysis_params import Consistency
 from nightjar.core.config import (
     PARAMS_FILE,
     Count,
@@ -280,7 +281,7 @@ EncodingName = Literal[
 
 class PredictBenchmark(Model):
     """`batch_tokens` bounds the tokens of all rows in memory: prompts and longest answers. `encoding` names another
-    encoding than the training's (null: the same)."""
+    encoding than the training's (null: the same). `neighbours`: how many training questions vote in k-NN."""
 
     encoding: EncodingName | None
     max_new_tokens: Positive
@@ -293,6 +294,7 @@ class PredictBenchmark(Model):
     stop: list[Annotated[str, Field(min_length=1)]]
     call_top_k: Count
     max_calls: Count
+    neighbours: Positive = 5
 
 
 class System(Model):
@@ -385,6 +387,7 @@ class Params(Model):
     evaluate: Evaluate
     benchmarks: dict[Item, Benchmark]
     contamination: Contamination
+    consistency: Consistency
     checks: Checks
     rebuild: Rebuild
     shards: Shards

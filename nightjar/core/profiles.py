@@ -18,7 +18,14 @@ BASE = "sample"
 EXTENDS = "extends"
 # Mappings with keys of the user's choice: a profile that has one replaces it whole.
 REPLACED = frozenset(
-    {"augment.tools", "predict.systems", "rerank.benchmarks", "retrieve.benchmarks", "train.recipes"}
+    {
+        "augment.tools",
+        "consistency.benchmarks",
+        "predict.systems",
+        "rerank.benchmarks",
+        "retrieve.benchmarks",
+        "train.recipes",
+    }
 )
 # Groups with settings by the name of a dataset, a recipe, a benchmark or a tool, to which a profile may add one.
 OPEN = frozenset({"benchmarks", "ingest", "predict", "tools", "train"})

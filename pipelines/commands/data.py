@@ -255,10 +255,11 @@ def trace(id: str, system: str | None, benchmark: str | None, as_json: bool) -> 
     say(f"references: {json.dumps(question['references'], ensure_ascii=False)}")
     for row in found["evidence"]:
         seen = ", ".join(row["systems"]) or "nobody"
-        where = f"; {row['raw']['path']} sha256 {row['raw']['sha256']}" if row["raw"] else ""
+        line = f":{row['raw']['line']}" if row["raw"] and row["raw"]["line"] else ""
+        where = f"; {row['raw']['path']}{line} sha256 {row['raw']['sha256']}" if row["raw"] else ""
         say(
-            f"evidence {row['rank']}: {row['document_id']} {row['title']!r} (score {row['score']:.3f}), "
-            f"in the prompt of {seen}{where}"
+            f"evidence {row['rank']}{_moved(row)}: {row['document_id']} {row['title']!r} "
+            f"(score {row['score']:.3f}), in the prompt of {seen}{where}"
         )
     say()
     say(f"prompt ({found['predictions'][0]['system']}):")
@@ -268,3 +269,13 @@ def trace(id: str, system: str | None, benchmark: str | None, as_json: bool) -> 
     say(f"raw: {raw['path'] or 'none'}{line}  sha256 {raw['sha256'] or 'none'}")
     for path, entry in found["artifacts"].items():
         say(f"dvc.lock: {path}  {entry['hash']}  ({entry['stage']})")
+
+
+def _moved(row: dict[str, Any]) -> str:
+    """The ranking of a passage, its rank before and its label, where it has them."""
+    if "before" not in row:
+        return ""
+    before = f", before {row['before']['rank']} ({row['before']['score']:.3f})" if row["before"] else ""
+    same = "consistent" if row["consistent"] else "not consistent"
+    label = f", {row['label']}: {same}" if row["label"] is not None else ""
+    return f" of {row['artifact']}{before}{label}"

@@ -11,10 +11,10 @@ import click
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import LONGEST_NAME
-from pipelines import groups
+from pipelines import groups, study_kinds
 from pipelines.printing import say, say_json, say_table
 
-KINDS = ("tasks", "instances", "models", "encodings", "calls")
+KINDS = ("tasks", "instances", "models", "encodings", "calls", *study_kinds.KINDS)
 
 
 @click.command()
@@ -43,7 +43,9 @@ def study(
     """Train and test once for each value of one setting: a DVC experiment each, then a table and a plot.
 
     KIND: `tasks` to train on, `instances` of each, language `models` (directories, hub:NAME, package:NAME),
-    `encodings` (trained with × evaluated with), or `calls` (how many of the likeliest tokens may start a tool call).
+    `encodings` (trained with × evaluated with), `calls` (how many of the likeliest tokens may start a tool call), or,
+    of a system that reads passages, `candidates` for the reranker, `passages` for the reader, `reranker` (directories),
+    `retriever` (dense, bm25, hybrid) and `granularity` (words, sentences).
     Other settings are those of params.yaml as it is now. A study that was interrupted runs what is missing when it is
     started again. Results: data/studies/KIND, with the benchmark and the recipe in the name where they are not the
     default.
@@ -53,6 +55,7 @@ def study(
       nightjar study tasks --values 4,8,16
       nightjar study encodings --values def,def_pos2,tk_instruct --evaluated def,def_pos2
       nightjar study calls --values 0,1,3,10 --benchmark tool_use --recipe toolformer
+      nightjar study passages --values 1,4,16 --benchmark classification --recipe fid
     """
     from nightjar.lm import weights
     from nightjar.prompts.encodings import NAMED

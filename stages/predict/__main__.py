@@ -15,7 +15,6 @@ from stages.predict.prompts import MODEL, QUESTIONS, encoding_of
 
 # What tools name that read nothing of their own.
 CORPUS = Path("data/ingest/corpus")
-TIMINGS = Path(".nightjar/timings")
 PACKAGES = ("torch", "transformers", "peft")
 
 
@@ -24,7 +23,10 @@ def run(stage: Stage) -> None:
     from nightjar.benchmarks.files import read_questions
     from nightjar.lm.load import device_name, load, prepare, read_recipe
     from nightjar.lm.tokenizer import is_encoder_decoder
+    from stages.predict import neighbours
     from stages.predict.answers import answering, ask, table_row
+    from stages.predict.choices import choices_of, choosing
+    from stages.predict.output import publish
     from stages.predict.texts import answer_text, window
 
     registry.check(stage.params)
@@ -32,6 +34,8 @@ def run(stage: Stage) -> None:
     card = registry.card(system.benchmark)
     settings = stage.params.predict.benchmark(card.name)
     source, weights = QUESTIONS / card.name, Path(system.weights)
+    if weights == neighbours.ENCODER:
+        return neighbours.run(stage, card, system, source)
     adapter = None if weights == MODEL else weights
     recipe: dict[str, Any] = read_recipe(adapter) if adapter else {"evidence": 0, "calls": False}
     # With call_top_k or max_calls 0, "on" is "disabled".
@@ -56,7 +60,9 @@ def run(stage: Stage) -> None:
     asked = ask(
         card, lm.tokenizer, questions, evidence, recipe["evidence"], encoding_of(stage.params, card.name)
     )
-    texts = {n for n, one in enumerate(asked) if card.task(one.question.task_id).kind == "perplexity"}
+    kinds = [card.task(one.question.task_id).kind for one in asked]
+    texts = {n for n, kind in enumerate(kinds) if kind == "perplexity"}
+    chosen = {n: asked[n] for n, kind in enumerate(kinds) if kind == "choose"}
     tokens = window(lm, encoding_of(stage.params, card.name).max_source_length) if texts else 0
     decides = {
         "model": [lm.sha256, lm.adapter_sha256],
@@ -66,6 +72,7 @@ def run(stage: Stage) -> None:
         "window": tokens,
         "machine": [device_name(), stage.params.threads],
         "card": [card.name, card.version],
+        "choices": {it.question.task_id: choices_of(card, it.question.task_id) for it in chosen.values()},
         "code": [
             code("nightjar/lm", "stages/predict", "nightjar/prompts", "nightjar/tools"),
             *map(version, PACKAGES),
@@ -85,36 +92,20 @@ def run(stage: Stage) -> None:
         ),
     }
     write = answering(lm, card, asked, settings, toolbox, calls, stage.params.seed)
+    choose = choosing(lm, card, chosen)
 
     def answer(numbers: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        yield from write([number for number in numbers if number not in texts])
+        yield from write([number for number in numbers if kinds[number] == "generate"])
+        if chosen:
+            yield from choose([number for number in numbers if number in chosen])
         for number in sorted(texts.intersection(numbers)):
             yield number, answer_text(lm, asked[number], tokens)
 
     with stage.resumed_in_any_order(decides, len(asked), answer, "questions") as given:
         if given is None:
             return
-        answers = list(given)
-        names = {"benchmark": card.name, "system": system.system}
-        rows = [names | table_row(*one, lm) for one in zip(asked, answers, strict=True)]
-        timings = [
-            {
-                "system": system.system,
-                "task_id": one.question.task_id,
-                "id": one.question.id,
-                "seconds": found["seconds"],
-            }
-            for one, found in zip(asked, answers, strict=True)
-        ]
-        tables.write_file(TIMINGS / f"predict-{stage.item}.parquet", contracts.TIMINGS, timings)
-        output = Path("data/predict", card.name, system.system)
-        with tables.ArtifactWriter(output) as writer:
-            writer.write(contracts.PREDICTIONS, rows)
+        publish(stage, system, questions, [table_row(*one, lm) for one in zip(asked, given, strict=True)])
     stage.reads(source, *([retrieved] if retrieved else []), adapter or MODEL)
-    stage.writes(output)
-    stage.count(rows_in=len(questions), rows_out=len(rows))
-    stage.details["calls"] = sum(len(row["calls"]) for row in rows)
-    stage.details["new_tokens"] = sum(row["new_tokens"] for row in rows)
 
 
 def evidence_of(retrieved: Path) -> dict[tuple[str, str], list[dict[str, Any]]]:

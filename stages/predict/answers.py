@@ -145,14 +145,9 @@ def before_full_stop(text: str) -> str:
 
 
 def table_row(asked: Asked, given: Mapping[str, Any], lm: LanguageModel) -> dict[str, Any]:
-    """A row of contracts.PREDICTIONS without benchmark and system."""
-    question = asked.question
+    """What `output.publish` takes for a question: a row of contracts.PREDICTIONS without its names, and the seconds."""
     return {
-        "track": question.track,
-        "category": question.category,
-        "task_id": question.task_id,
-        "id": question.id,
-        **{name: given[name] for name in ("answers", "text", "calls", "new_tokens")},
+        **{name: given[name] for name in ("answers", "text", "calls", "new_tokens", "seconds")},
         "prompt": asked.prompt,
         "prompt_sha256": asked.sha256,
         "prompt_tokens": len(asked.ids),

@@ -12,7 +12,7 @@ from nightjar.core import contracts, harness
 from nightjar.core.files import METRICS, replace, temporary_sibling
 from nightjar.core.params import Augment
 from nightjar.core.tables import read_rows
-from stages.report import benchmark, calls, contamination, facts, headline, page, systems
+from stages.report import benchmark, calls, contamination, facts, headline, page, rankings, systems
 from stages.report.calls import Tool
 
 OUT = Path("data/report")
@@ -31,6 +31,7 @@ def run(stage: harness.Stage) -> None:
         *(f"evaluate@{name}" for name in params.benchmarks),
         *(f"augment@{tool}" for tool in tools),
         *(f"train@{recipe}" for recipe in params.train.recipes),
+        *(f"consistency@{name}" for name in params.consistency.benchmarks),
     ]
     leading = facts.leading_to(wanted, facts.edges(nodes))
     nodes = [node for node in nodes if node.name in leading]
@@ -48,6 +49,9 @@ def run(stage: harness.Stage) -> None:
         name, models = one.systems.card.name, one.systems.models
         stage.reads(benchmark.ASKED / name, benchmark.EVALUATED / name)
         stage.reads(*(benchmark.PREDICTED / name / system for system in models))
+        if one.ranked:
+            stage.reads(*(rankings.folder(step, name) for step in rankings.STAGES))
+            stage.reads(rankings.CONSISTENCY / name, rankings.INDEX)
     stage.count(len(entries), len(entries))
     stage.details["files"] = sorted(files)
     stage.writes(OUT)

@@ -14,8 +14,23 @@ from nightjar.benchmarks.by_call import ByCall
 from nightjar.benchmarks.card import Card
 from nightjar.core import contracts, tables
 from nightjar.core.params import Params
-from stages.report import answers, bounds, by_call, differences, drawings, gains, numbers, published, results
+from nightjar.statistics import Bootstrap
+from stages.report import (
+    answers,
+    bounds,
+    by_call,
+    cases,
+    consistency,
+    differences,
+    drawings,
+    gains,
+    numbers,
+    published,
+    rankings,
+    results,
+)
 from stages.report.facts import Node
+from stages.report.rankings import Ranked
 from stages.report.results import BOUND, HEADLINE, Results, Row, Rows
 from stages.report.systems import Systems
 
@@ -26,7 +41,8 @@ EVALUATED, PREDICTED, ASKED = Path("data/evaluate"), Path("data/predict"), Path(
 class Benchmark:
     """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers.
 
-    `calls` are the scores by call, `facts` are those of the stage evaluate.
+    `calls` are the scores by call, `facts` are those of the stage evaluate, `ranked` the rankings of passages, for a
+    benchmark whose label consistency is measured; `bootstrap` draws the intervals of what the report computes itself.
     """
 
     systems: Systems
@@ -36,6 +52,8 @@ class Benchmark:
     answers: answers.Answers
     calls: Sequence[ByCall]
     facts: Mapping[str, Any]
+    ranked: Ranked | None
+    bootstrap: Bootstrap
 
 
 def read(systems: Systems, nodes: Sequence[Node], params: Params) -> Benchmark:
@@ -52,6 +70,8 @@ def read(systems: Systems, nodes: Sequence[Node], params: Params) -> Benchmark:
         given,
         by_call.read(card, scored, systems.models, given),
         facts,
+        rankings.read(card, params, scored, PREDICTED / card.name),
+        Bootstrap(params.seed, params.evaluate.bootstrap_samples, params.evaluate.confidence),
     )
 
 
@@ -75,13 +95,15 @@ def context(one: Benchmark, order: Mapping[str, int]) -> dict[str, Any]:
         "gains": gains.per_task(card, one.improvements, order),
         "correlation": gains.correlation(card, one.facts, order),
         "examples": answers.context(card, one.answers),
+        "consistency": one.ranked and consistency.context(card, one.ranked, order, one.bootstrap),
+        "cases": cases.context(card, one.ranked, ASKED / card.name, one.bootstrap.seed) if one.ranked else [],
     }
 
 
 def pictures(shown: Mapping[str, Any]) -> dict[str, Markup]:
     """The drawings of a context by their file names."""
     found = [plot for track in shown["tracks"] for plot in track["plots"]]
-    found += [*shown["gains"], *([shown["correlation"]] if shown["correlation"] else [])]
+    found += [*shown["gains"], *(it for it in (shown["correlation"], shown["consistency"]) if it)]
     return {it["file"]: it["plot"] for it in found}
 
 

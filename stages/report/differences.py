@@ -51,9 +51,10 @@ def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
 def context(results: Results, rows: Rows, models: Sequence[str]) -> dict[str, Any]:
     """What the templates show of the differences between `models`, of which the first is the untuned one.
 
-    `comparisons` over all instances and `category_comparisons` are from the untuned model and from the control, the
-    bound from the control alone; of all pairs, if the benchmark has no control. `other_comparisons` are the other
-    pairs over all instances.
+    `comparisons` over all instances and `category_comparisons` are those of the card's `compared` from every other
+    system; if it is not among the models, those from the untuned model and from the control, the bound from the control
+    alone; of all pairs, if the benchmark has no control either. `other_comparisons` are the other pairs over all
+    instances.
     """
     order = {track: at for at, track in enumerate(results.tracks)}
     between = [row for row in rows if {row["system"], row["baseline"]} <= set(models)]
@@ -61,7 +62,7 @@ def context(results: Results, rows: Rows, models: Sequence[str]) -> dict[str, An
     main: list[Mapping[str, Any]] = []
     others: list[Mapping[str, Any]] = []
     for row in between:
-        pair = _main(row, models)
+        pair = _main(row, models, results.card.compared)
         (main if pair else others).append(pair or row)
     overall = {
         (track, "overall", row.name, row.metric.name)
@@ -80,8 +81,11 @@ def context(results: Results, rows: Rows, models: Sequence[str]) -> dict[str, An
     }
 
 
-def _main(row: Mapping[str, Any], models: Sequence[str]) -> Mapping[str, Any] | None:
-    """The row from one of the systems that others are compared with; None for other pairs."""
+def _main(row: Mapping[str, Any], models: Sequence[str], compared: str) -> Mapping[str, Any] | None:
+    """The row of the system that is compared, or from one that others are compared with; None for other pairs."""
+    if compared in models:
+        row = _turned(row) if row["baseline"] == compared else row
+        return row if row["system"] == compared else None
     if CONTROL not in models:
         return row
     references = (models[0], CONTROL)

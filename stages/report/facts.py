@@ -72,6 +72,7 @@ def items(params: Params) -> dict[str, set[str]]:
         "train": set(params.train.recipes),
         "predict": set(params.predict.systems),
         "evaluate": set(params.benchmarks),
+        "consistency": set(params.consistency.benchmarks),
     }
 
 

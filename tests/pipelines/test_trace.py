@@ -176,7 +176,8 @@ def test_models_prompts_and_evidence_carry_their_hashes(project: Path) -> None:
     assert found["artifacts"]["models/train/mine"] == {"stage": "s1", "hash": "1.dir"}
     first, second = found["evidence"]
     assert (first["systems"], second["systems"]) == (["combined"], [])
-    assert first["raw"] == {"path": "docs/d1.md", "sha256": hashlib.sha256(b"words 1").hexdigest()}
+    digest = hashlib.sha256(b"words 1").hexdigest()
+    assert first["raw"] == {"path": "docs/d1.md", "line": 1, "sha256": digest}
     assert second["raw"] is None  # its document is not in the corpus any more
     assert {row["system"]: row["prompt_intact"] for row in found["predictions"]} == {
         "untuned": True,
@@ -222,7 +223,11 @@ def test_evidence_from_training_inputs_leads_to_the_task_file(project: Path) -> 
         writer.write(contracts.DOCUMENTS, [document])
     Path("params.yaml").write_text(params(corpus="data/split"))
     digest = hashlib.sha256(Path("raw/task1.json").read_bytes()).hexdigest()
-    assert trace(Path(), "task1-2")["evidence"][0]["raw"] == {"path": "raw/task1.json", "sha256": digest}
+    assert trace(Path(), "task1-2")["evidence"][0]["raw"] == {
+        "path": "raw/task1.json",
+        "line": None,
+        "sha256": digest,
+    }
 
 
 def test_a_raw_file_that_changed_or_is_gone_is_said(project: Path) -> None:
@@ -274,6 +279,83 @@ def test_a_benchmark_of_records_is_followed_to_its_own_file(project: Path) -> No
         NightjarError, match="data/ingest/other: no such row; it is older than the prediction"
     ):
         trace(Path(), "task1-2", benchmark="second")
+
+
+def rank_passages(benchmark: str = "made") -> None:
+    """Two rankings of three passages for one question, and the labels of the first two of each."""
+    key = {"task_id": "task1", "id": "task1-2"}
+    orders = {"retrieve": [7, 3, 5], "rerank": [5, 7]}
+    for stage, passages in orders.items():
+        scores = [1.0 / rank for rank in range(1, len(passages) + 1)]
+        ranking = {**key, "passages": passages, "scores": scores}
+        with ArtifactWriter(Path("data", stage, benchmark)) as writer:
+            rows = [{"split": split, **ranking} for split in ("test", "train")]
+            writer.write(contracts.RANKINGS, rows)
+    with ArtifactWriter(Path("data/index")) as writer:
+        passage = {"title": "T", "start": 0}
+        rows = [{"passage": n, "document_id": f"d{n}", "text": f"passage {n}", **passage} for n in range(9)]
+        writer.write(contracts.PASSAGES, rows)
+    with ArtifactWriter(Path("data/consistency", benchmark)) as writer:
+        labels = {3: "no", 5: "yes", 7: "yes"}
+        rows = [
+            {"benchmark": benchmark, **key, "ranking": stage, "passages": passages[:2], "consistent": 0.5}
+            | {"labels": [labels[n] for n in passages[:2]]}
+            for stage, passages in orders.items()
+        ]
+        writer.write(contracts.CONSISTENCY, rows)
+
+
+def test_a_passage_is_followed_through_reranking_to_its_line(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rank_passages()
+    Path("docs").mkdir()
+    lines = [json.dumps({"id": f"d{n}", "text": f"passage {n}"}) for n in range(9)]
+    Path("docs/all.jsonl").write_text("\n".join(lines))
+    documents = [
+        {"dataset": "corpus", "file": "all.jsonl", "id": f"d{n}", "title": "T", "text": f"passage {n}"}
+        | {"url": "", "date": None}
+        for n in range(9)
+    ]
+    with ArtifactWriter(Path("data/ingest/corpus")) as writer:
+        writer.write(contracts.DOCUMENTS, documents)
+    Path("params.yaml").write_text(params(corpus="docs"))
+    found = [row for row in trace(Path(), "task1-2")["evidence"] if "before" in row]
+    assert [(row["artifact"], row["rank"], row["passage"]) for row in found] == [
+        ("data/retrieve/made", 1, 7),
+        ("data/retrieve/made", 2, 3),
+        ("data/retrieve/made", 3, 5),
+        ("data/rerank/made", 1, 5),
+        ("data/rerank/made", 2, 7),
+    ]
+    assert [row["before"] for row in found] == [
+        *[None] * 3,
+        {"rank": 3, "score": 1 / 3},
+        {"rank": 1, "score": 1.0},
+    ]
+    assert [(row["label"], row["consistent"]) for row in found[:3]] == [
+        ("yes", True),
+        ("no", False),
+        (None, None),
+    ]
+    for row in found:
+        text = Path("docs/all.jsonl").read_text().splitlines()[row["raw"]["line"] - 1]
+        assert json.loads(text)["text"] == row["text"] == f"passage {row['passage']}"
+    with pytest.raises(SystemExit):
+        main(["trace", "task1-2", "--benchmark", "made"])
+    told = "evidence 1 of data/rerank/made, before 3 (0.333), yes: consistent: d5 'T' (score 1.000)"
+    assert told in capsys.readouterr().out
+
+
+def test_an_id_that_names_its_line(project: Path) -> None:
+    row = instance("task1", "task1-2") | {"id": "task1.json:2"}
+    with ArtifactWriter(Path("data/questions/made")) as writer:
+        writer.write(contracts.QUESTIONS, [asked(row)])
+    with ArtifactWriter(Path("data/ingest/tasks")) as writer:
+        writer.write(contracts.INSTANCES, [row])
+    with ArtifactWriter(Path("data/predict/made/untuned")) as writer:
+        writer.write(contracts.PREDICTIONS, [prediction("untuned", "task1", "task1.json:2")])
+    assert trace(Path(), "task1.json:2", "untuned")["raw"]["line"] == 2
 
 
 def test_a_question_of_no_dataset_has_no_raw_file(project: Path) -> None:

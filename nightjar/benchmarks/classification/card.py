@@ -7,9 +7,10 @@ from nightjar.benchmarks.classification.labels import LABELS, NAME, TITLES, name
 from nightjar.benchmarks.classification.load import load
 from nightjar.benchmarks.classification.prompts import choice
 from nightjar.benchmarks.classification.prompts import query as reranker_query
-from nightjar.benchmarks.classification.published import PUBLISHED, TABLES
+from nightjar.benchmarks.classification.published import CONSISTENCY, PUBLISHED, TABLES
 from nightjar.benchmarks.classification.questions import (
     Settings,
+    alone,
     demonstrated,
     inputs,
     prefixes,
@@ -60,5 +61,7 @@ CARD = Card(
     training=training,
     reranking=Reranking(reranker_query, prefixes),
     # The form of the paper, and the one that the published code really has (facts 4.4).
-    reading=Reading(("intended", "published"), inputs, demonstrated, targets),
+    reading=Reading(("intended", "published"), inputs, demonstrated, targets, alone),
+    compared="pgra",
+    consistency=CONSISTENCY,
 )

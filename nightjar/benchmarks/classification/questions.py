@@ -139,6 +139,11 @@ def demonstrated(question: Question, examples: Sequence[Question], form: str) ->
     return " ".join([asked, *shown])
 
 
+def alone(task: str, text: str, form: str) -> str:
+    """The text of the reader's encoder for a text that is no question, without passages."""
+    return reader_question(task, text, form)  # type: ignore[arg-type]
+
+
 def targets(task: str) -> dict[str, str]:
     """What the reader writes for each label. Raises NightjarError for an unknown task."""
     return {name: target(task, name) for name in names(task)}

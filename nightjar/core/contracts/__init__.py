@@ -37,6 +37,7 @@ from nightjar.core.contracts.table import EXAMPLES, STRINGS, Table
 from nightjar.core.contracts.training import (
     CALLS_MERGED,
     CANDIDATES,
+    CONSISTENCY,
     EVIDENCE,
     HELD_OUT,
     PASSAGES,
@@ -49,6 +50,7 @@ __all__ = [
     "CALLS_MERGED",
     "CANDIDATES",
     "COMPARISONS",
+    "CONSISTENCY",
     "DEV",
     "DEV_QUESTIONS",
     "DOCUMENTS",

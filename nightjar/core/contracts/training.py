@@ -109,3 +109,18 @@ RANKINGS = Table(
     key=("split", "task_id", "id"),
     allowed={"split": frozenset({"train", "dev", "test"})},
 )
+# Of the first passages of a question's ranking, the labels that a reader gives them, and the share of those labels that
+# are the question's own (facts 4.7). `ranking`: the stage that ranked them.
+CONSISTENCY = Table(
+    "consistency",
+    1,
+    schema(
+        *((name, pa.string()) for name in ("benchmark", "task_id", "id", "ranking")),
+        ("passages", pa.list_(pa.field("element", pa.int64(), nullable=False))),
+        ("labels", STRINGS),
+        ("consistent", pa.float64()),
+    ),
+    key=("task_id", "id", "ranking"),
+    allowed={"ranking": frozenset({"retrieve", "rerank"})},
+    ranges={"consistent": (0.0, 1.0)},
+)

@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.aggregate import aggregate, by_track, category_name, compare, difference, group
+from nightjar.benchmarks.aggregate import (
+    aggregate,
+    by_track,
+    category_name,
+    compare,
+    difference,
+    group,
+    improvements,
+)
 from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.registry import card
 from nightjar.benchmarks.scores import Key, SystemScores, from_rows
@@ -145,6 +153,38 @@ def test_a_metric_of_several_parts() -> None:
     (line,) = compare(own, scores, [("a", "b")], BOOTSTRAP)
     assert line["value"] == pytest.approx(expected["a"] - expected["b"], abs=1e-3)
     assert line["low"] < line["value"] < line["high"] and line["better"] is None and line["p"] < 0.05
+
+
+def test_improvements_are_by_the_first_metric_that_a_task_has() -> None:
+    """One task by the correlation of two parts, the other by a mean that is better when it is lower."""
+    rng = np.random.default_rng(2)
+    metrics = (
+        Metric("mcc", "Matthews correlation", ("predicted", "gold"), matthews, (-100, 100)),
+        Metric("errors", "errors", scale=1.0, range=(0, 9), higher_is_better=False),
+    )
+    own = replace(CARD, name="made", metrics=metrics, metric_of=None)
+    keys = [Key(task, "c", task, str(number)) for task in ("labels", "sums") for number in range(40)]
+    none, gold = np.full(40, np.nan), rng.integers(0, 2, 40).astype(float)
+    scores = [
+        SystemScores(
+            name,
+            keys,
+            {
+                "predicted": np.concatenate([np.where(rng.random(40) < share, gold, 1 - gold), none]),
+                "gold": np.concatenate([gold, none]),
+                "errors": np.concatenate([none, np.full(40, errors)]),
+            },
+        )
+        for name, share, errors in (("good", 0.9, 1.0), ("better", 0.7, 3.0), ("worse", 0.4, 5.0))
+    ]
+    found = {row["task_id"]: row for row in improvements(own, scores, ["worse", "better"], BOOTSTRAP)}
+    assert found["sums"]["metric"] == "errors" and found["sums"]["heuristic"] == "better"
+    assert (found["sums"]["value"], found["sums"]["n"]) == (-2.0, 40)
+    row = found["labels"]
+    numbers = [100 * np.corrcoef(one.parts["predicted"][:40], gold)[0, 1] for one in scores[:2]]
+    assert (row["metric"], row["heuristic"]) == ("mcc", "better")
+    assert row["value"] == pytest.approx(numbers[0] - numbers[1], abs=1e-3)
+    assert row["low"] < row["value"] < row["high"]
 
 
 def test_category_name() -> None:

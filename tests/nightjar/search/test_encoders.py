@@ -140,7 +140,7 @@ def test_index_and_retrieve_use_it(site: Path, tmp_path: Path) -> None:
     facts = build(tmp_path / "corpus", tmp_path / "encoder", tmp_path / "index", settings, 1)
     assert facts.encoder == identity(load_encoder(tmp_path / "encoder"))
     found = Retriever(tmp_path / "index", tmp_path / "encoder", "dense").rank(["decade", "zz"], 1)
-    assert [ranking[0][0] for ranking in found] == [1, 2]
+    assert found.rankings.ids[:, 0].tolist() == [1, 2]
 
 
 def test_another_version_of_the_package_is_refused(site: Path, tmp_path: Path) -> None:

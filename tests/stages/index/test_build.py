@@ -197,7 +197,7 @@ def test_tools_and_evidence_use_the_same_index(settings: Index, encoder: Path, t
     assert found[0][0] == "On nests" and "ground." in found[0][1]
     for kind in ("dense", "bm25", "hybrid"):
         retriever = Retriever(tmp_path / "index", encoder, kind)
-        [hits] = retriever.rank(["two eggs on the bare ground."], 2)
+        [hits] = retriever.rank(["two eggs on the bare ground."], 2).rankings.lists()
         assert len(hits) >= 1
         assert {row["document_id"] for row in retriever.passages([hits[0][0]])} <= set(TEXTS)
 

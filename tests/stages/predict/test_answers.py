@@ -139,7 +139,7 @@ def test_a_row_tells_what_made_it(lm: LanguageModel) -> None:
     assert row["prompt_sha256"] == hashlib.sha256(row["prompt"].encode()).hexdigest()
     assert row["prompt_tokens"] == len(lm.tokenizer.encode(row["prompt"]))
     assert (row["model_sha256"], row["adapter_sha256"]) == (lm.sha256, None)
-    assert "seconds" not in row
+    assert row["seconds"] == 0.5
 
 
 def test_a_task_has_its_own_limit_and_stop_strings() -> None:

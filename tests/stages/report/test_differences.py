@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -73,6 +75,18 @@ def test_without_a_control_all_pairs_of_models_are_shown() -> None:
         ("toolformer", "plain"),
     ]
     assert shown(rows, models, "other_comparisons") == []
+
+
+def test_a_card_may_name_the_system_that_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "CARD", replace(CARD, compared="mine"))
+    models = ["untuned", "mine", "tk_instruct", "other"]
+    rows = [row(system, baseline) for at, system in enumerate(models) for baseline in models[:at]]
+    assert shown(rows, models) == [
+        ("mine", "untuned", "+2.0"),
+        ("mine", "tk_instruct", "−2.0"),
+        ("mine", "other", "−2.0"),
+    ]
+    assert len(shown(rows, models, "other_comparisons")) == 3
 
 
 @pytest.mark.parametrize(

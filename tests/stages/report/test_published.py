@@ -47,6 +47,8 @@ def shown() -> Mapping[str, Any]:
         answers.Answers({}, {}, {}, {}, {}, {}),
         [*split_by_call(CARD, made[0], {}), *split_by_call(CARD, made[1], called)],
         {},
+        None,
+        bootstrap,
     )
     text = headline.text_table([one.results])
     return {**benchmark.context(one, {name: at for at, name in enumerate(MODELS)}), "text": text}

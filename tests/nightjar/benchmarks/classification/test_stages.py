@@ -32,6 +32,9 @@ def project(workdir: Path) -> Path:
         "questions_per_task": 21,
     } | paths
     values["predict"][BENCHMARK] = dict(values["predict"]["tool_use"], stop=["\n\n"])
+    for name in values["predict"]["systems"].copy():
+        if name.startswith(f"{BENCHMARK}-"):
+            del values["predict"]["systems"][name]
     for name in SYSTEMS:
         own = {"benchmark": BENCHMARK, "system": name, "weights": "models/base/language_model"}
         own |= dict.fromkeys(("evidence", "resource"), f"data/questions/{BENCHMARK}")

@@ -1,0 +1,48 @@
+"""python -m stages.consistency BENCHMARK: data/consistency/BENCHMARK, how many passages have their question's label."""
+
+from pathlib import Path
+
+from nightjar.core.harness import Stage, main
+
+INDEX, QUESTIONS = Path("data/index"), Path("data/questions")
+# The stages that rank passages, in the order in which they run.
+RANKINGS = ("retrieve", "rerank")
+OUTPUT = Path("data/consistency")
+
+
+def run(stage: Stage) -> None:
+    from nightjar.benchmarks import registry
+    from nightjar.benchmarks.files import read_questions
+    from nightjar.core import contracts, tables
+    from nightjar.lm.load import prepare
+    from nightjar.search.rankings import Passages, read_rankings
+    from stages.consistency.build import means, write_consistency
+    from stages.consistency.labels import labeller
+
+    registry.check(stage.params)
+    card = registry.card(stage.item)
+    settings, source = stage.params.consistency, QUESTIONS / stage.item
+    reader, output = Path(settings.benchmarks[stage.item].reader), OUTPUT / stage.item
+    prepare(stage.params.seed, stage.params.threads)
+    folders = {name: Path("data", name, stage.item) for name in RANKINGS}
+    rankings = {name: read_rankings(folder, "test") for name, folder in folders.items()}
+    facts = write_consistency(
+        read_questions(source), rankings, Passages(INDEX), settings.passages, labeller(card, reader), output
+    )
+    stage.reads(source, *folders.values(), INDEX, reader)
+    stage.writes(output)
+    stage.count(facts.rows_in, facts.rows_out, facts.rejected)
+    stage.details |= {
+        "labelled": facts.labelled,
+        "consistency": means(tables.read_rows(output, contracts.CONSISTENCY)),
+    }
+
+
+if __name__ == "__main__":
+    main(
+        "consistency",
+        run,
+        items=lambda params: params.consistency.benchmarks,
+        packages=("pyarrow", "torch", "transformers"),
+        threads=True,
+    )
