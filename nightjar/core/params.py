@@ -16,8 +16,10 @@ from nightjar.core.config import (
     PARAMS_FILE,
     Count,
     Fraction,
+    Item,
     Limit,
     Model,
+    Name,
     Positive,
     Samples,
     checked,
@@ -25,10 +27,7 @@ from nightjar.core.config import (
 )
 from nightjar.core.driver_params import Checks, Nightly, Rebuild, ServerSettings, Shards
 from nightjar.core.errors import NightjarError
-
-Name = Annotated[str, Field(min_length=1)]
-# A benchmark, a system or a recipe: part of a stage's name and of a path.
-Item = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+from nightjar.core.reader_params import Readers
 
 
 class ModelSource(Model):
@@ -264,7 +263,7 @@ EncodingName = Literal[
 
 class PredictBenchmark(Model):
     """`batch_tokens` bounds the tokens of all rows in memory: prompts and longest answers. `encoding` names another
-    encoding than the training's (null: the same)."""
+    encoding than the training's (null: the same). `neighbours`: how many training questions vote in k-NN."""
 
     encoding: EncodingName | None
     max_new_tokens: Positive
@@ -277,6 +276,7 @@ class PredictBenchmark(Model):
     stop: list[Annotated[str, Field(min_length=1)]]
     call_top_k: Count
     max_calls: Count
+    neighbours: Positive = 5
 
 
 class System(Model):
@@ -364,6 +364,7 @@ class Params(Model):
     index: Index
     retrieve: Retrieve
     train: Train
+    readers: Readers
     predict: Predict
     evaluate: Evaluate
     benchmarks: dict[Item, Benchmark]

@@ -17,9 +17,11 @@ PROFILES = Path("profiles")
 BASE = "sample"
 EXTENDS = "extends"
 # Mappings with keys of the user's choice: a profile that has one replaces it whole.
-REPLACED = frozenset({"augment.tools", "predict.systems", "retrieve.benchmarks", "train.recipes"})
+REPLACED = frozenset(
+    {"augment.tools", "predict.systems", "readers.recipes", "retrieve.benchmarks", "train.recipes"}
+)
 # Groups with settings by the name of a dataset, a recipe, a benchmark or a tool, to which a profile may add one.
-OPEN = frozenset({"benchmarks", "ingest", "predict", "tools", "train"})
+OPEN = frozenset({"benchmarks", "ingest", "predict", "readers", "tools", "train"})
 
 
 @dataclass(frozen=True)

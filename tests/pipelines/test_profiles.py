@@ -19,7 +19,7 @@ from pipelines.profiles import Change, apply
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "profiles").glob("*.yaml"))
 # A profile that has one of these groups replaces all of it.
-WHOLE = ("augment.tools.", "predict.systems.", "retrieve.benchmarks.", "train.recipes.")
+WHOLE = ("augment.tools.", "predict.systems.", "readers.recipes.", "retrieve.benchmarks.", "train.recipes.")
 
 
 @pytest.fixture()

@@ -1,0 +1,40 @@
+"""The artifact of the stage predict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nightjar.benchmarks.card import Question
+from nightjar.core import contracts, tables
+from nightjar.core.harness import Stage
+from nightjar.core.params import System
+
+PREDICTED = Path("data/predict")
+TIMINGS = Path(".nightjar/timings")
+
+
+def publish(
+    stage: Stage, system: System, questions: Sequence[Question], given: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write the predictions of a system, one for each question in their order, and their seconds.
+
+    `given` has the columns of contracts.PREDICTIONS that do not come from the question, and `seconds`, which are kept
+    in a local file.
+    """
+    rows, timings = [], []
+    for question, one in zip(questions, given, strict=True):
+        key = {"task_id": question.task_id, "id": question.id}
+        names = {"benchmark": system.benchmark, "system": system.system}
+        place = {"track": question.track, "category": question.category}
+        rows.append(names | place | key | {name: one[name] for name in one if name != "seconds"})
+        timings.append({"system": system.system, **key, "seconds": one["seconds"]})
+    tables.write_file(TIMINGS / f"predict-{stage.item}.parquet", contracts.TIMINGS, timings)
+    output = PREDICTED / system.benchmark / system.system
+    with tables.ArtifactWriter(output) as writer:
+        writer.write(contracts.PREDICTIONS, rows)
+    stage.writes(output)
+    stage.count(rows_in=len(questions), rows_out=len(rows))
+    stage.details["calls"] = sum(len(row["calls"]) for row in rows)
+    stage.details["new_tokens"] = sum(row["new_tokens"] for row in rows)
