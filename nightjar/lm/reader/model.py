@@ -43,6 +43,10 @@ class Reader(nn.Module):
         """The parameters that learn, by name, tied ones once: those that the encoder does not have, or all."""
         raise NotImplementedError
 
+    def is_fresh(self, name: str) -> bool:
+        """Whether the parameter of that name began at random."""
+        return False
+
 
 class EncoderDecoder(Reader):
     """Any encoder-decoder of transformers (T5, mT5, BART) by its public interface, without new parameters."""
@@ -123,3 +127,6 @@ class FreshDecoder(Reader):
         fixed = self.encoder.get_input_embeddings() if trains == "all" else self.encoder
         kept = {id(parameter) for parameter in fixed.parameters()}
         return {name: p for name, p in self.named_parameters() if id(p) not in kept}
+
+    def is_fresh(self, name: str) -> bool:
+        return not name.startswith("encoder.")
