@@ -28,10 +28,10 @@ class ReaderRecipe(Model):
     `form`: the form of a question, one of the benchmark's. `passages`: how many a question has, 0 for none. `fusion`:
     whether the decoder reads the states of all passages at once, or each alone, as RAG-sequence does.
     `shots_per_label`: 0, or from how many training questions of each answer the demonstrations are drawn, the only
-    questions that train then. `trains`: the decoder, with the encoder as it is, or all; `decoder_layers` are those of a
-    fresh decoder, for a base without one; it learns ten times as fast as `learning_rate`. `text_maxlength` is the length of an input in tokens. Every `evaluate_every`
-    steps (null: never) and at the end, the dev side decides whether the weights are better than those before.
-    `seed` is added to that of the parameters.
+    questions that train then. `trains`: the decoder, with the encoder as it is, or all. `decoder_layers` are those of
+    a fresh decoder, for a base without one; it learns ten times as fast as `learning_rate`. `text_maxlength`: tokens
+    of an input. Every `evaluate_every` steps (null: never) and at the end, the dev side decides whether the weights
+    are kept. `seed` is added to that of the parameters.
     """
 
     form: Name

@@ -137,9 +137,17 @@ def test_fusion_is_that_of_the_published_code(folders: dict[str, Path]) -> None:
 @torch.inference_mode()
 def test_bart_by_the_same_interface() -> None:
     torch.manual_seed(0)
-    sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "vocab_size": 50}
-    heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "max_position_embeddings": 64}
-    config = BartConfig(**sizes, **heads, encoder_ffn_dim=16, decoder_ffn_dim=16, dropout=0.0)
+    config = BartConfig(
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        max_position_embeddings=64,
+        vocab_size=50,
+    )
     reader = EncoderDecoder(BartForConditionalGeneration(config)).eval()
     places = torch.tensor([[2, 1], [0, PADDED]])
     targets = Targets(("a", "b"), torch.tensor([[2, 9], [2, 2]]), places, torch.tensor([5, 7, 9]))
