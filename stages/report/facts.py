@@ -67,6 +67,7 @@ def items(params: Params) -> dict[str, set[str]]:
         "questions": set(params.benchmarks),
         "augment": set(tools(params)),
         "retrieve": set(params.retrieve.benchmarks),
+        "train_reader": set(params.readers.recipes),
         "encode": set(params.train.recipes),
         "train": set(params.train.recipes),
         "predict": set(params.predict.systems),
