@@ -26,6 +26,9 @@ _ALIAS = re.compile(r"(?:^|[\s\[{,:?-])[&*][^\s*&]", re.MULTILINE)
 
 # Every number has two ends: what is larger than anyone needs would end in a traceback far away, or never.
 LARGEST = 1_000_000_000
+Name = Annotated[str, Field(min_length=1)]
+# A benchmark, a system or a recipe: part of a stage's name and of a path.
+Item = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Count = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 Limit = Positive | None

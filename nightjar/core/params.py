@@ -17,8 +17,10 @@ from nightjar.core.config import (
     PARAMS_FILE,
     Count,
     Fraction,
+    Item,
     Limit,
     Model,
+    Name,
     Positive,
     Samples,
     checked,
@@ -26,11 +28,8 @@ from nightjar.core.config import (
 )
 from nightjar.core.driver_params import Checks, Nightly, Rebuild, ServerSettings, Shards
 from nightjar.core.errors import NightjarError
+from nightjar.core.reader_params import Readers
 from nightjar.core.search_params import Rerank, Retrieve
-
-Name = Annotated[str, Field(min_length=1)]
-# A benchmark, a system or a recipe: part of a stage's name and of a path.
-Item = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 class ModelSource(Model):
@@ -383,6 +382,7 @@ class Params(Model):
     retrieve: Retrieve
     rerank: Rerank
     train: Train
+    readers: Readers
     predict: Predict
     evaluate: Evaluate
     benchmarks: dict[Item, Benchmark]

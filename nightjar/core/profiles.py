@@ -22,13 +22,14 @@ REPLACED = frozenset(
         "augment.tools",
         "consistency.benchmarks",
         "predict.systems",
+        "readers.recipes",
         "rerank.benchmarks",
         "retrieve.benchmarks",
         "train.recipes",
     }
 )
 # Groups with settings by the name of a dataset, a recipe, a benchmark or a tool, to which a profile may add one.
-OPEN = frozenset({"benchmarks", "ingest", "predict", "tools", "train"})
+OPEN = frozenset({"benchmarks", "ingest", "predict", "readers", "tools", "train"})
 
 
 @dataclass(frozen=True)

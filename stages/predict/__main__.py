@@ -23,7 +23,7 @@ def run(stage: Stage) -> None:
     from nightjar.benchmarks.files import read_questions
     from nightjar.lm.load import device_name, load, prepare, read_recipe
     from nightjar.lm.tokenizer import is_encoder_decoder
-    from stages.predict import neighbours
+    from stages.predict import neighbours, reading
     from stages.predict.answers import answering, ask, table_row
     from stages.predict.choices import choices_of, choosing
     from stages.predict.output import publish
@@ -36,6 +36,8 @@ def run(stage: Stage) -> None:
     source, weights = QUESTIONS / card.name, Path(system.weights)
     if weights == neighbours.ENCODER:
         return neighbours.run(stage, card, system, source)
+    if reading.is_reader(weights):
+        return reading.predict(stage, card, system)
     adapter = None if weights == MODEL else weights
     recipe: dict[str, Any] = read_recipe(adapter) if adapter else {"evidence": 0, "calls": False}
     # With call_top_k or max_calls 0, "on" is "disabled".

@@ -68,6 +68,7 @@ def items(params: Params) -> dict[str, set[str]]:
         "augment": set(tools(params)),
         "retrieve": set(params.retrieve.benchmarks),
         "rerank": set(params.rerank.benchmarks),
+        "train_reader": set(params.readers.recipes),
         "encode": set(params.train.recipes),
         "train": set(params.train.recipes),
         "predict": set(params.predict.systems),

@@ -19,7 +19,15 @@ from pipelines.profiles import Change, apply
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "profiles").glob("*.yaml"))
 # A profile that has one of these groups replaces all of it.
-WHOLE = ("augment.tools.", "predict.systems.", "rerank.benchmarks.", "retrieve.benchmarks.", "train.recipes.")
+WHOLE = (
+    "augment.tools.",
+    "consistency.benchmarks.",
+    "predict.systems.",
+    "readers.recipes.",
+    "rerank.benchmarks.",
+    "retrieve.benchmarks.",
+    "train.recipes.",
+)
 
 
 @pytest.fixture()

@@ -11,9 +11,9 @@ import torch
 
 from nightjar.benchmarks.classification.card import CARD
 from nightjar.core.errors import NightjarError
+from nightjar.lm import reader
 from tests.tiny_models import sentence_encoder
 
-reader = pytest.importorskip("nightjar.lm.reader")
 TEXTS = ["a fine film", "a film that is as long as it is dull , and longer still", "so so"]
 
 

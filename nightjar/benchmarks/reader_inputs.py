@@ -1,0 +1,121 @@
+"""What a reader reads for each question of a benchmark: texts from the card, with passages or demonstrations."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nightjar.benchmarks.card import Card, Question, Reading, drawn
+from nightjar.core.errors import NightjarError
+from nightjar.lm.reader.tokens import Tokens
+from nightjar.search.rankings import Passages, Side, read_rankings
+
+# The training questions of each answer of a task, by the answer.
+Pool = Mapping[str, Sequence[Question]]
+
+
+@dataclass(frozen=True)
+class Read:
+    """The encoder's texts for a question, the text of the question alone, and ln p(passage | question) of each text."""
+
+    texts: list[str]
+    question: str
+    prior: NDArray[np.float64]
+
+    def ids(self, tokens: Tokens, most: int) -> list[list[int]]:
+        """The ids of the texts, each of at most `most` tokens; see `Tokens.input`."""
+        return [tokens.input(text, self.question, most) for text in self.texts]
+
+
+def reading_of(card: Card, form: str) -> Reading:
+    """The texts of a card's reader. Raises NightjarError if it has none, or not in that form."""
+    if card.reading is None:
+        raise NightjarError(f"{card.name} has no texts for a reader", "params.yaml", "use another benchmark")
+    if form not in card.reading.forms:
+        fix = f"forms are {', '.join(card.reading.forms)}"
+        raise NightjarError(f"{card.name} has no form {form!r} of a question", "params.yaml", fix)
+    return card.reading
+
+
+def with_passages(
+    reading: Reading,
+    form: str,
+    questions: Sequence[Question],
+    evidence: Path | None,
+    index: Path,
+    side: Side,
+    most: int,
+) -> list[Read]:
+    """The inputs of each question with its best `most` passages, fewer where fewer were found.
+
+    Without `evidence`, or for a question for which nothing was found, the question alone. p(passage | question) is the
+    softmax of the scores of these passages (Lewis et al. 2020). Raises NightjarError for a question without a ranking,
+    and for a ranking of another index.
+    """
+    found = read_rankings(evidence, side) if evidence else {}
+    passages = Passages(index) if evidence else None
+    made = []
+    for question in questions:
+        texts: list[str] = []
+        prior = np.zeros(1)
+        if passages and evidence:
+            if question.key not in found:
+                what = f"no ranking for the question {question.id} of {question.task_id} ({side})"
+                raise NightjarError(what, evidence, "make it again: nightjar rebuild")
+            numbers, scores = found[question.key]
+            texts = passages.texts(numbers[:most])
+            prior = scores[:most] - np.logaddexp.reduce(scores[:most]) if texts else prior
+        made.append(Read(reading.inputs(question, texts, form), reading.inputs(question, (), form)[0], prior))
+    return made
+
+
+def pool_of(
+    questions: Sequence[Question], names: Sequence[str], shots: int, seed: int
+) -> dict[str, list[Question]]:
+    """At most `shots` training questions of each answer, drawn by the seed."""
+    return {
+        name: list(
+            drawn([one for one in questions if one.references[0] == name], shots, seed, lambda one: one.key)
+        )
+        for name in names
+    }
+
+
+def with_demonstrations(
+    reading: Reading, form: str, questions: Sequence[Question], pools: Mapping[str, Pool], seed: int
+) -> list[Read]:
+    """The input of each question with one labelled example of each answer, drawn by the seed from its task's pool.
+
+    A question is no example of its own (LM-BFF; Gao et al. 2021, section 6.1).
+    """
+    made = []
+    for question in questions:
+        chance = random.Random("\x1f".join((str(seed), *question.key)))
+        others = [
+            [one for one in members if one.key != question.key]
+            for members in pools[question.task_id].values()
+        ]
+        examples = [chance.choice(members) for members in others if members]
+        text = reading.demonstrated(question, examples, form)
+        made.append(Read([text], reading.inputs(question, (), form)[0], np.zeros(1)))
+    return made
+
+
+def check_answers(
+    card: Card, task: str, train: Sequence[Question], dev: Sequence[Question], names: Sequence[str]
+) -> None:
+    """Raise NightjarError for an answer that is none of `names`, and for one that no training question has."""
+    for question in (*train, *dev):
+        if question.references[0] not in names:
+            what = f"the answer of the question {question.id} is {question.references[0]!r}"
+            raise NightjarError(what, f"{card.name} {task}", f"answers are {', '.join(names)}")
+    there = {question.references[0] for question in train}
+    if missing := [name for name in names if name not in there]:
+        what = f"no training question has the answer {', '.join(missing)}"
+        fix = f"give it more training questions (benchmarks.{card.name}), or leave the task out"
+        raise NightjarError(what, f"{card.name} {task}", fix)

@@ -1,0 +1,72 @@
+"""Parameters of the readers: the group `readers` of params.yaml."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from nightjar.core.config import Count, Item, Limit, Model, Name, Positive
+from nightjar.core.errors import NightjarError
+
+
+class ReaderInputs(Model):
+    """What a recipe trains on: a benchmark, the base model, and the artifacts with rankings and with passages.
+
+    Evidence and resource are the questions of the benchmark for a recipe without passages.
+    """
+
+    benchmark: Item
+    base: Name
+    evidence: Name
+    resource: Name
+
+
+class ReaderRecipe(Model):
+    """One way to train readers, one for each task of a benchmark.
+
+    `form`: the form of a question, one of the benchmark's. `passages`: how many a question has, 0 for none. `fusion`:
+    whether the decoder reads the states of all passages at once, or each alone, as RAG-sequence does.
+    `shots_per_label`: 0, or from how many training questions of each answer the demonstrations are drawn, the only
+    questions that train then. `trains`: the decoder, with the encoder as it is, or all. `decoder_layers` are those of
+    a fresh decoder, for a base without one; it learns ten times as fast as `learning_rate`. `text_maxlength`: tokens
+    of an input. Every `evaluate_every` steps (null: never) and at the end, the dev side decides whether the weights
+    are kept. `seed` is added to that of the parameters.
+    """
+
+    form: Name
+    passages: Count
+    fusion: Literal["in_decoder", "rag_sequence"]
+    shots_per_label: Count
+    trains: Literal["decoder", "all"]
+    decoder_layers: Annotated[int, Field(ge=1, le=48)]
+    text_maxlength: Annotated[int, Field(ge=16, le=4096)]
+    learning_rate: Annotated[float, Field(gt=0, le=10)]
+    batch_size: Positive
+    max_steps: Positive
+    evaluate_every: Limit
+    precision: Literal["float32", "bfloat16"]
+    seed: Count
+
+    @model_validator(mode="after")
+    def _agree(self) -> ReaderRecipe:
+        if self.shots_per_label and self.passages:
+            raise ValueError("a question has demonstrations or passages; set one of the two to 0")
+        if self.fusion == "rag_sequence" and not self.passages:
+            raise ValueError("rag_sequence needs passages; set passages, or fusion to in_decoder")
+        return self
+
+
+class Readers(Model, extra="allow"):
+    """`recipes` lists those that run; the settings of each are under its own name."""
+
+    recipes: dict[Item, ReaderInputs]
+    __pydantic_extra__: dict[str, ReaderRecipe]
+
+    def recipe(self, name: str) -> ReaderRecipe:
+        """The settings of a recipe. Raises NightjarError if there are none of that name."""
+        found = (self.__pydantic_extra__ or {}).get(name)
+        if found is None:
+            fix = f"recipes are {', '.join(self.__pydantic_extra__ or {})}"
+            raise NightjarError("no such recipe", f"readers.{name}", fix)
+        return found

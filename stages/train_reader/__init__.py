@@ -1,0 +1,1 @@
+"""Trains readers: one for each task of a benchmark."""

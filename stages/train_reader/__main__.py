@@ -1,0 +1,15 @@
+"""python -m stages.train_reader RECIPE: models/readers/RECIPE, a reader for each task of a benchmark."""
+
+from nightjar.core.harness import Stage, main
+
+PACKAGES = ("torch", "transformers")
+
+
+def run(stage: Stage) -> None:
+    from stages.train_reader.readers import train
+
+    train(stage)
+
+
+if __name__ == "__main__":
+    main("train_reader", run, items=lambda params: params.readers.recipes, packages=PACKAGES, threads=True)

@@ -1,0 +1,134 @@
+"""One recipe from questions to a folder of readers; a run that was killed resumes at the task that it was at."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nightjar.benchmarks import registry
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import remove, replace, safe_name, temporary_sibling
+from nightjar.core.harness import Stage, log
+from nightjar.core.journal import code, digest
+from nightjar.lm.load import device_name, prepare
+from nightjar.lm.reader import load, save
+from nightjar.lm.weights import verify
+from stages.train_reader.fit import Trained, fit
+from stages.train_reader.sides import QUESTIONS, Task, read_tasks
+
+READERS = Path("models/readers")
+# Trained tasks of a run that is not finished, and its large file of states.
+WORK = Path(".nightjar/readers")
+RECORD = "reader.json"
+
+
+def train(stage: Stage) -> None:
+    """Train the readers of the recipe stage.item, one for each task, and publish them all or none.
+
+    Raises NightjarError for a missing or damaged input, as `read_tasks` and `load`, and if the same training is already
+    running.
+    """
+    registry.check(stage.params)
+    recipe = stage.params.readers.recipe(stage.item)
+    inputs = stage.params.readers.recipes[stage.item]
+    card, seed = registry.card(inputs.benchmark), stage.params.seed + recipe.seed
+    prepare(seed, stage.params.threads)
+    base = load(Path(inputs.base), recipe.decoder_layers)
+    tasks, questions = read_tasks(card, inputs, recipe, seed, base.tokens)
+    decides = {
+        "base": base.sha256,
+        "recipe": recipe.model_dump(),
+        "seed": seed,
+        "machine": [device_name(), stage.params.threads],
+        "code": [code("nightjar/lm/reader", "stages/train_reader"), *map(version, ("torch", "transformers"))],
+        "tasks": [
+            digest({"targets": dict(task.targets), "train": vars(task.train), "dev": vars(task.dev)})
+            for task in tasks
+        ],
+    }
+    work = WORK / stage.item / digest(decides)
+    for other in work.parent.glob("*"):
+        if other != work:
+            remove(other)
+    # Every task begins with the same weights.
+    begun = {name: p.detach().clone() for name, p in base.reader.learning(recipe.trains).items()}
+
+    def one(number: int) -> dict[str, Any]:
+        task = tasks[number]
+        with torch.no_grad():
+            for name, parameter in base.reader.learning(recipe.trains).items():
+                parameter.copy_(begun[name])
+        trained = fit(base, recipe, task, seed, work)
+        folder = work / safe_name(task.name)
+        sha256 = save(trained.weights, folder)
+        (folder / "steps.jsonl").write_text(_curve(trained), encoding="utf-8")
+        facts = _facts(task, trained) | {"sha256": sha256}
+        log.info("%s: step %d, dev accuracy %s", task.name, trained.chosen_step, facts["dev_accuracy"])
+        return facts
+
+    record = {
+        "recipe": stage.item,
+        **recipe.model_dump(),
+        **inputs.model_dump(),
+        "base_sha256": base.sha256,
+        "seed": seed,
+    }
+    output = READERS / stage.item
+    with stage.resumed(decides, len(tasks), one, "tasks") as values:
+        assert values is not None  # this stage has no shards
+        facts = {task.name: value for task, value in zip(tasks, values, strict=True)}
+        publish(work, output, record | {"tasks": facts})
+    remove(work)
+    stage.reads(QUESTIONS / card.name, Path(inputs.base))
+    if recipe.passages:
+        stage.reads(Path(inputs.evidence), Path(inputs.resource))
+    stage.writes(output)
+    stage.count(rows_in=questions, rows_out=questions)
+    stage.details |= {"tasks": facts, "base_sha256": base.sha256}
+
+
+def publish(work: Path, output: Path, record: dict[str, Any]) -> None:
+    """Put the trained tasks of the folder `work` and the record into `output`, all or nothing.
+
+    Raises NightjarError for a task whose weights are missing or not those that were trained.
+    """
+    temporary = temporary_sibling(output)
+    try:
+        temporary.mkdir()
+        for task, facts in record["tasks"].items():
+            folder = work / safe_name(task)
+            if not folder.is_dir() or verify(folder) != facts["sha256"]:
+                what = f"the weights of the task {task}, which an earlier run trained, are missing or damaged"
+                raise NightjarError(what, folder, "remove .nightjar/journal and run it again")
+            shutil.copytree(folder, temporary / folder.name)
+        text = json.dumps(record, indent=2, sort_keys=True) + "\n"
+        (temporary / RECORD).write_text(text, encoding="utf-8")
+        replace(temporary, output)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _curve(trained: Trained) -> str:
+    """One JSON line a step: its loss, and the accuracy on dev where it was measured."""
+    rows = [
+        {"step": step, "loss": loss} | ({"dev_accuracy": trained.dev[step]} if step in trained.dev else {})
+        for step, loss in enumerate(trained.losses, start=1)
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def _facts(task: Task, trained: Trained) -> dict[str, Any]:
+    return {
+        "train_questions": len(task.train),
+        "dev_questions": len(task.dev),
+        "chosen_step": trained.chosen_step,
+        "dev_accuracy": round(trained.dev[trained.chosen_step], 4) if trained.dev else None,
+        "first_loss": round(trained.losses[0], 4),
+        "last_loss": round(sum(trained.losses[-5:]) / len(trained.losses[-5:]), 4),
+    }

@@ -1,0 +1,107 @@
+"""The training and dev questions of each task, as ids that a reader reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nightjar.benchmarks.card import Card, Question, questions_of
+from nightjar.benchmarks.reader_inputs import (
+    Read,
+    check_answers,
+    pool_of,
+    reading_of,
+    with_demonstrations,
+    with_passages,
+)
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+from nightjar.core.reader_params import ReaderInputs, ReaderRecipe
+from nightjar.lm.reader.tokens import Tokens
+from nightjar.search.rankings import Side
+
+QUESTIONS = Path("data/questions")
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Questions of one side of a task: the ids of their inputs, ln p of each input, and the places of their answers."""
+
+    inputs: list[list[list[int]]]
+    priors: list[NDArray[np.float64]]
+    answers: list[int]
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task, the text that each answer is written as, and its sides."""
+
+    name: str
+    targets: Mapping[str, str]
+    train: Examples
+    dev: Examples
+
+
+def read_tasks(
+    card: Card, inputs: ReaderInputs, recipe: ReaderRecipe, seed: int, tokens: Tokens
+) -> tuple[list[Task], int]:
+    """The tasks with training questions, in their order, and the number of training and dev questions in all.
+
+    Raises NightjarError for a benchmark without training questions, for an answer that a task does not have or that no
+    training question has, and for missing passages.
+    """
+    source = QUESTIONS / card.name
+    if card.training is None:
+        raise NightjarError(f"{card.name} has no training questions", "params.yaml", "use another benchmark")
+    reading = reading_of(card, recipe.form)
+    sides: dict[Side, list[Question]] = {
+        "train": questions_of(tables.read_rows(source, contracts.TRAIN_QUESTIONS)),
+        "dev": questions_of(tables.read_rows(source, contracts.DEV_QUESTIONS)),
+    }
+    count = sum(map(len, sides.values()))
+    tasks = list(dict.fromkeys(one.task_id for one in sides["train"]))
+    targets = {task: reading.targets(task) for task in tasks}
+    pools = {}
+    for task in tasks:
+        train, dev = _of(sides["train"], [task]), _of(sides["dev"], [task])
+        check_answers(card, task, train, dev, list(targets[task]))
+        if recipe.shots_per_label:
+            pools[task] = pool_of(train, list(targets[task]), recipe.shots_per_label, seed)
+    drawn = {one.key for pool in pools.values() for members in pool.values() for one in members}
+    examples: dict[tuple[str, Side], Examples] = {}
+    for side, found in sides.items():
+        asked = [one for one in _of(found, tasks) if side == "dev" or not pools or one.key in drawn]
+        if pools:
+            read = with_demonstrations(reading, recipe.form, asked, pools, seed)
+        else:
+            evidence = Path(inputs.evidence) if recipe.passages else None
+            read = with_passages(
+                reading, recipe.form, asked, evidence, Path(inputs.resource), side, recipe.passages
+            )
+        for task in tasks:
+            own = [pair for pair in zip(asked, read, strict=True) if pair[0].task_id == task]
+            examples[task, side] = _examples(own, list(targets[task]), tokens, recipe.text_maxlength)
+    return [
+        Task(task, targets[task], examples[task, "train"], examples[task, "dev"]) for task in tasks
+    ], count
+
+
+def _of(questions: Sequence[Question], tasks: Sequence[str]) -> list[Question]:
+    return [one for one in questions if one.task_id in tasks]
+
+
+def _examples(
+    pairs: Sequence[tuple[Question, Read]], names: Sequence[str], tokens: Tokens, most: int
+) -> Examples:
+    return Examples(
+        [read.ids(tokens, most) for _, read in pairs],
+        [read.prior for _, read in pairs],
+        [names.index(question.references[0]) for question, _ in pairs],
+    )

@@ -1,0 +1,88 @@
+"""What a reader reads: passages with their weights, and demonstrations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nightjar.benchmarks.card import Question, Reading
+from nightjar.benchmarks.reader_inputs import pool_of, reading_of, with_demonstrations, with_passages
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+from tests.made_card import CARD, NAME
+
+
+def demonstrated(question: Question, examples: Any, form: str) -> str:
+    return " ".join([question.id, *(f"{it.id}={it.references[0]}" for it in examples)])
+
+
+def inputs(question: Question, passages: Any, form: str) -> list[str]:
+    return [f"{passage} {question.id}" for passage in passages] or [question.id]
+
+
+READING = Reading(("plain",), inputs, demonstrated, lambda task: {"yes": "y", "no": "n"})
+QUESTIONS = [
+    Question(NAME, "task", f"q{number}", {}, ("yes" if number % 3 else "no",)) for number in range(12)
+]
+
+
+def artifacts(folder: Path, scores: list[float]) -> tuple[Path, Path]:
+    with tables.ArtifactWriter(folder / "index") as writer:
+        rows = [
+            {"passage": n, "document_id": str(n), "title": "", "text": f"p{n}", "start": 0} for n in range(4)
+        ]
+        writer.write(contracts.PASSAGES, rows)
+    with tables.ArtifactWriter(folder / "found") as writer:
+        row = {"split": "dev", "task_id": "task", "id": "q1", "passages": [3, 0, 2][: len(scores)]}
+        writer.write(contracts.RANKINGS, [row | {"scores": scores}])
+    return folder / "found", folder / "index"
+
+
+def test_weights_are_the_softmax_of_the_passages_that_are_read(tmp_path: Path) -> None:
+    found, index = artifacts(tmp_path, [2.0, 1.0, -1.0])
+    (read,) = with_passages(READING, "plain", [QUESTIONS[1]], found, index, "dev", 2)
+    assert read.texts == ["p3 q1", "p0 q1"] and read.question == "q1"
+    np.testing.assert_allclose(np.exp(read.prior), np.exp([2.0, 1.0]) / np.exp([2.0, 1.0]).sum())
+
+
+def test_a_question_without_passages_is_read_alone(tmp_path: Path) -> None:
+    found, index = artifacts(tmp_path, [])
+    (read,) = with_passages(READING, "plain", [QUESTIONS[1]], found, index, "dev", 2)
+    (alone,) = with_passages(READING, "plain", [QUESTIONS[1]], None, index, "dev", 0)
+    assert read.texts == alone.texts == ["q1"]
+    assert read.prior.tolist() == alone.prior.tolist() == [0.0]
+
+
+def test_other_sides_have_rankings_of_their_own(tmp_path: Path) -> None:
+    found, index = artifacts(tmp_path, [1.0])
+    with pytest.raises(NightjarError, match=r"no ranking for the question q1 of task \(test\)"):
+        with_passages(READING, "plain", [QUESTIONS[1]], found, index, "test", 2)
+
+
+def test_one_example_of_each_answer_and_never_the_question_itself() -> None:
+    pool = pool_of(QUESTIONS, ["yes", "no"], 3, 0)
+    assert {name: len(members) for name, members in pool.items()} == {"yes": 3, "no": 3}
+    assert pool == pool_of(QUESTIONS, ["yes", "no"], 3, 0)
+    assert any(pool_of(QUESTIONS, ["yes", "no"], 3, seed) != pool for seed in range(1, 9))
+    larger = pool_of(QUESTIONS, ["yes", "no"], 4, 0)
+    assert all({one.id for one in pool[name]} < {one.id for one in larger[name]} for name in pool)
+    members = {one.id for own in pool.values() for one in own}
+    for read in with_demonstrations(READING, "plain", QUESTIONS, {"task": pool}, 5):
+        own, *shown = read.texts[0].split()
+        assert own == read.question
+        assert [it.partition("=")[2] for it in shown] == ["yes", "no"]
+        assert {it.partition("=")[0] for it in shown} <= members - {own}
+
+
+def test_the_only_example_of_an_answer_does_not_show_itself() -> None:
+    few = QUESTIONS[:3]
+    (read,) = with_demonstrations(READING, "plain", [few[0]], {"task": pool_of(few, ["yes", "no"], 1, 0)}, 0)
+    assert "q0=no" not in read.texts[0]
+
+
+def test_a_card_without_texts_for_a_reader() -> None:
+    with pytest.raises(NightjarError, match="made has no texts for a reader"):
+        reading_of(CARD, "plain")

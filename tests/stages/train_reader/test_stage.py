@@ -1,0 +1,268 @@
+"""Readers from questions to predictions: they learn, resume, and refuse what does not fit."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ruamel.yaml import YAML
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Question, Reading
+from nightjar.core import contracts, params, tables
+from nightjar.core.errors import NightjarError
+from nightjar.core.harness import Stage
+from nightjar.core.journal import Journal, contents
+from nightjar.core.reader_params import ReaderRecipe
+from nightjar.lm.reader import Base
+from nightjar.lm.weights import write_checksums
+from stages.predict.__main__ import run as predict
+from stages.train_reader import readers
+from stages.train_reader.__main__ import run as train
+from stages.train_reader.fit import Trained, fit
+from stages.train_reader.sides import Task
+from tests import tiny_models
+from tests.conftest import ROOT
+from tests.made_card import CARD, NAME
+
+TASKS = {"sums": ("odd", "even"), "words": ("short", "rather long")}
+SIDES = {
+    "train": (contracts.TRAIN_QUESTIONS, 12),
+    "dev": (contracts.DEV_QUESTIONS, 6),
+    "test": (contracts.QUESTIONS, 8),
+}
+
+
+def inputs(question: Question, passages: Any, form: str) -> list[str]:
+    asked = f"{question.parts['question']} is <extra_id_0>"
+    return [f"{passage} {asked}" for passage in passages] or [asked]
+
+
+def demonstrated(question: Question, examples: Any, form: str) -> str:
+    shown = [f"{it.parts['question']} is {it.references[0]}" for it in examples]
+    return " ".join([*inputs(question, (), form), *shown])
+
+
+def targets(task: str) -> dict[str, str]:
+    return {name: f"<extra_id_0> {name} <extra_id_1>" for name in TASKS[task]}
+
+
+def asked(task: str, side: str, number: int) -> Question:
+    answer = TASKS[task][number % 2]
+    letter = "ax"[number % 2] * 6
+    return Question(NAME, task, f"{side}-{number}", {"question": f"{letter} {number}"}, (answer,), track=task)
+
+
+@pytest.fixture()
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two tasks whose answers follow from a letter, three passages for each question, and a tiny base model."""
+    reading = Reading(("plain",), inputs, demonstrated, targets)
+    card = replace(CARD, reading=reading, training=lambda sources, settings, seed: iter(()))
+    monkeypatch.setattr(registry, "card", lambda name: {NAME: card}[name])
+    with tables.ArtifactWriter(tmp_path / f"data/questions/{NAME}") as writer:
+        for side, (contract, count) in SIDES.items():
+            rows = [asked(task, side, n).row() for task in TASKS for n in range(count)]
+            writer.write(contract, rows)
+    with tables.ArtifactWriter(tmp_path / f"data/retrieve/{NAME}") as writer:
+        writer.write(contracts.RANKINGS, rankings())
+    with tables.ArtifactWriter(tmp_path / "data/index") as writer:
+        words = [
+            {"passage": n, "document_id": str(n), "title": "", "text": f"p{n}", "start": 0} for n in range(5)
+        ]
+        writer.write(contracts.PASSAGES, words)
+    base = tmp_path / "models/base/sentence_encoder"
+    base.mkdir(parents=True)
+    tiny_models.sentence_encoder(base)
+    write_checksums(base)
+    configure(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def rankings() -> list[dict[str, Any]]:
+    generator = np.random.default_rng(0)
+    return [
+        {
+            "split": side,
+            "task_id": task,
+            "id": f"{side}-{number}",
+            "passages": generator.permutation(5)[:4].tolist(),
+            "scores": [0.9, 0.5, 0.3, 0.1],
+        }
+        for side, (_, count) in SIDES.items()
+        for task in TASKS
+        for number in range(count)
+    ]
+
+
+def configure(folder: Path, evidence: bool = False, **changes: Any) -> None:
+    """One recipe `own` and its system."""
+    values = YAML(typ="safe").load((ROOT / "profiles/sample.yaml").read_text())
+    source = f"data/questions/{NAME}"
+    read = {
+        "evidence": f"data/retrieve/{NAME}" if evidence else source,
+        "resource": "data/index" if evidence else source,
+    }
+    small = {
+        "form": "plain",
+        "text_maxlength": 40,
+        "max_steps": 60,
+        "evaluate_every": 20,
+        "learning_rate": 0.001,
+    }
+    own = values["readers"]["reader"] | small | {"precision": "float32"} | changes
+    recipe = {"benchmark": NAME, "base": "models/base/sentence_encoder"} | read
+    values["readers"] = {"recipes": {"own": recipe}, "own": own}
+    system = {"benchmark": NAME, "system": "own", "weights": "models/readers/own", "calls": None} | read
+    values["predict"]["systems"] = {f"{NAME}-own": system}
+    values["predict"][NAME] = values["predict"]["supernatinst"]
+    group = {"code": "tests", "data": "data", "split": "data"}
+    values["benchmarks"] = {NAME: group}
+    values["train"]["recipes"] = {}
+    (folder / "params.yaml").write_text(json.dumps(values))
+
+
+def finish(run: Callable[[Stage], None], name: str) -> Stage:
+    stage = Stage(name, params.load())
+    run(stage)
+    return stage
+
+
+def predicted() -> list[dict[str, Any]]:
+    return tables.read_rows(Path("data/predict") / NAME / "own", contracts.PREDICTIONS)
+
+
+def right() -> float:
+    references = {
+        (task, f"test-{n}"): asked(task, "test", n).references[0] for task in TASKS for n in range(8)
+    }
+    return float(np.mean([row["answers"] == [references[row["task_id"], row["id"]]] for row in predicted()]))
+
+
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"trains": "all"},
+    {"shots_per_label": 4, "text_maxlength": 120},
+    {"evidence": True, "passages": 3},
+    {"evidence": True, "passages": 3, "fusion": "rag_sequence"},
+]
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=["decoder", "all", "demonstrations", "fid", "rag"])
+def test_readers_learn_and_answer(project: Path, changes: dict[str, Any]) -> None:
+    configure(project, **changes)
+    stage = finish(train, "train_reader@own")
+    assert (stage.rows_in, stage.rows_out) == (36, 36)
+    assert stage.outputs == ["models/readers/own"]
+    record = json.loads(Path("models/readers/own/reader.json").read_text())
+    assert set(record["tasks"]) == set(TASKS)
+    losses = [facts["first_loss"] - facts["last_loss"] for facts in record["tasks"].values()]
+    assert min(losses) > 0.1
+    stage = finish(predict, f"predict@{NAME}-own")
+    assert stage.rows_out == 16
+    rows = predicted()
+    assert right() >= 0.75
+    assert {row["model_sha256"] for row in rows} == {record["base_sha256"]}
+    digests = {task: facts["sha256"] for task, facts in record["tasks"].items()}
+    assert all(row["adapter_sha256"] == digests[row["task_id"]] for row in rows)
+    assert all(row["calls"] == [] and row["new_tokens"] == 0 and row["prompt_tokens"] > 3 for row in rows)
+    lines = rows[0]["prompt"].split("\n")
+    assert len(lines) == (3 if "passages" in changes else 1)
+    assert not Path(".nightjar/readers/own").exists() or not any(Path(".nightjar/readers/own").iterdir())
+
+
+class Killed(BaseException):
+    """What no part of the stage catches."""
+
+
+def test_a_killed_run_resumes_with_the_same_bytes(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finish(train, "train_reader@own")
+    wanted = contents(Path("models/readers/own"))
+    shutil.rmtree("models/readers")
+    add = Journal.add
+
+    def last(self: Journal, unit: int, value: Any) -> None:
+        add(self, unit, value)
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Journal, "add", last)
+        finish(train, "train_reader@own")
+    assert not Path("models/readers/own").exists()
+    trained: list[str] = []
+
+    def counted(base: Base, recipe: ReaderRecipe, task: Task, *more: Any) -> Trained:
+        trained.append(task.name)
+        return fit(base, recipe, task, *more)
+
+    monkeypatch.setattr(readers, "fit", counted)
+    finish(train, "train_reader@own")
+    assert trained == ["words"]
+    assert contents(Path("models/readers/own")) == wanted
+
+
+def test_another_seed_gives_another_reader(project: Path) -> None:
+    finish(train, "train_reader@own")
+    first = contents(Path("models/readers/own/sums"))
+    configure(project, seed=1)
+    finish(train, "train_reader@own")
+    assert contents(Path("models/readers/own/sums")) != first
+
+
+def test_an_answer_without_training_questions(project: Path) -> None:
+    with tables.ArtifactWriter(Path(f"data/questions/{NAME}")) as writer:
+        rows = [asked(task, "train", n).row() for task in TASKS for n in range(0, 12, 2)]
+        writer.write(contracts.TRAIN_QUESTIONS, rows)
+        writer.write(contracts.DEV_QUESTIONS, [asked("sums", "dev", 0).row()])
+    with pytest.raises(NightjarError, match="no training question has the answer even"):
+        finish(train, "train_reader@own")
+
+
+@pytest.mark.parametrize("side", ["train", "dev"])
+def test_an_answer_that_the_task_does_not_have(project: Path, side: str) -> None:
+    odd = asked("sums", side, 99)._replace(references=("neither",)).row()
+    with tables.ArtifactWriter(Path(f"data/questions/{NAME}")) as writer:
+        for own, (contract, count) in list(SIDES.items())[:2]:
+            rows = [asked(task, own, n).row() for task in TASKS for n in range(count)]
+            writer.write(contract, [*rows, odd] if own == side else rows)
+    with pytest.raises(NightjarError, match=r"question .*-99 is 'neither'.*answers are odd, even"):
+        finish(train, "train_reader@own")
+
+
+def test_a_question_without_a_ranking(project: Path) -> None:
+    configure(project, evidence=True, passages=2)
+    with tables.ArtifactWriter(Path(f"data/retrieve/{NAME}")) as writer:
+        writer.write(contracts.RANKINGS, rankings()[1:])
+    with pytest.raises(NightjarError, match="no ranking for the question train-0 of sums"):
+        finish(train, "train_reader@own")
+
+
+def test_a_form_that_the_benchmark_does_not_have(project: Path) -> None:
+    configure(project, form="intended")
+    with pytest.raises(NightjarError, match=r"no form 'intended'.*forms are plain"):
+        finish(train, "train_reader@own")
+
+
+def test_predictions_need_what_the_readers_were_trained_with(project: Path) -> None:
+    finish(train, "train_reader@own")
+    configure(project, evidence=True)
+    with pytest.raises(NightjarError, match="trained with data/questions/made"):
+        finish(predict, f"predict@{NAME}-own")
+    configure(project)
+    file = Path("models/readers/own/reader.json")
+    record = json.loads(file.read_text())
+    del record["tasks"]["words"]
+    file.write_text(json.dumps(record))
+    with pytest.raises(NightjarError, match="has no reader of the task words"):
+        finish(predict, f"predict@{NAME}-own")
+    file.write_text(
+        json.dumps(json.loads(file.read_text()) | {"tasks": {"sums": {}, "words": {}}, "base_sha256": "0"})
+    )
+    with pytest.raises(NightjarError, match="another base model"):
+        finish(predict, f"predict@{NAME}-own")
