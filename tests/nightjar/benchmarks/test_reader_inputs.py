@@ -23,7 +23,9 @@ def inputs(question: Question, passages: Any, form: str) -> list[str]:
     return [f"{passage} {question.id}" for passage in passages] or [question.id]
 
 
-READING = Reading(("plain",), inputs, demonstrated, lambda task: {"yes": "y", "no": "n"})
+READING = Reading(
+    ("plain",), inputs, demonstrated, lambda task: {"yes": "y", "no": "n"}, lambda task, text, form: text
+)
 QUESTIONS = [
     Question(NAME, "task", f"q{number}", {}, ("yes" if number % 3 else "no",)) for number in range(12)
 ]

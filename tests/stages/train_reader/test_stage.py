@@ -62,7 +62,7 @@ def asked(task: str, side: str, number: int) -> Question:
 @pytest.fixture()
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two tasks whose answers follow from a letter, three passages for each question, and a tiny base model."""
-    reading = Reading(("plain",), inputs, demonstrated, targets)
+    reading = Reading(("plain",), inputs, demonstrated, targets, lambda task, text, form: text)
     card = replace(CARD, reading=reading, training=lambda sources, settings, seed: iter(()))
     monkeypatch.setattr(registry, "card", lambda name: {NAME: card}[name])
     with tables.ArtifactWriter(tmp_path / f"data/questions/{NAME}") as writer:
