@@ -1,0 +1,146 @@
+"""How similar an answer is to a string of a cluster (facts 2.2 to 2.4); every similarity is from 0 to 1."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from difflib import SequenceMatcher
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+from nightjar.benchmarks.protoqa.partitions import MOST_TOKENS, Edge, TooManyStates, best_score
+from nightjar.benchmarks.protoqa.tokens import tokens
+from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
+from nightjar.core.json_text import shown
+
+log = logging.getLogger("nightjar")
+
+Similarity = Callable[[str, str], float]
+# Tokens of the longest entry of WordNet 3.0, which are joined by underscores.
+_LONGEST_ENTRY = 9
+
+
+def exact_match(answer: str, string: str) -> float:
+    """1.0 for equal strings."""
+    return float(answer == string)
+
+
+def longest_common_substring(answer: str, string: str) -> float:
+    """The length of the longest common substring by that of the longer string; of two empty strings 1.0.
+
+    The published code divides by zero there.
+    """
+    longer = max(len(answer), len(string))
+    if not longer:
+        return 1.0
+    match = SequenceMatcher(None, answer, string).find_longest_match(0, len(answer), 0, len(string))
+    return match.size / longer
+
+
+def longest_common_subsequence(answer: str, string: str) -> float:
+    """The total length of difflib's matching blocks by that of the longer string, as published; else as above."""
+    longer = max(len(answer), len(string))
+    if not longer:
+        return 1.0
+    blocks = SequenceMatcher(None, answer, string).get_matching_blocks()
+    return sum(block.size for block in blocks) / longer
+
+
+class Parsed(NamedTuple):
+    """A string for the WordNet similarity: its tokens, and its spans of one token or with synsets.
+
+    A span is (start, end, text, synsets). Equal spans of several tokens need none: they match token by token, which
+    gives the same score or a larger one. `keys` are the texts of single tokens and all synsets: strings without a
+    common key have similarity 0. `limited`: there are too many tokens to compare parts.
+    """
+
+    tokens: tuple[str, ...]
+    spans: tuple[tuple[int, int, str, frozenset[str]], ...]
+    keys: frozenset[str]
+    limited: bool
+
+
+class WordNetSimilarity:
+    """The published WordNet similarity: the best matching over all partitions of both strings into groups of tokens.
+
+    Two groups match if they are equal or have a common synset. A string of more than MOST_TOKENS tokens, which has
+    2**20 partitions or more, is compared as a whole: 1.0 for equal tokens, else 0.0. `limited` has the strings for
+    which that was done, and each is reported in the log. Results are kept for later calls.
+    """
+
+    def __init__(self, database: WordNet) -> None:
+        self.database = database
+        self.limited: set[str] = set()
+        self._parsed: dict[str, Parsed] = {}
+        self._scores: dict[tuple[str, str], float] = {}
+
+    def __call__(self, answer: str, string: str) -> float:
+        x, y = self.parsed(answer), self.parsed(string)
+        if x.keys.isdisjoint(y.keys) or x.limited or y.limited:
+            return float(x.tokens == y.tokens)
+        score = self._scores.get((answer, string))
+        if score is None:
+            score = self._scores[answer, string] = self._score(x, y, (answer, string))
+        return score
+
+    def parsed(self, text: str) -> Parsed:
+        """The string with its spans, computed once."""
+        found = self._parsed.get(text)
+        if found is None:
+            found = self._parsed[text] = self._parse(text)
+        return found
+
+    def _parse(self, text: str) -> Parsed:
+        words = tokens(text) or ("",)
+        limited = len(words) > MOST_TOKENS
+        if limited:
+            self._report(text, f"{len(words)} tokens, more than {MOST_TOKENS}: it is compared as a whole")
+            return Parsed(words, (), frozenset(), True)
+        spans = []
+        for start in range(len(words)):
+            for end in range(start + 1, min(start + _LONGEST_ENTRY, len(words)) + 1):
+                group = " ".join(words[start:end])
+                synsets = frozenset(self.database.synsets(group))
+                if synsets or end == start + 1:
+                    spans.append((start, end, group, synsets))
+        keys = frozenset().union(words, *(span[3] for span in spans))
+        return Parsed(words, tuple(spans), keys, False)
+
+    def _score(self, x: Parsed, y: Parsed, of: tuple[str, str]) -> float:
+        if len(x.tokens) < len(y.tokens):  # the similarity is symmetric; the search wants a short second string
+            x, y = y, x
+        edges = [
+            Edge(i, j, (1 << b) - (1 << a), weight)
+            for (i, j, group, synsets), (a, b, other, others) in product(x.spans, y.spans)
+            if (weight := self._weight(group, synsets, other, others))
+        ]
+        try:
+            return best_score(len(x.tokens), len(y.tokens), edges)
+        except TooManyStates as error:
+            self._report(of[0], f"too many ways to match {shown(of[1])}: the similarity is at least {error.best:.3f}")
+            return error.best
+
+    def _weight(self, group: str, synsets: frozenset[str], other: str, others: frozenset[str]) -> float:
+        return float(group == other or not synsets.isdisjoint(others))
+
+    def _report(self, text: str, what: str) -> None:
+        if text not in self.limited:
+            self.limited.add(text)
+            log.warning("warning: %s: %s", shown(text), what)
+
+
+@cache
+def wordnet_similarity() -> WordNetSimilarity:
+    """The WordNet similarity with this machine's WordNet. Raises NightjarError if WordNet is not installed."""
+    return WordNetSimilarity(wordnet())
+
+
+# The similarities of the card's metrics: name, and what makes the function. All but exact match are rounded, half to
+# even: 0.5 is 0 (facts 2.2).
+SIMILARITIES: Mapping[str, Callable[[], Similarity]] = {
+    "exact_match": lambda: exact_match,
+    "wordnet": wordnet_similarity,
+    "longest_common_substring": lambda: longest_common_substring,
+    "longest_common_subsequence": lambda: longest_common_subsequence,
+}
