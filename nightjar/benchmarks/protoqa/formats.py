@@ -10,6 +10,8 @@ from typing import Any
 from nightjar.core.json_text import is_text, not_text, shown
 
 Row = Mapping[str, Any]
+# Where older forms have their clusters.
+OLDER = ("answers-cleaned", "answer-clusters")
 
 
 class Unfit(ValueError):
@@ -72,7 +74,7 @@ def asked(row: Any) -> Asked:
     """The question of a line. Raises Unfit if it has no id or no text, or its clusters cannot be used.
 
     The current form has metadata.id, question.normalized and answers.clusters; older ones have questionid,
-    normalized-question, and answers-cleaned as a list of {count, answers} or as {string: count}.
+    normalized-question, and answers-cleaned or answer-clusters as a list of {count, answers} or as {string: count}.
     """
     if not isinstance(row, dict):
         raise Unfit("not an object")
@@ -88,8 +90,8 @@ def asked(row: Any) -> Asked:
 
 def _id(row: Row) -> str:
     metadata = row.get("metadata")
-    value = metadata.get("id") if isinstance(metadata, dict) else row.get("questionid")
-    if value is None:
+    value = metadata.get("id") if isinstance(metadata, dict) else None
+    if value is None and (value := row.get("questionid")) is None:
         raise Unfit("no metadata.id and no questionid")
     return _text(value, "the id")
 
@@ -119,28 +121,33 @@ def _text(value: object, name: str, blank: bool = False) -> str:
 
 def _clusters(row: Row, id: str) -> Iterator[Cluster]:
     """The clusters; none of a question whose answers are not published."""
-    if "answers-cleaned" in row:
-        given = row["answers-cleaned"]
-        if isinstance(given, list):
-            named = [(f"{id}.{place}", one) for place, one in enumerate(given)]
-        elif isinstance(given, dict):
-            named = [
-                (f"{id}.{place}", {"count": count, "answers": [string]})
-                for place, (string, count) in enumerate(given.items())
-            ]
-        else:
-            raise Unfit("answers-cleaned is not a list and not an object")
-    elif "answers" in row:
-        answers = row["answers"]
-        if not isinstance(answers, dict) or not isinstance(answers.get("clusters"), dict):
-            raise Unfit("answers has no object clusters")
+    answers = row.get("answers")
+    older = next((key for key in OLDER if key in row), None)
+    if isinstance(answers, dict) and isinstance(answers.get("clusters"), dict):
         named = list(answers["clusters"].items())
+    elif older:
+        named = list(_older(row[older], older, id))
+    elif "answers" in row:
+        raise Unfit("answers has no object clusters")
     else:
         return
     if not named:
         raise Unfit("the question has no clusters")
     for name, cluster in named:
         yield _cluster(name, cluster)
+
+
+def _older(given: Any, key: str, id: str) -> Iterator[tuple[str, Any]]:
+    """The ids and the clusters of an older form; those without an id are numbered."""
+    if isinstance(given, list):
+        for place, one in enumerate(given):
+            name = one.get("clusterid") if isinstance(one, dict) else None
+            yield name if is_text(name) else f"{id}.{place}", one
+    elif isinstance(given, dict):
+        for place, (string, count) in enumerate(given.items()):
+            yield f"{id}.{place}", {"count": count, "answers": [string]}
+    else:
+        raise Unfit(f"{key} is not a list and not an object")
 
 
 def _cluster(name: str, cluster: Any) -> Cluster:
@@ -166,7 +173,8 @@ def _check_count(count: object, name: str) -> None:
 def _raw(row: Row) -> dict[str, int | float] | None:
     """The raw answers with their counts."""
     answers = row.get("answers")
-    raw = answers.get("raw") if isinstance(answers, dict) else row.get("raw-answers-cleaned")
+    older = row.get("raw-answers-cleaned", row.get("answerstrings"))
+    raw = answers.get("raw") if isinstance(answers, dict) else older
     if raw is None:
         return None
     if not isinstance(raw, dict):

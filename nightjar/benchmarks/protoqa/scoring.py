@@ -42,11 +42,8 @@ def metric_name(similarity: str, rule: Rule) -> str:
 
 
 def cleaned(answer: str) -> str:
-    """An answer as it is compared: lower-case, then cut to 50 characters, then without blanks around it.
-
-    Lower case is taken of a part that is long enough for the 50 characters: of a few letters it is longer.
-    """
-    return answer[: 2 * MOST_CHARACTERS].lower()[:MOST_CHARACTERS].strip()
+    """An answer as it is compared: lower-case, then cut to 50 characters, then without blanks around it."""
+    return answer.lower()[:MOST_CHARACTERS].strip()
 
 
 def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
