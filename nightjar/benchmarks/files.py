@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card, Question, Readers, questions_of
+from nightjar.benchmarks.card import Card, Question, questions_of
+from nightjar.benchmarks.readers import read_own_answers, read_own_references, unknown_id
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
 from nightjar.core.ids import qualified, unique_ids
@@ -41,14 +42,14 @@ def check_pipes(paths: Sequence[Path | None]) -> None:
 def read_references(card: Card, path: Path | None) -> list[Question]:
     """The questions to score, in their order.
 
-    From JSON Lines in the card's form, or what its readers read; or from an artifact with a table of questions (None: that of the stage
-    questions). A row without a track has the track "default", or where each task is a track, its task. Raises
+    From JSON Lines in the card's form, or what its readers read; or from an artifact with a table of questions (None:
+    that of the stage questions). A row without a track has the track "default", or where each task is a track, its task. Raises
     NightjarError, with file and line, for broken lines and ids that are no texts or occur twice.
     """
     if path is None or path.is_dir():
         return read_questions(path or QUESTIONS / card.name)
     if card.files.readers:
-        return _read_references(card.files.readers, path, card.files.reference)
+        return read_own_references(card.files.readers, path, card.files.reference)
     found: list[Question] = []
     for block in json_blocks(path, card.files.reference, _key_of(card)):
         rows = block.rows
@@ -60,22 +61,6 @@ def read_references(card: Card, path: Path | None) -> list[Question]:
     if not found:
         raise NightjarError("no references", path, card.files.reference)
     return found
-
-
-def _read_references(readers: Readers, path: Path, wanted: str) -> list[Question]:
-    """The questions of a file in a benchmark's own form. Raises NightjarError also if an id occurs twice."""
-    found: dict[str, Question] = {}
-    for where, question in readers.references(path):
-        if question.id in found:
-            raise _doubled(question.id, where)
-        found[question.id] = question
-    if not found:
-        raise NightjarError("no references", path, wanted)
-    return list(found.values())
-
-
-def _doubled(id: str, where: str) -> NightjarError:
-    return NightjarError(f"the id {shown(id)} occurs twice", where, "give every id once")
 
 
 @dataclass(frozen=True)
@@ -192,7 +177,7 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[
         own = read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
         return _matched(card, path, own, questions)
     if card.files.readers:
-        return _read_answers(card, card.files.readers, path, questions)
+        return read_own_answers(card.files.readers, path, _named(card, questions), len(questions))
     wanted, named = _named(card, questions), itemgetter(*_key_of(card))
     given: list[Answers] = [None] * len(questions)
     for block in json_blocks(path, card.files.prediction, _key_of(card)):
@@ -211,26 +196,8 @@ def _expected(card: Card, row: Row, where: str, known: bool) -> Row:
     if not isinstance(row.get("prediction"), str):
         raise NightjarError("prediction is missing or not a text", where, card.files.prediction)
     if not known:
-        raise _unknown(row["id"], where)
+        raise unknown_id(row["id"], where)
     return row
-
-
-def _unknown(id: str, where: str) -> NightjarError:
-    what = f"no reference has the id {shown(id)}"
-    return NightjarError(what, where, "check that the two files belong together")
-
-
-def _read_answers(card: Card, readers: Readers, path: Path, questions: Sequence[Question]) -> list[Answers]:
-    """The answers to each of `questions` from a file in a benchmark's own form."""
-    wanted = _named(card, questions)
-    given: list[Answers] = [None] * len(questions)
-    for where, id, answers in readers.predictions(path):
-        if id not in wanted:
-            raise _unknown(id, where)
-        if given[wanted[id]] is not None:
-            raise _doubled(id, where)
-        given[wanted[id]] = answers
-    return given
 
 
 def _matched(

@@ -18,6 +18,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 # As for the stage (nightjar.core.config.Samples): more would take the memory of the machine.
 MOST_SAMPLES = 1_000_000
 ALL = "all tracks together (not a published number)"
+# Metrics that a table shows as columns; more are rows.
+MOST_COLUMNS = 8
 PREDICTIONS = "JSON Lines {id, prediction}, a folder of data/predict, or the name of a baseline."
 
 
@@ -96,6 +98,9 @@ def score(
     if _tasks_are_tracks(result):
         _print_union([{"task": task} | _scores(part) for task, part in by_track.items()])
         return
+    if len(result["metrics"]) > MOST_COLUMNS:
+        _print_by_metric(result, by_track)
+        return
     say_table([_track(track, result) | _scores(part) for track, part in by_track.items()])
     for level in ("category", "task"):
         rows = [
@@ -132,6 +137,30 @@ def _print_union(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print rows as a table in which a row may lack columns of others."""
     names = dict.fromkeys(name for row in rows for name in row)
     say_table([{name: row.get(name, "") for name in names} for row in rows])
+
+
+def _print_by_metric(result: Mapping[str, Any], by_track: Mapping[str, Any]) -> None:
+    """One row a metric, for a benchmark with too many of them for columns; without categories and tasks."""
+    from nightjar.benchmarks import registry
+
+    rows = []
+    for metric in registry.card(result["benchmark"]).metrics:
+        digits = 2 if metric.range[1] > 1 else 4
+        for track, part in by_track.items():
+            if metric.name not in part["metrics"]:
+                continue
+            row = {
+                "metric": metric.name,
+                "n": part["n"],
+                "value": f"{part['metrics'][metric.name]:.{digits}f}",
+            }
+            if "intervals" in part:
+                ends = part["intervals"]["metrics"][metric.name]
+                row["95% interval"] = (
+                    "too few" if ends is None else "[{:.{d}f}, {:.{d}f}]".format(*ends, d=digits)
+                )
+            rows.append(_track(track, result) | row)
+    say_table(rows)
 
 
 def _track(track: str, result: Mapping[str, Any]) -> dict[str, Any]:

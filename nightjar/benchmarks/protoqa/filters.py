@@ -13,14 +13,13 @@ from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
 
 TAXONOMIC, STEREOTYPE = "taxonomic", "stereotype"
 # Words for people by gender. Of the 29 questions that the data set omits as stereotypes, all but one have one.
-GROUPS = frozenset(
-    """
+_GROUPS = """
     bachelor bachelors blonde blondes boy boys boyfriend boyfriends brother brothers bride brides dude dudes female
     females gal gals gentleman gentlemen girl girls girlfriend girlfriends groom grooms guy guys housewife housewives
     husband husbands lad lads ladies lady male males man men mistress sissies sissy sister sisters wife wives woman
     women
-    """.split()
-)
+"""
+GROUPS = frozenset(_GROUPS.split())
 # The class that a question asks for follows these words, up to the end of its noun phrase.
 _ASKED_FOR = re.compile(
     r"\b(?:name|give me|tell me|what is|what's)\s+(?:a|an|another|a kind of|a type of)\s+([a-z][a-z' -]*)"

@@ -153,8 +153,8 @@ def _older(given: Any, key: str, id: str) -> Iterator[tuple[str, Any]]:
 def _cluster(name: str, cluster: Any) -> Cluster:
     if not isinstance(cluster, dict):
         raise Unfit(f"the cluster {shown(name)} is not an object")
-    count, strings = cluster.get("count"), cluster.get("answers")
-    _check_count(count, f"the count of the cluster {shown(name)}")
+    count = _count(cluster.get("count"), f"the count of the cluster {shown(name)}")
+    strings = cluster.get("answers")
     if not isinstance(strings, list) or not strings:
         raise Unfit(f"the cluster {shown(name)} has no strings")
     for one in strings:
@@ -163,11 +163,12 @@ def _cluster(name: str, cluster: Any) -> Cluster:
     return Cluster(name, count, tuple(dict.fromkeys(strings)))
 
 
-def _check_count(count: object, name: str) -> None:
+def _count(count: object, name: str) -> int | float:
     if isinstance(count, bool) or not isinstance(count, int | float) or count != count:
         raise Unfit(f"{name} is not a number")
     if not 0 <= count < 2**53:
         raise Unfit(f"{name} is {'negative' if count < 0 else 'too large'}")
+    return count
 
 
 def _raw(row: Row) -> dict[str, int | float] | None:
@@ -179,9 +180,9 @@ def _raw(row: Row) -> dict[str, int | float] | None:
         return None
     if not isinstance(raw, dict):
         raise Unfit("the raw answers are not an object")
-    for string, count in raw.items():
-        _check_count(count, f"the count of the raw answer {shown(string)}")
-    return raw
+    return {
+        string: _count(count, f"the count of the raw answer {shown(string)}") for string, count in raw.items()
+    }
 
 
 def _remarks(row: Row, clusters: Sequence[Cluster], raw: Mapping[str, int | float] | None) -> Iterator[str]:

@@ -25,11 +25,12 @@ def load(folder: Path) -> Iterator[Record | Refused]:
     `remarks`, what is odd in it, and `labels`, the filters that it meets; its references are the list with the largest
     score. Raises NightjarError if there is no such file, or one cannot be read.
     """
-    files = sorted(path for path in folder.iterdir() if _reader(path))
+    files = {path: read for path in sorted(folder.iterdir()) if (read := _reader(path))}
     if not files:
-        raise NightjarError("no questions", folder, "put dev.crowdsourced.jsonl or another file of ProtoQA in it")
-    for path in files:
-        read = _reader(path)
+        raise NightjarError(
+            "no questions", folder, "put dev.crowdsourced.jsonl or another file of ProtoQA in it"
+        )
+    for path, read in files.items():
         seen: set[str] = set()
         for number, line in _lines(path):
             raw = line.decode("utf-8", "backslashreplace")

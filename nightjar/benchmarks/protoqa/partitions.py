@@ -33,7 +33,7 @@ class _State(NamedTuple):
     mask: int
     in_gap: bool
     gaps: int
-    count: int
+    matched: int
 
 
 class TooManyStates(Exception):
@@ -90,22 +90,22 @@ class _Search:
     def _extend(
         self, levels: Sequence[dict[_State, float]], place: int, state: _State, weight: float
     ) -> None:
-        mask, in_gap, gaps, count = state
-        _keep(levels[place + 1], _State(mask, True, gaps + (not in_gap), count), weight)
+        mask, in_gap, gaps, matched = state
+        _keep(levels[place + 1], _State(mask, True, gaps + (not in_gap), matched), weight)
         for edge in self.by_start[place]:
             if not edge.mask & mask:
-                after = _State(mask | edge.mask, False, gaps, count + 1)
+                after = _State(mask | edge.mask, False, gaps, matched + 1)
                 _keep(levels[edge.end], after, weight + edge.weight)
 
     def _score(self, state: _State, weight: float) -> float:
-        return weight / (state.count + max(state.gaps, _runs(self.full & ~state.mask))) if weight else 0.0
+        return weight / (state.matched + max(state.gaps, _runs(self.full & ~state.mask))) if weight else 0.0
 
     def _bound(self, place: int, state: _State, weight: float) -> float:
         """No completion of the state has a larger score."""
         unused = self.full & ~state.mask
         more = min(self.starts[place], (unused & self.reach[place]).bit_count())
         gaps = max(state.gaps, _runs_with(unused, unused & ~self.reach[place]))
-        size = state.count + more + gaps
+        size = state.matched + more + gaps
         return (weight + more) / size if size else 1.0
 
 

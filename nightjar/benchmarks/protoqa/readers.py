@@ -14,7 +14,9 @@ from nightjar.core.files import PIPE, check_input
 from nightjar.core.json_text import parse_at, read_object, shown
 
 NAME = "protoqa"
-PREDICTION = 'write {"question_id": "...", "ranked_answers": ["...", "..."]} or {"QUESTION_ID": ["...", "..."]}'
+PREDICTION = (
+    'write {"question_id": "...", "ranked_answers": ["...", "..."]} or {"QUESTION_ID": ["...", "..."]}'
+)
 REFERENCE = "give questions in the form of the dataset, such as dev.crowdsourced.jsonl"
 _LISTED, _KEYED = "question_id with ranked_answers", "the id as the key"
 
@@ -37,7 +39,9 @@ def predictions(path: Path) -> Iterator[tuple[str, str, list[str]]]:
 
 def _object(path: Path) -> Iterator[tuple[str, str, Any]]:
     check_input(path)
-    for id, answers in read_object(path, "write {QUESTION_ID: [answers]}, or name a file of JSON Lines .jsonl").items():
+    for id, answers in read_object(
+        path, "write {QUESTION_ID: [answers]}, or name a file of JSON Lines .jsonl"
+    ).items():
         yield str(path), id, answers
 
 

@@ -54,13 +54,14 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     """
     names = [metric_name(similarity, rule) for similarity in SIMILARITIES for rule in RULES]
     found = {name: np.zeros(len(questions)) for name in names}
-    functions = {name: make() for name, make in SIMILARITIES.items()}
+    functions = {name: kind.rounded() for name, kind in SIMILARITIES.items()}
     for place, (question, given) in enumerate(zip(questions, answers, strict=True)):
         clusters = clusters_of(question.parts)
         for name, function in functions.items():
-            matrices = similarities(given, clusters, function), similarities(best_list(clusters), clusters, function)
+            matrix = similarities(given, clusters, function)
+            best = similarities(best_list(clusters), clusters, function)
             for rule in RULES:
-                found[metric_name(name, rule)][place] = relative(*map(hard, matrices), clusters, rule)
+                found[metric_name(name, rule)][place] = relative(matrix, best, clusters, rule)
     if lacking := sum(bool(np.isnan(values).any()) for values in found.values()):
         log.warning("warning: %d metrics leave out questions whose best list scores 0", lacking)
     return found
@@ -79,20 +80,17 @@ def similarities(answers: Sequence[str], clusters: Sequence[Cluster], function: 
     return np.array(found, dtype=np.float64).reshape(len(found), len(clusters))
 
 
-def hard(matrix: Floats) -> Floats:
-    """Similarities as 0 or 1, half to even: 0.5 is 0."""
-    return np.round(matrix)
-
-
 def relative(matrix: Floats, best: Floats, clusters: Sequence[Cluster], rule: Rule) -> float:
-    """The score of a list by that of the best list; NaN if that is 0."""
+    """The score of a list by that of the best list, from rounded similarities of both; NaN if the latter is 0."""
     whole = total(best, clusters, rule)
     return total(matrix, clusters, rule) / whole if whole else float("nan")
 
 
 def total(matrix: Floats, clusters: Sequence[Cluster], rule: Rule) -> float:
-    """What the matched clusters are worth, from hard similarities of shape (answers, clusters)."""
-    rewards = _rewards(counted(matrix, rule), clusters, rule)
+    """What the matched clusters are worth, from rounded similarities of shape (answers, clusters)."""
+    rewards = counted(matrix, rule)
+    if rule.by_count:
+        rewards = rewards * [cluster.count for cluster in clusters]
     rows, columns = matched(rewards)
     return float(rewards[rows, columns].sum())
 
@@ -109,10 +107,6 @@ def counted(matrix: Floats, rule: Rule) -> Floats:
         if len(wrong) >= rule.max_incorrect:
             return matrix[: wrong[rule.max_incorrect - 1] + 1]
     return matrix
-
-
-def _rewards(matrix: Floats, clusters: Sequence[Cluster], rule: Rule) -> Floats:
-    return matrix * np.array([cluster.count for cluster in clusters]) if rule.by_count else matrix
 
 
 def matched(rewards: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -134,15 +128,15 @@ def explained(question: Question, answers: Sequence[str]) -> dict[str, Any]:
     """
     clusters = clusters_of(question.parts)
     lines: list[dict[str, Any]] = [{"answer": cleaned(answer)} for answer in answers]
-    for name, make in SIMILARITIES.items():
-        matrix = similarities(answers, clusters, make())
+    for name, kind in SIMILARITIES.items():
+        matrix = similarities(answers, clusters, kind.raw())
         for line, (cluster, similarity) in zip(lines, _closest(matrix, clusters), strict=True):
             line[name] = {"cluster": cluster, "similarity": similarity}
     return {"ranked": lines}
 
 
 def _closest(matrix: Floats, clusters: Sequence[Cluster]) -> Iterator[tuple[str | None, float]]:
-    rewards = _rewards(hard(matrix), clusters, RULES[-2])
+    rewards = np.round(matrix) * [cluster.count for cluster in clusters]
     partners = {
         row: column for row, column in zip(*matched(rewards), strict=True) if rewards[row, column] > 0
     }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -108,7 +109,9 @@ class WordNetSimilarity:
         return Parsed(words, tuple(spans), keys, False)
 
     def _score(self, x: Parsed, y: Parsed, of: tuple[str, str]) -> float:
-        if len(x.tokens) < len(y.tokens):  # the similarity is symmetric; the search wants a short second string
+        if len(x.tokens) < len(
+            y.tokens
+        ):  # the similarity is symmetric; the search wants a short second string
             x, y = y, x
         edges = [
             Edge(i, j, (1 << b) - (1 << a), weight)
@@ -118,7 +121,9 @@ class WordNetSimilarity:
         try:
             return best_score(len(x.tokens), len(y.tokens), edges)
         except TooManyStates as error:
-            self._report(of[0], f"too many ways to match {shown(of[1])}: the similarity is at least {error.best:.3f}")
+            self._report(
+                of[0], f"too many ways to match {shown(of[1])}: the similarity is at least {error.best:.3f}"
+            )
             return error.best
 
     def _weight(self, group: str, synsets: frozenset[str], other: str, others: frozenset[str]) -> float:
@@ -136,11 +141,48 @@ def wordnet_similarity() -> WordNetSimilarity:
     return WordNetSimilarity(wordnet())
 
 
-# The similarities of the card's metrics: name, and what makes the function. All but exact match are rounded, half to
-# even: 0.5 is 0 (facts 2.2).
-SIMILARITIES: Mapping[str, Callable[[], Similarity]] = {
-    "exact_match": lambda: exact_match,
-    "wordnet": wordnet_similarity,
-    "longest_common_substring": lambda: longest_common_substring,
-    "longest_common_subsequence": lambda: longest_common_subsequence,
+@lru_cache(maxsize=100_000)
+def _letters(text: str) -> Counter[str]:
+    return Counter(text)
+
+
+def _above_half(similarity: Similarity) -> Callable[[], Similarity]:
+    """Whether a similarity of common characters is above 0.5, as 1.0 or 0.0.
+
+    It is computed only if the strings have so many characters in common at all.
+    """
+
+    def rounded(answer: str, string: str) -> float:
+        longer = max(len(answer), len(string))
+        if 2 * min(len(answer), len(string)) <= longer != 0:
+            return 0.0
+        if 2 * (_letters(answer) & _letters(string)).total() <= longer != 0:
+            return 0.0
+        return float(similarity(answer, string) > 0.5)
+
+    return lambda: rounded
+
+
+class Kind(NamedTuple):
+    """A similarity of the card's metrics: what makes the function, and what makes the rounded one that scores use.
+
+    It is rounded half to even: above 0.5 it is 1.0, else 0.0 (facts 2.2).
+    """
+
+    raw: Callable[[], Similarity]
+    rounded: Callable[[], Similarity]
+
+
+def _rounded_wordnet() -> Similarity:
+    similarity = wordnet_similarity()
+    return lambda answer, string: float(similarity(answer, string) > 0.5)
+
+
+SIMILARITIES: Mapping[str, Kind] = {
+    "exact_match": Kind(lambda: exact_match, lambda: exact_match),
+    "wordnet": Kind(wordnet_similarity, _rounded_wordnet),
+    "longest_common_substring": Kind(lambda: longest_common_substring, _above_half(longest_common_substring)),
+    "longest_common_subsequence": Kind(
+        lambda: longest_common_subsequence, _above_half(longest_common_subsequence)
+    ),
 }

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 # The English stop list of NLTK in 2020 to 2023 (facts 2.3).
-STOP_WORDS = frozenset(
-    """
+_STOP_WORDS = """
     a about above after again against ain all am an and any are aren aren't as at be because been before being
     below between both but by can couldn couldn't d did didn didn't do does doesn doesn't doing don don't down
     during each few for from further had hadn hadn't has hasn hasn't have haven haven't having he her here
@@ -16,17 +16,16 @@ STOP_WORDS = frozenset(
     such t than that that'll the their theirs them themselves then there these they this those through to too
     under until up ve very was wasn wasn't we were weren weren't what when where which while who whom why will
     with won won't wouldn wouldn't y you you'd you'll you're you've your yours yourself yourselves
-    """.split()
-)
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 # Words whose full stop ends no sentence. The published code uses a list that was learnt from newspapers; those are the
 # words of that kind that answers have.
-ABBREVIATIONS = frozenset(
-    """
+_ABBREVIATIONS = """
     a.m adm approx apr assn aug ave avg blvd bldg bros capt cf cmdr co col corp d.c dec dept dr e.g est etc feb fig
     fl ft gen gov hon i.e inc jan jr lb lt ltd maj mass messrs mr mrs ms mt nov oct p.m ph.d prof pres pvt rep rev
     sen sept sgt sr st u.k u.n u.s u.s.a u.s.s.r univ v va vol vs
-    """.split()
-)
+"""
+ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
 
 
 def tokens(text: str) -> tuple[str, ...]:
@@ -42,7 +41,7 @@ def _may_break(text: str) -> bool:
 
 
 @cache
-def _splitter():
+def _splitter() -> Any:
     # Here, not above: NLTK takes long to load, and other benchmarks do without it.
     from nltk.tokenize import NLTKWordTokenizer
 
@@ -50,7 +49,7 @@ def _splitter():
 
 
 @cache
-def _sentences():
+def _sentences() -> Any:
     from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
     parameters = PunktParameters()

