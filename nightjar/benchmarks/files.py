@@ -43,8 +43,8 @@ def read_references(card: Card, path: Path | None) -> list[Question]:
     """The questions to score, in their order.
 
     From JSON Lines in the card's form, or what its readers read; or from an artifact with a table of questions (None:
-    that of the stage questions). A row without a track has the track "default", or where each task is a track, its task. Raises
-    NightjarError, with file and line, for broken lines and ids that are no texts or occur twice.
+    that of the stage questions). A row without a track has the track "default", or where each task is a track, its
+    task. Raises NightjarError, with file and line, for broken lines and ids that are no texts or occur twice.
     """
     if path is None or path.is_dir():
         return read_questions(path or QUESTIONS / card.name)

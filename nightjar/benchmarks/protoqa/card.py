@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import Card, Files, Metric, Readers
+from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Metric, Readers
 from nightjar.benchmarks.protoqa.load import load
 from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED
 from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, training
@@ -58,6 +58,7 @@ CARD = Card(
         unanswered="left out",
     ),
     settings=Settings,
+    tracks={DEFAULT_TRACK: "ranked lists"},
     load=load,
     levels=("overall",),
     published=PUBLISHED,

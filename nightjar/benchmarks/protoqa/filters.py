@@ -58,15 +58,11 @@ def _is_taxonomic(question: Asked, database: WordNet) -> bool:
 
 
 def _classes(text: str, database: WordNet) -> frozenset[str]:
-    """The noun synsets of the class that a question asks for: of the longest end of its noun phrase that has one."""
+    """The noun synsets of what a question asks for: of the first words of the noun phrase, together and alone."""
     found = _ASKED_FOR.search(text)
-    if not found:
-        return frozenset()
-    words = _END.split(found[1])[0].split()
-    for start in range(max(0, len(words) - _LONGEST), len(words)):
-        if nouns := _nouns(words[start:], database):
-            return frozenset(nouns)
-    return frozenset()
+    words = _END.split(found[1])[0].split()[:_LONGEST] if found else []
+    ends = ((start, end) for start in range(len(words)) for end in range(start + 1, len(words) + 1))
+    return frozenset(synset for start, end in ends for synset in _nouns(words[start:end], database))
 
 
 def _nouns(words: Sequence[str], database: WordNet) -> list[str]:
