@@ -20,7 +20,9 @@ MOST_SAMPLES = 1_000_000
 ALL = "all tracks together (not a published number)"
 # Metrics that a table shows as columns; more are rows.
 MOST_COLUMNS = 8
-PREDICTIONS = "JSON Lines {id, prediction}, a folder of data/predict, or the name of a baseline."
+PREDICTIONS = (
+    "JSON Lines {id, prediction} or the published form, a folder of data/predict, or the name of a baseline."
+)
 
 
 def _benchmarks() -> list[str]:
@@ -33,7 +35,7 @@ benchmark_option = click.option("--benchmark", required=True, cls=Listed, names=
 references_option = click.option(
     "--references",
     type=FILE,
-    help="JSON Lines {id, references, task, ...}; the questions of the pipeline if not given.",
+    help="JSON Lines {id, references, task, ...} or the published form; the pipeline's questions if not given.",
 )
 as_csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print one flat table as CSV.")
 
@@ -73,9 +75,10 @@ def score(
     """Score anybody's predictions; nothing of the pipeline is needed.
 
     A prediction is a line {"id": "...", "prediction": "..."}, with a key `task` where a benchmark's tasks have scores
-    of their own; other keys are ignored. Scores are in the units of their metrics, with 95% bootstrap intervals over
-    instances (none with --samples 0, and none of fewer than 20 instances). An instance without a prediction scores as
-    an empty answer and is counted. Each track or task has its own scores, as published; those of all tracks together
+    of their own; other keys are ignored. A benchmark whose dataset has forms of its own reads these instead. Scores are
+    in the units of their metrics, with 95% bootstrap intervals over instances (none with --samples 0, and none of fewer
+    than 20 instances). An instance without a prediction is counted; it scores as an empty answer, or is left out where
+    the benchmark was published so. Each track or task has its own scores, as published; those of all tracks together
     come last, and are not in the CSV, which has the columns track, level, name, metric, n, value, low, high.
 
     \b

@@ -58,12 +58,26 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     for place, (question, given) in enumerate(zip(questions, answers, strict=True)):
         clusters = clusters_of(question.parts)
         for name, function in functions.items():
-            matrix = similarities(given, clusters, function)
-            best = similarities(best_list(clusters), clusters, function)
-            for rule in RULES:
-                found[metric_name(name, rule)][place] = relative(matrix, best, clusters, rule)
+            for rule, value in list_scores(given, clusters, function).items():
+                found[metric_name(name, rule)][place] = value
     if lacking := sum(bool(np.isnan(values).any()) for values in found.values()):
         log.warning("warning: %d metrics leave out questions whose best list scores 0", lacking)
+    return found
+
+
+def list_scores(
+    answers: Sequence[str], clusters: Sequence[Cluster], function: Similarity, rules: Sequence[Rule] = RULES
+) -> dict[Rule, float]:
+    """The score of a list by each rule, as a share of the best list's; NaN where that scores 0.
+
+    `function` is a rounded similarity. All rules share the similarities of the list and of the best list.
+    """
+    matrix = similarities(answers, clusters, function)
+    best = similarities(best_list(clusters), clusters, function)
+    found = {}
+    for rule in rules:
+        whole = total(best, clusters, rule)
+        found[rule] = total(matrix, clusters, rule) / whole if whole else float("nan")
     return found
 
 
@@ -78,12 +92,6 @@ def similarities(answers: Sequence[str], clusters: Sequence[Cluster], function: 
             rows[answer] = [max(function(answer, one) for one in cluster.answers) for cluster in clusters]
     found = [rows[cleaned(answer)] for answer in answers]
     return np.array(found, dtype=np.float64).reshape(len(found), len(clusters))
-
-
-def relative(matrix: Floats, best: Floats, clusters: Sequence[Cluster], rule: Rule) -> float:
-    """The score of a list by that of the best list, from rounded similarities of both; NaN if the latter is 0."""
-    whole = total(best, clusters, rule)
-    return total(matrix, clusters, rule) / whole if whole else float("nan")
 
 
 def total(matrix: Floats, clusters: Sequence[Cluster], rule: Rule) -> float:

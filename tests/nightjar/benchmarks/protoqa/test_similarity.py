@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,7 @@ TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 def partitions(words: tuple[str, ...]) -> list[list[str]]:
     n = len(words)
     cuts = [(0, *cut, n) for size in range(n) for cut in combinations(range(1, n), size)]
-    return [[" ".join(words[i:j]) for i, j in zip(cut, cut[1:], strict=False)] for cut in cuts]
+    return [[" ".join(words[i:j]) for i, j in pairwise(cut)] for cut in cuts]
 
 
 @given(TEXTS, TEXTS)
