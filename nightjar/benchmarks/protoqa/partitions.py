@@ -11,6 +11,7 @@ exceed the best score found. Strings have few spans that match at all, and so fe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 # A longer list has 2**20 partitions or more.
@@ -62,11 +63,15 @@ class _Search:
         self.by_start: list[list[Edge]] = [[] for _ in range(n)]
         for edge in edges:
             self.by_start[edge.start].append(edge)
-        # From each place of x: the tokens of y that can still be used, and how many spans of x can still begin.
-        self.reach, self.starts = [0] * (n + 1), [0] * (n + 1)
+        # From each place of x: the tokens of y that can still be used.
+        # `gains`: the largest weights of the spans that begin later, summed up from the largest.
+        self.reach, self.gains = [0] * (n + 1), [[0.0]] * (n + 1)
+        largest: list[float] = []
         for place in range(n - 1, -1, -1):
             here = self.by_start[place]
-            self.starts[place] = self.starts[place + 1] + bool(here)
+            if here:
+                largest = sorted([*largest, max(edge.weight for edge in here)], reverse=True)
+            self.gains[place] = list(accumulate(largest, initial=0.0))
             self.reach[place] = self.reach[place + 1]
             for edge in here:
                 self.reach[place] |= edge.mask
@@ -102,11 +107,15 @@ class _Search:
 
     def _bound(self, place: int, state: _State, weight: float) -> float:
         """No completion of the state has a larger score."""
-        unused = self.full & ~state.mask
-        more = min(self.starts[place], (unused & self.reach[place]).bit_count())
-        gaps = max(state.gaps, _runs_with(unused, unused & ~self.reach[place]))
-        size = state.matched + more + gaps
-        return (weight + more) / size if size else 1.0
+        unused, gains = self.full & ~state.mask, self.gains[place]
+        more = min(len(gains) - 1, (unused & self.reach[place]).bit_count())
+        size = state.matched + max(state.gaps, _runs_with(unused, unused & ~self.reach[place]))
+        # With weights of 1 another match never lowers the score.
+        least = more if gains[more] == more else 0
+        return max(
+            (weight + gains[count]) / (size + count) if size + count else 1.0
+            for count in range(least, more + 1)
+        )
 
 
 def _keep(level: dict[_State, float], state: _State, weight: float) -> None:

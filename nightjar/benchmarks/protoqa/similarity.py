@@ -13,6 +13,7 @@ from typing import NamedTuple
 from nightjar.benchmarks.protoqa.partitions import MOST_TOKENS, Edge, TooManyStates, best_score
 from nightjar.benchmarks.protoqa.tokens import tokens
 from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
+from nightjar.benchmarks.protoqa.wu_palmer import WuPalmer
 from nightjar.core.json_text import shown
 
 log = logging.getLogger("nightjar")
@@ -48,16 +49,25 @@ def longest_common_subsequence(answer: str, string: str) -> float:
     return sum(block.size for block in blocks) / longer
 
 
+class Span(NamedTuple):
+    """The tokens of a string from `start` to before `end`, joined by blanks, and their synsets."""
+
+    start: int
+    end: int
+    text: str
+    synsets: frozenset[str]
+
+
 class Parsed(NamedTuple):
     """A string for the WordNet similarity: its tokens, and its spans of one token or with synsets.
 
-    A span is (start, end, text, synsets). Equal spans of several tokens need none: they match token by token, which
-    gives the same score or a larger one. `keys` are the texts of single tokens and all synsets: strings without a
+    Equal spans of several tokens without synsets are not needed: they match token by token, which gives the same score
+    or a larger one. `keys` are the texts of single tokens and all synsets: strings without a
     common key have similarity 0. `limited`: there are too many tokens to compare parts.
     """
 
     tokens: tuple[str, ...]
-    spans: tuple[tuple[int, int, str, frozenset[str]], ...]
+    spans: tuple[Span, ...]
     keys: frozenset[str]
     limited: bool
 
@@ -78,7 +88,7 @@ class WordNetSimilarity:
 
     def __call__(self, answer: str, string: str) -> float:
         x, y = self.parsed(answer), self.parsed(string)
-        if x.keys.isdisjoint(y.keys) or x.limited or y.limited:
+        if x.limited or y.limited or self._differ(x, y):
             return float(x.tokens == y.tokens)
         score = self._scores.get((answer, string))
         if score is None:
@@ -104,35 +114,57 @@ class WordNetSimilarity:
                 group = " ".join(words[start:end])
                 synsets = frozenset(self.database.synsets(group))
                 if synsets or end == start + 1:
-                    spans.append((start, end, group, synsets))
-        keys = frozenset().union(words, *(span[3] for span in spans))
+                    spans.append(Span(start, end, group, synsets))
+        keys = frozenset().union(words, *(span.synsets for span in spans))
         return Parsed(words, tuple(spans), keys, False)
 
     def _score(self, x: Parsed, y: Parsed, of: tuple[str, str]) -> float:
-        if len(x.tokens) < len(
-            y.tokens
-        ):  # the similarity is symmetric; the search wants a short second string
-            x, y = y, x
+        weighted = (
+            (one, other, weight)
+            for one, other in product(x.spans, y.spans)
+            if (weight := self._weight(one, other))
+        )
+        # The search wants the shorter string second.
+        swapped = len(x.tokens) < len(y.tokens)
+        ordered = (
+            (other, one, weight) if swapped else (one, other, weight) for one, other, weight in weighted
+        )
         edges = [
-            Edge(i, j, (1 << b) - (1 << a), weight)
-            for (i, j, group, synsets), (a, b, other, others) in product(x.spans, y.spans)
-            if (weight := self._weight(group, synsets, other, others))
+            Edge(one.start, one.end, (1 << other.end) - (1 << other.start), weight)
+            for one, other, weight in ordered
         ]
         try:
-            return best_score(len(x.tokens), len(y.tokens), edges)
+            return best_score(max(len(x.tokens), len(y.tokens)), min(len(x.tokens), len(y.tokens)), edges)
         except TooManyStates as error:
-            self._report(
-                of[0], f"too many ways to match {shown(of[1])}: the similarity is at least {error.best:.3f}"
-            )
+            what = f"too many ways to match {shown(of[1])}: the similarity is at least {error.best:.3f}"
+            self._report(of[0], what)
             return error.best
 
-    def _weight(self, group: str, synsets: frozenset[str], other: str, others: frozenset[str]) -> float:
-        return float(group == other or not synsets.isdisjoint(others))
+    def _differ(self, x: Parsed, y: Parsed) -> bool:
+        """Whether it is certain, from what all spans have, that none of them match."""
+        return x.keys.isdisjoint(y.keys)
+
+    def _weight(self, one: Span, other: Span) -> float:
+        return float(one.text == other.text or not one.synsets.isdisjoint(other.synsets))
 
     def _report(self, text: str, what: str) -> None:
         if text not in self.limited:
             self.limited.add(text)
             log.warning("warning: %s: %s", shown(text), what)
+
+
+class WuPalmerSimilarity(WordNetSimilarity):
+    """As the WordNet similarity, with the Wu-Palmer similarity of two groups that are not equal (facts 2.3)."""
+
+    def __init__(self, database: WordNet) -> None:
+        super().__init__(database)
+        self._wu_palmer = WuPalmer(database)
+
+    def _differ(self, x: Parsed, y: Parsed) -> bool:
+        return False
+
+    def _weight(self, one: Span, other: Span) -> float:
+        return 1.0 if one.text == other.text else self._wu_palmer.strings(one.text, other.text)
 
 
 @cache

@@ -10,6 +10,7 @@ import pytest
 
 from nightjar.benchmarks.protoqa import wordnet as module
 from nightjar.benchmarks.protoqa.wordnet import FILES, WordNet, wordnet
+from nightjar.benchmarks.protoqa.wu_palmer import WuPalmer
 from nightjar.core.errors import NightjarError
 
 
@@ -51,6 +52,23 @@ def test_synsets_and_hypernyms_are_those_of_nltk(plain: Path, monkeypatch: pytes
             assert sorted(int(it[1:]) for it in database.hypernyms(one)) == sorted(
                 it.offset() for it in above
             )
+
+
+@pytest.mark.slow
+def test_wu_palmer_similarities_are_those_of_nltk(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import nltk.data
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    monkeypatch.setattr(nltk.data, "path", [str(plain.parents[1])])
+    theirs, ours, source = WordNetCorpusReader(str(plain), None), WuPalmer(wordnet()), random.Random(6)
+    words = "dog cat run walk happy well city Paris red angry be move ear muff wax spread lie think".split()
+    known = [
+        (one, theirs.synsets(word)[place])
+        for word in words
+        for place, one in enumerate(wordnet().synsets(word))
+    ]
+    for (one, first), (other, second) in (source.sample(known, 2) for _ in range(800)):
+        assert ours.synsets(one, other) == pytest.approx(first.wup_similarity(second) or 0.0, abs=1e-12)
 
 
 def test_both_line_ends_are_read(plain: Path) -> None:
