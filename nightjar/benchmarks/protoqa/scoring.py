@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nightjar.benchmarks.card import Floats, Question
 from nightjar.benchmarks.protoqa.formats import Cluster, best_list, clusters_of
-from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Similarity
+from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Kind, Similarity
 
 log = logging.getLogger("nightjar")
 
@@ -46,15 +46,21 @@ def cleaned(answer: str) -> str:
     return answer.lower()[:MOST_CHARACTERS].strip()
 
 
-def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
+def score(
+    questions: Sequence[Question],
+    answers: Sequence[Sequence[str]],
+    kinds: Mapping[str, Kind] = SIMILARITIES,
+) -> Mapping[str, Floats]:
     """The metrics of each question's ranked list, arrays of shape (questions,) from 0 to 1; of an empty list 0.
+
+    `kinds` are the similarities by name.
 
     NaN where the best list itself scores 0, which happens if its strings are not lower-case or too long; this is
     reported in the log. Raises NightjarError if WordNet is not installed.
     """
-    names = [metric_name(similarity, rule) for similarity in SIMILARITIES for rule in RULES]
+    names = [metric_name(kind, rule) for kind in kinds for rule in RULES]
     found = {name: np.zeros(len(questions)) for name in names}
-    functions = {name: kind.rounded() for name, kind in SIMILARITIES.items()}
+    functions = {name: kind.rounded() for name, kind in kinds.items()}
     for place, (question, given) in enumerate(zip(questions, answers, strict=True)):
         clusters = clusters_of(question.parts)
         for name, function in functions.items():

@@ -13,7 +13,7 @@ ROOT = "*ROOT*"
 
 
 class WuPalmer:
-    """2 d / (a + b): d is the depth of the lowest common hypernym, a and b are those of the two synsets by way of it."""
+    """2 d / (a + b), where d is the depth of the lowest common hypernym, and a and b those of the synsets below it."""
 
     def __init__(self, database: WordNet) -> None:
         self.database = database

@@ -12,6 +12,7 @@ import pytest
 
 from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.protoqa.scoring import RULES, cleaned, explained, score
+from nightjar.benchmarks.protoqa.similarity import ALL_SIMILARITIES
 
 GOLDEN_NAMES = {"max_answers_None": "unlimited", "set_intersection": "set_intersection"}
 
@@ -122,6 +123,11 @@ def test_where_the_best_list_scores_0_there_is_no_score(caplog: pytest.LogCaptur
     assert np.isnan(found["exact_match/unlimited"])
     assert found["wordnet/unlimited"] == 1.0
     assert "best list scores 0" in caplog.text
+
+
+def test_wu_palmer_is_scored_on_demand() -> None:
+    found = score([question({("ear wax",): 5})], [["ear muffs"]], ALL_SIMILARITIES)
+    assert (found["wu_palmer/unlimited"][0], found["wordnet/unlimited"][0]) == (1.0, 0.0)
 
 
 def test_explained() -> None:

@@ -20,9 +20,11 @@ from nightjar.benchmarks.protoqa.similarity import (
     longest_common_subsequence,
     longest_common_substring,
     wordnet_similarity,
+    wu_palmer_similarity,
 )
 from nightjar.benchmarks.protoqa.tokens import tokens
 from nightjar.benchmarks.protoqa.wordnet import wordnet
+from nightjar.benchmarks.protoqa.wu_palmer import WuPalmer
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +103,26 @@ def test_equals_the_maximum_over_all_pairs_of_partitions(answer: str, string: st
         rows, columns = linear_sum_assignment(-matrix)
         best = max(best, matrix[rows, columns].sum() / max(matrix.shape))
     assert wordnet_similarity()(answer, string) == pytest.approx(best, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("answer", "string", "expected"), [("ear muffs", "ear wax", 2 / 3), ("", "", 1), ("x", "", 0)]
+)
+def test_wu_palmer(answer: str, string: str, expected: float) -> None:
+    assert wu_palmer_similarity()(answer, string) == pytest.approx(expected, abs=1e-12)
+
+
+@given(TEXTS, TEXTS)
+def test_wu_palmer_equals_the_maximum_over_all_pairs_of_partitions(answer: str, string: str) -> None:
+    words = WuPalmer(wordnet())
+    best = 0.0
+    for groups, others in product(partitions(tokens(answer)), partitions(tokens(string))):
+        matrix = np.array(
+            [[1.0 if one == other else words.strings(one, other) for other in others] for one in groups]
+        )
+        rows, columns = linear_sum_assignment(-matrix)
+        best = max(best, matrix[rows, columns].sum() / max(matrix.shape))
+    assert wu_palmer_similarity()(answer, string) == pytest.approx(best, abs=1e-12)
 
 
 def test_a_string_of_more_than_twenty_tokens_is_compared_as_a_whole_and_reported(

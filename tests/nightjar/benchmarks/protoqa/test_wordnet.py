@@ -61,10 +61,10 @@ def test_wu_palmer_similarities_are_those_of_nltk(plain: Path, monkeypatch: pyte
 
     monkeypatch.setattr(nltk.data, "path", [str(plain.parents[1])])
     theirs, ours, source = WordNetCorpusReader(str(plain), None), WuPalmer(wordnet()), random.Random(6)
-    words = "dog cat run walk happy well city Paris red angry be move ear muff wax spread lie think".split()
+    text = "dog cat run walk happy well city Paris red angry be move ear muff wax spread lie think"
     known = [
         (one, theirs.synsets(word)[place])
-        for word in words
+        for word in text.split()
         for place, one in enumerate(wordnet().synsets(word))
     ]
     for (one, first), (other, second) in (source.sample(known, 2) for _ in range(800)):
