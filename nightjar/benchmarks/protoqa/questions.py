@@ -18,14 +18,15 @@ from nightjar.core.errors import NightjarError
 
 class Settings(Model):
     """`evaluated`, `train` and `dev` are names of files of the dataset without their ending: questions with clusters to
-    be answered, training pairs, and questions whose strings are the pairs of the dev side.
+    be answered, training pairs, and questions whose strings are the pairs of the dev side. `train` and `dev` are
+    None if no system trains on pairs.
 
     `questions`, `train_pairs`, `dev_pairs`: at most so many, drawn by the seed; None means all.
     """
 
     evaluated: str = "dev.crowdsourced"
-    train: str = "train.question_answer_pairs"
-    dev: str = "dev.scraped"
+    train: str | None = None
+    dev: str | None = None
     questions: Limit = None
     train_pairs: Limit = None
     dev_pairs: Limit = None
@@ -50,12 +51,14 @@ def training(
 
     The reference is the answer. Raises NightjarError if a file was not ingested.
     """
-    pairs = list(_ingested(sources, settings.train, "train"))
-    for one in drawn(pairs, settings.train_pairs, seed, attrgetter("key")):
-        yield "train", one
-    held_out = [pair for one in _ingested(sources, settings.dev, "dev") for pair in _pairs(one)]
-    for one in drawn(held_out, settings.dev_pairs, seed, attrgetter("key")):
-        yield "dev", one
+    if settings.train is not None:
+        pairs = list(_ingested(sources, settings.train, "train"))
+        for one in drawn(pairs, settings.train_pairs, seed, attrgetter("key")):
+            yield "train", one
+    if settings.dev is not None:
+        held_out = [pair for one in _ingested(sources, settings.dev, "dev") for pair in _pairs(one)]
+        for one in drawn(held_out, settings.dev_pairs, seed, attrgetter("key")):
+            yield "dev", one
 
 
 def query(parts: Mapping[str, Any]) -> str:

@@ -46,11 +46,18 @@ def test_fewer_questions_are_among_more(sources: Sources) -> None:
 
 
 def test_training_pairs(sources: Sources) -> None:
-    found = list(training(sources, Settings(train_pairs=4), 1))
+    files = {"train": "train.question_answer_pairs", "dev": "dev.scraped"}
+    found = list(training(sources, Settings(**files, train_pairs=4), 1))
     assert [side for side, _ in found] == ["train"] * 4 + ["dev"] * 3
     assert found[0][1].parts == {"question": "what falls?"}
     assert [it.references for side, it in found if side == "dev"] == [("rain",), ("a shower",), ("snow",)]
     assert len({it.key for _, it in found}) == 7
+
+
+def test_no_training_pairs_without_files_of_them(sources: Sources) -> None:
+    assert list(training(sources, Settings(), 1)) == []
+    with pytest.raises(NightjarError, match="benchmarks.protoqa.train is absent, which is not in it"):
+        list(training(sources, Settings(train="absent"), 1))
 
 
 @pytest.mark.parametrize(
