@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from nightjar.core.errors import NightjarError, from_os_error
+from nightjar.core.json_text import shown
 
 # Names the folder of the database files.
 VARIABLE = "NIGHTJAR_WORDNET"
@@ -55,7 +56,7 @@ _UP = {"@", "@i"}
 class WordNet:
     """The database in a folder. A synset is its part of speech and its offset in the published file: n02084071.
 
-    Raises NightjarError if a file is missing, cannot be read, or is of another version.
+    Raises NightjarError if a file is missing, cannot be read, or is of another version; lookups do for a damaged line.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -115,14 +116,22 @@ class WordNet:
 
     def _offsets(self, lemma: str, pos: str) -> list[str]:
         fields = self._index[pos][lemma].split()
-        return fields[-int(fields[1]) :]
+        try:
+            return fields[-int(fields[1]) :]
+        except (IndexError, ValueError):
+            path = self.folder / f"index.{FILES[pos]}"
+            raise NightjarError(f"the line of {shown(lemma)} is damaged", path, FIX) from None
 
     def _fields(self, synset: str) -> list[str]:
         pos = synset[0]
         if pos not in self._data:
             lines = self._read(f"data.{FILES[pos]}").splitlines()
             self._data[pos] = {line[:8]: line for line in lines}
-        return self._data[pos][synset[1:]].split()
+        line = self._data[pos].get(synset[1:])
+        if line is None:
+            path = self.folder / f"data.{FILES[pos]}"
+            raise NightjarError(f"there is no line of the synset {synset[1:]}", path, FIX)
+        return line.split()
 
     def _lemmas(self, name: str) -> dict[str, str]:
         """The lines of a file by their first word, without it."""
@@ -133,8 +142,10 @@ class WordNet:
         path = self.folder / name
         try:
             content = path.read_bytes()
+        except FileNotFoundError:
+            raise NightjarError("this file of WordNet 3.0 is missing", path, FIX) from None
         except OSError as error:
-            raise from_os_error(error, path) or NightjarError("WordNet cannot be read", path, FIX) from None
+            raise from_os_error(error, path) or error from None
         if not name.endswith(".exc") and VERSION not in content[:2000]:
             raise NightjarError("this is not a file of WordNet 3.0", path, FIX)
         return content.decode("utf-8", "replace")

@@ -12,7 +12,9 @@ from nightjar.benchmarks.protoqa.load import load
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read_rejected, read_rows
+from pipelines.cli import main
 from stages.ingest.datasets import ingest
+from tests.in_process import captured
 from tests.nightjar.benchmarks.protoqa.files import put, row
 
 
@@ -59,6 +61,13 @@ def test_the_stage_counts_rows_and_remarks(folder: Path, tmp_path: Path) -> None
     assert statistics.facts()["remarks"] == statistics.remarks
     assert len(list(read_rows(tmp_path / "out", contracts.RECORDS))) == 4
     assert read_rejected(tmp_path / "out").num_rows == 6
+
+
+def test_the_command_reports_remarks(folder: Path, tmp_path: Path) -> None:
+    words = ["ingest", "--dataset", "protoqa", "--input", str(folder), "--output", str(tmp_path / "out")]
+    done = captured(lambda given: main(given), words)
+    assert done.returncode == 0, done.stderr
+    assert "kept, with remarks:\n  a cluster has the count 0: 1\n" in done.stdout
 
 
 def test_a_folder_without_questions(tmp_path: Path) -> None:

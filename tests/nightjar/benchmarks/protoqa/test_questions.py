@@ -56,7 +56,7 @@ def test_training_pairs(sources: Sources) -> None:
 
 def test_no_training_pairs_without_files_of_them(sources: Sources) -> None:
     assert list(training(sources, Settings(), 1)) == []
-    with pytest.raises(NightjarError, match="benchmarks.protoqa.train is absent, which is not in it"):
+    with pytest.raises(NightjarError, match=r"benchmarks\.protoqa\.train is absent, which is not in it"):
         list(training(sources, Settings(train="absent"), 1))
 
 

@@ -90,7 +90,9 @@ def test_without_wordnet_one_line_says_what_to_install(monkeypatch: pytest.Monke
 
 def test_a_folder_without_the_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(module.VARIABLE, str(tmp_path))
-    with pytest.raises(NightjarError, match=r"index.noun: no such file"):
+    with pytest.raises(
+        NightjarError, match=r"index.noun: this file of WordNet 3.0 is missing; install it with"
+    ):
         module.wordnet.__wrapped__()
 
 
@@ -100,3 +102,18 @@ def test_a_folder_of_another_version(tmp_path: Path) -> None:
         (tmp_path / f"{name}.exc").write_text("")
     with pytest.raises(NightjarError, match=r"index.noun: this is not a file of WordNet 3.0"):
         WordNet(tmp_path)
+
+
+def test_damaged_lines(tmp_path: Path) -> None:
+    for name in FILES.values():
+        for file in ("index", "data"):
+            (tmp_path / f"{file}.{name}").write_text(
+                "  1 WordNet 3.0 Copyright 2006\ndog n\ncat n 1 0 1 0 00000002\n"
+            )
+        (tmp_path / f"{name}.exc").write_text("")
+    database = WordNet(tmp_path)
+    with pytest.raises(NightjarError, match=r"index.noun: the line of 'dog' is damaged"):
+        database.synsets("dogs")
+    assert database.synsets("cat")[0] == "n00000002"
+    with pytest.raises(NightjarError, match=r"data.noun: there is no line of the synset 00000002"):
+        database.hypernyms("n00000002")
