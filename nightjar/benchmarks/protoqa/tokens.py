@@ -18,12 +18,12 @@ _STOP_WORDS = """
     with won won't wouldn wouldn't y you you'd you'll you're you've your yours yourself yourselves
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-# Words whose full stop ends no sentence. The published code uses a list that was learnt from newspapers; those are the
-# words of that kind that answers have.
+# Words whose full stop ends no sentence. The published code uses a list that was learnt from a newspaper: it has these
+# common abbreviations, and initials of names in the newspaper. "mt." and "univ." are not on it.
 _ABBREVIATIONS = """
-    a.m adm approx apr assn aug ave avg blvd bldg bros capt cf cmdr co col corp d.c dec dept dr e.g est etc feb fig
-    fl ft gen gov hon i.e inc jan jr lb lt ltd maj mass messrs mr mrs ms mt nov oct p.m ph.d prof pres pvt rep rev
-    sen sept sgt sr st u.k u.n u.s u.s.a u.s.s.r univ v va vol vs
+    a.d a.m ala ariz aug ave bros c calif co col colo conn corp cos ct d d.c dec dr fla fri ft ga gen ill inc j.c
+    jan jr kan ky l.a lt ltd m.b.a maj messrs mg mich minn mr mrs ms n.c n.j n.y n.d nev nov oct okla ore p.m pa ph.d
+    prof rep reps s.c sen sep sept sr st tenn tues u.k u.n u.s u.s.a u.s.s.r va vs vt w.va wash wed wis
 """
 ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
 

@@ -11,7 +11,10 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.files import read_references, write_references
+from nightjar.benchmarks.protoqa import similarity, wordnet
 from nightjar.benchmarks.score import compare_files, score_files
+from nightjar.core import contracts
+from nightjar.core.tables import ArtifactWriter
 from pipelines.cli import main
 from tests.in_process import captured
 from tests.nightjar.benchmarks.protoqa.files import put, row
@@ -124,12 +127,8 @@ def test_bad_references(tmp_path: Path, rows: list[Any], reason: str) -> None:
 
 
 def test_without_wordnet(tmp_path: Path, references: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nightjar.benchmarks.protoqa import similarity, wordnet
-
-    monkeypatch.setattr(similarity.wordnet_similarity, "cache_clear", lambda: None, raising=False)
     similarity.wordnet_similarity.cache_clear()
     monkeypatch.setattr(similarity, "wordnet", wordnet.wordnet.__wrapped__)
-    monkeypatch.setattr(similarity, "wordnet_similarity", similarity.wordnet_similarity.__wrapped__)
     monkeypatch.setattr(wordnet, "_folders", lambda: iter(()))
     done = score(tmp_path, [{"q1": ["x"]}], references)
     assert done.returncode == 2
@@ -140,9 +139,6 @@ def test_without_wordnet(tmp_path: Path, references: Path, monkeypatch: pytest.M
 def test_references_are_written_in_the_form_that_is_read(tmp_path: Path, references: Path) -> None:
     card = registry.card("protoqa")
     asked = read_references(card, references)
-    from nightjar.core import contracts
-    from nightjar.core.tables import ArtifactWriter
-
     with ArtifactWriter(tmp_path / "questions") as writer:
         writer.write(contracts.QUESTIONS, [one.row() for one in asked], part="all")
     assert write_references(card, tmp_path / "written.jsonl", tmp_path / "questions") == 2

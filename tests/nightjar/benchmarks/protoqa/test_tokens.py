@@ -32,6 +32,8 @@ def test_golden_stop_words_and_tokens(golden: Path) -> None:
         ("st. patrick's day", ("st.", "patrick", "'s", "day")),
         ("john f. kennedy", ("john", "f.", "kennedy")),
         ("home.", ("home", ".")),
+        ("climbing mt. everest", ("climbing", "mt", ".", "everest")),
+        ("j.c. penney", ("j.c.", "penney")),
     ],
 )
 def test_tokens(text: str, expected: tuple[str, ...]) -> None:
