@@ -42,20 +42,20 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=4)
     arguments = parser.parse_args()
     database = wordnet()
-    known = _read(arguments.references) if arguments.references else _made(database)
-    lists = [_answers(place, known) for place in range(len(known))]
+    known = _read(arguments.references) if arguments.references else made(database)
+    lists = [answers(place, known) for place in range(len(known))]
     tokens("load the tokenizer")
     few = range(0, len(known), max(1, len(known) // arguments.questions))[: arguments.questions]
-    ours, mine = _seconds(lambda: [_ours(lists[place], known[place]) for place in few])
-    whole, _ = _seconds(lambda: [_ours(one, it) for one, it in zip(lists, known, strict=True)])
-    plain, theirs = _seconds(lambda: [_plain(lists[place], known[place], database) for place in few])
+    seconds, mine = _seconds(lambda: [ours(lists[place], known[place]) for place in few])
+    whole, _ = _seconds(lambda: [ours(one, it) for one, it in zip(lists, known, strict=True)])
+    long, theirs = _seconds(lambda: [plain(lists[place], known[place], database) for place in few])
     if not np.allclose(mine, theirs, rtol=0, atol=1e-12):
         raise SystemExit("the scores differ")
     print(f"WordNet, {len(EIGHT)} metrics, {ANSWERS} answers a question (processor seconds)")
     print(f"  all {len(known)} questions, ours        {whole:9.3f}")
-    print(f"  {len(few)} questions, ours             {ours:9.3f}")
+    print(f"  {len(few)} questions, ours             {seconds:9.3f}")
     print(
-        f"  {len(few)} questions, the plain way    {plain:9.3f}   {plain / ours:.0f} times ours, same scores"
+        f"  {len(few)} questions, the plain way    {long:9.3f}   {long / seconds:.0f} times ours, same scores"
     )
 
 
@@ -65,14 +65,15 @@ def _seconds(run: Callable[[], list[list[float]]]) -> tuple[float, list[list[flo
     return time.process_time() - started, found
 
 
-def _ours(answers: Sequence[str], clusters: Sequence[Cluster]) -> list[float]:
+def ours(answers: Sequence[str], clusters: Sequence[Cluster]) -> list[float]:
     """The scores with a similarity that remembers nothing of other questions."""
     similarity = WordNetSimilarity(wordnet())
     scores = list_scores(answers, clusters, lambda one, other: float(similarity(one, other) > 0.5), EIGHT)
     return list(scores.values())
 
 
-def _plain(answers: Sequence[str], clusters: Sequence[Cluster], database: WordNet) -> list[float]:
+def plain(answers: Sequence[str], clusters: Sequence[Cluster], database: WordNet) -> list[float]:
+    """The scores with every pair computed anew for every metric."""
     return [
         _value(answers, clusters, rule, database) / _value(best_list(clusters), clusters, rule, database)
         for rule in EIGHT
@@ -115,7 +116,7 @@ def _read(path: Path) -> list[tuple[Cluster, ...]]:
     return [clusters_of(question.parts) for _, question in references(path)]
 
 
-def _made(database: WordNet) -> list[tuple[Cluster, ...]]:
+def made(database: WordNet) -> list[tuple[Cluster, ...]]:
     """Questions of nine clusters of up to fifteen strings of one to three words."""
     source = random.Random(11)
     words = [word.replace("_", " ") for word in database.lemmas("n")]
@@ -134,7 +135,8 @@ def _strings(words: Sequence[str], source: random.Random) -> tuple[str, ...]:
     )
 
 
-def _answers(place: int, known: Sequence[Sequence[Cluster]]) -> list[str]:
+def answers(place: int, known: Sequence[Sequence[Cluster]]) -> list[str]:
+    """The answers to the question at `place`."""
     source = random.Random(place)
     own = [string for cluster in known[place] for string in cluster.answers]
     others = [string for cluster in known[place - 1] for string in cluster.answers]
