@@ -84,6 +84,7 @@ def score(
     \b
     Example:
       nightjar score --benchmark supernatinst --predictions mine.jsonl --references references.jsonl --json
+      nightjar score --benchmark protoqa --predictions ranked.jsonl --references dev.crowdsourced.jsonl
     """
     from nightjar.benchmarks.score import parts, score_files, score_rows
 
