@@ -96,7 +96,7 @@ def score(
     if as_csv:
         _print_csv(score_rows(result))
         return
-    missing = f", {result['missing']} without a prediction" if result["missing"] else ""
+    missing = f", {result['missing']} without a prediction{_left_out(result)}" if result["missing"] else ""
     _print_head(result, missing)
     by_track = parts(result)
     if _tasks_are_tracks(result):
@@ -125,6 +125,13 @@ def _tasks_are_tracks(result: Mapping[str, Any]) -> bool:
     from nightjar.benchmarks import registry
 
     return registry.card(result["benchmark"]).files.by_task
+
+
+def _left_out(result: Mapping[str, Any]) -> str:
+    """What a benchmark does with instances without a prediction, if they are in no score."""
+    from nightjar.benchmarks import registry
+
+    return ", left out" if registry.card(result["benchmark"]).files.unanswered == "left out" else ""
 
 
 def _print_head(result: Mapping[str, Any], missing: str) -> None:

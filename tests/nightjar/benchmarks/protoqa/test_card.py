@@ -61,6 +61,11 @@ def test_a_question_without_a_prediction_is_left_out_and_counted(tmp_path: Path,
     assert found["metrics"]["exact_match/max_answers@1"] == 1.0
 
 
+def test_the_command_says_what_is_left_out(tmp_path: Path, references: Path) -> None:
+    done = score(tmp_path, [{"q1": ["rain"]}], references)
+    assert done.stdout.startswith("protoqa, default track: 2 instances, 1 without a prediction, left out\n")
+
+
 def test_an_empty_list_scores_0(tmp_path: Path, references: Path) -> None:
     found = json.loads(score(tmp_path, [{"q1": ["rain"]}, {"q2": []}], references, "--json").stdout)
     assert found["missing"] == 0
