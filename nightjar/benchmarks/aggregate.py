@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from nightjar.benchmarks.card import Card, Floats, Metric
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.statistics import Bootstrap, enough, mean, moved, permutation_p, seen
-from nightjar.statistics.bootstrap import DECIMALS
 
 Ints = NDArray[np.int64]
 Places = dict[tuple[str, str], Ints]
@@ -56,15 +55,15 @@ def _by_name(names: Sequence[str], places: Ints) -> dict[str, Ints]:
 
 
 def reported(metric: Metric, number: float) -> float:
-    """A value of the metric's statistic in the unit in which it is reported, rounded to 4 decimals."""
-    return round(metric.scale * number, DECIMALS)
+    """A value of the metric's statistic in the unit and with the decimals in which it is reported."""
+    return round(metric.scale * number, metric.decimals)
 
 
 def estimate(metric: Metric, values: Floats) -> float:
     """The reported number of instances, `values` of shape (n, parts); a mean is summed in order, as published."""
     if metric.statistic is mean:
         # From 0.0 on, as `sum` does: a sum of -0.0 alone is 0.0.
-        return round(metric.scale * (0.0 + float(np.cumsum(values[:, 0])[-1])) / len(values), DECIMALS)
+        return round(metric.scale * (0.0 + float(np.cumsum(values[:, 0])[-1])) / len(values), metric.decimals)
     return reported(metric, float(metric.statistic(values[None])[0]))
 
 
@@ -180,7 +179,7 @@ def _gain(
     """The number of `ours` minus that of `theirs`, and the ends of its interval over pairs; see `interval`."""
     if metric.statistic is mean:
         return estimate(metric, ours - theirs), *interval(metric, ours - theirs, bootstrap, *of)
-    value = round(estimate(metric, ours) - estimate(metric, theirs), DECIMALS)
+    value = round(estimate(metric, ours) - estimate(metric, theirs), metric.decimals)
     if not enough(len(ours)):
         return value, None, None
     low, high = bootstrap.interval_of_difference(ours, theirs, *of, statistic=metric.statistic)

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.benchmarks.readers import Readers
 from nightjar.core.config import Model
+from nightjar.statistics.bootstrap import DECIMALS
 from nightjar.statistics.statistic import Statistic, mean
 
 if TYPE_CHECKING:
@@ -37,7 +39,8 @@ class Metric:
     """One number that a benchmark reports for a set of instances.
 
     `parts` are the numbers kept for each instance (one named like the metric, if none are given); `statistic` makes the
-    reported number of them, times `scale`: 100 for percentages. `range` is that of the reported number.
+    reported number of them, times `scale`: 100 for percentages. `range` is that of the reported number, which has so
+    many `decimals`.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Metric:
     range: tuple[float, float] = (0.0, 100.0)
     scale: float = 100.0
     higher_is_better: bool = True
+    decimals: int = DECIMALS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", self.parts or (self.name,))
@@ -184,7 +188,10 @@ class Asking:
 
 @dataclass(frozen=True)
 class Record:
-    """A row that a card's `load` read from a dataset's own files; see contracts.RECORDS."""
+    """A row that a card's `load` read from a dataset's own files; see contracts.RECORDS.
+
+    `remarks` say what is odd in a row that is kept; the stage ingest counts them.
+    """
 
     task_id: str
     id: str
@@ -193,6 +200,7 @@ class Record:
     references: tuple[str, ...]
     category: str = ""
     day: date | None = None
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -215,11 +223,15 @@ class Sources:
 
 @dataclass(frozen=True)
 class Published:
-    """A row of a paper's table: `values` by track, in the unit of the track's first metric."""
+    """A row of a paper's table: `values` by track, in the unit of the track's first metric.
+
+    `metrics`: the values of all metrics, where the paper has several; they are of the card's first track.
+    """
 
     system: str
     values: Mapping[str, float]
     source: str
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -280,7 +292,8 @@ class Files:
 
     `category`: None if references have none. `by_task`: each task is a track with its own scores, answers name their
     task, and ids are unique within a task; otherwise ids are unique. `shown`: the parts that `nightjar references`
-    writes beside the references.
+    writes beside the references. `readers` replace the JSON Lines. `unanswered`: whether a question without a
+    prediction is scored as an empty answer or left out of the scores; it is counted as missing in both cases.
     """
 
     prediction: str
@@ -289,6 +302,8 @@ class Files:
     category: str | None = None
     by_task: bool = True
     shown: tuple[str, ...] = ()
+    readers: Readers | None = None
+    unanswered: Literal["empty", "left out"] = "empty"
 
 
 @dataclass(frozen=True)
@@ -355,6 +370,7 @@ class Card:
     are rows of papers, shown beside the systems, `tables` those papers' tables, and `collection` describes the dataset.
     `compared` names the system whose differences from the others come first (empty: the report's own rule), and
     `consistency` has the published label consistency of passages by track, in percent.
+    `explain` adds what a line of `nightjar score --details` has of a question and its answers.
     """
 
     name: str
@@ -386,6 +402,7 @@ class Card:
     compared: str = ""
     consistency: tuple[Published, ...] = ()
     collection: Collection | None = None
+    explain: Callable[[Question, Sequence[str]], Mapping[str, Any]] | None = None
 
     def task(self, task_id: str) -> Task:
         """The settings of a task; those of a task that the card does not name are the parameters'."""

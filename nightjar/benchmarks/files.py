@@ -15,6 +15,7 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Card, Question, questions_of
+from nightjar.benchmarks.readers import read_own_answers, read_own_references, unknown_id
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
 from nightjar.core.ids import qualified, unique_ids
@@ -41,12 +42,14 @@ def check_pipes(paths: Sequence[Path | None]) -> None:
 def read_references(card: Card, path: Path | None) -> list[Question]:
     """The questions to score, in their order.
 
-    From JSON Lines in the card's form; or from an artifact with a table of questions (None: that of the stage
-    questions). A row without a track has the track "default", or where each task is a track, its task. Raises
-    NightjarError, with file and line, for broken lines and ids that are no texts or occur twice.
+    From JSON Lines in the card's form, or what its readers read; or from an artifact with a table of questions (None:
+    that of the stage questions). A row without a track has the track "default", or where each task is a track, its
+    task. Raises NightjarError, with file and line, for broken lines and ids that are no texts or occur twice.
     """
     if path is None or path.is_dir():
         return read_questions(path or QUESTIONS / card.name)
+    if card.files.readers:
+        return read_own_references(card.files.readers, path, card.files.reference)
     found: list[Question] = []
     for block in json_blocks(path, card.files.reference, _key_of(card)):
         rows = block.rows
@@ -173,6 +176,8 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[
 
         own = read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
         return _matched(card, path, own, questions)
+    if card.files.readers:
+        return read_own_answers(card.files.readers, path, _named(card, questions), len(questions))
     wanted, named = _named(card, questions), itemgetter(*_key_of(card))
     given: list[Answers] = [None] * len(questions)
     for block in json_blocks(path, card.files.prediction, _key_of(card)):
@@ -191,8 +196,7 @@ def _expected(card: Card, row: Row, where: str, known: bool) -> Row:
     if not isinstance(row.get("prediction"), str):
         raise NightjarError("prediction is missing or not a text", where, card.files.prediction)
     if not known:
-        what = f"no reference has the id {shown(row['id'])}"
-        raise NightjarError(what, where, "check that the two files belong together")
+        raise unknown_id(row["id"], where)
     return row
 
 
@@ -246,8 +250,11 @@ def write_references(card: Card, path: Path, questions: Path | None = None) -> i
     check_output(path, [source])
     found = read_questions(source)
     form = card.files
-    lines = []
+    lines: list[Row] = []
     for id, question in zip(ids(card, found), found, strict=True):
+        if form.readers:
+            lines.append(dict(form.readers.line(question._replace(id=id))))
+            continue
         line = {"id": id, "references": list(question.references), form.task: question.task_id}
         if form.category:
             line |= {form.category: question.category, "track": question.track}

@@ -21,6 +21,7 @@ OWN = {
     "supernatinst": "nightjar.benchmarks.supernatinst.card",
     "tool_use": "nightjar.benchmarks.tool_use.card",
     "classification": "nightjar.benchmarks.classification.card",
+    "protoqa": "nightjar.benchmarks.protoqa.card",
 }
 
 

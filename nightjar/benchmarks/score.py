@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nightjar.benchmarks import files, registry
 from nightjar.benchmarks.aggregate import (
     Ints,
@@ -59,10 +61,11 @@ def score_files(
     If several tracks occur, "by_track" gives {"n", "metrics", "by_category", "by_task", "intervals"} of each alone.
     Where each task is a track, "by_track" is always there, and `metrics` and `intervals` have the main metric of each
     task under the name of the task.
-    A reference without a prediction scores as an empty answer and is counted in `missing`.
+    A reference without a prediction scores as an empty answer, or is left out where the card says so; it is counted in
+    `missing`.
 
     `details`, if given, gets one JSON line an instance, in the order of the references: id, task, category, track,
-    the parts of its metrics, and `missing`. It is written whole or not at all.
+    the parts of its metrics, `missing`, and what the card's `explain` adds. It is written whole or not at all.
 
     Raises NightjarError for an unknown benchmark, for `details` that must not be written, and with file and line for
     what `files` refuses.
@@ -180,7 +183,13 @@ def difference_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _score(
     card: Card, system: str, questions: Sequence[Question], given: Sequence[files.Answers]
 ) -> SystemScores:
-    return score(card, system, questions, [answers or _NO_ANSWER for answers in given])
+    """The scores; where the card leaves out questions without a prediction, NaN for these."""
+    found = score(card, system, questions, [answers or _NO_ANSWER for answers in given])
+    if card.files.unanswered == "left out":
+        missing = [place for place, answers in enumerate(given) if answers is None]
+        for values in found.parts.values():
+            values[missing] = np.nan
+    return found
 
 
 def _by_task(card: Card, by_track: Mapping[str, Any]) -> dict[str, Any]:
@@ -271,5 +280,8 @@ def _write_details(
         if form.category:
             line |= {form.category: category_name(question.category), "track": question.track}
         line |= {name: values[place] for name, values in columns if values[place] == values[place]}
-        lines.append(line | {"missing": given[place] is None})
+        line |= {"missing": given[place] is None}
+        if card.explain:
+            line |= card.explain(question, given[place] or _NO_ANSWER)
+        lines.append(line)
     write_lines(path, lines, inputs)

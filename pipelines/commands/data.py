@@ -142,6 +142,10 @@ def _print_statistics(statistics: dict[str, Any]) -> None:
     say(f"rejected: {statistics['rows_rejected']:,}")
     for reason, count in statistics["reasons"].items():
         say(f"  {reason}: {count:,}")
+    if statistics["remarks"]:
+        say("kept, with remarks:")
+        for remark, count in statistics["remarks"].items():
+            say(f"  {remark}: {count:,}")
     if statistics["left_out"]:
         say(f"entries left out of tasks: {statistics['left_out']:,}")
     if statistics["lists"] is not None:

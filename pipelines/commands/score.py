@@ -18,7 +18,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 # As for the stage (nightjar.core.config.Samples): more would take the memory of the machine.
 MOST_SAMPLES = 1_000_000
 ALL = "all tracks together (not a published number)"
-PREDICTIONS = "JSON Lines {id, prediction}, a folder of data/predict, or the name of a baseline."
+# Metrics that a table shows as columns; more are rows.
+MOST_COLUMNS = 8
+PREDICTIONS = (
+    "JSON Lines {id, prediction} or the published form, a folder of data/predict, or the name of a baseline."
+)
 
 
 def _benchmarks() -> list[str]:
@@ -31,7 +35,7 @@ benchmark_option = click.option("--benchmark", required=True, cls=Listed, names=
 references_option = click.option(
     "--references",
     type=FILE,
-    help="JSON Lines {id, references, task, ...}; the questions of the pipeline if not given.",
+    help="JSON Lines {id, references, task, ...} or the published form; the pipeline's questions if not given.",
 )
 as_csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print one flat table as CSV.")
 
@@ -71,14 +75,16 @@ def score(
     """Score anybody's predictions; nothing of the pipeline is needed.
 
     A prediction is a line {"id": "...", "prediction": "..."}, with a key `task` where a benchmark's tasks have scores
-    of their own; other keys are ignored. Scores are in the units of their metrics, with 95% bootstrap intervals over
-    instances (none with --samples 0, and none of fewer than 20 instances). An instance without a prediction scores as
-    an empty answer and is counted. Each track or task has its own scores, as published; those of all tracks together
+    of their own; other keys are ignored. A benchmark whose dataset has forms of its own reads these instead. Scores are
+    in the units of their metrics, with 95% bootstrap intervals over instances (none with --samples 0, and none of fewer
+    than 20 instances). An instance without a prediction is counted; it scores as an empty answer, or is left out where
+    the benchmark was published so. Each track or task has its own scores, as published; those of all tracks together
     come last, and are not in the CSV, which has the columns track, level, name, metric, n, value, low, high.
 
     \b
     Example:
       nightjar score --benchmark supernatinst --predictions mine.jsonl --references references.jsonl --json
+      nightjar score --benchmark protoqa --predictions ranked.jsonl --references dev.crowdsourced.jsonl
     """
     from nightjar.benchmarks.score import parts, score_files, score_rows
 
@@ -90,11 +96,14 @@ def score(
     if as_csv:
         _print_csv(score_rows(result))
         return
-    missing = f", {result['missing']} without a prediction" if result["missing"] else ""
+    missing = f", {result['missing']} without a prediction{_left_out(result)}" if result["missing"] else ""
     _print_head(result, missing)
     by_track = parts(result)
     if _tasks_are_tracks(result):
         _print_union([{"task": task} | _scores(part) for task, part in by_track.items()])
+        return
+    if len(result["metrics"]) > MOST_COLUMNS:
+        _print_by_metric(result, by_track)
         return
     say_table([_track(track, result) | _scores(part) for track, part in by_track.items()])
     for level in ("category", "task"):
@@ -118,6 +127,13 @@ def _tasks_are_tracks(result: Mapping[str, Any]) -> bool:
     return registry.card(result["benchmark"]).files.by_task
 
 
+def _left_out(result: Mapping[str, Any]) -> str:
+    """What a benchmark does with instances without a prediction, if they are in no score."""
+    from nightjar.benchmarks import registry
+
+    return ", left out" if registry.card(result["benchmark"]).files.unanswered == "left out" else ""
+
+
 def _print_head(result: Mapping[str, Any], missing: str) -> None:
     """The first line: what was scored. Of several tracks each is named further down."""
     only = ""
@@ -132,6 +148,30 @@ def _print_union(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print rows as a table in which a row may lack columns of others."""
     names = dict.fromkeys(name for row in rows for name in row)
     say_table([{name: row.get(name, "") for name in names} for row in rows])
+
+
+def _print_by_metric(result: Mapping[str, Any], by_track: Mapping[str, Any]) -> None:
+    """One row a metric, for a benchmark with too many of them for columns; without categories and tasks."""
+    from nightjar.benchmarks import registry
+
+    rows = []
+    for metric in registry.card(result["benchmark"]).metrics:
+        digits = 2 if metric.range[1] > 1 else 4
+        for track, part in by_track.items():
+            if metric.name not in part["metrics"]:
+                continue
+            row = {
+                "metric": metric.name,
+                "n": part["n"],
+                "value": f"{part['metrics'][metric.name]:.{digits}f}",
+            }
+            if "intervals" in part:
+                ends = part["intervals"]["metrics"][metric.name]
+                row["95% interval"] = (
+                    "too few" if ends is None else "[{:.{d}f}, {:.{d}f}]".format(*ends, d=digits)
+                )
+            rows.append(_track(track, result) | row)
+    say_table(rows)
 
 
 def _track(track: str, result: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from nightjar.benchmarks.reader_inputs import reading_of
-from nightjar.lm.reader import all_answers, answer_scores, encode, load, passes, restore
 
 from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.reader_inputs import reading_of
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
 from nightjar.core.json_text import read_object
+from nightjar.lm.reader import all_answers, answer_scores, encode, load, passes, restore
 from stages.consistency.build import Labels
 
 RECORD = "reader.json"

@@ -58,7 +58,8 @@ class Statistics:
     list of URLs, that were left out while the task was kept. `bytes` is the size of the files read;
     `lists` has the number of names of each published list, by track and role, and `collection` describes
     what the tasks are (`stages.ingest.describe`); both are None for documents. `source` says what documents were
-    made of (files, training inputs); None for tasks.
+    made of (files, training inputs); None for tasks. `remarks` counts what is odd in rows that were kept, None if
+    nothing is.
     """
 
     tasks: int = 0
@@ -74,6 +75,7 @@ class Statistics:
     lists: dict[str, dict[str, int]] | None = None
     collection: dict[str, Any] | None = None
     source: str | None = None
+    remarks: dict[str, int] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Everything counted, for JSON."""
@@ -82,7 +84,7 @@ class Statistics:
     def facts(self) -> dict[str, Any]:
         """What belongs in the facts of a stage beside the rows: all but the clock."""
         left = {"seconds", "rows_in", "rows_out", "rows_rejected"}
-        left |= {name for name in ("lists", "collection", "source") if getattr(self, name) is None}
+        left |= {name for name in ("lists", "collection", "source", "remarks") if getattr(self, name) is None}
         return {name: value for name, value in self.as_dict().items() if name not in left}
 
 

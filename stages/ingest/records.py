@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ def ingest_records(
     tasks: dict[str, list[dict[str, Any]]] = {}
     seen: set[tuple[str, str]] = set()
     files: set[str] = set()
+    remarks: Counter[str] = Counter()
     with ArtifactWriter(output) as writer:
         ledger = Ledger(card.name, writer)
         numbers = ledger.statistics
@@ -50,10 +52,12 @@ def ingest_records(
                 ledger.refuse(found.file, Refused("the same id twice", raw, found.id))
             else:
                 seen.add((found.task_id, found.id))
+                remarks.update(found.remarks)
                 tasks.setdefault(found.task_id, []).append(_row(card.name, found))
         for task, rows in sorted(tasks.items()):
             numbers.rows_out += writer.write(RECORDS, rows, part=safe_name(task))
         numbers.tasks, numbers.files = len(tasks), len(files)
+        numbers.remarks = dict(sorted(remarks.items())) or None
         numbers.bytes = sum((path / name).stat().st_size for name in files if (path / name).is_file())
         if progress:
             progress(numbers.bytes, numbers.bytes)

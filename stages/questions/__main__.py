@@ -24,11 +24,12 @@ def run(stage: Stage) -> None:
     settings = registry.settings(card, group.settings())
     output = Path("data/questions") / card.name
     sources, seed = Sources(data, split), stage.params.seed
-    sides: dict[str, list[Question]] = {side: [] for side in (SIDES if card.training else ["test"])}
-    for question in card.questions(sources, settings, seed):
-        sides["test"].append(question)
+    sides: dict[str, list[Question]] = {side: [] for side in SIDES}
+    sides["test"] += card.questions(sources, settings, seed)
     for own, question in card.training(sources, settings, seed) if card.training else ():
         sides[own].append(question)
+    if not sides["train"] and not sides["dev"]:  # no system of the benchmark trains on its own data
+        sides = {"test": sides["test"]}
     counts = {side: len(found) for side, found in sides.items()}
     if empty := [side for side, count in counts.items() if not count]:
         what = f"{card.name} has no {' and no '.join(empty)} questions"
@@ -52,7 +53,7 @@ def run(stage: Stage) -> None:
     stage.writes(output)
     stage.count(sum(counts.values()), sum(counts.values()))
     stage.details |= {"card": {"name": card.name, "version": card.version}, "tasks": tasks}
-    if card.training:
+    if len(counts) > 1:
         stage.details["sides"] = counts
 
 

@@ -1,0 +1,66 @@
+"""ProtoQA (Boratko et al. 2020): a ranked list of answers to a question that has several."""
+
+from __future__ import annotations
+
+from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Metric, Readers
+from nightjar.benchmarks.protoqa.load import load
+from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED
+from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, training
+from nightjar.benchmarks.protoqa.readers import (
+    NAME,
+    PREDICTION,
+    REFERENCE,
+    predictions,
+    reference,
+    references,
+)
+from nightjar.benchmarks.protoqa.scoring import RULES, explained, metric_name, score
+from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
+
+_TITLES = {
+    "exact_match": "exact match",
+    "wordnet": "WordNet",
+    "longest_common_substring": "longest common substring",
+    "longest_common_subsequence": "longest common subsequence",
+}
+# So many that a mean of fractions is not changed by more than 1e-12.
+_DECIMALS = 15
+_METRICS = [
+    Metric(
+        metric_name(similarity, rule),
+        f"{_TITLES[similarity]}, {rule.name.replace('_', ' ').replace('@', ' ')}",
+        range=(0.0, 1.0),
+        scale=1.0,
+        decimals=_DECIMALS,
+    )
+    for similarity in SIMILARITIES
+    for rule in RULES
+]
+
+CARD = Card(
+    name=NAME,
+    version=1,
+    title="ProtoQA",
+    source="Boratko et al. 2020, arXiv 2005.00771",
+    datasets=(NAME,),
+    metrics=tuple(sorted(_METRICS, key=lambda metric: metric.name != MAIN)),
+    questions=questions,
+    prompt=prompt,
+    query=query,
+    score=score,
+    explain=explained,
+    files=Files(
+        prediction=PREDICTION,
+        reference=REFERENCE,
+        by_task=False,
+        readers=Readers(predictions, references, reference),
+        # As published: the mean is over the questions that have predictions (facts 2.2).
+        unanswered="left out",
+    ),
+    settings=Settings,
+    tracks={DEFAULT_TRACK: "ranked lists"},
+    load=load,
+    levels=("overall",),
+    published=PUBLISHED,
+    training=training,
+)

@@ -1,0 +1,112 @@
+"""Reads the published files of a folder into records (facts 2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from nightjar.benchmarks.card import Record, Refused
+from nightjar.benchmarks.protoqa.filters import labels
+from nightjar.benchmarks.protoqa.formats import Unfit, asked, best_list
+from nightjar.core.errors import NightjarError, from_os_error
+from nightjar.core.files import check_input
+from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, not_text, shown
+
+# What a file holds, by a part of its name; any other *.jsonl holds questions.
+PREDICTIONS, ASSESSMENTS, PAIRS = ".predictions.", "assessments", "pairs"
+
+
+def load(folder: Path) -> Iterator[Record | Refused]:
+    """The rows of the files in `folder`: *.jsonl are questions, or assessments if their name has that word, and *.txt
+    with `pairs` in their name are training pairs, "question TAB answer". Predictions (.predictions.) are not read.
+
+    The task of a record is the name of its file without the ending. A question's parts are those of formats.Asked with
+    `remarks`, what is odd in it, and `labels`, the filters that it meets; its references are the list with the largest
+    score. Raises NightjarError if there is no such file, or one cannot be read.
+    """
+    files = {path: read for path in sorted(folder.iterdir()) if (read := _reader(path))}
+    if not files:
+        raise NightjarError(
+            "no questions", folder, "put dev.crowdsourced.jsonl or another file of ProtoQA in it"
+        )
+    for path, read in files.items():
+        seen: set[str] = set()
+        for number, line in _lines(path):
+            raw = line.decode("utf-8", "backslashreplace")
+            id = None
+            try:
+                record = read(path, number, line)
+                id = record.id
+                if id in seen:
+                    raise Unfit(f"the id {shown(id)} occurs twice")
+                seen.add(id)
+                yield record
+            except Unfit as error:
+                yield Refused(path.name, str(error), raw, id)
+
+
+def _reader(path: Path) -> Callable[[Path, int, bytes], Record] | None:
+    if PREDICTIONS in path.name:
+        return None
+    if path.suffix == ".txt" and PAIRS in path.name:
+        return _pair
+    if path.suffix != ".jsonl":
+        return None
+    return _assessment if ASSESSMENTS in path.name else _question
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The number and the bytes of every line that is not blank."""
+    check_input(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if line.strip():
+            yield number, line.removesuffix(b"\r")
+
+
+def _value(line: bytes) -> Any:
+    try:
+        value = exact(line)
+    except NotJson as error:
+        raise Unfit(str(error)) from None
+    if (key := doubled_key(value)) is not None:
+        raise Unfit(f"the key {shown(key)} occurs twice")
+    return value
+
+
+def _question(path: Path, number: int, line: bytes) -> Record:
+    found = asked(_value(line))
+    parts = found.parts() | {"remarks": list(found.remarks), "labels": list(labels(found))}
+    remarks = (*found.remarks, *(f"label: {label}" for label in parts["labels"]))
+    return Record(path.stem, found.id, path.name, parts, best_list(found.clusters), remarks=remarks)
+
+
+def _assessment(path: Path, number: int, line: bytes) -> Record:
+    """Which cluster a person assigned to each answer: its id, "invalid" or "valid_new_cluster"."""
+    row = _value(line)
+    if not isinstance(row, dict):
+        raise Unfit("not an object")
+    id, given = row.get("question_id", row.get("question")), row.get("assessments")
+    if not is_text(id):
+        raise Unfit(f"question_id is {not_text(id)}" if id is not None else "no question_id")
+    if not isinstance(given, dict) or not all(map(is_text, given.values())):
+        raise Unfit("assessments is not an object {answer: cluster id}")
+    return Record(path.stem, id, path.name, {"assessments": given}, ())
+
+
+def _pair(path: Path, number: int, line: bytes) -> Record:
+    try:
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise Unfit(f"not UTF-8: at byte {error.start}") from None
+    sides = text.split("\t")
+    if len(sides) != 2:
+        raise Unfit(f"{len(sides) - 1} tabs, not one between question and answer")
+    question, answer = (side.strip() for side in sides)
+    if not question or not answer:
+        raise Unfit("the question is blank" if not question else "the answer is blank")
+    return Record(path.stem, str(number), path.name, {"question": question}, (answer,))

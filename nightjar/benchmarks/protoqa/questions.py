@@ -1,0 +1,94 @@
+"""The questions that are asked, and the pairs that a model trains on, from the ingested records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from operator import attrgetter
+from typing import Any, Literal
+
+from nightjar.benchmarks.card import Asking, Question, Sources, drawn
+from nightjar.benchmarks.protoqa.formats import clusters_of
+from nightjar.benchmarks.protoqa.prompts import statement
+from nightjar.benchmarks.protoqa.readers import NAME
+from nightjar.core import contracts
+from nightjar.core.config import Limit, Model
+from nightjar.core.errors import NightjarError
+
+
+class Settings(Model):
+    """`evaluated`, `train` and `dev` are names of files of the dataset without their ending: questions with clusters to
+    be answered, training pairs, and questions whose strings are the pairs of the dev side. `train` and `dev` are
+    None if no system trains on pairs.
+
+    `questions`, `train_pairs`, `dev_pairs`: at most so many, drawn by the seed; None means all.
+    """
+
+    evaluated: str = "dev.crowdsourced"
+    train: str | None = None
+    dev: str | None = None
+    questions: Limit = None
+    train_pairs: Limit = None
+    dev_pairs: Limit = None
+
+
+def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
+    """The questions of the file `evaluated` that have clusters; their references are the list with the largest score.
+
+    Raises NightjarError if the file was not ingested, or none of its questions has clusters.
+    """
+    found = [one for one in _ingested(sources, settings.evaluated, "evaluated") if one.parts.get("clusters")]
+    if not found:
+        what = f"no question of {settings.evaluated} has clusters"
+        raise NightjarError(what, sources.data, "set benchmarks.protoqa.evaluated to another file")
+    yield from drawn(found, settings.questions, seed, attrgetter("key"))
+
+
+def training(
+    sources: Sources, settings: Settings, seed: int
+) -> Iterator[tuple[Literal["train", "dev"], Question]]:
+    """The pairs of the file `train`, and those of the questions of `dev`: one for each string of a cluster.
+
+    The reference is the answer. Raises NightjarError if a file was not ingested.
+    """
+    if settings.train is not None:
+        pairs = list(_ingested(sources, settings.train, "train"))
+        for one in drawn(pairs, settings.train_pairs, seed, attrgetter("key")):
+            yield "train", one
+    if settings.dev is not None:
+        held_out = [pair for one in _ingested(sources, settings.dev, "dev") for pair in _pairs(one)]
+        for one in drawn(held_out, settings.dev_pairs, seed, attrgetter("key")):
+            yield "dev", one
+
+
+def query(parts: Mapping[str, Any]) -> str:
+    """What evidence is searched by: the question."""
+    return str(parts["question"])
+
+
+def prompt(question: Question, asking: Asking) -> str:
+    """The beginning of a statement that an answer completes."""
+    return statement(query(question.parts))
+
+
+def _pairs(question: Question) -> Iterator[Question]:
+    strings = [string for cluster in clusters_of(question.parts) for string in cluster.answers]
+    for number, string in enumerate(strings):
+        parts = {"question": question.parts["question"]}
+        yield question._replace(id=f"{question.id}/{number}", parts=parts, references=(string,))
+
+
+def _ingested(sources: Sources, file: str, key: str) -> Iterator[Question]:
+    # Here, not above: Parquet takes long to load, and scoring files does without it.
+    from nightjar.core.tables import read_rows
+
+    present = set()
+    for row in read_rows(sources.data, contracts.RECORDS):
+        present.add(row["task_id"])
+        if row["task_id"] == file:
+            references = tuple(row["references"])
+            parts = json.loads(row["parts"])
+            yield Question(NAME, file, row["id"], parts, references, dataset=row["dataset"], file=row["file"])
+    if file not in present:
+        what = f"benchmarks.protoqa.{key} is {file}, which is not in it"
+        raise NightjarError(what, sources.data, f"files are {', '.join(sorted(present))}")

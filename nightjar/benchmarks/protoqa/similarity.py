@@ -1,0 +1,234 @@
+"""How similar an answer is to a string of a cluster (facts 2.2 to 2.4); every similarity is from 0 to 1."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from difflib import SequenceMatcher
+from functools import cache, lru_cache
+from itertools import product
+from typing import NamedTuple
+
+from nightjar.benchmarks.protoqa.partitions import MOST_TOKENS, Edge, TooManyStates, best_score
+from nightjar.benchmarks.protoqa.tokens import tokens
+from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
+from nightjar.benchmarks.protoqa.wu_palmer import WuPalmer
+from nightjar.core.json_text import shown
+
+log = logging.getLogger("nightjar")
+
+Similarity = Callable[[str, str], float]
+# Tokens of the longest entry of WordNet 3.0, which are joined by underscores.
+_LONGEST_ENTRY = 9
+
+
+def exact_match(answer: str, string: str) -> float:
+    """1.0 for equal strings."""
+    return float(answer == string)
+
+
+def longest_common_substring(answer: str, string: str) -> float:
+    """The length of the longest common substring by that of the longer string; of two empty strings 1.0.
+
+    The published code divides by zero there.
+    """
+    longer = max(len(answer), len(string))
+    if not longer:
+        return 1.0
+    match = SequenceMatcher(None, answer, string).find_longest_match(0, len(answer), 0, len(string))
+    return match.size / longer
+
+
+def longest_common_subsequence(answer: str, string: str) -> float:
+    """The total length of difflib's matching blocks by that of the longer string, as published; else as above."""
+    longer = max(len(answer), len(string))
+    if not longer:
+        return 1.0
+    blocks = SequenceMatcher(None, answer, string).get_matching_blocks()
+    return sum(block.size for block in blocks) / longer
+
+
+class Span(NamedTuple):
+    """The tokens of a string from `start` to before `end`, joined by blanks, and their synsets."""
+
+    start: int
+    end: int
+    text: str
+    synsets: frozenset[str]
+
+
+class Parsed(NamedTuple):
+    """A string for the WordNet similarity: its tokens, and its spans of one token or with synsets.
+
+    Equal spans of several tokens without synsets are not needed: they match token by token, which gives the same score
+    or a larger one. `keys` are the texts of single tokens and all synsets: strings without a
+    common key have similarity 0. `limited`: there are too many tokens to compare parts.
+    """
+
+    tokens: tuple[str, ...]
+    spans: tuple[Span, ...]
+    keys: frozenset[str]
+    limited: bool
+
+
+class WordNetSimilarity:
+    """The published WordNet similarity: the best matching over all partitions of both strings into groups of tokens.
+
+    Two groups match if they are equal or have a common synset. A string of more than MOST_TOKENS tokens, which has
+    2**20 partitions or more, is compared as a whole: 1.0 for equal tokens, else 0.0. `limited` has the strings for
+    which that was done, and each is reported in the log. Results are kept for later calls.
+    """
+
+    def __init__(self, database: WordNet) -> None:
+        self.database = database
+        self.limited: set[str] = set()
+        self._parsed: dict[str, Parsed] = {}
+        self._scores: dict[tuple[str, str], float] = {}
+
+    def __call__(self, answer: str, string: str) -> float:
+        x, y = self.parsed(answer), self.parsed(string)
+        if x.limited or y.limited or self._differ(x, y):
+            return float(x.tokens == y.tokens)
+        score = self._scores.get((answer, string))
+        if score is None:
+            score = self._scores[answer, string] = self._score(x, y, (answer, string))
+        return score
+
+    def parsed(self, text: str) -> Parsed:
+        """The string with its spans, computed once."""
+        found = self._parsed.get(text)
+        if found is None:
+            found = self._parsed[text] = self._parse(text)
+        return found
+
+    def _parse(self, text: str) -> Parsed:
+        words = tokens(text) or ("",)
+        limited = len(words) > MOST_TOKENS
+        if limited:
+            self._report(text, f"{len(words)} tokens, more than {MOST_TOKENS}: it is compared as a whole")
+            return Parsed(words, (), frozenset(), True)
+        spans = []
+        for start in range(len(words)):
+            for end in range(start + 1, min(start + _LONGEST_ENTRY, len(words)) + 1):
+                group = " ".join(words[start:end])
+                synsets = frozenset(self.database.synsets(group))
+                if synsets or end == start + 1:
+                    spans.append(Span(start, end, group, synsets))
+        keys = frozenset().union(words, *(span.synsets for span in spans))
+        return Parsed(words, tuple(spans), keys, False)
+
+    def _score(self, x: Parsed, y: Parsed, of: tuple[str, str]) -> float:
+        weighted = (
+            (one, other, weight)
+            for one, other in product(x.spans, y.spans)
+            if (weight := self._weight(one, other))
+        )
+        # The search wants the shorter string second.
+        swapped = len(x.tokens) < len(y.tokens)
+        ordered = (
+            (other, one, weight) if swapped else (one, other, weight) for one, other, weight in weighted
+        )
+        edges = [
+            Edge(one.start, one.end, (1 << other.end) - (1 << other.start), weight)
+            for one, other, weight in ordered
+        ]
+        try:
+            return best_score(max(len(x.tokens), len(y.tokens)), min(len(x.tokens), len(y.tokens)), edges)
+        except TooManyStates as error:
+            what = f"too many ways to match {shown(of[1])}: the similarity is at least {error.best:.3f}"
+            self._report(of[0], what)
+            return error.best
+
+    def _differ(self, x: Parsed, y: Parsed) -> bool:
+        """Whether it is certain, from what all spans have, that none of them match."""
+        return x.keys.isdisjoint(y.keys)
+
+    def _weight(self, one: Span, other: Span) -> float:
+        return float(one.text == other.text or not one.synsets.isdisjoint(other.synsets))
+
+    def _report(self, text: str, what: str) -> None:
+        if text not in self.limited:
+            self.limited.add(text)
+            log.warning("warning: %s: %s", shown(text), what)
+
+
+class WuPalmerSimilarity(WordNetSimilarity):
+    """As the WordNet similarity, with the Wu-Palmer similarity of two groups that are not equal (facts 2.3)."""
+
+    def __init__(self, database: WordNet) -> None:
+        super().__init__(database)
+        self._wu_palmer = WuPalmer(database)
+
+    def _differ(self, x: Parsed, y: Parsed) -> bool:
+        return False
+
+    def _weight(self, one: Span, other: Span) -> float:
+        return 1.0 if one.text == other.text else self._wu_palmer.strings(one.text, other.text)
+
+
+@cache
+def wordnet_similarity() -> WordNetSimilarity:
+    """The WordNet similarity with this machine's WordNet. Raises NightjarError if WordNet is not installed."""
+    return WordNetSimilarity(wordnet())
+
+
+@lru_cache(maxsize=100_000)
+def _letters(text: str) -> Counter[str]:
+    return Counter(text)
+
+
+def _above_half(similarity: Similarity) -> Callable[[], Similarity]:
+    """Whether a similarity of common characters is above 0.5, as 1.0 or 0.0.
+
+    It is computed only if the strings have so many characters in common at all.
+    """
+
+    def rounded(answer: str, string: str) -> float:
+        longer = max(len(answer), len(string))
+        if 2 * min(len(answer), len(string)) <= longer != 0:
+            return 0.0
+        if 2 * (_letters(answer) & _letters(string)).total() <= longer != 0:
+            return 0.0
+        return float(similarity(answer, string) > 0.5)
+
+    return lambda: rounded
+
+
+class Kind(NamedTuple):
+    """A similarity of the card's metrics: what makes the function, and what makes the rounded one that scores use.
+
+    It is rounded half to even: above 0.5 it is 1.0, else 0.0 (facts 2.2).
+    """
+
+    raw: Callable[[], Similarity]
+    rounded: Callable[[], Similarity]
+
+
+@cache
+def wu_palmer_similarity() -> WuPalmerSimilarity:
+    """The Wu-Palmer similarity with this machine's WordNet. Raises NightjarError if WordNet is not installed."""
+    return WuPalmerSimilarity(wordnet())
+
+
+def _rounded(make: Callable[[], Similarity]) -> Callable[[], Similarity]:
+    def rounded() -> Similarity:
+        similarity = make()
+        return lambda answer, string: float(similarity(answer, string) > 0.5)
+
+    return rounded
+
+
+SIMILARITIES: Mapping[str, Kind] = {
+    "exact_match": Kind(lambda: exact_match, lambda: exact_match),
+    "wordnet": Kind(wordnet_similarity, _rounded(wordnet_similarity)),
+    "longest_common_substring": Kind(lambda: longest_common_substring, _above_half(longest_common_substring)),
+    "longest_common_subsequence": Kind(
+        lambda: longest_common_subsequence, _above_half(longest_common_subsequence)
+    ),
+}
+# With the one that the paper's tables do not have; it takes some ten times as long as all others together.
+ALL_SIMILARITIES: Mapping[str, Kind] = {
+    **SIMILARITIES,
+    "wu_palmer": Kind(wu_palmer_similarity, _rounded(wu_palmer_similarity)),
+}

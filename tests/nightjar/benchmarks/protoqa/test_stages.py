@@ -1,0 +1,76 @@
+"""The benchmark through the stages ingest, questions and evaluate, with ranked lists that no model made."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.files import read_questions
+from nightjar.core import contracts, tables
+from tests.in_process import run_stage
+from tests.nightjar.benchmarks.protoqa.files import put, row
+
+ROOT = Path(__file__).parents[4]
+BENCHMARK = "protoqa"
+ANSWERS = {"best": ["rain", "snow"], "second": ["snow", "hail"]}
+
+
+@pytest.fixture()
+def project(workdir: Path) -> Path:
+    """The sample profile with the benchmark, 21 questions and two systems."""
+    values = YAML(typ="safe").load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    code = f"nightjar/benchmarks/{BENCHMARK}"
+    values["ingest"][BENCHMARK] = {"path": "source", "code": code, "encodings": {}}
+    values["benchmarks"][BENCHMARK] = {"code": code} | dict.fromkeys(
+        ("data", "split"), f"data/ingest/{BENCHMARK}"
+    )
+    values["predict"][BENCHMARK] = dict(values["predict"]["tool_use"], stop=["\n"])
+    for name in ANSWERS:
+        own = {"benchmark": BENCHMARK, "system": name, "weights": "models/base/language_model"}
+        own |= dict.fromkeys(("evidence", "resource"), f"data/questions/{BENCHMARK}")
+        values["predict"]["systems"][f"{BENCHMARK}-{name}"] = own
+    with (workdir / "params.yaml").open("w", encoding="utf-8") as stream:
+        YAML().dump(values, stream)
+    (workdir / "source").mkdir()
+    put(workdir / "source" / "dev.crowdsourced.jsonl", [*(row(f"q{number}") for number in range(21)), "{"])
+    shutil.copytree(ROOT / code, workdir / code)
+    return workdir
+
+
+def prediction(system: str, question: Question) -> dict[str, Any]:
+    names = ("track", "category", "task_id", "id")
+    told = {"prompt": "p", "prompt_sha256": "0", "prompt_tokens": 1, "new_tokens": 1, "model_sha256": "0"}
+    told |= {"answers": ANSWERS[system], "text": "", "calls": [], "adapter_sha256": None}
+    return {
+        "benchmark": BENCHMARK,
+        "system": system,
+        **{name: getattr(question, name) for name in names},
+        **told,
+    }
+
+
+def test_from_files_to_scores(project: Path) -> None:
+    for stage in ("ingest", "questions"):
+        done = run_stage(stage, BENCHMARK)
+        assert done.returncode == 0, done.stderr
+    facts = json.loads(Path(f"data/metrics/ingest-{BENCHMARK}.json").read_text())
+    assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"]) == (22, 21, 1)
+    asked = read_questions(Path("data/questions") / BENCHMARK)
+    assert len(asked) == 21
+    for system in ANSWERS:
+        with tables.ArtifactWriter(Path("data/predict", BENCHMARK, system)) as writer:
+            writer.write(contracts.PREDICTIONS, [prediction(system, one) for one in asked])
+    done = run_stage("evaluate", BENCHMARK)
+    assert done.returncode == 0, done.stderr
+    rows = tables.read_rows(Path("data/evaluate", BENCHMARK), contracts.SCORES)
+    found = {(row["system"], row["metric"]): row for row in rows if row["level"] == "overall"}
+    assert found["best", "wordnet/max_incorrect@3"]["value"] == 1.0
+    assert found["second", "exact_match/max_answers@1"]["value"] == pytest.approx(40 / 60, abs=1e-12)
+    assert found["second", "exact_match/max_incorrect@1"]["value"] == pytest.approx(0.4, abs=1e-12)
+    assert found["second", "exact_match/max_answers@1"]["low"] is not None
