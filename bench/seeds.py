@@ -1,0 +1,150 @@
+"""Scores of recipes that were repeated with other seeds: their means, and paired tests between recipes.
+
+    .venv/bin/python -m bench.seeds --benchmark classification --against pgra
+
+Repetitions of a system are named like it with _2, _3, ...: pgra, pgra_2, pgra_3. The score of a recipe is the mean of
+its repetitions' scores, in the unit of each track's first metric. Intervals resample the instances, and the paired test
+swaps the answers of all repetitions of an instance at once: both say what other instances would give, not what other
+seeds would. A system without repetitions is compared as it is, with as many copies of itself. Prints a Markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Card, Metric
+from nightjar.core import contracts
+from nightjar.core.errors import NightjarError
+from nightjar.core.tables import read
+from nightjar.statistics import Bootstrap, permutation_p
+from nightjar.statistics.statistic import Floats
+
+EVALUATED = Path("data/evaluate")
+
+
+@dataclass(frozen=True)
+class OfSeeds:
+    """The mean over repetitions of a statistic: (draws, n, repetitions x parts) to (draws,)."""
+
+    metric: Metric
+
+    def __call__(self, values: Floats) -> Floats:
+        size = len(self.metric.parts)
+        each = [
+            self.metric.statistic(values[..., start : start + size])
+            for start in range(0, values.shape[-1], size)
+        ]
+        return np.mean(each, axis=0)
+
+
+def repetitions(systems: Sequence[str]) -> dict[str, list[str]]:
+    """The systems that repeat a recipe, by its name."""
+    found: dict[str, list[str]] = {}
+    for name in systems:
+        stem = re.sub(r"_\d+$", "", name)
+        found.setdefault(stem if stem in systems else name, []).append(name)
+    return found
+
+
+def columns(card: Card, benchmark: str) -> dict[str, dict[str, tuple[Metric, dict[str, Floats]]]]:
+    """By track: its first metric, and for each system the parts of the instances, (n, parts), in one order."""
+    table = read(
+        EVALUATED / benchmark,
+        contracts.INSTANCE_SCORES,
+        ["system", "track", "task_id", "id", "metric", "value"],
+    )
+    found: dict[str, dict[str, tuple[Metric, dict[str, Floats]]]] = {}
+    for track in sorted(pc.unique(table["track"]).to_pylist()):
+        own = table.filter(pc.equal(table["track"], track)).to_pandas()
+        parts = set(own["metric"])
+        metric = next(metric for metric in card.metrics if parts.issuperset(metric.parts))
+        wide = own.pivot_table(
+            index=["task_id", "id"], columns=["system", "metric"], values="value"
+        ).sort_index()
+        systems = {name: wide[name][list(metric.parts)].to_numpy() for name in sorted(set(own["system"]))}
+        found[track] = {metric.name: (metric, systems)}
+    return found
+
+
+def lines(card: Card, benchmark: str, against: str, bootstrap: Bootstrap) -> list[str]:
+    """Lines of a Markdown table: a row for each track and recipe."""
+    made = [
+        f"| task | n | system | seeds | score | {against} - system | p |",
+        "|---|---:|---|---:|---:|---:|---:|",
+    ]
+    for track, metrics in columns(card, benchmark).items():
+        for metric, systems in metrics.values():
+            groups = repetitions(list(systems))
+            if against not in groups:
+                raise NightjarError(
+                    f"no system {against}", EVALUATED / benchmark, "give one that was evaluated"
+                )
+            made += _rows(card.track_title(track), metric, systems, groups, against, bootstrap)
+    return made
+
+
+def _rows(
+    title: str,
+    metric: Metric,
+    systems: Mapping[str, Floats],
+    groups: Mapping[str, Sequence[str]],
+    against: str,
+    bootstrap: Bootstrap,
+) -> list[str]:
+    statistic, most = OfSeeds(metric), max(map(len, groups.values()))
+
+    def joined(name: str) -> Floats:
+        own = [systems[one] for one in groups[name]]
+        if most % len(own):
+            own = own[:1]
+        return np.concatenate([own[place % len(own)] for place in range(most)], axis=1)
+
+    first, made = joined(against), []
+    for name in groups:
+        other = joined(name)
+        value = metric.scale * float(statistic(other[None])[0])
+        low, high = (
+            metric.scale * end for end in bootstrap.interval(other, title, name, statistic=statistic)
+        )
+        cells = ["", ""]
+        if name != against:
+            gain = metric.scale * float((statistic(first[None]) - statistic(other[None]))[0])
+            ends = bootstrap.interval_of_difference(first, other, title, name, "pairs", statistic=statistic)
+            p = permutation_p(statistic, first, other, bootstrap.stream(title, name, "p"))
+            cells = [
+                f"{gain:+.1f} [{metric.scale * ends[0]:+.1f}, {metric.scale * ends[1]:+.1f}]",
+                f"{p:.4f}",
+            ]
+        made.append(
+            f"| {title} | {len(other)} | {name} | {len(groups[name])} | {value:.1f} [{low:.1f}, {high:.1f}] | "
+            f"{' | '.join(cells)} |"
+        )
+    return made
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.seeds", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("--benchmark", required=True)
+    parser.add_argument("--against", required=True, metavar="SYSTEM")
+    parser.add_argument("--samples", type=int, default=2000)
+    given = parser.parse_args()
+    try:
+        card = registry.card(given.benchmark)
+        print("\n".join(lines(card, given.benchmark, given.against, Bootstrap(42, given.samples, 0.95))))
+    except NightjarError as error:
+        parser.error(str(error))
+
+
+if __name__ == "__main__":
+    main()
