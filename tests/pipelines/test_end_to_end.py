@@ -28,7 +28,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 # What runs, of the items that params.yaml lists: one of each kind, as each stage of a model costs seconds to start.
 TOOLS = ("calculator", "wiki_search")
 RECIPES = ("combined",)
-SYSTEMS = ("supernatinst-untuned", "supernatinst-combined", "tool_use-combined")
+READERS = ("reader", "pgra")
+SYSTEMS = ("supernatinst-untuned", "supernatinst-combined", "tool_use-combined", "classification-pgra")
 # What plain DVC makes a second time, with what it needs: stages with a model and without.
 BY_DVC = ("contamination", "predict@supernatinst-untuned")
 # Half of the tasks of either side, a few instances each; lengths that a random model fills in no time.
@@ -45,7 +46,11 @@ SMALL: dict[str, Any] = {
     "augment": {"max_documents": 3, "max_targets": 3, "max_call_tokens": 6, "precision": "float32"},
     "train": {name: {"precision": "float32", "max_steps": 3, "evaluate_every": 2} for name in RECIPES},
     "evaluate": {"bootstrap_samples": 100},
-    "benchmarks": {"tool_use": {"questions_per_task": 2, "dateset_questions": 4}},
+    "readers": {name: {"max_steps": 2, "evaluate_every": 1} for name in READERS},
+    "benchmarks": {
+        "tool_use": {"questions_per_task": 2, "dateset_questions": 4},
+        "classification": {"tasks": ["sst2", "trec"], "questions_per_task": 4},
+    },
 }
 ANSWERS = {"max_new_tokens": 6, "precision": "float32"}
 
@@ -83,7 +88,11 @@ def project(folder: Path, models: Path) -> Path:
     yaml = YAML()
     values = yaml.load((folder / "profiles/sample.yaml").read_text())
     sources = {name: {"source": str(models / name), "sha256": None} for name in values["models"]}
-    lists = ((values["augment"]["tools"], TOOLS), (values["train"]["recipes"], RECIPES))
+    lists = (
+        (values["augment"]["tools"], TOOLS),
+        (values["train"]["recipes"], RECIPES),
+        (values["readers"]["recipes"], READERS),
+    )
     for items, kept in (*lists, (values["predict"]["systems"], SYSTEMS)):
         for name in set(items) - set(kept):
             del items[name]
