@@ -15,24 +15,26 @@ from nightjar.core import history
 from nightjar.core.errors import NightjarError
 
 
-def seconds(index: float, use: float, tasks: int, refreshes: int | None) -> float:
+def seconds(index: float, retrieve: float, rerank: float, tasks: int, refreshes: int | None) -> float:
     """Seconds of indexing, retrieval and reranking for so many tasks.
 
-    `index` are those of one index, `use` those of retrieval and reranking for one task. `refreshes`: how often a task
-    computes the index anew, and ranks by it; None for one index of all tasks.
+    `index` are those of one index, `retrieve` and `rerank` those of one task. `refreshes`: how often a task computes the
+    index anew and retrieves by it, without a reranker; None for one index of all tasks, and a reranker.
     """
     if refreshes is None:
-        return index + tasks * use
-    return tasks * refreshes * (index + use)
+        return index + tasks * (retrieve + rerank)
+    return tasks * refreshes * (index + retrieve)
 
 
-def table(index: float, use: float, tasks: Sequence[int], refreshes: Sequence[int]) -> list[str]:
+def table(
+    index: float, retrieve: float, rerank: float, tasks: Sequence[int], refreshes: Sequence[int]
+) -> list[str]:
     """Lines of a Markdown table: a row for each number of tasks."""
-    heads = ["tasks", "one index, s", *(f"{n} refreshes a task, s" for n in refreshes)]
+    heads = ["tasks", "one index and reranking, s", *(f"{n} refreshes a task, s" for n in refreshes)]
     lines = [f"| {' | '.join(heads)} |", f"|{'---:|' * len(heads)}"]
     for count in tasks:
-        static = seconds(index, use, count, None)
-        cells = [seconds(index, use, count, n) for n in refreshes]
+        static = seconds(index, retrieve, rerank, count, None)
+        cells = [seconds(index, retrieve, rerank, count, n) for n in refreshes]
         told = [f"{cell:,.0f} ({cell / static:.1f} ×)" for cell in cells]
         lines.append(f"| {count} | {static:,.0f} | {' | '.join(told)} |")
     return lines
@@ -55,13 +57,16 @@ def main() -> None:
     given = parser.parse_args()
     try:
         found = history.expected(Path())
-        ranked = (measured(found, f"{stage}@{given.benchmark}") for stage in ("retrieve", "rerank"))
-        index, use = measured(found, "index"), sum(ranked) / given.benchmark_tasks
+        index = measured(found, "index")
+        retrieve, rerank = (
+            measured(found, f"{stage}@{given.benchmark}") / given.benchmark_tasks
+            for stage in ("retrieve", "rerank")
+        )
     except NightjarError as error:
         raise SystemExit(str(error)) from None
     print(f"index {index:.1f} s; retrieval and reranking of a task {use:.1f} s\n")
     tasks, refreshes = ([int(n) for n in text.split(",")] for text in (given.tasks, given.refreshes))
-    print("\n".join(table(index, use, tasks, refreshes)))
+    print("\n".join(table(index, retrieve, rerank, tasks, refreshes)))
 
 
 if __name__ == "__main__":
