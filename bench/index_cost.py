@@ -18,8 +18,8 @@ from nightjar.core.errors import NightjarError
 def seconds(index: float, retrieve: float, rerank: float, tasks: int, refreshes: int | None) -> float:
     """Seconds of indexing, retrieval and reranking for so many tasks.
 
-    `index` are those of one index, `retrieve` and `rerank` those of one task. `refreshes`: how often a task computes the
-    index anew and retrieves by it, without a reranker; None for one index of all tasks, and a reranker.
+    `index` are those of one index, `retrieve` and `rerank` those of one task. `refreshes`: how often a task computes
+    the index anew and retrieves by it, without a reranker; None for one index of all tasks, and a reranker.
     """
     if refreshes is None:
         return index + tasks * (retrieve + rerank)
@@ -64,7 +64,7 @@ def main() -> None:
         )
     except NightjarError as error:
         raise SystemExit(str(error)) from None
-    print(f"index {index:.1f} s; retrieval and reranking of a task {use:.1f} s\n")
+    print(f"index {index:.1f} s; of a task: retrieval {retrieve:.1f} s, reranking {rerank:.1f} s\n")
     tasks, refreshes = ([int(n) for n in text.split(",")] for text in (given.tasks, given.refreshes))
     print("\n".join(table(index, retrieve, rerank, tasks, refreshes)))
 
