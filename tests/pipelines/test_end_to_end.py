@@ -88,6 +88,7 @@ def project(folder: Path, models: Path) -> Path:
     yaml = YAML()
     values = yaml.load((folder / "profiles/sample.yaml").read_text())
     sources = {name: {"source": str(models / name), "sha256": None} for name in values["models"]}
+    sources["sentence_encoder"]["pooling"] = "mean"
     lists = (
         (values["augment"]["tools"], TOOLS),
         (values["train"]["recipes"], RECIPES),
