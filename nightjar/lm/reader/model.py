@@ -6,6 +6,7 @@ length, and the decoder cross-attends over all of them. Padding between inputs i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Literal
 
 import torch
@@ -19,16 +20,17 @@ Trains = Literal["decoder", "all"]
 DROPOUT = 0.1
 
 
-class Reader(nn.Module):
+class Reader(nn.Module, ABC):
     """An encoder and a decoder. `start` is the id that the decoder begins with, `width` the size of a state."""
 
     start: int
     width: int
 
+    @abstractmethod
     def states(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """The encoder's states of rows of ids, (rows, length, width); `mask` is 1 where there is no padding."""
-        raise NotImplementedError
 
+    @abstractmethod
     def log_probabilities(
         self, states: torch.Tensor, mask: torch.Tensor, before: torch.Tensor, vocabulary: torch.Tensor
     ) -> torch.Tensor:
@@ -37,11 +39,10 @@ class Reader(nn.Module):
         The decoder reads `states` (rows, source, width) with `mask` (rows, source). `before` (rows, targets, length)
         are the ids of several targets of a row, which do not see one another.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def learning(self, trains: Trains) -> dict[str, nn.Parameter]:
         """The parameters that learn, by name, tied ones once: those that the encoder does not have, or all."""
-        raise NotImplementedError
 
     def is_fresh(self, name: str) -> bool:
         """Whether the parameter of that name began at random."""
