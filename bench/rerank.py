@@ -22,8 +22,7 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from bench.search import texts as random_texts
-from bench.search import vectors as random_vectors
+from bench.search import clustered
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Question
 from nightjar.lm.load import PRECISIONS, LanguageModel, load, prepare
@@ -31,7 +30,7 @@ from nightjar.search.dense import DenseIndex
 from nightjar.search.reranker import Ids, embed, prompts, reorder, shared_prefix
 from stages.retrieve.overlap import Corpus
 
-K, FIRST, QUERIES_AT_A_TIME = 150, 16, 256
+K, FIRST, QUERIES_AT_A_TIME, DIMENSION = 150, 16, 256, 384
 SHOTS = 8
 T = TypeVar("T")
 Vectors = NDArray[np.float32]
@@ -55,11 +54,16 @@ def plain_search(queries: Vectors, corpus: Vectors) -> NDArray[np.int64]:
     return np.concatenate(found)
 
 
+def random_texts(count: int, length: int, rng: np.random.Generator) -> list[str]:
+    """`count` texts of `length` words out of some 30,000."""
+    return [" ".join(f"w{rank}" for rank in rng.zipf(1.2, length) if rank < 30_000) for _ in range(count)]
+
+
 def retrieval(count: int, queries: int) -> None:
     """The rankings of many queries, without the passages that hold one of them or are held."""
     rng = np.random.default_rng(3)
-    corpus = random_vectors(count, rng)
-    asked = random_vectors(queries, rng)
+    corpus = clustered(count, DIMENSION, rng)
+    asked = clustered(queries, DIMENSION, rng)
     passages, own = random_texts(count, 20, rng), random_texts(queries, 12, rng)
     index = DenseIndex.build([corpus])
     plain_seconds, expected = timed(lambda: plain_search(asked, corpus))
