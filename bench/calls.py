@@ -20,7 +20,7 @@ from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.text.metrics import normalise
 from nightjar.core import contracts, params, tables
 from nightjar.lm.load import load, prepare, read_recipe
-from nightjar.tools import Toolbox, make
+from nightjar.tools import Calls, Toolbox, make
 from nightjar.tools.calendar import find_date
 from stages.predict.answers import answering, ask
 
@@ -68,7 +68,8 @@ def main() -> None:
     benchmark = settings.predict.benchmark(card.name)
     recipe = read_recipe(ADAPTER)
     lm = load(Path("models/base/language_model"), benchmark.precision, ADAPTER)
-    for calls in ["on", "disabled"] if recipe["calls"] else ["off"]:
+    modes: tuple[Calls, ...] = ("on", "disabled") if recipe["calls"] else ("off",)
+    for calls in modes:
         # No evidence was retrieved for these instances.
         asked = ask(card, lm.tokenizer, questions, {}, 0, settings.encoding)
         answer = answering(lm, card, asked, benchmark, toolbox, calls, settings.seed)

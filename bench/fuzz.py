@@ -150,8 +150,9 @@ def _sets(path: Path) -> None:
     texts = judge_sets.Texts(path.with_suffix(""), path)  # nothing is ingested
     judge_sets.match((judge_sets.read_set(str(path)), judge_sets.read_set("references")), texts)
     found = texts.instances(texts.keys())
-    for part in (*found, *texts.tasks(found).values()):
-        json.dumps(asdict(part), ensure_ascii=False).encode()
+    parts = [asdict(it) for it in found] + [asdict(it) for it in texts.tasks(found).values()]
+    for part in parts:
+        json.dumps(part, ensure_ascii=False).encode()
 
 
 def _key(path: Path) -> None:

@@ -64,7 +64,7 @@ def whole(text: bytes) -> bool:
     first = text.partition(b"\n")[0].split(b" ")
     if len(first) != 3:
         return False
-    parts = (b"%s %s %d\n" % (*first[:2], number) for number in range(20))
+    parts = (b"%s %s %d\n" % (first[0], first[1], number) for number in range(20))
     return text == b"".join(part * (1_000_000 // len(part)) for part in parts)
 
 

@@ -38,7 +38,7 @@ def main() -> None:
     tasks = {row["task_id"]: row for row in ingested}
     rows = tables.read_rows(Path("data/split"), contracts.TRAIN)
     chosen = [row for row in rows if row["task_id"] == rows[0]["task_id"]][:INSTANCES]
-    recipe = settings.train.tk_instruct
+    recipe = settings.train.recipe("tk_instruct")
     encoder = Encoder(settings.encoding, 0, lm.tokenizer)
     prompts = [encoder.prompts(tasks[row["task_id"]], row["input"], ())[0] for row in chosen]
     targets = [encoder.target(row["outputs"][0]) for row in chosen]
@@ -77,7 +77,8 @@ def main() -> None:
 
 
 def report(what: str, ours: Callable[[], None], other: Callable[[], None]) -> None:
-    ours(), other()
+    ours()
+    other()
     pairs = [(timed(ours), timed(other)) for _ in range(ROUNDS)]
     ratios = sorted(slow / fast for fast, slow in pairs)
     print(

@@ -69,7 +69,7 @@ def make(folder: Path, model: Path, **groups: dict[str, Any]) -> Path:
             {"id": f"d{n}", "title": "Pens", "text": f"A box holds 12 pens, so {n} boxes hold {12 * n} pens."}
             for n in range(4)
         ]
-        named = {name: None for name in contracts.DOCUMENTS.schema.names}
+        named: dict[str, Any] = {name: None for name in contracts.DOCUMENTS.schema.names}
         named |= {"dataset": "corpus", "file": "corpus.jsonl", "url": "", "date": date(2023, 1, 30)}
         writer.write(contracts.DOCUMENTS, [named | document for document in documents])
     with tables.ArtifactWriter(folder / "data/split") as writer:
