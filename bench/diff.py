@@ -136,7 +136,9 @@ def measure(route: str, folder: Path) -> None:
                 path, digest = json.loads(line)
                 version.files[path] = File(path, folder / name / path, digest, None, version)
             versions.append(version)
-        (table,) = (it for it in diffs.compare_versions(versions[0], versions[1]).tables if it.table != "rejected")
+        (table,) = (
+            it for it in diffs.compare_versions(versions[0], versions[1]).tables if it.table != "rejected"
+        )
         told["rows"] = table.rows
     told["seconds"] = time.perf_counter() - started
     told["cpu"] = time.process_time() - busy

@@ -118,12 +118,16 @@ class Workspace:
         """What the clone's stages read that neither Git nor a stage brings into it, outer folders first."""
         with graphs.opened(self.path) as repo:
             stages = repo.index.stages
-            made = {out.fs_path for stage in stages if stage.cmd for out in stage.outs}
+            made = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
             items = [item for stage in stages for item in (stage.deps if stage.cmd else stage.outs)]
             inputs = {
                 Path(item.fs_path).relative_to(self.path).as_posix()
                 for item in items
-                if item.is_in_repo and item.fs_path not in made
+                # A folder of outputs is made too, and so is what lies in an output.
+                if item.is_in_repo
+                and not any(
+                    out.is_relative_to(item.fs_path) or Path(item.fs_path).is_relative_to(out) for out in made
+                )
             }
         models = read_optional(self.path / PARAMS_FILE).get("models")
         sources = {

@@ -184,3 +184,24 @@ def test_imported_data_in_a_folder_that_git_knows_in_part_are_an_input(repo: Rep
         (repo.root / "data/tasks/a.txt").unlink()
         (repo.root / "data/tasks/a.txt").write_text("b")
         assert workspace.inputs("last") != before
+
+
+def test_a_folder_of_outputs_is_not_linked_into_the_clone(repo: Repo) -> None:
+    """A stage that the study runs would otherwise write into the project."""
+    repo.write(
+        dvc="""
+        stages:
+          one: {cmd: "mkdir -p data/parts && cat in.txt > data/parts/one", deps: [in.txt], outs: [data/parts/one]}
+          all: {cmd: "cat data/parts/* > all.txt", deps: [data/parts], outs: [all.txt]}
+        """,
+        params="{}",
+    )
+    (repo.root / "in.txt").write_text("now")
+    commit(repo.root, "start")
+    (repo.root / "data/parts").mkdir(parents=True)
+    (repo.root / "data/parts/one").write_text("the project's")
+    with Workspace(repo.root, baseline(repo.root)) as workspace:
+        ran = workspace.repro("all", "{}", repo.root / "log.txt", lambda _: None, lambda *_: None)
+        assert ran.code == 0, (repo.root / "log.txt").read_text()
+        assert (workspace.path / "all.txt").read_text() == "now"
+    assert (repo.root / "data/parts/one").read_text() == "the project's"
