@@ -127,13 +127,15 @@ def table(result: Mapping[str, Any], track: str) -> list[dict[str, str]]:
     """One row a point: what it was trained on, n, the metrics, and the difference from what it is compared with."""
     shown = metrics(result, track)
     names = ("trained with", "evaluated with") if result["study"] == "encodings" else (result["study"],)
+    # A reader has no such counts.
+    about = "trained on" if any(point.get("train_tasks") for point in result["points"]) else "state"
     rows = []
     for point in result["points"]:
         row = dict(zip(names, point["axes"], strict=True))
         if result["study"] == "models":
             row["parameters"] = f"{point['parameters']:,}" if point.get("parameters") else "–"
         counts = [point.get(name) for name in ("train_tasks", "train_instances")]
-        row["trained on"] = f"{counts[0]} tasks, {counts[1]} instances" if counts[0] else point["state"]
+        row[about] = f"{counts[0]} tasks, {counts[1]} instances" if counts[0] else point["state"]
         first = cell(point["scores"], track, next(iter(shown), ""))
         row["n"] = str(first["n"]) if first else "–"
         for metric, title in shown.items():
@@ -204,7 +206,7 @@ def markdown(result: Mapping[str, Any]) -> str:
 def _rows(rows: Sequence[Mapping[str, str]]) -> list[str]:
     if not rows:
         return []
-    words = ("trained with", "evaluated with", "models", "trained on", "reranker", "granularity", "retriever")
+    words = ("trained with", "evaluated with", "models", "trained on", "state", "reranker", "granularity", "retriever")
     numbers = [name not in words for name in rows[0]]
     return [
         f"| {' | '.join(rows[0])} |",

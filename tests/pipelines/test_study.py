@@ -301,6 +301,7 @@ def test_the_table_of_a_study_of_calls() -> None:
     (shown,) = results.table(result, "t")
     assert shown["calls"] == "0" and shown["with a call"] == "–"
     assert (shown["without a call"], shown["calling (%)"]) == ("50.0", "0.0")
+    assert shown["state"] == "done" and "trained on" not in shown  # it has no counts of training tasks
 
 
 def test_the_defaults_are_the_first_benchmark_and_its_first_trained_system(project: Repo) -> None:
