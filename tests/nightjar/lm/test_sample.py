@@ -91,7 +91,9 @@ def test_several_draws_of_a_row_are_those_of_as_many_equal_rows() -> None:
     alone = [sampling.generator(10 * row + n) for row, count in enumerate(counts) for n in range(count)]
     for _ in range(5):
         drawn = sampling.draws(logits, several)
-        assert sum(drawn, []) == sampling.draw(logits.repeat_interleave(torch.tensor(counts), 0), alone)
+        assert [token for row in drawn for token in row] == sampling.draw(
+            logits.repeat_interleave(torch.tensor(counts), 0), alone
+        )
 
 
 def test_a_generator_depends_on_seed_and_text() -> None:

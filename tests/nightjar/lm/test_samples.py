@@ -56,10 +56,8 @@ def alone(lm: LanguageModel, ids: list[int], generator: torch.Generator, ends: E
         tokens, weights = nucleus(probabilities(lm, [*ids, *written])[None], TOP_P)
         assert tokens is not None
         left = float(weights.sum()) * (1 - float(torch.rand((), generator=generator, dtype=torch.float64)))
-        for token, weight in zip(tokens[0].tolist(), weights[0].tolist(), strict=True):
-            left -= weight
-            if left <= 0:
-                break
+        sums = weights[0].cumsum(0)
+        token = next(int(one) for one, reached in zip(tokens[0], sums, strict=True) if float(reached) >= left)
         written.append(token)
         if token == lm.tokenizer.end:
             return Sample(lm.tokenizer.decode(written[:-1]), None, len(written))
