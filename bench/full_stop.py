@@ -27,8 +27,7 @@ from stages.predict.ranked import ranked_again
 
 
 def with_rule(settings: PredictBenchmark, required: bool) -> PredictBenchmark:
-    lists = settings.lists().model_copy(update={"require_full_stop": required})
-    return settings.model_copy(update={"ranked": lists, "cut_at_full_stop": True})
+    return settings.model_copy(update={"require_full_stop": required, "cut_at_full_stop": True})
 
 
 def both(

@@ -278,22 +278,13 @@ EncodingName = Literal[
 ]
 
 
-class RankedLists(Model):
-    """`samples` of each question are drawn, and the first `keep` answers of the list remain.
-
-    `require_full_stop`: a sample without a full stop is an empty answer, which is listed, as published; otherwise it is
-    kept as it is, and no empty answer is listed.
-    """
-
-    samples: Positive
-    keep: Positive
-    require_full_stop: bool
-
-
 class PredictBenchmark(Model):
     """`batch_tokens` bounds the tokens of all rows in memory: prompts and longest answers. `encoding` names another
     encoding than the training's (null: the same). `neighbours`: how many training questions vote in k-NN.
-    `ranked`: for a benchmark whose answers are ranked lists.
+
+    For tasks that are answered by a ranked list: `samples` of each question are drawn, and the first `keep` answers of
+    the list remain. `require_full_stop`: a sample without a full stop is an empty answer, which is listed; otherwise it
+    is kept as it is, and no empty answer is listed.
     """
 
     encoding: EncodingName | None
@@ -308,18 +299,13 @@ class PredictBenchmark(Model):
     call_top_k: Count
     max_calls: Count
     neighbours: Positive = 5
-    ranked: RankedLists | None = None
-
-    def lists(self) -> RankedLists:
-        """How ranked lists are made. Raises NightjarError if there are no settings for them."""
-        if self.ranked is None:
-            fix = "give samples, keep and require_full_stop"
-            raise NightjarError("ranked is null for a benchmark of ranked lists", "predict", fix)
-        return self.ranked
+    samples: Positive = 300
+    keep: Positive = 20
+    require_full_stop: bool = False
 
     @model_validator(mode="after")
     def _of_full_stops(self) -> PredictBenchmark:
-        if self.ranked and self.ranked.require_full_stop and not self.cut_at_full_stop:
+        if self.require_full_stop and not self.cut_at_full_stop:
             raise ValueError("require_full_stop is for answers that are cut; set cut_at_full_stop to true")
         return self
 

@@ -73,12 +73,8 @@ def extracted(lm: LanguageModel, card: Card, one: Reading, settings: PredictBenc
 
 
 def run(stage: Stage, card: Card, system: System, evidence: Evidence) -> None:
-    """A row of contracts.PREDICTIONS for each question; one without evidence gets an empty list.
-
-    Raises NightjarError for settings without ranked lists.
-    """
+    """A row of contracts.PREDICTIONS for each question; one without evidence gets an empty list."""
     settings, source = stage.params.predict.benchmark(card.name), QUESTIONS / card.name
-    settings.lists()
     asked = readings(card, read_questions(source), evidence)
     prepare(stage.params.seed, stage.params.threads)
     lm = load(MODEL, settings.precision)

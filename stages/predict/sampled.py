@@ -23,12 +23,11 @@ def sampling(
     """A function that answers the questions of given numbers, in the columns of `answers.answering`.
 
     An answer depends on the model, the prompt, the settings and the seed alone. Raises NightjarError for an
-    encoder-decoder, for a card or settings without ranked lists, and for a temperature of 0: all samples were equal.
+    encoder-decoder, for a card that ranks no answers, and for a temperature of 0, at which all samples are equal.
     """
     if asked:
         causal_only(lm, "sampling many answers to a question")
         ranking_of(card)
-        settings.lists()
         if not settings.temperature:
             where = f"predict.{card.name}.temperature"
             raise NightjarError("all samples are equal at the temperature 0", where, "set one above 0")
@@ -49,7 +48,7 @@ def _row(
     drawn = samples(
         lm,
         asked.ids,
-        settings.lists().samples,
+        settings.samples,
         Sampling(
             settings.temperature,
             lambda number: generator_for(seed, f"{asked.sha256} {number}"),

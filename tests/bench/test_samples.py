@@ -8,7 +8,6 @@ from pathlib import Path
 from bench import full_stop, samples
 from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.protoqa.card import CARD
-from nightjar.core.params import RankedLists
 from nightjar.core.params import load as load_params
 from nightjar.lm import samples as engine
 from nightjar.lm.load import load, prepare
@@ -27,13 +26,10 @@ def test_both_ways_draw_the_same_samples(tiny_model: Path) -> None:
 
 def test_both_rules_rank_the_same_samples() -> None:
     known = load_params(ROOT / "params.yaml").predict.benchmark("tool_use")
-    lists = RankedLists(samples=4, keep=3, require_full_stop=False)
     clusters = [{"id": "a", "count": 6, "answers": ["cat"]}, {"id": "b", "count": 4, "answers": ["dog"]}]
     question = Question(CARD.name, "dev", "q", {"question": "name a pet", "clusters": clusters}, ("cat",))
     text = json.dumps({"texts": {" a cat": 2, " a dog.": 1, " a bird": 1}})
-    kept, published, scores = full_stop.both(
-        CARD, [question], [text], known.model_copy(update={"ranked": lists})
-    )
+    kept, published, scores = full_stop.both(CARD, [question], [text], known.model_copy(update={"keep": 3}))
     assert (kept, published) == ([["cat", "dog", "bird"]], [["", "dog"]])
     assert scores["exact_match/max_answers@1"].tolist() == [[1.0], [0.0]]
     assert scores["exact_match/unlimited"].tolist() == [[1.0], [0.4]]

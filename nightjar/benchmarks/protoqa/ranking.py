@@ -27,11 +27,11 @@ def answer_of(text: str, cut: bool = True, required: bool = False) -> str:
 def ranked(texts: Iterable[tuple[str, float]], settings: PredictBenchmark) -> list[tuple[str, float]]:
     """The answers of weighted texts with the sums of their weights: the largest sum first, ties by first appearance.
 
-    At most `keep` of settings.ranked. An empty answer is listed only with its `require_full_stop`, as published.
+    At most `settings.keep`. An empty answer is listed only with `settings.require_full_stop`, as published.
     """
-    lists, sums = settings.lists(), dict[str, float]()
+    sums: dict[str, float] = {}
     for text, weight in texts:
-        answer = answer_of(text, settings.cut_at_full_stop, lists.require_full_stop)
-        if answer.strip() or lists.require_full_stop:
+        answer = answer_of(text, settings.cut_at_full_stop, settings.require_full_stop)
+        if answer.strip() or settings.require_full_stop:
             sums[answer] = sums.get(answer, 0) + weight
-    return sorted(sums.items(), key=lambda one: -one[1])[: lists.keep]
+    return sorted(sums.items(), key=lambda one: -one[1])[: settings.keep]

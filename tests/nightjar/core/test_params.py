@@ -116,7 +116,7 @@ def test_settings_of_a_recipe_fit_together(values: dict[str, Any], key: str, val
 
 def numbers(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """The numeric settings of a JSON schema, by their dotted keys, with what it says of each."""
-    if "$ref" in schema and value_of(path) is not None:  # a group that is null has no settings
+    if "$ref" in schema:
         yield from numbers(SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]], path)
     for other in schema.get("anyOf", []):
         yield from numbers(other, path)

@@ -17,7 +17,6 @@ from nightjar.benchmarks.protoqa.card import CARD
 from nightjar.benchmarks.protoqa.ranking import answer_of
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import RankedLists
 from nightjar.core.params import load as load_params
 from nightjar.lm.load import load, prepare
 from nightjar.lm.sample import generator_for
@@ -47,8 +46,8 @@ def project(folder: Path, model: Path, **changes: Any) -> Path:
     values = YAML(typ="safe").load((ROOT / "profiles/sample.yaml").read_text())
     small = {"max_new_tokens": 5, "temperature": HEAT, "top_p": TOP_P, "precision": "float32", "stop": ["."]}
     small |= {"cut_at_full_stop": True, "batch_size": 5}
-    lists = {"samples": 12, "keep": 4, "require_full_stop": False} | changes
-    values["predict"][BENCHMARK] = values["predict"]["tool_use"] | small | {"ranked": lists}
+    small |= {"samples": 12, "keep": 4, "require_full_stop": False}
+    values["predict"][BENCHMARK] = values["predict"]["tool_use"] | small | changes
     source = f"data/questions/{BENCHMARK}"
     for name, evidence in (("untuned", source), ("retrieval", f"data/retrieve/{BENCHMARK}")):
         values["predict"]["systems"][f"{BENCHMARK}-{name}"] = {
@@ -178,8 +177,7 @@ def test_answers_from_passages_have_the_sums_of_their_scores(
 
 def test_what_cannot_be_sampled_is_one_line(tiny_model: Path, tiny_t5: Path) -> None:
     known = load_params(ROOT / "profiles/sample.yaml").predict.benchmark("tool_use")
-    lists = RankedLists(samples=2, keep=2, require_full_stop=False)
-    settings = known.model_copy(update={"temperature": 1.0, "ranked": lists})
+    settings = known.model_copy(update={"temperature": 1.0})
     one = {0: Asked(QUESTIONS[0], "one", [5, 6])}
     with pytest.raises(NightjarError, match="sampling many answers to a question needs a causal model"):
         sampling(load(tiny_t5), CARD, one, settings, 0)
@@ -188,8 +186,6 @@ def test_what_cannot_be_sampled_is_one_line(tiny_model: Path, tiny_t5: Path) -> 
         sampling(lm, CARD, one, settings.model_copy(update={"temperature": 0.0}), 0)
     with pytest.raises(NightjarError, match="its card ranks no answers"):
         sampling(lm, replace(CARD, ranked=None), one, settings, 0)
-    with pytest.raises(NightjarError, match="ranked is null"):
-        sampling(lm, CARD, one, settings.model_copy(update={"ranked": None}), 0)
     # Questions of other kinds need none of it.
     sampling(load(tiny_t5), replace(CARD, ranked=None), {}, settings, 0)
 

@@ -25,8 +25,7 @@ TEXTS = st.lists(st.sampled_from([" ", ".", "the", "The", "no", "dog", "cat", "\
 
 def settings(cut: bool = True, **changes: Any) -> PredictBenchmark:
     known = PARAMS.predict.benchmark("tool_use").model_dump()
-    lists = {"samples": 300, "keep": 20, "require_full_stop": False} | changes
-    return checked(PredictBenchmark, known | {"cut_at_full_stop": cut, "ranked": lists}, "test")
+    return checked(PredictBenchmark, known | {"cut_at_full_stop": cut} | changes, "test")
 
 
 def published(text: str, stop_words: set[str]) -> str:
@@ -100,11 +99,6 @@ def test_weights_are_summed_by_answer() -> None:
 def test_the_rule_is_for_answers_that_are_cut() -> None:
     with pytest.raises(NightjarError, match="require_full_stop is for answers that are cut"):
         settings(cut=False, require_full_stop=True)
-
-
-def test_settings_without_lists_are_one_line() -> None:
-    with pytest.raises(NightjarError, match="ranked is null for a benchmark of ranked lists"):
-        ranked([("dog.", 1)], PARAMS.predict.benchmark("tool_use"))
 
 
 def test_every_task_of_the_card_is_sampled() -> None:
