@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Metric, Readers
+from functools import partial
+from pathlib import Path
+
+from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Metric, Readers, Scoring
+from nightjar.benchmarks.protoqa.encoder import encoder_similarity
 from nightjar.benchmarks.protoqa.load import load
 from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED
 from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, training
@@ -14,7 +18,7 @@ from nightjar.benchmarks.protoqa.readers import (
     reference,
     references,
 )
-from nightjar.benchmarks.protoqa.scoring import RULES, explained, metric_name, score
+from nightjar.benchmarks.protoqa.scoring import ENCODER, RULES, explained, metric_name, score
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 
 _TITLES = {
@@ -22,6 +26,7 @@ _TITLES = {
     "wordnet": "WordNet",
     "longest_common_substring": "longest common substring",
     "longest_common_subsequence": "longest common subsequence",
+    ENCODER: "sentence encoder",
 }
 # So many that a mean of fractions is not changed by more than 1e-12.
 _DECIMALS = 15
@@ -33,9 +38,15 @@ _METRICS = [
         scale=1.0,
         decimals=_DECIMALS,
     )
-    for similarity in SIMILARITIES
+    for similarity in (*SIMILARITIES, ENCODER)
     for rule in RULES
 ]
+
+
+def _with_encoder(folder: Path) -> Scoring:
+    similarity = encoder_similarity(folder)
+    return Scoring(partial(score, encoder=similarity), partial(explained, encoder=similarity))
+
 
 CARD = Card(
     name=NAME,
@@ -49,6 +60,7 @@ CARD = Card(
     query=query,
     score=score,
     explain=explained,
+    by_encoder=_with_encoder,
     files=Files(
         prediction=PREDICTION,
         reference=REFERENCE,
