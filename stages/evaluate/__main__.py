@@ -91,5 +91,8 @@ def read_answers(questions: list[Question], folder: Path) -> tuple[list[list[str
 
 if __name__ == "__main__":
     harness.main(
-        "evaluate", run, items=lambda params: params.benchmarks, packages=("numpy", "rapidfuzz", "tokenizers")
+        "evaluate",
+        run,
+        items=lambda params: params.benchmarks,
+        packages=("numpy", "rapidfuzz", "scikit-learn", "tokenizers"),
     )

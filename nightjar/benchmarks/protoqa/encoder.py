@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.card import Floats, Question
-from nightjar.benchmarks.protoqa.formats import Cluster, clusters_of
+from nightjar.benchmarks.protoqa.formats import Cluster, cleaned, clusters_of
 from nightjar.core.errors import NightjarError
 
 # An answer belongs to the best cluster only above this probability (facts 2.4).
@@ -58,9 +58,9 @@ class EncoderSimilarity:
     def probabilities(self, question: Question, answers: Sequence[str]) -> Floats:
         """The probability of each answer, cleaned already, to belong to each cluster: shape (answers, clusters).
 
-        A string of a cluster belongs to each cluster that has it with 1, and to others with 0; a blank answer belongs
-        to none. No probability but 0 is given to a cluster that has all strings of the question, such as the only one:
-        nothing tells its strings from others.
+        A string of a cluster, cleaned as well, belongs to each cluster that has it with 1, to others with 0. A blank
+        answer belongs to none. A cluster that has all strings of the question, such as the only cluster, has only its
+        strings: nothing tells them from others.
         """
         text, clusters = str(question.parts["question"]), clusters_of(question.parts)
         key = text, clusters, tuple(dict.fromkeys(answers))
@@ -70,9 +70,10 @@ class EncoderSimilarity:
         return np.array([rows[answer] for answer in answers]).reshape(len(answers), len(clusters))
 
     def _probabilities(self, text: str, clusters: tuple[Cluster, ...], answers: tuple[str, ...]) -> Floats:
-        found = np.array([[float(one in it.answers) for it in clusters] for one in answers])
+        strings = [frozenset(map(cleaned, it.answers)) - {""} for it in clusters]
+        found = np.array([[float(one in it) for it in strings] for one in answers])
         found = found.reshape(len(answers), len(clusters))
-        others = [row for row, one in enumerate(answers) if one.strip() and not found[row].any()]
+        others = [row for row, one in enumerate(answers) if one and not found[row].any()]
         if not others:
             return found
         fitted = self._fit(text, clusters)

@@ -13,6 +13,9 @@ Row = Mapping[str, Any]
 # Where older forms have their clusters.
 OLDER = ("answers-cleaned", "answer-clusters")
 
+# Characters of an answer that are compared.
+MOST_CHARACTERS = 50
+
 
 class Unfit(ValueError):
     """A row that cannot be used; the message is the reason."""
@@ -53,6 +56,11 @@ class Asked:
         if self.raw is not None:
             found["raw"] = dict(self.raw)
         return found
+
+
+def cleaned(answer: str) -> str:
+    """An answer as it is compared: lower-case, then cut to 50 characters, then without blanks around it."""
+    return answer.lower()[:MOST_CHARACTERS].strip()
 
 
 def by_count(clusters: Sequence[Cluster]) -> list[Cluster]:

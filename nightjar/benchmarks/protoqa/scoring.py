@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from nightjar.benchmarks.card import Floats, Question
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned
-from nightjar.benchmarks.protoqa.formats import Cluster, best_list, clusters_of
+from nightjar.benchmarks.protoqa.formats import Cluster, best_list, cleaned, clusters_of
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Kind, Similarity
 
 log = logging.getLogger("nightjar")
 
-# Characters of an answer that are compared.
-MOST_CHARACTERS = 50
 # The similarity that needs a model.
 ENCODER = "encoder"
 
@@ -42,11 +40,6 @@ RULES = (
 def metric_name(similarity: str, rule: Rule) -> str:
     """The name of a metric, such as wordnet/max_incorrect@3."""
     return f"{similarity}/{rule.name}"
-
-
-def cleaned(answer: str) -> str:
-    """An answer as it is compared: lower-case, then cut to 50 characters, then without blanks around it."""
-    return answer.lower()[:MOST_CHARACTERS].strip()
 
 
 def score(
