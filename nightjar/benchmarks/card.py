@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.benchmarks.analysis import Analysis
 from nightjar.benchmarks.readers import Readers
 from nightjar.core.config import Model
 from nightjar.core.errors import NightjarError
@@ -385,7 +386,7 @@ class Card:
     `explain` adds what a line of `nightjar score --details` has of a question and its answers.
 
     `by_encoder` makes, from the folder of a sentence encoder, a `score` and an `explain` that have the metrics which
-    need an encoder too; without it these metrics have no values.
+    need an encoder too; without it these metrics have no values. `analyses` are those of `nightjar analyse`, by name.
     """
 
     name: str
@@ -419,6 +420,7 @@ class Card:
     collection: Collection | None = None
     explain: Explain | None = None
     by_encoder: Callable[[Path], Scoring] | None = None
+    analyses: Mapping[str, Analysis] = field(default_factory=dict)
 
     def task(self, task_id: str) -> Task:
         """The settings of a task; those of a task that the card does not name are the parameters'."""

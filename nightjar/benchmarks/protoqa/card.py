@@ -5,7 +5,10 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from nightjar.benchmarks.analysis import Analysis
 from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Metric, Readers, Scoring
+from nightjar.benchmarks.protoqa.agreement import assess, compare_clusterings
+from nightjar.benchmarks.protoqa.concept_net import coverage
 from nightjar.benchmarks.protoqa.encoder import encoder_similarity
 from nightjar.benchmarks.protoqa.load import load
 from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED
@@ -61,6 +64,11 @@ CARD = Card(
     score=score,
     explain=explained,
     by_encoder=_with_encoder,
+    analyses={
+        "assessments": Analysis("Similarities against people (table 4)", assess, encoder=True),
+        "clusterings": Analysis("BLANC of two clusterings of the same strings", compare_clusterings),
+        "concept_net": Analysis("Answers that ConceptNet connects with their question", coverage),
+    },
     files=Files(
         prediction=PREDICTION,
         reference=REFERENCE,

@@ -50,6 +50,9 @@ class EncoderSimilarity:
     The classifiers of a question are made once and kept, and so are the probabilities of each list.
     """
 
+    # The probability that the best cluster must exceed.
+    least = LEAST_PROBABILITY
+
     def __init__(self, encoder: ContextEncoder) -> None:
         self._encoder = encoder
         self._fitted: dict[tuple[str, tuple[Cluster, ...]], Fitted] = {}
