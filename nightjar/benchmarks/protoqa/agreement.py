@@ -12,7 +12,7 @@ from nightjar.benchmarks.analysis import Progress
 from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.protoqa.encoder import encoder_similarity
 from nightjar.benchmarks.protoqa.formats import NO_CLUSTER, cleaned, clusters_of
-from nightjar.benchmarks.protoqa.readers import assessments, references
+from nightjar.benchmarks.protoqa.readers import REFERENCE, assessments, references
 from nightjar.benchmarks.protoqa.scoring import ENCODER, similarities
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 from nightjar.benchmarks.readers import unknown_id
@@ -137,6 +137,8 @@ def compare_clusterings(
             "left out": len({*one, *two}) - len(both),
         }
         rows[other.id] |= {"blanc": None if found is None else found.value}
+    if not rows:
+        raise NightjarError("no clusterings", file, REFERENCE)
     values = [row["blanc"] for row in rows.values() if row["blanc"] is not None]
     mean = sum(values) / len(values) if values else None
     facts = {"mean": mean, "questions": len(values), "published mean": PUBLISHED_BLANC}

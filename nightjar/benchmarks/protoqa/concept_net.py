@@ -108,7 +108,7 @@ def _edges(path: Path, counts: Counter[str], progress: Progress) -> Iterator[tup
 def _ends(line: bytes) -> tuple[str, str] | None:
     """The ends of a line's edge; None if one is no English term. Raises ValueError with what is malformed."""
     if len(line) == _LONGEST and not line.endswith(b"\n"):
-        raise ValueError("longer than a megabyte")
+        raise ValueError(f"longer than {_LONGEST:,} bytes")
     fields = line.strip(b"\r\n").split(b"\t")
     if len(fields) not in (3, 5):
         raise ValueError("neither 3 nor 5 fields")
