@@ -9,6 +9,7 @@ import gzip
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,6 @@ from nightjar.core.files import check_input
 
 # Bytes of a line that is read; a longer one is malformed.
 _LONGEST = 2**20
-# Lines between two reports of progress.
-_STEP = 100_000
 # A string: the numbers of its question and of its cluster, and itself.
 Place = tuple[int, int, str]
 FORM = "give ConceptNet's assertions (.csv or .csv.gz), or lines of start TAB relation TAB end"
@@ -34,26 +33,20 @@ def coverage(
 ) -> dict[str, Any]:
     """The share of strings, of clusters with a connected string, and of people who gave an answer of such a cluster.
 
-    Texts are in lower case. A string has a node for itself, for its tokens without stop words, and, if it is one word,
-    for its base forms in WordNet; words of the question have their base forms too. The memory that is needed does not
-    depend on the file. Malformed lines are counted by their reason. Raises NightjarError for a file that cannot be read
-    or has no edge between English terms.
+    In lower case, a string has a node for itself, for its tokens without stop words, and for the base forms of these in
+    WordNet; so have the words of the question. The memory needed does not depend on the file. Malformed lines are
+    counted by their reason. Raises NightjarError for a file that cannot be read or has no edge of English terms.
     """
     words: dict[str, set[int]] = defaultdict(set)
     nodes: dict[str, set[Place]] = defaultdict(set)
-    clusters = {
-        (number, column): cluster
-        for number, question in enumerate(questions)
-        for column, cluster in enumerate(clusters_of(question.parts))
-    }
+    clusters = {(n, c): one for n, q in enumerate(questions) for c, one in enumerate(clusters_of(q.parts))}
     for number, question in enumerate(questions):
-        for word in tokens(str(question.parts["question"]).lower()):
-            for form in _forms(word):
-                words[form].add(number)
-    for (number, column), cluster in clusters.items():
+        for form in chain(*map(_forms, tokens(str(question.parts["question"]).lower()))):
+            words[form].add(number)
+    for place, cluster in clusters.items():
         for string in cluster.answers:
             for form in {string.strip().lower()} | _forms(" ".join(tokens(string.lower()))):
-                nodes[form].add((number, column, string))
+                nodes[form].add((*place, string))
     connected: set[Place] = set()
     counts: Counter[str] = Counter()
     for ends in _edges(file, counts, progress):
@@ -63,11 +56,14 @@ def coverage(
     if not counts["edges"]:
         raise NightjarError(f"no edge between English terms in {counts['lines']} lines", file, FORM)
     hit = {place[:2] for place in connected}
-    people = sum(cluster.count for cluster in clusters.values())
+    sums = {
+        "strings": (sum(len(it.answers) for it in clusters.values()), len(connected)),
+        "clusters": (len(clusters), len(hit)),
+        "people": (sum(it.count for it in clusters.values()), sum(clusters[place].count for place in hit)),
+    }
     rows = [
-        _row("strings", sum(len(cluster.answers) for cluster in clusters.values()), len(connected)),
-        _row("clusters", len(clusters), len(hit)),
-        _row("people", people, sum(clusters[place].count for place in hit)),
+        {"of": name, "n": whole, "connected": part, "share": part / whole if whole else None}
+        for name, (whole, part) in sums.items()
     ]
     facts = {name: counts.pop(name, 0) for name in ("lines", "edges", "other languages")}
     return {"rows": rows, **facts, "malformed": dict(counts)}
@@ -75,10 +71,6 @@ def coverage(
 
 def _forms(text: str) -> set[str]:
     return {text, *wordnet().base_forms(text)}
-
-
-def _row(name: str, whole: float, part: float) -> dict[str, Any]:
-    return {"of": name, "n": whole, "connected": part, "share": part / whole if whole else None}
 
 
 def _edges(path: Path, counts: Counter[str], progress: Progress) -> Iterator[tuple[str, str]]:
@@ -89,7 +81,7 @@ def _edges(path: Path, counts: Counter[str], progress: Progress) -> Iterator[tup
         with path.open("rb") as raw, gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw as file:
             while line := file.readline(_LONGEST):
                 counts["lines"] += 1
-                if progress and not counts["lines"] % _STEP:
+                if progress and not counts["lines"] % 100_000:
                     progress(raw.tell(), size)
                 try:
                     ends = _ends(line)
@@ -112,23 +104,17 @@ def _ends(line: bytes) -> tuple[str, str] | None:
     fields = line.strip(b"\r\n").split(b"\t")
     if len(fields) not in (3, 5):
         raise ValueError("neither 3 nor 5 fields")
-    start, end = (fields[0], fields[2]) if len(fields) == 3 else (fields[2], fields[3])
     try:
-        found = _term(start.decode()), _term(end.decode())
+        texts = [field.decode() for field in (fields[0::2] if len(fields) == 3 else fields[2:4])]
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
-    return (found[0], found[1]) if found[0] is not None and found[1] is not None else None
+    start, end = map(_term, texts)
+    return (start, end) if start and end else None
 
 
-def _term(text: str) -> str | None:
-    """The words of a term such as /c/en/ice_cream/n or "ice cream"; None in another language or for an address."""
-    if text.startswith("/c/"):
-        parts = text.split("/")
-        if len(parts) < 4:
-            raise ValueError("a term without a text")
-        text = parts[3] if parts[2] == "en" else ""
-    elif "://" in text:
-        return None
-    elif not text.strip():
+def _term(text: str) -> str:
+    """The words of a term such as /c/en/ice_cream/n or "ice cream"; empty in another language and for an address."""
+    parts = text.split("/") if text.startswith("/c/") else ["", "c", "en", text]
+    if len(parts) < 4 or not parts[3].strip("_ "):
         raise ValueError("a term without a text")
-    return text.replace("_", " ").strip().lower() or None
+    return parts[3].replace("_", " ").strip().lower() if parts[2] == "en" and "://" not in text else ""
