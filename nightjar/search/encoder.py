@@ -31,10 +31,10 @@ _WRITERS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 class SentenceEncoder:
     """An `Encoder` of a model directory (model.safetensors, config.json, tokenizer.json).
 
-    It computes in bfloat16 on a GPU and in float32 without one. Texts longer than `max_length` tokens are cut: the
-    model's own limit, or the shorter one that sentence_bert_config.json names. `pooling` and `normalised` (vectors of
-    unit length) are by default those of `nightjar.search.pooling.recorded`. Raises NightjarError if the directory is
-    missing, damaged or of another kind, or lacks weights.
+    It computes in bfloat16 on a GPU and in float32 without one, or with `device="cpu"`. Texts longer than `max_length`
+    tokens are cut: the model's own limit, or the shorter one that sentence_bert_config.json names. `pooling` and
+    `normalised` (vectors of unit length) are by default those of `nightjar.search.pooling.recorded`. Raises
+    NightjarError if the directory is missing, damaged or of another kind, or lacks weights.
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class SentenceEncoder:
         threads: int = 1,
         pooling: Pooling | None = None,
         normalised: bool | None = None,
+        device: str | None = None,
     ) -> None:
         torch.set_num_threads(threads)
         transformers_logging.set_verbosity_error()
@@ -51,15 +52,13 @@ class SentenceEncoder:
         own_pooling, own_normalised = recorded(path)
         self.pooling = pooling or own_pooling
         self.normalised = own_normalised if normalised is None else normalised
-        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._tokenizer, model = _load(path, torch.bfloat16 if self._device.type == "cuda" else torch.float32)
         if self.pooling == "pooler" and getattr(model, "pooler", None) is None:
             raise NightjarError("this encoder has no pooler", path, f"set {SETTING} to mean or cls")
         self._model = model.to(self._device).eval()
         self.dimension = int(model.config.hidden_size)
-        self.max_length = _max_length(
-            path, self._tokenizer.model_max_length, model.config.max_position_embeddings
-        )
+        self.max_length = _max_length(path, self._tokenizer.model_max_length, _positions(model))
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -195,6 +194,14 @@ def _load(path: Path, dtype: torch.dtype) -> tuple[Any, Any]:
             what, path, "get the whole model, or set models.sentence_encoder.source to another"
         )
     return tokenizer, model
+
+
+def _positions(model: Any) -> int:
+    """The tokens that the model has positions for: those of RoBERTa begin after the number of the padding token."""
+    embeddings = getattr(model, "embeddings", None)
+    padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
+    most: int = model.config.max_position_embeddings
+    return most if padding is None else most - padding - 1
 
 
 def _max_length(path: Path, *limits: int) -> int:

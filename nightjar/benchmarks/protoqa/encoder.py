@@ -111,18 +111,18 @@ def assigned(probabilities: Floats) -> Floats:
 
 @lru_cache(maxsize=1)
 def encoder_similarity(folder: Path) -> EncoderSimilarity:
-    """The similarity with the encoder in `folder`, loaded once.
+    """The similarity with the encoder in `folder`, loaded once; in float32 on every machine, so that scores are equal.
 
     Raises NightjarError if there is none, or it gives vectors of whole texts only.
     """
     # Here, not above: models take long to load, and scores by strings do without them.
-    from nightjar.search import SentenceEncoder, load_encoder
+    from nightjar.search.encoder import SentenceEncoder
+    from nightjar.search.encoders import RECORD
 
-    encoder = load_encoder(folder)
-    if not isinstance(encoder, SentenceEncoder):
-        what = "this encoder gives vectors of whole texts, not of an answer in its question's context"
+    if (folder / RECORD).exists():
+        what = "an encoder of another package, which gives vectors of whole texts, not of an answer in its context"
         raise NightjarError(what, folder, "give the folder of a model, such as models/base/sentence_encoder")
-    return EncoderSimilarity(encoder)
+    return EncoderSimilarity(SentenceEncoder(folder, device="cpu"))
 
 
 def _classifier(vectors: Floats, inside: NDArray[np.bool_]) -> Any:

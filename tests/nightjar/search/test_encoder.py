@@ -14,7 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from transformers import (
+    AutoModel,
+    AutoTokenizer,
+    BertConfig,
+    BertModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
+)
 
 from nightjar.core.errors import NightjarError
 from nightjar.search.encoder import SentenceEncoder, batches_by_length
@@ -213,3 +222,44 @@ def test_texts_without_tokens_or_too_long_in_context(tiny: Path) -> None:
 def test_a_model_that_writes_is_no_encoder(make: Callable[[Path], Path], tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="no sentence encoder but a model that writes text"):
         SentenceEncoder(make(tmp_path))
+
+
+def roberta(folder: Path) -> Path:
+    """A tiny RoBERTa: pairs are <s> context </s></s> text </s>, padding has the id 1, positions follow from it."""
+    special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>"}
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    backend.train_from_iterator(
+        [], trainers.BpeTrainer(special_tokens=list(special.values()), initial_alphabet=alphabet)
+    )
+    backend.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    PreTrainedTokenizerFast(tokenizer_object=backend, **special).save_pretrained(folder)
+    torch.manual_seed(3)
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = RobertaConfig(
+        vocab_size=backend.get_vocab_size(), max_position_embeddings=130, pad_token_id=1, **sizes
+    )
+    RobertaModel(config, add_pooling_layer=False).save_pretrained(folder)
+    return folder
+
+
+def test_answers_in_context_by_roberta(tmp_path: Path) -> None:
+    encoder = SentenceEncoder(roberta(tmp_path))
+    tokenizer, model = AutoTokenizer.from_pretrained(tmp_path), AutoModel.from_pretrained(tmp_path).eval()
+    answers = ["rain", "a shower of rain", ""]
+    found = encoder.encode_in_context([CONTEXT] * 3, answers)
+    for answer, vector in zip(answers[:2], found, strict=False):
+        pair = tokenizer([CONTEXT], [answer], return_tensors="pt")
+        with torch.no_grad():
+            states = model(**pair).last_hidden_state[0].double().numpy()
+        # The bytes of the answer before the last </s>.
+        assert vector == pytest.approx(states[-1 - len(answer) : -1].mean(axis=0), abs=1e-5)
+    assert not found[2].any()
+
+
+def test_the_positions_of_roberta_begin_after_the_padding(tmp_path: Path) -> None:
+    encoder = SentenceEncoder(roberta(tmp_path))
+    assert encoder.max_length == 128
+    assert np.isfinite(encoder.encode(["x" * 500])).all()
+    assert encoder.encode_in_context(["y" * 500], ["x" * 500]).any()

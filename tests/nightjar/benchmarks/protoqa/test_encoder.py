@@ -21,6 +21,7 @@ from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned, enc
 from nightjar.benchmarks.protoqa.formats import best_list, clusters_of
 from nightjar.benchmarks.protoqa.scoring import RULES, explained, score
 from nightjar.core.errors import NightjarError
+from nightjar.search.encoders import RECORD
 from tests.tiny_models import sentence_encoder
 
 
@@ -183,8 +184,8 @@ def test_a_folder_that_is_missing_or_holds_no_model(tmp_path: Path) -> None:
         encoder_similarity(tmp_path)
 
 
-def test_an_encoder_of_whole_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nightjar.search.load_encoder", lambda folder: object())
+def test_an_encoder_of_whole_texts(tmp_path: Path) -> None:
+    (tmp_path / RECORD).write_text("{}")
     with pytest.raises(NightjarError, match="vectors of whole texts"):
         encoder_similarity(tmp_path)
 
