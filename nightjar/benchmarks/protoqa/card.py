@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Metric, Readers
+from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Matching, Metric, Readers
+from nightjar.benchmarks.protoqa.filters import MEANINGS
 from nightjar.benchmarks.protoqa.load import load
-from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED
+from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED, tables
 from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, training
 from nightjar.benchmarks.protoqa.readers import (
     NAME,
@@ -14,7 +15,7 @@ from nightjar.benchmarks.protoqa.readers import (
     reference,
     references,
 )
-from nightjar.benchmarks.protoqa.scoring import RULES, explained, metric_name, score
+from nightjar.benchmarks.protoqa.scoring import RULES, explained, matches, metric_name, score
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 
 _TITLES = {
@@ -62,5 +63,10 @@ CARD = Card(
     load=load,
     levels=("overall",),
     published=PUBLISHED,
+    tables=tables(_TITLES),
+    matching=Matching(
+        dict(sorted(_TITLES.items(), key=lambda it: not MAIN.startswith(f"{it[0]}/"))), matches
+    ),
+    labels=MEANINGS,
     training=training,
 )

@@ -74,3 +74,9 @@ def test_from_files_to_scores(project: Path) -> None:
     assert found["second", "exact_match/max_answers@1"]["value"] == pytest.approx(40 / 60, abs=1e-12)
     assert found["second", "exact_match/max_incorrect@1"]["value"] == pytest.approx(0.4, abs=1e-12)
     assert found["second", "exact_match/max_answers@1"]["low"] is not None
+    matches = tables.read_rows(Path("data/evaluate", BENCHMARK), contracts.MATCHES)
+    assert len(matches) == 21 * 2 * 2 * 4, "questions, systems, answers, similarities"
+    of = {(row["system"], row["rank"]): (row["cluster"], row["closest"]) for row in matches
+          if (row["id"], row["similarity"]) == ("q7", "exact_match")}  # fmt: skip
+    rain, snow = ("q7.rain",) * 2, ("q7.snow",) * 2
+    assert of == {("best", 1): rain, ("best", 2): snow, ("second", 1): snow, ("second", 2): (None, None)}
