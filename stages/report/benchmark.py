@@ -86,7 +86,7 @@ def context(one: Benchmark, order: Mapping[str, int]) -> dict[str, Any]:
         "source": card.source,
         "systems": found.systems,
         "headline": [_headline(one, track, order, notes[track]["headline"]) for track in found.tracks],
-        "published": published.context(card, found, one.calls),
+        "published": published.context(card, found, one.calls, one.comparisons),
         "by_call": by_call.context(card, one.calls),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "tracks": [shown for track in found.tracks if (shown := _details(found, track, order, notes[track]))],

@@ -151,7 +151,7 @@ def test_matches_of_a_list() -> None:
     assert {pairs[0], pairs[2]} == {(None, "q.0"), ("q.0", "q.0")}
     assert pairs[1] == (None, None) and pairs[3] == ("q.1", "q.1")
     assert pairs[4] == (None, "q.2"), "worth nothing, so that it is not matched"
-    assert matches(asked, []) == dict.fromkeys(SIMILARITIES, [])
+    assert matches(asked, []) == {name: [] for name in SIMILARITIES}
 
 
 def test_matches_are_those_of_the_explanation(real_data: Path) -> None:
