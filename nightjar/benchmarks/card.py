@@ -355,11 +355,14 @@ class Matching:
     """How ranked lists are matched to clusters, for a benchmark whose questions have clusters of answers.
 
     They are `clusters` of a question's parts: [{"id", "count", "answers": [string]}]. `titles` are those of the
-    similarities, the main one first. `matches` gives for each similarity the match of every answer of a list.
+    similarities, the main one first, which the main metric uses. `matches` gives for each similarity the match of every
+    answer of a list; `counted` says how many of the first answers the main metric counts, by the matches of the main
+    similarity.
     """
 
     titles: Mapping[str, str]
     matches: Callable[[Question, Sequence[str]], Mapping[str, Sequence[Match]]]
+    counted: Callable[[Sequence[Match]], int]
 
 
 # A question and a seed to the answer that a baseline gives without a model. The report shows the first line of its

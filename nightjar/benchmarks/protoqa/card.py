@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Matching, Metric, Readers
 from nightjar.benchmarks.protoqa.filters import MEANINGS
 from nightjar.benchmarks.protoqa.load import load
@@ -15,7 +17,7 @@ from nightjar.benchmarks.protoqa.readers import (
     reference,
     references,
 )
-from nightjar.benchmarks.protoqa.scoring import RULES, explained, matches, metric_name, score
+from nightjar.benchmarks.protoqa.scoring import RULES, counted_answers, explained, matches, metric_name, score
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 
 _TITLES = {
@@ -37,6 +39,12 @@ _METRICS = [
     for similarity in SIMILARITIES
     for rule in RULES
 ]
+_MAIN_SIMILARITY, _, _MAIN_RULE = MAIN.partition("/")
+_MATCHING = Matching(
+    dict(sorted(_TITLES.items(), key=lambda it: it[0] != _MAIN_SIMILARITY)),
+    matches,
+    partial(counted_answers, rule=next(rule for rule in RULES if rule.name == _MAIN_RULE)),
+)
 
 CARD = Card(
     name=NAME,
@@ -64,9 +72,7 @@ CARD = Card(
     levels=("overall",),
     published=PUBLISHED,
     tables=tables(_TITLES),
-    matching=Matching(
-        dict(sorted(_TITLES.items(), key=lambda it: not MAIN.startswith(f"{it[0]}/"))), matches
-    ),
+    matching=_MATCHING,
     labels=MEANINGS,
     training=training,
 )

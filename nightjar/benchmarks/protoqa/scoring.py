@@ -164,6 +164,12 @@ def matches(
     }
 
 
+def counted_answers(found: Sequence[Match], rule: Rule) -> int:
+    """How many of the first answers of a list count by a rule, from the matches of the list; see `counted`."""
+    similar = [[float(match.closest is not None)] for match in found]
+    return len(counted(np.array(similar).reshape(len(found), 1), rule))
+
+
 def _matches(matrix: Floats, clusters: Sequence[Cluster]) -> Iterator[Match]:
     rewards = matrix * [cluster.count for cluster in clusters]
     partners = _partners(rewards)

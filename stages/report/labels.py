@@ -1,0 +1,71 @@
+"""Labels of questions: how many have each, and the systems' scores with and without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nightjar.benchmarks.aggregate import estimate, interval
+from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.scores import SystemScores
+from nightjar.statistics import Bootstrap
+from stages.report import numbers
+from stages.report.clusters import Clustered, Key
+
+# Title, and whether a question with these labels belongs to the row.
+Group = tuple[str, frozenset[Key]]
+
+
+def context(card: Card, found: Clustered, metric: Metric, bootstrap: Bootstrap) -> dict[str, Any] | None:
+    """What the templates show; None for a card without labels.
+
+    A row for all questions, two for each label (with it and without), and one for the questions without any.
+    """
+    if not card.labels:
+        return None
+    groups = _groups(card, found)
+    return {
+        "metric": numbers.heading(metric),
+        "systems": [one.system for one in found.scores],
+        "total": numbers.count(len(found.questions)),
+        "labels": [
+            {"name": name, "meaning": meaning, "count": numbers.count(len(keys))}
+            for name, meaning in card.labels.items()
+            for title, keys in groups
+            if title == name
+        ],
+        "rows": [
+            {
+                "title": title,
+                "n": numbers.count(len(keys)),
+                "cells": [_cell(one, metric, title, keys, bootstrap) for one in found.scores],
+            }
+            for title, keys in groups
+        ],
+    }
+
+
+def _groups(card: Card, found: Clustered) -> Sequence[Group]:
+    labels = {one.key: frozenset(one.parts.get("labels", ())) for one in found.questions}
+    every = frozenset(labels)
+    groups: list[Group] = [("all questions", every)]
+    for name in card.labels:
+        having = frozenset(key for key, some in labels.items() if name in some)
+        groups += [(name, having), (f"not {name}", every - having)]
+    return [*groups, ("without any label", frozenset(key for key, some in labels.items() if not some))]
+
+
+def _cell(
+    one: SystemScores, metric: Metric, title: str, keys: frozenset[Key], bootstrap: Bootstrap
+) -> Mapping[str, str]:
+    places = np.array([at for at, key in enumerate(one.keys) if key.instance in keys], dtype=np.int64)
+    values = one.of(metric, places)
+    if not len(values):
+        return {"value": "–", "interval": ""}
+    low, high = interval(metric, values, bootstrap, "labels", one.system, title)
+    return {
+        "value": numbers.value(metric, estimate(metric, values)),
+        "interval": numbers.interval(metric, low, high),
+    }
