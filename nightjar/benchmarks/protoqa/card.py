@@ -7,6 +7,7 @@ from functools import partial
 from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Matching, Metric, Readers
 from nightjar.benchmarks.protoqa.filters import MEANINGS
 from nightjar.benchmarks.protoqa.load import load
+from nightjar.benchmarks.protoqa.matches import counted_answers, matches
 from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED, tables
 from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, training
 from nightjar.benchmarks.protoqa.readers import (
@@ -17,7 +18,7 @@ from nightjar.benchmarks.protoqa.readers import (
     reference,
     references,
 )
-from nightjar.benchmarks.protoqa.scoring import RULES, counted_answers, explained, matches, metric_name, score
+from nightjar.benchmarks.protoqa.scoring import RULES, explained, metric_name, score
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 
 _TITLES = {

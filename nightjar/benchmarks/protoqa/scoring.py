@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Floats, Match, Question
+from nightjar.benchmarks.card import Floats, Question
 from nightjar.benchmarks.protoqa.formats import Cluster, best_list, clusters_of
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Kind, Similarity
 
@@ -149,51 +149,11 @@ def explained(question: Question, answers: Sequence[str]) -> dict[str, Any]:
     return {"ranked": lines}
 
 
-def matches(
-    question: Question, answers: Sequence[str], kinds: Mapping[str, Kind] = SIMILARITIES
-) -> dict[str, list[Match]]:
-    """The cluster of each answer by each of the similarities `kinds`, in the matching of the whole list.
-
-    The closest cluster is the largest of those that the answer is similar to, unless the matching gives it another.
-    Raises NightjarError if WordNet is not installed.
-    """
-    clusters = clusters_of(question.parts)
-    return {
-        name: list(_matches(similarities(answers, clusters, kind.rounded()), clusters))
-        for name, kind in kinds.items()
-    }
-
-
-def counted_answers(found: Sequence[Match], rule: Rule) -> int:
-    """How many of the first answers of a list count by a rule, from the matches of the list; see `counted`."""
-    similar = [[float(match.closest is not None)] for match in found]
-    return len(counted(np.array(similar).reshape(len(found), 1), rule))
-
-
-def _matches(matrix: Floats, clusters: Sequence[Cluster]) -> Iterator[Match]:
-    rewards = matrix * [cluster.count for cluster in clusters]
-    partners = _partners(rewards)
-    for row, values in enumerate(matrix):
-        if (column := partners.get(row)) is not None:
-            yield Match(clusters[column].id, clusters[column].id)
-        elif values.any():
-            # A cluster of the count 0 is similar as well, but is matched to no answer.
-            largest = int(np.argmax(np.where(values > 0, rewards[row], -1.0)))
-            yield Match(None, clusters[largest].id)
-        else:
-            yield Match(None, None)
-
-
-def _partners(rewards: Floats) -> dict[int, int]:
-    """The column of each row that is matched for a reward."""
-    rows, columns = matched(rewards)
-    return {
-        int(row): int(column) for row, column in zip(rows, columns, strict=True) if rewards[row, column] > 0
-    }
-
-
 def _closest(matrix: Floats, clusters: Sequence[Cluster]) -> Iterator[tuple[str | None, float]]:
-    partners = _partners(np.round(matrix) * [cluster.count for cluster in clusters])
+    rewards = np.round(matrix) * [cluster.count for cluster in clusters]
+    partners = {
+        row: column for row, column in zip(*matched(rewards), strict=True) if rewards[row, column] > 0
+    }
     for row, values in enumerate(matrix):
         column = partners.get(row)
         yield (None if column is None else clusters[column].id), float(values.max())

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nightjar.benchmarks import files
 from nightjar.benchmarks.card import Question
-from nightjar.benchmarks.protoqa.card import CARD
-from nightjar.benchmarks.protoqa.scoring import RULES, cleaned, explained, matches, score
-from nightjar.benchmarks.protoqa.similarity import ALL_SIMILARITIES, SIMILARITIES
+from nightjar.benchmarks.protoqa.scoring import RULES, cleaned, explained, score
+from nightjar.benchmarks.protoqa.similarity import ALL_SIMILARITIES
 
 GOLDEN_NAMES = {"max_answers_None": "unlimited", "set_intersection": "set_intersection"}
 
@@ -140,30 +138,3 @@ def test_explained() -> None:
     assert ranked[1]["wordnet"] == {"cluster": None, "similarity": 0.5}
     assert ranked[1]["longest_common_substring"]["similarity"] == pytest.approx(3 / 9)
     assert explained(asked, []) == {"ranked": []}
-
-
-def test_matches_of_a_list() -> None:
-    """Two answers that are similar to one cluster: the matching gives it to one, and the other is close to it."""
-    asked = question({("sun", "star"): 5, ("earth",): 3, ("zero",): 0})
-    found = matches(asked, ["Star", "mud", "sun", "Earth ", "zero"])
-    assert list(found) == list(SIMILARITIES)
-    pairs = found["exact_match"]
-    assert {pairs[0], pairs[2]} == {(None, "q.0"), ("q.0", "q.0")}
-    assert pairs[1] == (None, None) and pairs[3] == ("q.1", "q.1")
-    assert pairs[4] == (None, "q.2"), "worth nothing, so that it is not matched"
-    assert matches(asked, []) == {name: [] for name in SIMILARITIES}
-
-
-def test_matches_are_those_of_the_explanation(real_data: Path) -> None:
-    folder = real_data / "protoqa"
-    questions = files.read_references(CARD, folder / "dev.crowdsourced.jsonl")
-    given = files.read_answers(CARD, folder / "dev.predictions.gpt2finetuned.json", questions)
-    for one, answers in zip(questions[:8], given[:8], strict=True):
-        assert answers
-        ranked, found = explained(one, answers)["ranked"], matches(one, answers)
-        for name, pairs in found.items():
-            assert [line[name]["cluster"] for line in ranked] == [match.cluster for match in pairs]
-            assert all(
-                match.closest is None or line[name]["similarity"] > 0.5
-                for line, match in zip(ranked, pairs, strict=True)
-            )
