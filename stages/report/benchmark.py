@@ -95,7 +95,8 @@ def context(one: Benchmark, order: Mapping[str, int]) -> dict[str, Any]:
         "published": published.context(card, found, one.calls, one.comparisons),
         "by_call": by_call.context(card, one.calls),
         "questions": clusters.file(card) if one.clustered and card.matching else "",
-        "labels": one.clustered and labels.context(card, one.clustered, main[0].metric, one.bootstrap),
+        "labels": one.clustered
+        and labels.context(card, one.clustered, found.tracks[0], main[0].metric, one.bootstrap),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "tracks": [shown for track in found.tracks if (shown := _details(found, track, order, notes[track]))],
         "arms": differences.arms(found, one.comparisons),

@@ -18,18 +18,21 @@ from stages.report.clusters import Clustered, Key
 Group = tuple[str, frozenset[Key]]
 
 
-def context(card: Card, found: Clustered, metric: Metric, bootstrap: Bootstrap) -> dict[str, Any] | None:
-    """What the templates show; None for a card without labels.
+def context(
+    card: Card, found: Clustered, track: str, metric: Metric, bootstrap: Bootstrap
+) -> dict[str, Any] | None:
+    """What the templates show of the questions of a track; None for a card without labels.
 
-    A row for all questions, two for each label (with it and without), and one for the questions without any.
+    A row for all questions, two for each label (with it and without), and one for the questions without any. The
+    intervals of equal sets of questions are equal, and those of all questions are the ones of contracts.SCORES.
     """
     if not card.labels:
         return None
-    groups = _groups(card, found)
+    groups = _groups(card, found, track)
     return {
         "metric": numbers.heading(metric),
         "systems": [one.system for one in found.scores],
-        "total": numbers.count(len(found.questions)),
+        "total": numbers.count(len(groups[0][1])),
         "labels": [
             {"name": name, "meaning": meaning, "count": numbers.count(len(keys))}
             for name, meaning in card.labels.items()
@@ -40,15 +43,18 @@ def context(card: Card, found: Clustered, metric: Metric, bootstrap: Bootstrap) 
             {
                 "title": title,
                 "n": numbers.count(len(keys)),
-                "cells": [_cell(one, metric, title, keys, bootstrap) for one in found.scores],
+                "cells": [
+                    _cell(one, metric, keys, bootstrap, card.name, one.system, track) for one in found.scores
+                ],
             }
             for title, keys in groups
         ],
     }
 
 
-def _groups(card: Card, found: Clustered) -> Sequence[Group]:
-    labels = {one.key: frozenset(one.parts.get("labels", ())) for one in found.questions}
+def _groups(card: Card, found: Clustered, track: str) -> Sequence[Group]:
+    asked = (one for one in found.questions if one.track == track)
+    labels = {one.key: frozenset(one.parts.get("labels", ())) for one in asked}
     every = frozenset(labels)
     groups: list[Group] = [("all questions", every)]
     for name in card.labels:
@@ -58,13 +64,13 @@ def _groups(card: Card, found: Clustered) -> Sequence[Group]:
 
 
 def _cell(
-    one: SystemScores, metric: Metric, title: str, keys: frozenset[Key], bootstrap: Bootstrap
+    one: SystemScores, metric: Metric, keys: frozenset[Key], bootstrap: Bootstrap, *of: str
 ) -> Mapping[str, str]:
     places = np.array([at for at, key in enumerate(one.keys) if key.instance in keys], dtype=np.int64)
     values = one.of(metric, places)
     if not len(values):
         return {"value": "–", "interval": ""}
-    low, high = interval(metric, values, bootstrap, "labels", one.system, title)
+    low, high = interval(metric, values, bootstrap, *of, "overall", "overall", metric.name)
     return {
         "value": numbers.value(metric, estimate(metric, values)),
         "interval": numbers.interval(metric, low, high),
