@@ -85,7 +85,6 @@ def context(one: Benchmark, order: Mapping[str, int]) -> dict[str, Any]:
     card, found = one.systems.card, one.results
     notes = bounds.notes(found, one.comparisons)
     missing = one.facts.get("missing_predictions", {})
-    main = found.headline(found.tracks[0])
     return {
         "name": card.name,
         "title": card.title,
@@ -95,8 +94,7 @@ def context(one: Benchmark, order: Mapping[str, int]) -> dict[str, Any]:
         "published": published.context(card, found, one.calls, one.comparisons),
         "by_call": by_call.context(card, one.calls),
         "questions": clusters.file(card) if one.clustered and card.matching else "",
-        "labels": one.clustered
-        and labels.context(card, one.clustered, found.tracks[0], main[0].metric, one.bootstrap),
+        "labels": one.clustered and labels.context(card, one.clustered, found, one.bootstrap),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "tracks": [shown for track in found.tracks if (shown := _details(found, track, order, notes[track]))],
         "arms": differences.arms(found, one.comparisons),
@@ -111,13 +109,10 @@ def context(one: Benchmark, order: Mapping[str, int]) -> dict[str, Any]:
 
 def questions_page(one: Benchmark) -> tuple[str, dict[str, Any]] | None:
     """The file name of the page with the questions, and what it shows; None for a card without clusters."""
-    card, found = one.systems.card, one.results
+    card = one.systems.card
     if one.clustered is None or card.matching is None:
         return None
-    headline = found.headline(found.tracks[0])
-    return clusters.file(card), clusters.context(
-        card, card.matching, one.clustered, headline, one.bootstrap.seed
-    )
+    return clusters.file(card), clusters.context(card, card.matching, one.clustered, one.bootstrap.seed)
 
 
 def pictures(shown: Mapping[str, Any]) -> dict[str, Markup]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -10,12 +11,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nightjar.benchmarks.card import Card, Match, Matching, Question, drawn, questions_of
+from nightjar.benchmarks.card import Card, Match, Matching, Metric, Question, drawn, questions_of
 from nightjar.benchmarks.scores import SystemScores, from_rows
 from nightjar.core import contracts, tables
 from stages.report import numbers
 from stages.report.answers import cut
-from stages.report.results import HEADLINE, Row
+from stages.report.results import HEADLINE
 
 # What is shown at most: questions, clusters of a question, strings of a cluster, answers of a list.
 QUESTIONS, CLUSTERS, STRINGS, ANSWERS = 200, 40, 40, 30
@@ -73,23 +74,11 @@ def file(card: Card) -> str:
     return f"{card.name}-questions.html"
 
 
-def context(
-    card: Card, matching: Matching, found: Clustered, headline: Sequence[Row], seed: int
-) -> dict[str, Any]:
-    """What the template shows. `headline` are the rows of the main metrics."""
+def context(card: Card, matching: Matching, found: Clustered, seed: int) -> dict[str, Any]:
+    """What the template shows: at most QUESTIONS questions, which the seed draws."""
     chosen = drawn(found.questions, QUESTIONS, seed, attrgetter("key"))
-    metrics = [row.metric for row in headline[:HEADLINE]]
-    values = {
-        one.system: {
-            key.instance: [
-                numbers.value(metric, metric.scale * value) if (value := of[at]) == of[at] else "–"
-                for metric, of in zip(metrics, columns, strict=True)
-            ]
-            for at, key in enumerate(one.keys)
-        }
-        for one in found.scores
-        if (columns := [one.parts.get(metric.parts[0], np.full(len(one.keys), np.nan)) for metric in metrics])
-    }
+    metrics = [metric for metric in card.metrics if len(metric.parts) == 1][:HEADLINE]
+    values = {one.system: _values(one, metrics) for one in found.scores}
     present = [name for name in matching.titles if any(name in it for it in found.matches.values())]
     return {
         "title": card.title,
@@ -99,11 +88,23 @@ def context(
         "metrics": [numbers.heading(metric) for metric in metrics],
         "similarities": [matching.titles[name] for name in present],
         "signs": SIGNS,
-        "most": {"answers": ANSWERS, "strings": STRINGS, "clusters": CLUSTERS},
         "questions": [
-            _question(card, matching, found, question, number, values, present)
+            _question(card, matching, found, question, values, present) | {"number": number}
             for number, question in enumerate(chosen, start=1)
         ],
+    }
+
+
+def _values(one: SystemScores, metrics: Sequence[Metric]) -> dict[Key, list[str]]:
+    """The scores of each question, a dash where it has none."""
+    none = np.full(len(one.keys), np.nan)
+    columns = [(metric, one.parts.get(metric.parts[0], none).tolist()) for metric in metrics]
+    return {
+        key.instance: [
+            "–" if math.isnan(of[at]) else numbers.value(metric, metric.scale * of[at])
+            for metric, of in columns
+        ]
+        for at, key in enumerate(one.keys)
     }
 
 
@@ -112,7 +113,6 @@ def _question(
     matching: Matching,
     found: Clustered,
     question: Question,
-    number: int,
     values: Mapping[str, Mapping[Key, Sequence[str]]],
     similarities: Sequence[str],
 ) -> dict[str, Any]:
@@ -128,8 +128,7 @@ def _question(
     ranks = [_ranks(found.matches.get((one["system"], question.key), {}), similarities) for one in lists]
     shown, more = _first(clusters, CLUSTERS)
     return {
-        "number": number,
-        "id": question.id,
+        "id": cut(question.id, _STRING),
         "text": cut(card.query(question.parts), _QUESTION),
         "labels": [label for label in card.labels if label in question.parts.get("labels", ())],
         "total": f"{sum(cluster['count'] for cluster in clusters):,g}",

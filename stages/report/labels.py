@@ -13,21 +13,22 @@ from nightjar.benchmarks.scores import SystemScores
 from nightjar.statistics import Bootstrap
 from stages.report import numbers
 from stages.report.clusters import Clustered, Key
+from stages.report.results import Results
 
 # Title, and whether a question with these labels belongs to the row.
 Group = tuple[str, frozenset[Key]]
 
 
-def context(
-    card: Card, found: Clustered, track: str, metric: Metric, bootstrap: Bootstrap
-) -> dict[str, Any] | None:
-    """What the templates show of the questions of a track; None for a card without labels.
+def context(card: Card, found: Clustered, results: Results, bootstrap: Bootstrap) -> dict[str, Any] | None:
+    """What the templates show of the questions of the first track; None for a card without labels.
 
     A row for all questions, two for each label (with it and without), and one for the questions without any. The
     intervals of equal sets of questions are equal, and those of all questions are the ones of contracts.SCORES.
     """
-    if not card.labels:
+    if not card.labels or not results.tracks:
         return None
+    track = results.tracks[0]
+    metric = results.headline(track)[0].metric
     groups = _groups(card, found, track)
     return {
         "metric": numbers.heading(metric),

@@ -206,7 +206,7 @@ def chosen(most: int, monkeypatch: pytest.MonkeyPatch, **most_of: int) -> dict[s
         monkeypatch.setattr(clusters, name, value)
     found = clusters.read(CARD, ["people"], Path("data/predict", NAME), SCORED, Path("data/questions", NAME))
     assert found and CARD.matching
-    return clusters.context(CARD, CARD.matching, found, [], 3)
+    return clusters.context(CARD, CARD.matching, found, 3)
 
 
 def test_more_than_fits_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +228,7 @@ def test_scores_by_label_leave_out_what_has_no_score() -> None:
     values = np.arange(len(keys), dtype=float)
     values[0] = np.nan
     found = clusters.Clustered(ASKED, [SystemScores("a", keys, {"same/3": values})], {}, {})
-    shown = labels.context(CARD, found, "default", CARD.metrics[0], Bootstrap(1, 50, 0.95))
+    shown = labels.context(CARD, found, results.read(CARD, SCORED), Bootstrap(1, 50, 0.95))
     assert shown
     easy = [value for value in values[1:] if value % 3 == 0]
     assert next(row for row in shown["rows"] if row["title"] == "easy")["cells"] == [
