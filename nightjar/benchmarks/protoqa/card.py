@@ -71,9 +71,9 @@ CARD = Card(
     tracks={DEFAULT_TRACK: "ranked lists"},
     load=load,
     levels=("overall",),
-    published=PUBLISHED,
     tables=tables(_TITLES),
     matching=_MATCHING,
     labels=MEANINGS,
+    published=PUBLISHED,
     training=training,
 )
