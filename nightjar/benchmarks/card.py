@@ -257,13 +257,16 @@ class PublishedTable:
     """A table of a paper that the report shows beside ours: its tracks are columns.
 
     The values are those of the card's `published`. `note`: what the paper says beside it. `calls` are the rows of a
-    table by call.
+    table by call. A table whose columns are metrics of its only track names them in `metrics`, with the headings of
+    their columns; `reference` is a system from which such a table shows the differences of ours.
     """
 
     title: str
     tracks: tuple[str, ...]
     note: str = ""
     calls: tuple[PublishedCalls, ...] = ()
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    reference: str = ""
 
 
 @dataclass(frozen=True)
@@ -342,11 +345,38 @@ class Reading:
     text: Callable[[str, str, str], str]
 
 
+class Match(NamedTuple):
+    """How one answer of a ranked list compares with the clusters of its question; both are ids of clusters or None.
+
+    `cluster` is the one that the matching of the whole list gives the answer. `closest` is one that the answer is
+    similar enough to, even if the matching gives that cluster to another answer.
+    """
+
+    cluster: str | None
+    closest: str | None
+
+
+@dataclass(frozen=True)
+class Matching:
+    """How ranked lists are matched to clusters, for a benchmark whose questions have clusters of answers.
+
+    They are `clusters` of a question's parts: [{"id", "count", "answers": [string]}]. `titles` are those of the
+    similarities, the main one first, which the main metric uses. `matches` gives for each similarity the match of every
+    answer of a list; `counted` says how many of the first answers the main metric counts, by the matches of the main
+    similarity.
+    """
+
+    titles: Mapping[str, str]
+    matches: Callable[[Question, Sequence[str]], Mapping[str, Sequence[Match]]]
+    counted: Callable[[Sequence[Match]], int]
+
+
 class Scoring(NamedTuple):
-    """The functions `score` and `explain` of a card."""
+    """The fields `score`, `explain` and `matching` of a card."""
 
     score: Score
     explain: Explain
+    matching: Matching | None = None
 
 
 # A question and a seed to the answer that a baseline gives without a model. The report shows the first line of its
@@ -383,10 +413,13 @@ class Card:
     are rows of papers, shown beside the systems, `tables` those papers' tables, and `collection` describes the dataset.
     `compared` names the system whose differences from the others come first (empty: the report's own rule), and
     `consistency` has the published label consistency of passages by track, in percent.
-    `explain` adds what a line of `nightjar score --details` has of a question and its answers.
+    `explain` adds what a line of `nightjar score --details` has of a question and its answers. `matching` says which
+    clusters answers are matched to. `labels` are labels that questions may have, in `labels` of their parts, and what
+    each means.
 
-    `by_encoder` makes, from the folder of a sentence encoder, a `score` and an `explain` that have the metrics which
-    need an encoder too; without it these metrics have no values. `analyses` are those of `nightjar analyse`, by name.
+    `by_encoder` makes, from the folder of a sentence encoder, the `score`, `explain` and `matching` that have the
+    metrics which need an encoder too; without it these metrics have no values. `analyses` are those of `nightjar
+    analyse`, by name.
     """
 
     name: str
@@ -421,6 +454,8 @@ class Card:
     explain: Explain | None = None
     by_encoder: Callable[[Path], Scoring] | None = None
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
+    matching: Matching | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def task(self, task_id: str) -> Task:
         """The settings of a task; those of a task that the card does not name are the parameters'."""

@@ -97,3 +97,19 @@ def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[SystemScores]:
         }
         scores.append(SystemScores(system, list(instances), parts))
     return scores
+
+
+def match_rows(
+    card: Card, system: str, questions: Sequence[Question], answers: Sequence[Sequence[str] | None]
+) -> Iterator[dict[str, Any]]:
+    """Rows of contracts.MATCHES for one system, by question; none for a card without `matching`.
+
+    `answers` has a list for each question, None for one without a prediction.
+    """
+    if card.matching is None:
+        return
+    for question, given in zip(questions, answers, strict=True):
+        key = {"benchmark": card.name, "system": system, "task_id": question.task_id, "id": question.id}
+        for similarity, found in card.matching.matches(question, given or ()).items():
+            for rank, match in enumerate(found, start=1):
+                yield {**key, "similarity": similarity, "rank": rank, **match._asdict()}

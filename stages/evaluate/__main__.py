@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from nightjar.benchmarks import aggregate, registry
 from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.files import read_questions
-from nightjar.benchmarks.scores import score
+from nightjar.benchmarks.scores import match_rows, score
 from nightjar.core import contracts, harness
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rows
@@ -33,10 +34,12 @@ def run(stage: harness.Stage) -> None:
         score(card, name, questions, [[answer(question, stage.params.seed)] for question in questions])
         for name, answer in baselines.items()
     ]
+    matched: list[dict[str, Any]] = []
     missing = {}
     for system, folder in predicted.items():
         answers, missing[system] = read_answers(questions, folder)
         scores.append(score(card, system, questions, answers))
+        matched += match_rows(card, system, questions, answers)
 
     bootstrap = Bootstrap(
         stage.params.seed, stage.params.evaluate.bootstrap_samples, stage.params.evaluate.confidence
@@ -61,6 +64,8 @@ def run(stage: harness.Stage) -> None:
         writer.write(contracts.INSTANCE_SCORES, rows)
         writer.write(contracts.SCORES, table)
         writer.write(contracts.COMPARISONS, compared)
+        if card.matching:
+            writer.write(contracts.MATCHES, matched)
         writer.write(contracts.IMPROVEMENTS, aggregate.improvements(card, scores, list(baselines), bootstrap))
     scored = len(questions) * len(scores)
     stage.count(scored, scored)

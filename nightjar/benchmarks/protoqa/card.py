@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from nightjar.benchmarks.analysis import Analysis
-from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Metric, Readers, Scoring
+from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Matching, Metric, Readers, Scoring
 from nightjar.benchmarks.protoqa.agreement import assess, compare_clusterings
 from nightjar.benchmarks.protoqa.concept_net import coverage
 from nightjar.benchmarks.protoqa.encoder import encoder_similarity
+from nightjar.benchmarks.protoqa.filters import MEANINGS
 from nightjar.benchmarks.protoqa.load import load
-from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED
+from nightjar.benchmarks.protoqa.matches import counted_answers, matches
+from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED, tables
 from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, training
 from nightjar.benchmarks.protoqa.readers import (
     NAME,
@@ -44,11 +47,21 @@ _METRICS = [
     for similarity in (*SIMILARITIES, ENCODER)
     for rule in RULES
 ]
+_MAIN_SIMILARITY, _, _MAIN_RULE = MAIN.partition("/")
+_MATCHING = Matching(
+    dict(sorted(_TITLES.items(), key=lambda it: it[0] != _MAIN_SIMILARITY)),
+    matches,
+    partial(counted_answers, rule=next(rule for rule in RULES if rule.name == _MAIN_RULE)),
+)
 
 
 def _with_encoder(folder: Path) -> Scoring:
     similarity = encoder_similarity(folder)
-    return Scoring(partial(score, encoder=similarity), partial(explained, encoder=similarity))
+    return Scoring(
+        partial(score, encoder=similarity),
+        partial(explained, encoder=similarity),
+        replace(_MATCHING, matches=partial(matches, encoder=similarity)),
+    )
 
 
 CARD = Card(
@@ -81,6 +94,9 @@ CARD = Card(
     tracks={DEFAULT_TRACK: "ranked lists"},
     load=load,
     levels=("overall",),
+    tables=tables(_TITLES),
+    matching=_MATCHING,
+    labels=MEANINGS,
     published=PUBLISHED,
     training=training,
 )

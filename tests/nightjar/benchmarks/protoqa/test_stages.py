@@ -80,3 +80,9 @@ def test_from_files_to_scores(project: Path) -> None:
     assert found["best", "encoder/unlimited"]["value"] == 1.0
     assert 0.4 <= found["second", "encoder/unlimited"]["value"] <= 1.0
     assert "encoder" in json.loads(Path(f"data/metrics/evaluate-{BENCHMARK}.json").read_text())["inputs"]
+    matches = tables.read_rows(Path("data/evaluate", BENCHMARK), contracts.MATCHES)
+    assert len(matches) == 21 * 2 * 2 * 5, "questions, systems, answers, similarities"
+    of = {(row["system"], row["rank"]): (row["cluster"], row["closest"]) for row in matches
+          if (row["id"], row["similarity"]) == ("q7", "exact_match")}  # fmt: skip
+    rain, snow = ("q7.rain",) * 2, ("q7.snow",) * 2
+    assert of == {("best", 1): rain, ("best", 2): snow, ("second", 1): snow, ("second", 2): (None, None)}
