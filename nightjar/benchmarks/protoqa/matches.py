@@ -19,7 +19,7 @@ def matches(
     kinds: Mapping[str, Kind] = SIMILARITIES,
     encoder: EncoderSimilarity | None = None,
 ) -> dict[str, list[Match]]:
-    """The cluster of each answer by each of the similarities `kinds` and by `encoder`, in the matching of the whole list.
+    """The cluster of each answer by each of the similarities `kinds` and by `encoder`, as the whole list is matched.
 
     The closest cluster is the largest of those that the answer is similar to, unless the matching gives it another.
     Raises NightjarError if WordNet is not installed.
