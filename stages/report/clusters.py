@@ -21,7 +21,7 @@ from stages.report.results import HEADLINE
 # What is shown at most: questions, clusters of a question, strings of a cluster, answers of a list.
 QUESTIONS, CLUSTERS, STRINGS, ANSWERS = 200, 40, 40, 30
 # Characters of a question, a string or an answer, and the name of a cluster beside an answer.
-_QUESTION, _STRING, _NAME = 280, 80, 20
+_QUESTION, _STRING, _NAME = 280, 80, 16
 # A match: the answer has a cluster; another answer of the list has the cluster that it is similar to; it has none.
 HAS, REPEATS, NONE = "has", "repeats", "none"
 SIGNS = {HAS: "✓", REPEATS: "=", NONE: "✗"}

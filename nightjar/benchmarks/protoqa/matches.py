@@ -12,6 +12,9 @@ from nightjar.benchmarks.protoqa.formats import Cluster, clusters_of
 from nightjar.benchmarks.protoqa.scoring import ENCODER, Rule, assigned_by, counted, matched, similarities
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Kind
 
+# What one place earlier in the list is worth beside the counts, which are whole numbers: only ties depend on it.
+_FIRST = 1e-9
+
 
 def matches(
     question: Question,
@@ -21,7 +24,8 @@ def matches(
 ) -> dict[str, list[Match]]:
     """The cluster of each answer by each of the similarities `kinds` and by `encoder`, as the whole list is matched.
 
-    The closest cluster is the largest of those that the answer is similar to, unless the matching gives it another.
+    Of answers that could have a cluster equally well, the first has it. The closest cluster is the largest of those
+    that the answer is similar to, unless the matching gives it another.
     Raises NightjarError if WordNet is not installed.
     """
     clusters = clusters_of(question.parts)
@@ -34,7 +38,8 @@ def matches(
 def of_rows(rounded: Floats, clusters: Sequence[Cluster]) -> Iterator[Match]:
     """The match of each row, from rounded similarities of shape (answers, clusters)."""
     rewards = rounded * [cluster.count for cluster in clusters]
-    pairs = zip(*matched(rewards), strict=True)
+    earlier = _FIRST * np.arange(len(rewards), 0, -1)[:, None]
+    pairs = zip(*matched(rewards + (rewards > 0) * earlier), strict=True)
     partners = {row: column for row, column in pairs if rewards[row, column] > 0}
     for row, values in enumerate(rounded):
         if (column := partners.get(row)) is not None:
