@@ -364,7 +364,8 @@ class Card:
     from a question's parts. The first metric is the main one; `metric_of` names another for a category.
 
     A benchmark whose systems train on its own data has `training`, the questions of the training and dev sides with
-    their references; `reranking` and `reading` are the texts of a reranker and of a reader.
+    their references; `reranking` and `reading` are the texts of a reranker and of a reader. `target` is the text that a
+    language model learns to write after the prompt of such a question; None if recipes cannot train on them.
 
     For the report: `right` is the part that is 1 for a right answer and less for another (empty: none is), `published`
     are rows of papers, shown beside the systems, `tables` those papers' tables, and `collection` describes the dataset.
@@ -397,6 +398,7 @@ class Card:
     published: tuple[Published, ...] = ()
     tables: tuple[PublishedTable, ...] = ()
     training: Callable[[Sources, Any, int], Iterator[tuple[Literal["train", "dev"], Question]]] | None = None
+    target: Callable[[Question], str] | None = None
     reranking: Reranking | None = None
     reading: Reading | None = None
     compared: str = ""

@@ -14,7 +14,11 @@ from stages.report.facts import Node
 from stages.report.results import BOUND, CONTROL
 
 MODEL, TRAINED = Path("models/base/language_model"), Path("models/train")
-_INSTANCES = {"train": "the training tasks", "supervised": "the test tasks that are not test instances"}
+_INSTANCES = {
+    "train": "the training tasks",
+    "supervised": "the test tasks that are not test instances",
+    "questions": "the benchmark's own training questions",
+}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Metric, Readers
 from nightjar.benchmarks.protoqa.load import load
 from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED
-from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, training
+from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, target, training
 from nightjar.benchmarks.protoqa.readers import (
     NAME,
     PREDICTION,
@@ -63,4 +63,5 @@ CARD = Card(
     levels=("overall",),
     published=PUBLISHED,
     training=training,
+    target=target,
 )
