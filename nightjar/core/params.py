@@ -304,6 +304,7 @@ class PredictBenchmark(Model):
 class System(Model):
     """A system on a benchmark: its weights, the artifact with its evidence, and what the tools read that it calls.
 
+    `weights` may be a file of predictions in the benchmark's own form, .json or .jsonl: then these are the answers.
     Evidence and resource are the questions themselves for a system that uses none. `calls`: whether it may call tools
     ("on"), must not begin a call ("disabled"), or is not steered ("off"); None is "on" if its recipe trained with
     calls, else "off".
