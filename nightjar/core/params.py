@@ -285,7 +285,12 @@ EncodingName = Literal[
 
 class PredictBenchmark(Model):
     """`batch_tokens` bounds the tokens of all rows in memory: prompts and longest answers. `encoding` names another
-    encoding than the training's (null: the same). `neighbours`: how many training questions vote in k-NN."""
+    encoding than the training's (null: the same). `neighbours`: how many training questions vote in k-NN.
+
+    For tasks that are answered by a ranked list: `samples` of each question are drawn, and the first `keep` answers of
+    the list remain. `require_full_stop`: a sample without a full stop is an empty answer, which is listed; otherwise it
+    is kept as it is, and no empty answer is listed.
+    """
 
     encoding: EncodingName | None
     max_new_tokens: Positive
@@ -299,6 +304,15 @@ class PredictBenchmark(Model):
     call_top_k: Count
     max_calls: Count
     neighbours: Positive = 5
+    samples: Positive = 300
+    keep: Positive = 20
+    require_full_stop: bool = False
+
+    @model_validator(mode="after")
+    def _of_full_stops(self) -> PredictBenchmark:
+        if self.require_full_stop and not self.cut_at_full_stop:
+            raise ValueError("require_full_stop is for answers that are cut; set cut_at_full_stop to true")
+        return self
 
 
 class System(Model):

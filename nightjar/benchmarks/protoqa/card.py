@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Metric, Readers
+from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Metric, Readers, Task
 from nightjar.benchmarks.protoqa.load import load
 from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED
 from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, target, training
+from nightjar.benchmarks.protoqa.ranking import ranked
 from nightjar.benchmarks.protoqa.readers import (
     NAME,
     PREDICTION,
@@ -58,6 +59,8 @@ CARD = Card(
         unanswered="left out",
     ),
     settings=Settings,
+    other_tasks=Task(kind="sample"),
+    ranked=ranked,
     tracks={DEFAULT_TRACK: "ranked lists"},
     load=load,
     levels=("overall",),
