@@ -12,8 +12,7 @@ from nightjar.benchmarks.files import read_answers, read_questions
 from nightjar.core.harness import Stage
 from nightjar.core.params import System
 from nightjar.lm.weights import sha256_of
-from stages.predict.choices import NOTHING_WRITTEN
-from stages.predict.output import publish
+from stages.predict.output import NOTHING_WRITTEN, publish
 
 
 def is_predictions(weights: Path) -> bool:

@@ -13,6 +13,8 @@ from nightjar.core.params import System
 
 PREDICTED = Path("data/predict")
 TIMINGS = Path(".nightjar/timings")
+# Columns of a row where nothing is written.
+NOTHING_WRITTEN: Mapping[str, Any] = {"text": "", "calls": [], "new_tokens": 0}
 
 
 def publish(
