@@ -60,7 +60,7 @@ def samples(
     """
     causal_only(lm, "drawing samples of a prompt")
     most = len(ids) + ends.max_new_tokens
-    group = count if tokens is None else max(1, tokens // most)
+    group = max(1, count if tokens is None else tokens // most)
     tree = _Tree(lm, ids, sampling, ends, rows)
     found: dict[int, Sample] = {}
     for first in range(0, count, group):

@@ -17,7 +17,6 @@ from nightjar.benchmarks.protoqa.card import CARD
 from nightjar.benchmarks.protoqa.ranking import answer_of
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import PredictBenchmark
 from nightjar.core.params import load as load_params
 from nightjar.lm.load import load, prepare
 from nightjar.lm.sample import generator_for
@@ -46,7 +45,8 @@ QUESTIONS = [
 def project(folder: Path, model: Path, **changes: Any) -> Path:
     values = YAML(typ="safe").load((ROOT / "profiles/sample.yaml").read_text())
     small = {"max_new_tokens": 5, "temperature": HEAT, "top_p": TOP_P, "precision": "float32", "stop": ["."]}
-    small |= {"samples": 12, "keep": 4, "cut_at_full_stop": True, "batch_size": 5}
+    small |= {"cut_at_full_stop": True, "batch_size": 5}
+    small |= {"samples": 12, "keep": 4, "require_full_stop": False}
     values["predict"][BENCHMARK] = values["predict"]["tool_use"] | small | changes
     source = f"data/questions/{BENCHMARK}"
     for name, evidence in (("untuned", source), ("retrieval", f"data/retrieve/{BENCHMARK}")):
@@ -176,10 +176,8 @@ def test_answers_from_passages_have_the_sums_of_their_scores(
 
 
 def test_what_cannot_be_sampled_is_one_line(tiny_model: Path, tiny_t5: Path) -> None:
-    settings = PredictBenchmark.model_validate(
-        load_params(ROOT / "profiles/sample.yaml").predict.benchmark("tool_use").model_dump()
-        | {"temperature": 1.0}
-    )
+    known = load_params(ROOT / "profiles/sample.yaml").predict.benchmark("tool_use")
+    settings = known.model_copy(update={"temperature": 1.0})
     one = {0: Asked(QUESTIONS[0], "one", [5, 6])}
     with pytest.raises(NightjarError, match="sampling many answers to a question needs a causal model"):
         sampling(load(tiny_t5), CARD, one, settings, 0)

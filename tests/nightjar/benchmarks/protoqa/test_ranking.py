@@ -23,9 +23,9 @@ PARAMS = load_params(Path(__file__).parents[4] / "profiles/sample.yaml")
 TEXTS = st.lists(st.sampled_from([" ", ".", "the", "The", "no", "dog", "cat", "\n", " to", ""])).map("".join)
 
 
-def settings(**changes: Any) -> PredictBenchmark:
+def settings(cut: bool = True, **changes: Any) -> PredictBenchmark:
     known = PARAMS.predict.benchmark("tool_use").model_dump()
-    return checked(PredictBenchmark, known | {"cut_at_full_stop": True} | changes, "test")
+    return checked(PredictBenchmark, known | {"cut_at_full_stop": cut} | changes, "test")
 
 
 def published(text: str, stop_words: set[str]) -> str:
@@ -98,7 +98,7 @@ def test_weights_are_summed_by_answer() -> None:
 
 def test_the_rule_is_for_answers_that_are_cut() -> None:
     with pytest.raises(NightjarError, match="require_full_stop is for answers that are cut"):
-        settings(require_full_stop=True, cut_at_full_stop=False)
+        settings(cut=False, require_full_stop=True)
 
 
 def test_every_task_of_the_card_is_sampled() -> None:
