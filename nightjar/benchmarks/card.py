@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.benchmarks.analysis import Analysis
 from nightjar.benchmarks.readers import Readers
 from nightjar.core.config import Model
+from nightjar.core.errors import NightjarError
 from nightjar.statistics.bootstrap import DECIMALS
 from nightjar.statistics.statistic import Statistic, mean
 
@@ -287,6 +289,10 @@ class Collection:
     notes: str = ""
 
 
+Score = Callable[[Sequence[Question], Sequence[Sequence[str]]], Mapping[str, Floats]]
+Explain = Callable[[Question, Sequence[str]], Mapping[str, Any]]
+
+
 @dataclass(frozen=True)
 class Files:
     """The JSON Lines that `nightjar score` reads for a benchmark: the form of a line, and the names of its keys.
@@ -337,6 +343,13 @@ class Reading:
     text: Callable[[str, str, str], str]
 
 
+class Scoring(NamedTuple):
+    """The functions `score` and `explain` of a card."""
+
+    score: Score
+    explain: Explain
+
+
 # A question and a seed to the answer that a baseline gives without a model. The report shows the first line of its
 # docstring: what the answer is.
 Baseline = Callable[[Question, int], str]
@@ -380,6 +393,9 @@ class Card:
     `compared` names the system whose differences from the others come first (empty: the report's own rule), and
     `consistency` has the published label consistency of passages by track, in percent.
     `explain` adds what a line of `nightjar score --details` has of a question and its answers.
+
+    `by_encoder` makes, from the folder of a sentence encoder, a `score` and an `explain` that have the metrics which
+    need an encoder too; without it these metrics have no values. `analyses` are those of `nightjar analyse`, by name.
     """
 
     name: str
@@ -390,7 +406,7 @@ class Card:
     metrics: tuple[Metric, ...]
     questions: Callable[[Sources, Any, int], Iterator[Question]]
     prompt: Callable[[Question, Asking], str]
-    score: Callable[[Sequence[Question], Sequence[Sequence[str]]], Mapping[str, Floats]]
+    score: Score
     files: Files
     query: Callable[[Mapping[str, Any]], str] = lambda parts: str(parts["question"])
     settings: type[Model] = NoSettings
@@ -414,7 +430,9 @@ class Card:
     compared: str = ""
     consistency: tuple[Published, ...] = ()
     collection: Collection | None = None
-    explain: Callable[[Question, Sequence[str]], Mapping[str, Any]] | None = None
+    explain: Explain | None = None
+    by_encoder: Callable[[Path], Scoring] | None = None
+    analyses: Mapping[str, Analysis] = field(default_factory=dict)
 
     def task(self, task_id: str) -> Task:
         """The settings of a task."""
@@ -423,6 +441,17 @@ class Card:
     def metric(self, name: str) -> Metric:
         """The metric of that name. Raises KeyError if there is none."""
         return self._metrics[name]
+
+    def with_encoder(self, folder: Path | None) -> Card:
+        """The card that scores with the sentence encoder in `folder` too; itself for None.
+
+        Raises NightjarError if no metric needs an encoder, or it cannot be loaded.
+        """
+        if folder is None:
+            return self
+        if self.by_encoder is None:
+            raise NightjarError(f"no metric of {self.name} needs an encoder", folder, "leave the encoder out")
+        return replace(self, **self.by_encoder(folder)._asdict())
 
     @cached_property
     def _metrics(self) -> dict[str, Metric]:

@@ -46,6 +46,7 @@ def score_files(
     references: Path | None = None,
     details: Path | None = None,
     samples: int = SAMPLES,
+    encoder: Path | None = None,
 ) -> dict[str, Any]:
     """Scores of predictions against references: files or artifact folders as `files` reads them.
 
@@ -65,8 +66,10 @@ def score_files(
     `details`, if given, gets one JSON line an instance, in the order of the references: id, task, category, track,
     the parts of its metrics, `missing`, and what the card's `explain` adds. It is written whole or not at all.
 
-    Raises NightjarError for an unknown benchmark, for `details` that must not be written, and with file and line for
-    what `files` refuses.
+    `encoder` is the folder of a sentence encoder; without it, metrics that need one have no values.
+
+    Raises NightjarError for an unknown benchmark, for `details` that must not be written, for an encoder that cannot be
+    loaded or that no metric needs, and with file and line for what `files` refuses.
     """
     card = registry.card(benchmark)
     inputs = [predictions, references or files.QUESTIONS / card.name]
@@ -75,6 +78,8 @@ def score_files(
         check_output(details, inputs)
     questions = files.read_references(card, references)
     given = files.read_answers(card, predictions, questions)
+    # After the files are checked: an encoder takes long to load.
+    card = card.with_encoder(encoder)
     scored = score(card, "", questions, given)
     bootstrap = Bootstrap(SEED, samples, CONFIDENCE) if samples else None
     tracks = by_track(scored)

@@ -17,8 +17,12 @@ from nightjar.statistics.bootstrap import Bootstrap
 def run(stage: harness.Stage) -> None:
     registry.check(stage.params)
     card = registry.card(stage.item)
-    settings = registry.settings(card, stage.params.benchmarks[card.name].settings())
+    group = stage.params.benchmarks[card.name]
+    settings = registry.settings(card, group.settings())
     source, out = Path("data/questions", card.name), Path("data/evaluate", card.name)
+    if group.encoder not in (None, source.as_posix()):
+        card = card.with_encoder(Path(group.encoder))
+        stage.reads(Path(group.encoder))
     systems = stage.params.predict.of(card.name)
     predicted = {system: Path("data/predict", card.name, system) for system in systems}
     stage.reads(source, *predicted.values())
@@ -87,5 +91,8 @@ def read_answers(questions: list[Question], folder: Path) -> tuple[list[list[str
 
 if __name__ == "__main__":
     harness.main(
-        "evaluate", run, items=lambda params: params.benchmarks, packages=("numpy", "rapidfuzz", "tokenizers")
+        "evaluate",
+        run,
+        items=lambda params: params.benchmarks,
+        packages=("numpy", "rapidfuzz", "scikit-learn", "tokenizers"),
     )

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Metric, Readers, Task
+from functools import partial
+from pathlib import Path
+
+from nightjar.benchmarks.analysis import Analysis
+from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Metric, Readers, Scoring, Task
+from nightjar.benchmarks.protoqa.agreement import assess, compare_clusterings
+from nightjar.benchmarks.protoqa.concept_net import coverage
+from nightjar.benchmarks.protoqa.encoder import encoder_similarity
 from nightjar.benchmarks.protoqa.load import load
 from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED
 from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, target, training
@@ -15,7 +22,7 @@ from nightjar.benchmarks.protoqa.readers import (
     reference,
     references,
 )
-from nightjar.benchmarks.protoqa.scoring import RULES, explained, metric_name, score
+from nightjar.benchmarks.protoqa.scoring import ENCODER, RULES, explained, metric_name, score
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 
 _TITLES = {
@@ -23,6 +30,7 @@ _TITLES = {
     "wordnet": "WordNet",
     "longest_common_substring": "longest common substring",
     "longest_common_subsequence": "longest common subsequence",
+    ENCODER: "sentence encoder",
 }
 # So many that a mean of fractions is not changed by more than 1e-12.
 _DECIMALS = 15
@@ -34,9 +42,15 @@ _METRICS = [
         scale=1.0,
         decimals=_DECIMALS,
     )
-    for similarity in SIMILARITIES
+    for similarity in (*SIMILARITIES, ENCODER)
     for rule in RULES
 ]
+
+
+def _with_encoder(folder: Path) -> Scoring:
+    similarity = encoder_similarity(folder)
+    return Scoring(partial(score, encoder=similarity), partial(explained, encoder=similarity))
+
 
 CARD = Card(
     name=NAME,
@@ -50,6 +64,12 @@ CARD = Card(
     query=query,
     score=score,
     explain=explained,
+    by_encoder=_with_encoder,
+    analyses={
+        "assessments": Analysis("Similarities against people (table 4)", assess, encoder=True),
+        "clusterings": Analysis("BLANC of two clusterings of the same strings", compare_clusterings),
+        "concept_net": Analysis("Answers that ConceptNet connects with their question", coverage),
+    },
     files=Files(
         prediction=PREDICTION,
         reference=REFERENCE,
