@@ -53,6 +53,7 @@ bench: $(STAMP)  ## Measure speed in a rebuilt project; BENCH_INPUT=folder of ta
 	@$(BIN)/python -m bench.lm
 	@$(BIN)/python -m bench.packing
 	@$(BIN)/python -m bench.decode
+	@$(BIN)/python -m bench.samples
 	@$(BIN)/python -m bench.calls
 	@$(BIN)/python -m bench.annotate
 	@$(BIN)/python -m bench.false_alarms

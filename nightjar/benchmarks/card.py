@@ -26,7 +26,7 @@ from nightjar.statistics.bootstrap import DECIMALS
 from nightjar.statistics.statistic import Statistic, mean
 
 if TYPE_CHECKING:
-    from nightjar.core.params import Encoding
+    from nightjar.core.params import Encoding, PredictBenchmark
 
 Floats = NDArray[np.float64]
 Row = Mapping[str, Any]
@@ -63,7 +63,8 @@ class Metric:
 # perplexity: by the log-likelihood of a given text. The answer is "NLL TOKENS", the sum of -ln p of the text's tokens
 # and their number; nothing is written and no tool is called.
 # choose: by one of the task's choices, the one whose text is likeliest after the prompt; nothing is written.
-Kind = Literal["generate", "perplexity", "choose"]
+# sample: by a ranked list, which the card makes of many texts that are sampled from the model; no tool is called.
+Kind = Literal["generate", "perplexity", "choose", "sample"]
 
 
 class Choice(NamedTuple):
@@ -384,6 +385,11 @@ class Scoring(NamedTuple):
 Baseline = Callable[[Question, int], str]
 
 
+# Texts with their weights, and the settings of the benchmark's predictions, to the ranked answers with theirs, the best
+# first. A sampled text has the weight 1.
+Ranking = Callable[[Iterable[tuple[str, float]], "PredictBenchmark"], list[tuple[str, float]]]
+
+
 def _no_baselines(settings: Model) -> Mapping[str, Baseline]:
     return {}
 
@@ -404,10 +410,13 @@ class Card:
     metrics from questions and each question's answers: one array a part, NaN where a part does not apply. `load` reads
     the dataset's own files, in the stage ingest; None if another stage reads them. With `encodings` it takes a second
     argument: the encodings of files by patterns of their paths. `query` makes the text that evidence is searched by
-    from a question's parts. The first metric is the main one; `metric_of` names another for a category.
+    from a question's parts. The first metric is the main one; `metric_of` names another for a category. `tasks` are
+    settings of tasks by their names, `other_tasks` those of all others. `ranked` makes the answers to a question of the
+    kind sample.
 
     A benchmark whose systems train on its own data has `training`, the questions of the training and dev sides with
-    their references; `reranking` and `reading` are the texts of a reranker and of a reader.
+    their references; `reranking` and `reading` are the texts of a reranker and of a reader. `target` is the text that a
+    language model learns to write after the prompt of such a question; None if recipes cannot train on them.
 
     For the report: `right` is the part that is 1 for a right answer and less for another (empty: none is), `published`
     are rows of papers, shown beside the systems, `tables` those papers' tables, and `collection` describes the dataset.
@@ -437,6 +446,8 @@ class Card:
     load: Callable[..., Iterator[Record | Refused]] | None = None
     encodings: bool = False
     tasks: Mapping[str, Task] = field(default_factory=dict)
+    other_tasks: Task = Task()
+    ranked: Ranking | None = None
     tracks: Mapping[str, str] = field(default_factory=dict)
     levels: tuple[str, ...] = ("overall", "category", "task")
     metric_of: Callable[[str], str] | None = None
@@ -446,6 +457,7 @@ class Card:
     published: tuple[Published, ...] = ()
     tables: tuple[PublishedTable, ...] = ()
     training: Callable[[Sources, Any, int], Iterator[tuple[Literal["train", "dev"], Question]]] | None = None
+    target: Callable[[Question], str] | None = None
     reranking: Reranking | None = None
     reading: Reading | None = None
     compared: str = ""
@@ -458,8 +470,8 @@ class Card:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def task(self, task_id: str) -> Task:
-        """The settings of a task; those of a task that the card does not name are the parameters'."""
-        return self.tasks.get(task_id, _DEFAULT_TASK)
+        """The settings of a task."""
+        return self.tasks.get(task_id, self.other_tasks)
 
     def metric(self, name: str) -> Metric:
         """The metric of that name. Raises KeyError if there is none."""
@@ -487,6 +499,3 @@ class Card:
     def track_title(self, track: str) -> str:
         """The title of a track; its name if it has none."""
         return self.tracks.get(track, track)
-
-
-_DEFAULT_TASK = Task()

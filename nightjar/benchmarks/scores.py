@@ -70,15 +70,20 @@ class SystemScores:
 
 
 def score(
-    card: Card, system: str, questions: Sequence[Question], answers: Sequence[Sequence[str]]
+    card: Card, system: str, questions: Sequence[Question], answers: Sequence[Sequence[str] | None]
 ) -> SystemScores:
     """The scores of the answers to all questions, one list of answers a question.
 
-    Raises ValueError if the card gives other than one value a question and part.
+    None is no prediction: it scores as an empty list, or is NaN where the card leaves such questions out. Raises
+    ValueError if the card gives other than one value a question and part.
     """
-    parts = card.score(questions, answers)
+    parts = card.score(questions, [given or [] for given in answers])
     if any(values.shape != (len(questions),) for values in parts.values()):
         raise ValueError(f"{card.name} gives not one value for each of {len(questions)} questions")
+    if card.files.unanswered == "left out":
+        missing = [place for place, given in enumerate(answers) if given is None]
+        for values in parts.values():
+            values[missing] = np.nan
     keys = list(map(Key, *(map(attrgetter(name), questions) for name in Key._fields)))
     return SystemScores(system, keys, parts)
 

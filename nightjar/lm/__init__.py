@@ -2,7 +2,8 @@
 
 `load_model` reads a directory of weights (after `prepare`, which makes a process repeatable), `load_tokenizer` its
 tokenizer alone, without torch where that can be. `generate_text` continues prompts, greedy or by a `Sampling`; `stream`
-takes any number of them, each with its own limit and stop strings, and gives texts as they finish.
+takes any number of them, each with its own limit and stop strings, and gives texts as they finish. `sample_texts` draws
+many samples of one prompt.
 `continuation_logprobs` gives the log-probabilities of texts.
 """
 
@@ -16,13 +17,17 @@ if TYPE_CHECKING:
     from nightjar.lm.load import LanguageModel, prepare
     from nightjar.lm.load import load as load_model
     from nightjar.lm.sample import Sampling, generator_for
+    from nightjar.lm.samples import Ends, Sample
+    from nightjar.lm.samples import samples as sample_texts
     from nightjar.lm.score import continuation_logprobs, logprobs_at
     from nightjar.lm.tokenizer import Tokenizer, load_tokenizer
 
 __all__ = [
+    "Ends",
     "Generated",
     "LanguageModel",
     "Prompt",
+    "Sample",
     "Sampling",
     "Tokenizer",
     "continuation_logprobs",
@@ -32,6 +37,7 @@ __all__ = [
     "load_tokenizer",
     "logprobs_at",
     "prepare",
+    "sample_texts",
     "stream",
 ]
 
@@ -39,9 +45,11 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        "Ends": "samples:Ends",
         "Generated": "generate:Generated",
         "Prompt": "generate:Prompt",
         "LanguageModel": "load:LanguageModel",
+        "Sample": "samples:Sample",
         "Sampling": "sample:Sampling",
         "Tokenizer": "tokenizer:Tokenizer",
         "continuation_logprobs": "score:continuation_logprobs",
@@ -51,6 +59,7 @@ __getattr__, __dir__ = lazy(
         "load_tokenizer": "tokenizer:load_tokenizer",
         "logprobs_at": "score:logprobs_at",
         "prepare": "load:prepare",
+        "sample_texts": "samples:samples",
         "stream": "generate:stream",
     },
 )

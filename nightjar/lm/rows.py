@@ -88,6 +88,20 @@ class Pool:
         self.segments[self.segments.index(wider)] = segment
 
     @torch.inference_mode()
+    def copy(self, rows: Sequence[tuple[Segment, Segment]]) -> None:
+        """Begin rows with all that other rows have read: pairs (from, to) of segments."""
+        source = [one.start + column for one, _ in rows for column in range(one.length)]
+        target = [other.start + column for one, other in rows for column in range(one.length)]
+        if not source:
+            return
+        old, new = torch.tensor([source, target], device=self.keys[0].device)
+        for layer in range(len(self.keys)):
+            for part in (self._part(self.keys, layer), self._part(self.values, layer)):
+                part.index_copy_(1, new, part.index_select(1, old))
+        for one, other in rows:
+            other.length = one.length
+
+    @torch.inference_mode()
     def load(self, segment: Segment, prefix: Prefix, length: int) -> None:
         """Begin the row with the first `length` tokens of `prefix`."""
         for layer, (keys, values) in enumerate(prefix.layers):

@@ -32,18 +32,23 @@ class Sampling:
 
     def draw(self, logits: torch.Tensor, generators: Sequence[torch.Generator]) -> list[int]:
         """A token for each row of the (rows, vocabulary) logits, with one number of its generator."""
-        uniform = [
-            torch.rand((), generator=own, dtype=torch.float64, device=own.device) for own in generators
-        ]
-        numbers = torch.stack([one.to(logits.device) for one in uniform])
+        return [tokens[0] for tokens in self.draws(logits, [[own] for own in generators])]
+
+    def draws(self, logits: torch.Tensor, generators: Sequence[Sequence[torch.Generator]]) -> list[list[int]]:
+        """For each row of the (rows, vocabulary) logits a token a generator, with one number of it each."""
+        widest = max(map(len, generators))
+        numbers = torch.zeros(len(generators), widest, dtype=torch.float64)
+        for row, several in enumerate(generators):
+            for place, own in enumerate(several):
+                numbers[row, place] = torch.rand((), generator=own, dtype=torch.float64, device=own.device)
         probabilities = (logits.float() / self.temperature).softmax(-1)
         tokens, weights = nucleus(probabilities, self.top_p)
         sums = weights.cumsum(-1)
         # Above 0 and at most the sum: a token of weight 0 is never the first to reach it.
-        wanted = (1 - numbers[:, None]) * sums[:, -1:]
+        wanted = (1 - numbers.to(logits.device)) * sums[:, -1:]
         places = torch.searchsorted(sums, wanted).clamp(max=sums.shape[1] - 1)
-        drawn: list[int] = (places if tokens is None else tokens.gather(1, places))[:, 0].tolist()
-        return drawn
+        drawn: list[list[int]] = (places if tokens is None else tokens.gather(1, places)).tolist()
+        return [row[: len(several)] for row, several in zip(drawn, generators, strict=True)]
 
 
 def nucleus(probabilities: torch.Tensor, top_p: float) -> tuple[torch.Tensor | None, torch.Tensor]:

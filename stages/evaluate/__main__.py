@@ -80,8 +80,8 @@ def run(stage: harness.Stage) -> None:
     stage.writes(out)
 
 
-def read_answers(questions: list[Question], folder: Path) -> tuple[list[list[str]], int]:
-    """The predicted answers to each question, none for a question without a prediction; and how many those are.
+def read_answers(questions: list[Question], folder: Path) -> tuple[list[list[str] | None], int]:
+    """The predicted answers to each question, None for a question without a prediction; and how many those are.
 
     Raises NightjarError if a prediction belongs to no question: then predictions and questions are of different runs.
     """
@@ -91,7 +91,7 @@ def read_answers(questions: list[Question], folder: Path) -> tuple[list[list[str
     if unknown := sorted(found.keys() - wanted):
         what = f"{len(unknown)} predictions belong to no question, the first is {unknown[0]}"
         raise NightjarError(what, folder, "predict again on the present questions")
-    return [found.get(question.key, []) for question in questions], len(wanted) - len(found)
+    return [found.get(question.key) for question in questions], len(wanted) - len(found)
 
 
 if __name__ == "__main__":

@@ -20,20 +20,25 @@ PACKAGES = ("torch", "transformers", "peft")
 
 def run(stage: Stage) -> None:
     from nightjar.benchmarks import registry
-    from nightjar.benchmarks.files import read_questions
-    from nightjar.lm.load import device_name, load, prepare, read_recipe
-    from nightjar.lm.tokenizer import is_encoder_decoder
-    from stages.predict import neighbours, reading
-    from stages.predict.answers import answering, ask, table_row
-    from stages.predict.choices import choices_of, choosing
-    from stages.predict.output import publish
-    from stages.predict.texts import answer_text, window
+    from stages.predict import given_file
 
     registry.check(stage.params)
     system = stage.params.predict.systems[stage.item]
     card = registry.card(system.benchmark)
-    settings = stage.params.predict.benchmark(card.name)
     source, weights = QUESTIONS / card.name, Path(system.weights)
+    if given_file.is_predictions(weights):
+        return given_file.predict(stage, card, system, source)
+    from nightjar.benchmarks.files import read_questions
+    from nightjar.lm.load import device_name, load, prepare, read_recipe
+    from nightjar.lm.tokenizer import is_encoder_decoder
+    from stages.predict import extracted, neighbours, reading
+    from stages.predict.answers import answering, ask, table_row
+    from stages.predict.choices import choices_of, choosing
+    from stages.predict.output import publish
+    from stages.predict.sampled import sampling
+    from stages.predict.texts import answer_text, window
+
+    settings = stage.params.predict.benchmark(card.name)
     if weights == neighbours.ENCODER:
         return neighbours.run(stage, card, system, source)
     if reading.is_reader(weights):
@@ -47,6 +52,8 @@ def run(stage: Stage) -> None:
         fix = f"use a causal model, or set predict.systems.{stage.item}.calls to off"
         raise NightjarError(what, MODEL, fix)
     retrieved = Path(system.evidence) if Path(system.evidence) != source else None
+    if retrieved and adapter is None and card.ranked:
+        return extracted.run(stage, card, system, evidence_of(retrieved))
     if bool(recipe["evidence"]) != bool(retrieved):
         what = f"the recipe {system.system} uses {recipe['evidence']} passages of evidence"
         fix = (
@@ -65,6 +72,7 @@ def run(stage: Stage) -> None:
     kinds = [card.task(one.question.task_id).kind for one in asked]
     texts = {n for n, kind in enumerate(kinds) if kind == "perplexity"}
     chosen = {n: asked[n] for n, kind in enumerate(kinds) if kind == "choose"}
+    drawn = {n: asked[n] for n, kind in enumerate(kinds) if kind == "sample"}
     tokens = window(lm, encoding_of(stage.params, card.name).max_source_length) if texts else 0
     decides = {
         "model": [lm.sha256, lm.adapter_sha256],
@@ -95,11 +103,13 @@ def run(stage: Stage) -> None:
     }
     write = answering(lm, card, asked, settings, toolbox, calls, stage.params.seed)
     choose = choosing(lm, card, chosen)
+    draw = sampling(lm, card, drawn, settings, stage.params.seed)
 
     def answer(numbers: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
         yield from write([number for number in numbers if kinds[number] == "generate"])
         if chosen:
             yield from choose([number for number in numbers if number in chosen])
+        yield from draw([number for number in numbers if number in drawn])
         for number in sorted(texts.intersection(numbers)):
             yield number, answer_text(lm, asked[number], tokens)
 

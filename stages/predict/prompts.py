@@ -13,6 +13,8 @@ from nightjar.prompts.encodings import named
 
 QUESTIONS = Path("data/questions")
 MODEL = Path("models/base/language_model")
+# Kinds of tasks whose answers are text that a model writes after the prompt.
+WRITTEN = ("generate", "sample")
 
 
 def encoding_of(params: Params, benchmark: str, encoding: str | None = None) -> Encoding:
@@ -46,7 +48,7 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
     check_output(output, inputs)
     options = encoding_of(params, benchmark, encoding)
     settings = params.predict.benchmark(benchmark)
-    questions = [one for one in read_questions(source) if card.task(one.task_id).kind == "generate"]
+    questions = [one for one in read_questions(source) if card.task(one.task_id).kind in WRITTEN]
     asked = ask(card, load_tokenizer(MODEL), questions, {}, 0, options)
     lines = [
         {

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from nightjar.benchmarks.analysis import Analysis
-from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Matching, Metric, Readers, Scoring
+from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Matching, Metric, Readers, Scoring, Task
 from nightjar.benchmarks.protoqa.agreement import assess, compare_clusterings
 from nightjar.benchmarks.protoqa.concept_net import coverage
 from nightjar.benchmarks.protoqa.encoder import encoder_similarity
@@ -15,7 +15,8 @@ from nightjar.benchmarks.protoqa.filters import MEANINGS
 from nightjar.benchmarks.protoqa.load import load
 from nightjar.benchmarks.protoqa.matches import counted_answers, matches
 from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED, tables
-from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, training
+from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, target, training
+from nightjar.benchmarks.protoqa.ranking import ranked
 from nightjar.benchmarks.protoqa.readers import (
     NAME,
     PREDICTION,
@@ -91,6 +92,8 @@ CARD = Card(
         unanswered="left out",
     ),
     settings=Settings,
+    other_tasks=Task(kind="sample"),
+    ranked=ranked,
     tracks={DEFAULT_TRACK: "ranked lists"},
     load=load,
     levels=("overall",),
@@ -99,4 +102,5 @@ CARD = Card(
     labels=MEANINGS,
     published=PUBLISHED,
     training=training,
+    target=target,
 )

@@ -57,7 +57,10 @@ CALL = pa.struct(
     ]
 )
 # `answers` are what was generated, without calls, the first one first; `text` is the first as decoded, `calls` what was
-# executed for it.
+# executed for it. A task of the kind sample has a ranked list of answers; its `text` is a JSON object: `texts` has the
+# different texts that were sampled or extracted, in the order of their first appearance, with the number of times or
+# the sum of their weights, `answers` the ranked answers with theirs, `without_full_stop` the weight of the texts that
+# have none. With `texts`, a list can be ranked again without a model. `new_tokens` are those of all samples.
 PREDICTIONS = Table(
     "predictions",
     2,

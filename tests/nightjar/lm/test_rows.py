@@ -173,3 +173,15 @@ def test_a_prefix_is_copied(llama: LanguageModel) -> None:
     pool.load(segment, prefix, 2)
     advance(llama, pool, [(segment, [11, 12, 13])])
     assert all(torch.equal(keys, old) for (keys, _), old in zip(prefix.layers, before, strict=True))
+
+
+def test_copies_of_a_row_are_read_on_as_the_row_itself(lm: LanguageModel) -> None:
+    pool = Pool()
+    row, other = pool.take(9), pool.take(4)
+    advance(lm, pool, [(row, [5, 6, 7]), (other, [8])])
+    first, second = pool.take(9), pool.take(9)
+    pool.copy([])
+    pool.copy([(row, first), (other, second), (row, pool.take(3))])
+    found = advance(lm, pool, [(row, [9]), (first, [10]), (second, [11])])
+    for ids, logits in zip(([5, 6, 7, 9], [5, 6, 7, 10], [8, 11]), found, strict=True):
+        torch.testing.assert_close(logits, plain(lm, ids), rtol=1e-4, atol=1e-5)

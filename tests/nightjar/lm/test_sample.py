@@ -83,6 +83,19 @@ def test_a_row_draws_the_same_alone_and_among_others_and_never_what_is_forbidden
         ]
 
 
+def test_several_draws_of_a_row_are_those_of_as_many_equal_rows() -> None:
+    logits = torch.randn(3, 700, generator=torch.Generator().manual_seed(3)) * 3
+    counts = [1, 4, 2]
+    sampling = Sampling(0.9, lambda row: generator_for(5, str(row)), 0.9)
+    several = [[sampling.generator(10 * row + n) for n in range(count)] for row, count in enumerate(counts)]
+    alone = [sampling.generator(10 * row + n) for row, count in enumerate(counts) for n in range(count)]
+    for _ in range(5):
+        drawn = sampling.draws(logits, several)
+        assert [token for row in drawn for token in row] == sampling.draw(
+            logits.repeat_interleave(torch.tensor(counts), 0), alone
+        )
+
+
 def test_a_generator_depends_on_seed_and_text() -> None:
     def first(seed: int, text: str) -> float:
         return float(torch.rand(1, generator=generator_for(seed, text)))

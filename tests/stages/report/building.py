@@ -356,6 +356,9 @@ def _one_benchmark(values: dict[str, Any]) -> None:
     values["rerank"]["benchmarks"] = {}
     for group, name in (("predict", "tool_use"), ("ingest", "tool_use"), ("ingest", "classification")):
         del values[group][name]
+    for group, name in (("predict", "protoqa"), ("ingest", "protoqa"), ("train", "protoqa")):
+        del values[group][name]
+    del values["train"]["recipes"]["protoqa"]
     for tool in set(values["augment"]["tools"]) - {"calculator", "calendar"}:
         del values["augment"]["tools"][tool]
     # That of the rows which `candidates` makes.

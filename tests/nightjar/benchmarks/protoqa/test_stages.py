@@ -33,10 +33,13 @@ def project(workdir: Path) -> Path:
     )
     values["benchmarks"][BENCHMARK]["encoder"] = "encoder"
     values["predict"][BENCHMARK] = dict(values["predict"]["tool_use"], stop=["\n"])
+    systems = values["predict"]["systems"]
+    for name in [name for name in systems if name.startswith(f"{BENCHMARK}-")]:
+        del systems[name]
     for name in ANSWERS:
         own = {"benchmark": BENCHMARK, "system": name, "weights": "models/base/language_model"}
         own |= dict.fromkeys(("evidence", "resource"), f"data/questions/{BENCHMARK}")
-        values["predict"]["systems"][f"{BENCHMARK}-{name}"] = own
+        systems[f"{BENCHMARK}-{name}"] = own
     with (workdir / "params.yaml").open("w", encoding="utf-8") as stream:
         YAML().dump(values, stream)
     (workdir / "source").mkdir()

@@ -1,0 +1,63 @@
+"""Answers to the questions whose task is of the kind sample: a list that the card ranks from many sampled texts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from nightjar.benchmarks.card import Card
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import PredictBenchmark
+from nightjar.lm.forward import causal_only
+from nightjar.lm.load import LanguageModel
+from nightjar.lm.sample import Sampling, generator_for
+from nightjar.lm.samples import Ends, samples
+from stages.predict.answers import Asked, limit, stops
+from stages.predict.ranked import ranked_row, ranking_of
+
+
+def sampling(
+    lm: LanguageModel, card: Card, asked: Mapping[int, Asked], settings: PredictBenchmark, seed: int
+) -> Callable[[Sequence[int]], Iterator[tuple[int, dict[str, Any]]]]:
+    """A function that answers the questions of given numbers, in the columns of `answers.answering`.
+
+    An answer depends on the model, the prompt, the settings and the seed alone. Raises NightjarError for an
+    encoder-decoder, for a card that ranks no answers, and for a temperature of 0, at which all samples are equal.
+    """
+    if asked:
+        causal_only(lm, "sampling many answers to a question")
+        ranking_of(card)
+        if not settings.temperature:
+            where = f"predict.{card.name}.temperature"
+            raise NightjarError("all samples are equal at the temperature 0", where, "set one above 0")
+
+    def answer(numbers: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        for number in numbers:
+            started = time.monotonic()
+            row = _row(lm, card, asked[number], settings, seed)
+            yield number, row | {"calls": [], "seconds": round(time.monotonic() - started, 6)}
+
+    return answer
+
+
+def _row(
+    lm: LanguageModel, card: Card, asked: Asked, settings: PredictBenchmark, seed: int
+) -> dict[str, Any]:
+    task = asked.question.task_id
+    drawn = samples(
+        lm,
+        asked.ids,
+        settings.samples,
+        Sampling(
+            settings.temperature,
+            lambda number: generator_for(seed, f"{asked.sha256} {number}"),
+            settings.top_p,
+        ),
+        Ends(limit(card, task, settings), stops(card, task, settings)),
+        settings.batch_size,
+        settings.batch_tokens,
+    )
+    # With the stop string: whether a text has a full stop may decide.
+    row = ranked_row(card, [(one.text + (one.stop or ""), 1) for one in drawn], settings)
+    return row | {"new_tokens": sum(one.tokens for one in drawn)}
