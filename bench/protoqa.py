@@ -19,6 +19,7 @@ import argparse
 import random
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import TypeVar
@@ -85,7 +86,7 @@ def _encoder(
     print(f"  loading the encoder              {load:9.3f}")
     for name, lists in (("a first list ", first), ("a second list", second)):
         # The similarity keeps what it makes of a question.
-        whole, _ = _seconds(lambda lists=lists: score(asked, lists, {}, similarity))
+        whole, _ = _seconds(partial(score, asked, lists, {}, similarity))
         print(f"  {len(asked)} questions, {name}      {whole:9.3f}")
 
 
