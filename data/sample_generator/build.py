@@ -20,6 +20,7 @@ from data.sample_generator import (
 )
 from data.sample_generator.classification import classification_files
 from data.sample_generator.core import TaskSpec, as_json, task_document
+from data.sample_generator.opinions import opinion_files
 from data.sample_generator.tool_use import tool_use_files
 from data.sample_generator.tool_use_more import more_files, text_files
 from data.sample_generator.world import World, make_world
@@ -57,4 +58,5 @@ def sample_files(seed: int = SEED) -> dict[str, str]:
     files["corpus/documents.jsonl"] = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in documents)
     # A second draw of the corpus: texts of the same kinds.
     others = corpus.documents(world, seed + 1, "\n".join(asked.values()))
-    return files | asked | text_files(documents, others) | classification_files(world, seed)
+    files |= asked | text_files(documents, others)
+    return files | classification_files(world, seed) | opinion_files(seed)

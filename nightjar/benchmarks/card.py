@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.benchmarks.analysis import Analysis
 from nightjar.benchmarks.readers import Readers
 from nightjar.core.config import Model
+from nightjar.core.errors import NightjarError
 from nightjar.statistics.bootstrap import DECIMALS
 from nightjar.statistics.statistic import Statistic, mean
 
@@ -256,13 +258,16 @@ class PublishedTable:
     """A table of a paper that the report shows beside ours: its tracks are columns.
 
     The values are those of the card's `published`. `note`: what the paper says beside it. `calls` are the rows of a
-    table by call.
+    table by call. A table whose columns are metrics of its only track names them in `metrics`, with the headings of
+    their columns; `reference` is a system from which such a table shows the differences of ours.
     """
 
     title: str
     tracks: tuple[str, ...]
     note: str = ""
     calls: tuple[PublishedCalls, ...] = ()
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    reference: str = ""
 
 
 @dataclass(frozen=True)
@@ -285,6 +290,10 @@ class Collection:
     source: str
     figures: tuple[Figure, ...]
     notes: str = ""
+
+
+Score = Callable[[Sequence[Question], Sequence[Sequence[str]]], Mapping[str, Floats]]
+Explain = Callable[[Question, Sequence[str]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -337,6 +346,40 @@ class Reading:
     text: Callable[[str, str, str], str]
 
 
+class Match(NamedTuple):
+    """How one answer of a ranked list compares with the clusters of its question; both are ids of clusters or None.
+
+    `cluster` is the one that the matching of the whole list gives the answer. `closest` is one that the answer is
+    similar enough to, even if the matching gives that cluster to another answer.
+    """
+
+    cluster: str | None
+    closest: str | None
+
+
+@dataclass(frozen=True)
+class Matching:
+    """How ranked lists are matched to clusters, for a benchmark whose questions have clusters of answers.
+
+    They are `clusters` of a question's parts: [{"id", "count", "answers": [string]}]. `titles` are those of the
+    similarities, the main one first, which the main metric uses. `matches` gives for each similarity the match of every
+    answer of a list; `counted` says how many of the first answers the main metric counts, by the matches of the main
+    similarity.
+    """
+
+    titles: Mapping[str, str]
+    matches: Callable[[Question, Sequence[str]], Mapping[str, Sequence[Match]]]
+    counted: Callable[[Sequence[Match]], int]
+
+
+class Scoring(NamedTuple):
+    """The fields `score`, `explain` and `matching` of a card."""
+
+    score: Score
+    explain: Explain
+    matching: Matching | None = None
+
+
 # A question and a seed to the answer that a baseline gives without a model. The report shows the first line of its
 # docstring: what the answer is.
 Baseline = Callable[[Question, int], str]
@@ -372,13 +415,20 @@ class Card:
     kind sample.
 
     A benchmark whose systems train on its own data has `training`, the questions of the training and dev sides with
-    their references; `reranking` and `reading` are the texts of a reranker and of a reader.
+    their references; `reranking` and `reading` are the texts of a reranker and of a reader. `target` is the text that a
+    language model learns to write after the prompt of such a question; None if recipes cannot train on them.
 
     For the report: `right` is the part that is 1 for a right answer and less for another (empty: none is), `published`
     are rows of papers, shown beside the systems, `tables` those papers' tables, and `collection` describes the dataset.
     `compared` names the system whose differences from the others come first (empty: the report's own rule), and
     `consistency` has the published label consistency of passages by track, in percent.
-    `explain` adds what a line of `nightjar score --details` has of a question and its answers.
+    `explain` adds what a line of `nightjar score --details` has of a question and its answers. `matching` says which
+    clusters answers are matched to. `labels` are labels that questions may have, in `labels` of their parts, and what
+    each means.
+
+    `by_encoder` makes, from the folder of a sentence encoder, the `score`, `explain` and `matching` that have the
+    metrics which need an encoder too; without it these metrics have no values. `analyses` are those of `nightjar
+    analyse`, by name.
     """
 
     name: str
@@ -389,7 +439,7 @@ class Card:
     metrics: tuple[Metric, ...]
     questions: Callable[[Sources, Any, int], Iterator[Question]]
     prompt: Callable[[Question, Asking], str]
-    score: Callable[[Sequence[Question], Sequence[Sequence[str]]], Mapping[str, Floats]]
+    score: Score
     files: Files
     query: Callable[[Mapping[str, Any]], str] = lambda parts: str(parts["question"])
     settings: type[Model] = NoSettings
@@ -407,12 +457,17 @@ class Card:
     published: tuple[Published, ...] = ()
     tables: tuple[PublishedTable, ...] = ()
     training: Callable[[Sources, Any, int], Iterator[tuple[Literal["train", "dev"], Question]]] | None = None
+    target: Callable[[Question], str] | None = None
     reranking: Reranking | None = None
     reading: Reading | None = None
     compared: str = ""
     consistency: tuple[Published, ...] = ()
     collection: Collection | None = None
-    explain: Callable[[Question, Sequence[str]], Mapping[str, Any]] | None = None
+    explain: Explain | None = None
+    by_encoder: Callable[[Path], Scoring] | None = None
+    analyses: Mapping[str, Analysis] = field(default_factory=dict)
+    matching: Matching | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def task(self, task_id: str) -> Task:
         """The settings of a task."""
@@ -421,6 +476,17 @@ class Card:
     def metric(self, name: str) -> Metric:
         """The metric of that name. Raises KeyError if there is none."""
         return self._metrics[name]
+
+    def with_encoder(self, folder: Path | None) -> Card:
+        """The card that scores with the sentence encoder in `folder` too; itself for None.
+
+        Raises NightjarError if no metric needs an encoder, or it cannot be loaded.
+        """
+        if folder is None:
+            return self
+        if self.by_encoder is None:
+            raise NightjarError(f"no metric of {self.name} needs an encoder", folder, "leave the encoder out")
+        return replace(self, **self.by_encoder(folder)._asdict())
 
     @cached_property
     def _metrics(self) -> dict[str, Metric]:

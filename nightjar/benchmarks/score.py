@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from nightjar.benchmarks import files, registry
 from nightjar.benchmarks.aggregate import (
     Ints,
@@ -48,6 +46,7 @@ def score_files(
     references: Path | None = None,
     details: Path | None = None,
     samples: int = SAMPLES,
+    encoder: Path | None = None,
 ) -> dict[str, Any]:
     """Scores of predictions against references: files or artifact folders as `files` reads them.
 
@@ -67,8 +66,10 @@ def score_files(
     `details`, if given, gets one JSON line an instance, in the order of the references: id, task, category, track,
     the parts of its metrics, `missing`, and what the card's `explain` adds. It is written whole or not at all.
 
-    Raises NightjarError for an unknown benchmark, for `details` that must not be written, and with file and line for
-    what `files` refuses.
+    `encoder` is the folder of a sentence encoder; without it, metrics that need one have no values.
+
+    Raises NightjarError for an unknown benchmark, for `details` that must not be written, for an encoder that cannot be
+    loaded or that no metric needs, and with file and line for what `files` refuses.
     """
     card = registry.card(benchmark)
     inputs = [predictions, references or files.QUESTIONS / card.name]
@@ -77,7 +78,9 @@ def score_files(
         check_output(details, inputs)
     questions = files.read_references(card, references)
     given = files.read_answers(card, predictions, questions)
-    scored = _score(card, "", questions, given)
+    # After the files are checked: an encoder takes long to load.
+    card = card.with_encoder(encoder)
+    scored = score(card, "", questions, given)
     bootstrap = Bootstrap(SEED, samples, CONFIDENCE) if samples else None
     tracks = by_track(scored)
     result: dict[str, Any] = {
@@ -117,7 +120,7 @@ def compare_files(
     files.check_pipes([a, b, references])
     questions = files.read_references(card, references)
     given = [files.read_answers(card, path, questions) for path in (a, b)]
-    ours, theirs = (_score(card, name, questions, answers) for name, answers in zip("ab", given, strict=True))
+    ours, theirs = (score(card, name, questions, answers) for name, answers in zip("ab", given, strict=True))
     bootstrap = Bootstrap(SEED, samples, CONFIDENCE)
     tracks = by_track(ours)
     result: dict[str, Any] = {
@@ -178,18 +181,6 @@ def difference_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
                     row | {key: found[key] for key in ("low", "high", "p", "better", "worse", "equal")}
                 )
     return rows
-
-
-def _score(
-    card: Card, system: str, questions: Sequence[Question], given: Sequence[files.Answers]
-) -> SystemScores:
-    """The scores; where the card leaves out questions without a prediction, NaN for these."""
-    found = score(card, system, questions, [answers or _NO_ANSWER for answers in given])
-    if card.files.unanswered == "left out":
-        missing = [place for place, answers in enumerate(given) if answers is None]
-        for values in found.parts.values():
-            values[missing] = np.nan
-    return found
 
 
 def _by_task(card: Card, by_track: Mapping[str, Any]) -> dict[str, Any]:

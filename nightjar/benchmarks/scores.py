@@ -70,15 +70,20 @@ class SystemScores:
 
 
 def score(
-    card: Card, system: str, questions: Sequence[Question], answers: Sequence[Sequence[str]]
+    card: Card, system: str, questions: Sequence[Question], answers: Sequence[Sequence[str] | None]
 ) -> SystemScores:
     """The scores of the answers to all questions, one list of answers a question.
 
-    Raises ValueError if the card gives other than one value a question and part.
+    None is no prediction: it scores as an empty list, or is NaN where the card leaves such questions out. Raises
+    ValueError if the card gives other than one value a question and part.
     """
-    parts = card.score(questions, answers)
+    parts = card.score(questions, [given or [] for given in answers])
     if any(values.shape != (len(questions),) for values in parts.values()):
         raise ValueError(f"{card.name} gives not one value for each of {len(questions)} questions")
+    if card.files.unanswered == "left out":
+        missing = [place for place, given in enumerate(answers) if given is None]
+        for values in parts.values():
+            values[missing] = np.nan
     keys = list(map(Key, *(map(attrgetter(name), questions) for name in Key._fields)))
     return SystemScores(system, keys, parts)
 
@@ -97,3 +102,19 @@ def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[SystemScores]:
         }
         scores.append(SystemScores(system, list(instances), parts))
     return scores
+
+
+def match_rows(
+    card: Card, system: str, questions: Sequence[Question], answers: Sequence[Sequence[str] | None]
+) -> Iterator[dict[str, Any]]:
+    """Rows of contracts.MATCHES for one system, by question; none for a card without `matching`.
+
+    `answers` has a list for each question, None for one without a prediction.
+    """
+    if card.matching is None:
+        return
+    for question, given in zip(questions, answers, strict=True):
+        key = {"benchmark": card.name, "system": system, "task_id": question.task_id, "id": question.id}
+        for similarity, found in card.matching.matches(question, given or ()).items():
+            for rank, match in enumerate(found, start=1):
+                yield {**key, "similarity": similarity, "rank": rank, **match._asdict()}

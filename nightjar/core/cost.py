@@ -39,7 +39,7 @@ _DOCUMENTS = ("ingest@corpus", "documents")
 _TRAIN, _DEV, _TEST = (("split", name) for name in ("train", "dev", "test"))
 _MODEL = ("models.language_model.source", "threads")
 _ENCODER = ("models.sentence_encoder.source", "threads")
-_SPLIT, _INGESTED = "data/split", "data/ingest/"
+_SPLIT, _INGESTED, _ASKED = "data/split", "data/ingest/", "data/questions/"
 _TRAINING_SIDES = ("train_questions", "dev_questions")
 _TRAINING = [
     "precision",
@@ -152,13 +152,22 @@ def _datasets(benchmark: str, params: Params) -> tuple[str, ...]:
 def _side(recipe: str, params: Params) -> tuple[str, str]:
     """The table that a recipe trains on."""
     data = str(value(params, f"train.{recipe}.data"))
+    if data == "questions":
+        return _asking(recipe, params), _TRAINING_SIDES[0]
     return ("augment_merge", "calls") if data == "corpus" else ("split", data)
 
 
 def _dev(recipe: str, params: Params) -> tuple[str, str]:
     """The table that a recipe is evaluated on while it trains."""
-    texts = value(params, f"train.{recipe}.data") == "corpus"
-    return ("augment_merge", "held_out") if texts else _DEV
+    data = value(params, f"train.{recipe}.data")
+    if data == "questions":
+        return _asking(recipe, params), _TRAINING_SIDES[1]
+    return ("augment_merge", "held_out") if data == "corpus" else _DEV
+
+
+def _asking(recipe: str, params: Params) -> str:
+    """The stage that makes the questions that a recipe trains on."""
+    return str(value(params, f"train.recipes.{recipe}.calls")).replace(_ASKED, "questions@")
 
 
 def _encoded(recipe: str) -> tuple[str, ...]:

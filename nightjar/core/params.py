@@ -194,13 +194,14 @@ class Index(Model):
 class Recipe(Model):
     """One way to fine-tune the language model. Rates per optimiser step; lengths in tokens.
 
-    `data`: the instances of the training tasks, other instances of the test tasks, or, as plain text, the documents of
-    the corpus that calls were kept for, with these calls or without. `batch_size` counts the instances of an optimiser
-    step over all processes, `batch_tokens` bounds one forward pass. `sequence_tokens` is for the corpus: the longest
-    window of a text, and the longest row of packed texts.
+    `data`: the instances of the training tasks, other instances of the test tasks, the training questions of a
+    benchmark, or, as plain text, the documents of the corpus that calls were kept for, with these calls or without.
+    `batch_size` counts the instances of an optimiser step over all processes, `batch_tokens` bounds one forward pass.
+    `sequence_tokens` is for the corpus: the longest window of a text, and the longest row of packed texts. After the
+    warm-up the learning rate is constant, or falls linearly to 0 after the last step (`schedule`).
     """
 
-    data: Literal["train", "supervised", "corpus"]
+    data: Literal["train", "supervised", "corpus", "questions"]
     calls: bool
     evidence: Count
     method: Literal["lora", "full"]
@@ -208,6 +209,7 @@ class Recipe(Model):
     precision: Literal["float32", "bfloat16"]
     learning_rate: Annotated[float, Field(gt=0, le=10)]
     warmup: Fraction
+    schedule: Literal["constant", "linear"] = "constant"
     epochs: Annotated[float, Field(gt=0, le=100_000)]
     max_steps: Limit
     batch_size: Positive
@@ -220,7 +222,7 @@ class Recipe(Model):
     checkpoint_every: Limit
 
     @model_validator(mode="after")
-    def _of_texts(self) -> Recipe:
+    def _fit_the_data(self) -> Recipe:
         texts = self.data == "corpus"
         if texts != (self.sequence_tokens is not None):
             raise ValueError(
@@ -228,6 +230,8 @@ class Recipe(Model):
             )
         if texts and self.evidence:
             raise ValueError("texts of the corpus have no evidence; set evidence to 0")
+        if self.data == "questions" and (self.calls or self.evidence):
+            raise ValueError("questions have no calls and no evidence; set calls to false and evidence to 0")
         return self
 
 
@@ -239,6 +243,7 @@ class RecipeInputs(Model):
     """The artifacts with a recipe's calls and evidence; data/split for none.
 
     A recipe that trains on the corpus names the artifact with the calls in any case: it has the texts without them too.
+    One that trains on the questions of a benchmark names these questions as both.
     """
 
     calls: Name
@@ -313,6 +318,7 @@ class PredictBenchmark(Model):
 class System(Model):
     """A system on a benchmark: its weights, the artifact with its evidence, and what the tools read that it calls.
 
+    `weights` may be a file of predictions in the benchmark's own form, .json or .jsonl: then these are the answers.
     Evidence and resource are the questions themselves for a system that uses none. `calls`: whether it may call tools
     ("on"), must not begin a call ("disabled"), or is not steered ("off"); None is "on" if its recipe trained with
     calls, else "off".
@@ -363,12 +369,14 @@ class Benchmark(Model, extra="allow"):
     """What a benchmark's questions are made of. The other keys are the settings of its card, which checks them.
 
     `code` is the folder with the card, `data` the ingested dataset, `split` the artifact with the test instances (the
-    dataset again for a benchmark without a split).
+    dataset again for a benchmark without a split). `encoder` is the folder of the sentence encoder that scores; the
+    questions themselves, or None, where no metric needs one.
     """
 
     code: Name
     data: Name
     split: Name
+    encoder: Name | None = None
 
     def settings(self) -> dict[str, Any]:
         """The card's own settings."""

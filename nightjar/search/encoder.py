@@ -24,15 +24,17 @@ from nightjar.search.pooling import SETTING, Pooling, recorded
 _CHUNK = 16_384
 # Tokens of a batch, padding included. On one core, 2048 give a fifth more texts a second than 64 texts a batch.
 _BATCH_TOKENS = {"cpu": 2048, "cuda": 65_536}
+# How the names of models end that write text.
+_WRITERS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 
 
 class SentenceEncoder:
     """An `Encoder` of a model directory (model.safetensors, config.json, tokenizer.json).
 
-    It computes in bfloat16 on a GPU and in float32 without one. Texts longer than `max_length` tokens are cut: the
-    model's own limit, or the shorter one that sentence_bert_config.json names. `pooling` and `normalised` (vectors of
-    unit length) are by default those of `nightjar.search.pooling.recorded`. Raises NightjarError if the directory is
-    missing, damaged or of another kind, or lacks weights.
+    It computes in bfloat16 on a GPU and in float32 without one, or with `device="cpu"`. Texts longer than `max_length`
+    tokens are cut: the model's own limit, or the shorter one that sentence_bert_config.json names. `pooling` and
+    `normalised` (vectors of unit length) are by default those of `nightjar.search.pooling.recorded`. Raises
+    NightjarError if the directory is missing, damaged or of another kind, or lacks weights.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class SentenceEncoder:
         threads: int = 1,
         pooling: Pooling | None = None,
         normalised: bool | None = None,
+        device: str | None = None,
     ) -> None:
         torch.set_num_threads(threads)
         transformers_logging.set_verbosity_error()
@@ -49,15 +52,13 @@ class SentenceEncoder:
         own_pooling, own_normalised = recorded(path)
         self.pooling = pooling or own_pooling
         self.normalised = own_normalised if normalised is None else normalised
-        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._tokenizer, model = _load(path, torch.bfloat16 if self._device.type == "cuda" else torch.float32)
         if self.pooling == "pooler" and getattr(model, "pooler", None) is None:
             raise NightjarError("this encoder has no pooler", path, f"set {SETTING} to mean or cls")
         self._model = model.to(self._device).eval()
         self.dimension = int(model.config.hidden_size)
-        self.max_length = _max_length(
-            path, self._tokenizer.model_max_length, model.config.max_position_embeddings
-        )
+        self.max_length = _max_length(path, self._tokenizer.model_max_length, _positions(model))
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -84,22 +85,47 @@ class SentenceEncoder:
                 "input_ids"
             ]
             for rows in batches_by_length([len(row) for row in ids], budget):
-                vectors[np.add(rows, start)] = self._forward([ids[row] for row in rows])
+                vectors[np.add(rows, start)] = self._vectors([ids[row] for row in rows])
         return vectors
 
-    @torch.inference_mode()
-    def _forward(self, rows: list[list[int]]) -> NDArray[np.float32]:
-        lengths = torch.tensor([len(row) for row in rows])
-        ids = torch.full((len(rows), int(lengths.max())), self._tokenizer.pad_token_id or 0)
-        for place, row in enumerate(rows):
-            ids[place, : len(row)] = torch.tensor(row)
-        mask = (torch.arange(ids.shape[1]) < lengths[:, None]).long()
-        mask = mask.to(self._device)
-        vectors = self._pooled(self._model(input_ids=ids.to(self._device), attention_mask=mask), mask)
+    def encode_in_context(
+        self, contexts: Sequence[str], texts: Sequence[str], batch_tokens: int | None = None
+    ) -> NDArray[np.float32]:
+        """The mean of the last hidden states of each text's own tokens, read after its context (facts 2.4).
+
+        Shape (len(texts), dimension), not of unit length; a text without tokens gives zeros. Context and text are the
+        two parts of the model's pair input, cut from the longer one where both are too long. Batches as in `encode`.
+        """
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        if not len(texts):
+            return vectors
+        pairs = self._tokenizer(list(contexts), list(texts), truncation=True, max_length=self.max_length)
+        ids, kinds = pairs["input_ids"], pairs.get("token_type_ids")
+        own = [[int(side == 1) for side in pairs.sequence_ids(row)] for row in range(len(texts))]
+        budget = batch_tokens or _BATCH_TOKENS[self._device.type]
+        for rows in batches_by_length([len(row) for row in ids], budget):
+            output, _ = self._forward([ids[row] for row in rows], kinds and [kinds[row] for row in rows])
+            mask = _padded([own[row] for row in rows], 0).to(self._device)
+            vectors[rows] = _mean(output.last_hidden_state.float(), mask).cpu().numpy()
+        return vectors
+
+    def _vectors(self, rows: list[list[int]]) -> NDArray[np.float32]:
+        vectors = self._pooled(*self._forward(rows))
         if self.normalised:
             vectors = torch.nn.functional.normalize(vectors, dim=1)
         result: NDArray[np.float32] = vectors.cpu().numpy()
         return result
+
+    @torch.inference_mode()
+    def _forward(
+        self, rows: list[list[int]], kinds: list[list[int]] | None = None
+    ) -> tuple[Any, torch.Tensor]:
+        """The model's output and the mask (texts, tokens) of token ids; `kinds` are the types of tokens in pairs."""
+        mask = _padded([[1] * len(row) for row in rows], 0).to(self._device)
+        inputs = {"input_ids": _padded(rows, self._tokenizer.pad_token_id or 0).to(self._device)}
+        if kinds is not None:
+            inputs["token_type_ids"] = _padded(kinds, 0).to(self._device)
+        return self._model(**inputs, attention_mask=mask), mask
 
     def _pooled(self, output: Any, mask: torch.Tensor) -> torch.Tensor:
         """Float32 vectors of shape (texts, dimension) of the model's output and its mask (texts, tokens)."""
@@ -107,10 +133,21 @@ class SentenceEncoder:
             pooled: torch.Tensor = output.pooler_output.float()
             return pooled
         states: torch.Tensor = output.last_hidden_state.float()
-        if self.pooling == "cls":
-            return states[:, 0]
-        weights = mask.unsqueeze(-1).to(states.dtype)
-        return (states * weights).sum(dim=1) / weights.sum(dim=1)
+        return states[:, 0] if self.pooling == "cls" else _mean(states, mask)
+
+
+def _padded(rows: list[list[int]], value: int) -> torch.Tensor:
+    """The rows as one tensor, filled up with `value`."""
+    filled = torch.full((len(rows), max(map(len, rows))), value)
+    for place, row in enumerate(rows):
+        filled[place, : len(row)] = torch.tensor(row)
+    return filled
+
+
+def _mean(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """The mean of the states (texts, tokens, dimension) in the mask; zeros for a text that has none there."""
+    weights = mask.unsqueeze(-1).to(states.dtype)
+    return (states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
 
 
 def batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
@@ -144,6 +181,10 @@ def _load(path: Path, dtype: torch.dtype) -> tuple[Any, Any]:
         what = f"transformers cannot load this encoder ({first_line(error)})"
         fix = "set models.sentence_encoder.source to another, then: nightjar rebuild base_model"
         raise NightjarError(what, path, fix) from None
+    made = [name for name in model.config.architectures or () if name.endswith(_WRITERS)]
+    if made or model.config.is_encoder_decoder:
+        what = f"no sentence encoder but a model that writes text ({', '.join(made) or 'encoder-decoder'})"
+        raise NightjarError(what, path, "give the folder of an encoder, such as MiniLM, BERT or RoBERTa")
     missing = sorted(found["missing_keys"])
     if any(name.startswith("pooler.") for name in missing):
         model.pooler = None
@@ -153,6 +194,14 @@ def _load(path: Path, dtype: torch.dtype) -> tuple[Any, Any]:
             what, path, "get the whole model, or set models.sentence_encoder.source to another"
         )
     return tokenizer, model
+
+
+def _positions(model: Any) -> int:
+    """The tokens that the model has positions for: those of RoBERTa begin after the number of the padding token."""
+    embeddings = getattr(model, "embeddings", None)
+    padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
+    most: int = model.config.max_position_embeddings
+    return most if padding is None else most - padding - 1
 
 
 def _max_length(path: Path, *limits: int) -> int:

@@ -1,9 +1,10 @@
-"""Agreement of several judges on nominal labels: raw agreement and Krippendorff's alpha."""
+"""Agreement of several judges on nominal labels (raw, Krippendorff's alpha), and of two clusterings (BLANC)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
 
 
 def raw_agreement(items: Sequence[Sequence[str]]) -> float | None:
@@ -38,3 +39,42 @@ def nominal_alpha(items: Sequence[Sequence[str]]) -> float | None:
     if not expected:
         return None
     return 1.0 - (n - 1) * observed / expected
+
+
+class Blanc(NamedTuple):
+    """BLANC and its two parts: the F1 of the links and that of the non-links, None where neither clustering has any."""
+
+    value: float
+    links: float | None
+    others: float | None
+
+
+def blanc(one: Sequence[Hashable], other: Sequence[Hashable]) -> Blanc | None:
+    """BLANC of two clusterings of the same items, each given as the cluster of every item (Recasens & Hovy 2011).
+
+    A pair of items is a link of a clustering that has both in one cluster, else a non-link. If a pairs are links of
+    one, b of the other and c of both, F1 of the links is 2c / (a + b); for non-links likewise. BLANC is the mean of
+    both, 1.0 for equal clusterings. If neither clustering has links, or neither has non-links, it is the F1 of the
+    other kind; a kind that only one of them has has F1 0. None for fewer than two items. Raises ValueError for
+    clusterings of different lengths.
+    """
+    cells = Counter(zip(one, other, strict=True))
+    pairs = _pairs([len(one)])
+    if not pairs:
+        return None
+    of_one, of_other = _pairs(Counter(one).values()), _pairs(Counter(other).values())
+    both = _pairs(cells.values())
+    # Pairs that are links of neither: all, less those of one or of the other.
+    neither = pairs - of_one - of_other + both
+    links = _f1(both, of_one, of_other)
+    others = _f1(neither, pairs - of_one, pairs - of_other)
+    known = [f1 for f1 in (links, others) if f1 is not None]
+    return Blanc(sum(known) / len(known), links, others)
+
+
+def _pairs(sizes: Iterable[int]) -> int:
+    return sum(size * (size - 1) // 2 for size in sizes)
+
+
+def _f1(common: int, of_one: int, of_other: int) -> float | None:
+    return 2 * common / (of_one + of_other) if of_one + of_other else None

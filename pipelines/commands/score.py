@@ -37,6 +37,12 @@ references_option = click.option(
     type=FILE,
     help="JSON Lines {id, references, task, ...} or the published form; the pipeline's questions if not given.",
 )
+encoder_option = click.option(
+    "--encoder",
+    type=FILE,
+    metavar="FOLDER",
+    help="A sentence encoder, such as models/base/sentence_encoder, for metrics that need one; none if not given.",
+)
 as_csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print one flat table as CSV.")
 
 
@@ -60,6 +66,7 @@ def samples_option(least: int) -> Callable[[Command], Command]:
 )
 @references_option
 @click.option("--details", type=FILE, help="Write one JSON line an instance to this file.")
+@encoder_option
 @samples_option(0)
 @as_json_option
 @as_csv_option
@@ -68,6 +75,7 @@ def score(
     predictions: Path,
     references: Path | None,
     details: Path | None,
+    encoder: Path | None,
     samples: int,
     as_json: bool,
     as_csv: bool,
@@ -89,7 +97,7 @@ def score(
     from nightjar.benchmarks.score import parts, score_files, score_rows
 
     _check_form(as_json, as_csv)
-    result = score_files(benchmark, predictions, references, details, samples)
+    result = score_files(benchmark, predictions, references, details, samples, encoder)
     if as_json:
         say_json(result)
         return

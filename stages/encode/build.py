@@ -118,7 +118,7 @@ class Build:
             raise NightjarError("no instances to train on", where, fixes[recipe.data])
 
     def encode(self, number: int) -> dict[str, Any]:
-        """The unit of that number: its task_id, targets_with_calls, and rows of id, prompts and targets.
+        """The unit of that number: targets_with_calls, and rows of task_id, id, prompts and targets.
 
         Raises NightjarError if its task is missing.
         """
@@ -136,9 +136,9 @@ class Build:
         for row in rows:
             written = [calls.get((row["id"], n), text) for n, text in enumerate(row["outputs"])]
             prompts = self.encoder.prompts(task, row["input"], evidence.get(row["id"], ()))
-            encoded.append([row["id"], prompts, [self.encoder.target(text) for text in written]])
+            encoded.append([task_id, row["id"], prompts, [self.encoder.target(text) for text in written]])
             with_calls += sum((row["id"], n) in calls for n in range(len(row["outputs"])))
-        return {"task_id": task_id, "targets_with_calls": with_calls, "rows": encoded}
+        return {"targets_with_calls": with_calls, "rows": encoded}
 
     def write(self, output: Path, encoded: Iterable[Mapping[str, Any]]) -> Outcome:
         """Write the artifact `output` from what `encode` gave for every unit, in their order."""
@@ -147,9 +147,13 @@ class Build:
 
 @dataclass
 class Outcome:
-    """Rows read and written, the latter by side; tokens of all variants and references; targets that carry calls."""
+    """Rows read, refused and, by side, written; tokens of all variants and references; targets that carry calls.
+
+    `read` are those that were not refused.
+    """
 
     read: int = 0
+    refused: int = 0
     tokens: int = 0
     targets_with_calls: int = 0
     sides: dict[str, int] = field(default_factory=dict)
@@ -158,18 +162,22 @@ class Outcome:
 def write(
     output: Path, units: Sequence[Unit], encoded: Iterable[Mapping[str, Any]], encoder_decoder: bool
 ) -> Outcome:
-    """Write the artifact `output` from the values of all units: task_id, targets_with_calls, and rows of id, prompts
-    and targets; `read`, if it is there, is how many rows they were made from.
+    """Write the artifact `output` from the values of all units: targets_with_calls, and rows of task_id, id, prompts
+    and targets. `read`, if it is there, is how many rows they were made from; `refused` has the arguments of
+    `ArtifactWriter.reject` for each row that none was made from.
     """
     outcome = Outcome()
     with tables.ArtifactWriter(output) as writer:
         with TokenWriter(writer.folder("tokens"), encoder_decoder) as tokens:
             for unit, values in zip(units, encoded, strict=True):
-                for id, prompts, targets in values["rows"]:
-                    tokens.add(unit.side, values["task_id"], id, prompts, targets)
+                for row in values["rows"]:
+                    tokens.add(unit.side, *row)
+                for row in values.get("refused", ()):
+                    writer.reject(*row)
                 outcome.targets_with_calls += values["targets_with_calls"]
                 outcome.read += values.get("read", len(values["rows"]))
         outcome.sides, outcome.tokens = tokens.rows, tokens.tokens
+        outcome.refused = len(writer.rejected)
     return outcome
 
 

@@ -19,7 +19,7 @@ from nightjar.lm.tokenizer import Tokenizer
 from nightjar.tools.syntax import find
 from stages.encode.build import DEV, Outcome, Unit, write
 
-# What stands for the task of a text.
+# The task_id of a text.
 TASK = "corpus"
 
 
@@ -61,16 +61,18 @@ class TextBuild:
         return [{"id": row["id"], "text": row[text]} for row in found if row["source"] == "corpus"]
 
     def encode(self, number: int) -> dict[str, Any]:
-        """The unit of that number: its rows of id, prompts and targets, one a window, and how many texts were read."""
+        """The unit of that number: its rows of task_id, id, prompts and targets, one a window, and how many texts were
+        read.
+        """
         unit = self.units[number]
         rows = self._texts(unit.contract, unit.part)
         encoded = []
         for row in rows:
             for place, ids in enumerate(windows(self.tokenizer, row["text"], self.length)):
                 # The id of a document may have any form; with the place after it, it stays unique.
-                encoded.append([f"{row['id']}#{place}", [[self.tokenizer.end]], [ids]])
+                encoded.append([TASK, f"{row['id']}#{place}", [[self.tokenizer.end]], [ids]])
         with_calls = len(rows) if self.recipe.calls and unit.side != DEV else 0
-        return {"task_id": TASK, "targets_with_calls": with_calls, "rows": encoded, "read": len(rows)}
+        return {"targets_with_calls": with_calls, "rows": encoded, "read": len(rows)}
 
     def write(self, output: Path, encoded: Iterable[Mapping[str, Any]]) -> Outcome:
         """Write the artifact `output` from what `encode` gave for every unit, in their order."""

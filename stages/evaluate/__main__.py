@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from nightjar.benchmarks import aggregate, registry
 from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.files import read_questions
-from nightjar.benchmarks.scores import score
+from nightjar.benchmarks.scores import match_rows, score
 from nightjar.core import contracts, harness
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rows
@@ -17,8 +18,12 @@ from nightjar.statistics.bootstrap import Bootstrap
 def run(stage: harness.Stage) -> None:
     registry.check(stage.params)
     card = registry.card(stage.item)
-    settings = registry.settings(card, stage.params.benchmarks[card.name].settings())
+    group = stage.params.benchmarks[card.name]
+    settings = registry.settings(card, group.settings())
     source, out = Path("data/questions", card.name), Path("data/evaluate", card.name)
+    if group.encoder not in (None, source.as_posix()):
+        card = card.with_encoder(Path(group.encoder))
+        stage.reads(Path(group.encoder))
     systems = stage.params.predict.of(card.name)
     predicted = {system: Path("data/predict", card.name, system) for system in systems}
     stage.reads(source, *predicted.values())
@@ -29,10 +34,12 @@ def run(stage: harness.Stage) -> None:
         score(card, name, questions, [[answer(question, stage.params.seed)] for question in questions])
         for name, answer in baselines.items()
     ]
+    matched: list[dict[str, Any]] = []
     missing = {}
     for system, folder in predicted.items():
         answers, missing[system] = read_answers(questions, folder)
         scores.append(score(card, system, questions, answers))
+        matched += match_rows(card, system, questions, answers)
 
     bootstrap = Bootstrap(
         stage.params.seed, stage.params.evaluate.bootstrap_samples, stage.params.evaluate.confidence
@@ -57,6 +64,8 @@ def run(stage: harness.Stage) -> None:
         writer.write(contracts.INSTANCE_SCORES, rows)
         writer.write(contracts.SCORES, table)
         writer.write(contracts.COMPARISONS, compared)
+        if card.matching:
+            writer.write(contracts.MATCHES, matched)
         writer.write(contracts.IMPROVEMENTS, aggregate.improvements(card, scores, list(baselines), bootstrap))
     scored = len(questions) * len(scores)
     stage.count(scored, scored)
@@ -71,8 +80,8 @@ def run(stage: harness.Stage) -> None:
     stage.writes(out)
 
 
-def read_answers(questions: list[Question], folder: Path) -> tuple[list[list[str]], int]:
-    """The predicted answers to each question, none for a question without a prediction; and how many those are.
+def read_answers(questions: list[Question], folder: Path) -> tuple[list[list[str] | None], int]:
+    """The predicted answers to each question, None for a question without a prediction; and how many those are.
 
     Raises NightjarError if a prediction belongs to no question: then predictions and questions are of different runs.
     """
@@ -82,10 +91,13 @@ def read_answers(questions: list[Question], folder: Path) -> tuple[list[list[str
     if unknown := sorted(found.keys() - wanted):
         what = f"{len(unknown)} predictions belong to no question, the first is {unknown[0]}"
         raise NightjarError(what, folder, "predict again on the present questions")
-    return [found.get(question.key, []) for question in questions], len(wanted) - len(found)
+    return [found.get(question.key) for question in questions], len(wanted) - len(found)
 
 
 if __name__ == "__main__":
     harness.main(
-        "evaluate", run, items=lambda params: params.benchmarks, packages=("numpy", "rapidfuzz", "tokenizers")
+        "evaluate",
+        run,
+        items=lambda params: params.benchmarks,
+        packages=("numpy", "rapidfuzz", "scikit-learn", "tokenizers"),
     )

@@ -20,6 +20,14 @@ PACKAGES = ("torch", "transformers", "peft")
 
 def run(stage: Stage) -> None:
     from nightjar.benchmarks import registry
+    from stages.predict import given_file
+
+    registry.check(stage.params)
+    system = stage.params.predict.systems[stage.item]
+    card = registry.card(system.benchmark)
+    source, weights = QUESTIONS / card.name, Path(system.weights)
+    if given_file.is_predictions(weights):
+        return given_file.predict(stage, card, system, source)
     from nightjar.benchmarks.files import read_questions
     from nightjar.lm.load import device_name, load, prepare, read_recipe
     from nightjar.lm.tokenizer import is_encoder_decoder
@@ -30,11 +38,7 @@ def run(stage: Stage) -> None:
     from stages.predict.sampled import sampling
     from stages.predict.texts import answer_text, window
 
-    registry.check(stage.params)
-    system = stage.params.predict.systems[stage.item]
-    card = registry.card(system.benchmark)
     settings = stage.params.predict.benchmark(card.name)
-    source, weights = QUESTIONS / card.name, Path(system.weights)
     if weights == neighbours.ENCODER:
         return neighbours.run(stage, card, system, source)
     if reading.is_reader(weights):

@@ -12,9 +12,7 @@ from nightjar.lm.choices import continuation_sums, continued
 from nightjar.lm.forward import causal_only
 from nightjar.lm.load import LanguageModel
 from stages.predict.answers import Asked
-
-# What else a row of `answers.answering` has, where nothing is written.
-NOTHING_WRITTEN: Mapping[str, Any] = {"text": "", "calls": [], "new_tokens": 0}
+from stages.predict.output import NOTHING_WRITTEN
 
 
 def choosing(

@@ -19,8 +19,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage
 from nightjar.core.params import System
 from nightjar.search.encoders import Encoder, load_encoder
-from stages.predict.choices import NOTHING_WRITTEN
-from stages.predict.output import publish
+from stages.predict.output import NOTHING_WRITTEN, publish
 
 ENCODER = Path("models/base/sentence_encoder")
 

@@ -21,6 +21,8 @@ MOST, UNJUDGED = 4, 2
 # Characters of a text that are shown.
 _INPUT, _ANSWER = 280, 160
 _REFERENCES = 3
+# Answers of a ranked list that are shown.
+_LISTED = 5
 
 # An instance is identified by its task and id.
 Key = tuple[str, str]
@@ -150,9 +152,9 @@ def _example(key: Key, found: Answers, card: Card, metric: Metric | None) -> dic
         answers.append(
             {
                 "system": system,
-                "text": cut(first(row["answers"])),
+                "text": cut(" | ".join(row["answers"][:_LISTED]) if card.matching else first(row["answers"])),
                 "right": is_right(card, parts),
-                "value": f"{metric.scale * value:.0f}" if metric and value is not None else "–",
+                "value": _value(metric, value) if metric and value is not None else "–",
                 "calls": len(row["calls"]),
             }
         )
@@ -164,6 +166,11 @@ def _example(key: Key, found: Answers, card: Card, metric: Metric | None) -> dic
         + ([f"{more} more"] if more > 0 else []),
         "answers": answers,
     }
+
+
+def _value(metric: Metric, value: float) -> str:
+    """The number of one instance: without decimals for percentages, two decimals for numbers from 0 to 1."""
+    return numbers.value(metric, metric.scale * value, more=-1)
 
 
 def first(answers: Sequence[str]) -> str:

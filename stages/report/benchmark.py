@@ -20,10 +20,12 @@ from stages.report import (
     bounds,
     by_call,
     cases,
+    clusters,
     consistency,
     differences,
     drawings,
     gains,
+    labels,
     numbers,
     published,
     rankings,
@@ -42,7 +44,8 @@ class Benchmark:
     """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers.
 
     `calls` are the scores by call, `facts` are those of the stage evaluate, `ranked` the rankings of passages, for a
-    benchmark whose label consistency is measured; `bootstrap` draws the intervals of what the report computes itself.
+    benchmark whose label consistency is measured; `clustered` is there for a card with clusters or labels; `bootstrap`
+    draws the intervals of what the report computes itself.
     """
 
     systems: Systems
@@ -53,6 +56,7 @@ class Benchmark:
     calls: Sequence[ByCall]
     facts: Mapping[str, Any]
     ranked: Ranked | None
+    clustered: clusters.Clustered | None
     bootstrap: Bootstrap
 
 
@@ -71,6 +75,7 @@ def read(systems: Systems, nodes: Sequence[Node], params: Params) -> Benchmark:
         by_call.read(card, scored, systems.models, given),
         facts,
         rankings.read(card, params, scored, PREDICTED / card.name),
+        clusters.read(card, systems.models, PREDICTED / card.name, scored, ASKED / card.name),
         Bootstrap(params.seed, params.evaluate.bootstrap_samples, params.evaluate.confidence),
     )
 
@@ -86,8 +91,10 @@ def context(one: Benchmark, order: Mapping[str, int]) -> dict[str, Any]:
         "source": card.source,
         "systems": found.systems,
         "headline": [_headline(one, track, order, notes[track]["headline"]) for track in found.tracks],
-        "published": published.context(card, found, one.calls),
+        "published": published.context(card, found, one.calls, one.comparisons),
         "by_call": by_call.context(card, one.calls),
+        "questions": clusters.file(card) if one.clustered and card.matching else "",
+        "labels": one.clustered and labels.context(card, one.clustered, found, one.bootstrap),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "tracks": [shown for track in found.tracks if (shown := _details(found, track, order, notes[track]))],
         "arms": differences.arms(found, one.comparisons),
@@ -98,6 +105,14 @@ def context(one: Benchmark, order: Mapping[str, int]) -> dict[str, Any]:
         "consistency": one.ranked and consistency.context(card, one.ranked, order, one.bootstrap),
         "cases": cases.context(card, one.ranked, ASKED / card.name, one.bootstrap.seed) if one.ranked else [],
     }
+
+
+def questions_page(one: Benchmark) -> tuple[str, dict[str, Any]] | None:
+    """The file name of the page with the questions, and what it shows; None for a card without clusters."""
+    card = one.systems.card
+    if one.clustered is None or card.matching is None:
+        return None
+    return clusters.file(card), clusters.context(card, card.matching, one.clustered, one.bootstrap.seed)
 
 
 def pictures(shown: Mapping[str, Any]) -> dict[str, Markup]:

@@ -15,11 +15,11 @@ from stages.report.answers import Answers
 
 
 def read(card: Card, scored: Path, models: Sequence[str], found: Answers) -> list[ByCall]:
-    """A row a track and system, if the card has published tables or any answer has a call; else none.
+    """A row a track and system, if the card has published tables by call or any answer has a call; else none.
 
     `scored` is an artifact of the stage evaluate. Raises NightjarError if its table is missing.
     """
-    if not card.tables and not any(found.called.values()):
+    if not any(table.calls for table in card.tables) and not any(found.called.values()):
         return []
     by_name = {one.system: one for one in from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))}
     order = {track: at for at, track in enumerate(card.tracks)}

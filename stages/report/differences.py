@@ -99,7 +99,7 @@ def _main(row: Mapping[str, Any], models: Sequence[str], compared: str) -> Mappi
 def _cells(results: Results, rows: Rows, wanted: Container[tuple[str, ...]]) -> list[dict[str, Any]]:
     """The cells of the rows whose track, level, name and metric are wanted."""
     return [
-        _texts(row, results.card.metric(row["metric"]))
+        texts(row, results.card.metric(row["metric"]))
         | {"track": results.card.track_title(row["track"]), "category": category_title(row["name"])}
         for row in rows
         if (row["track"], row["level"], row["name"], row["metric"]) in wanted
@@ -138,10 +138,10 @@ def arms(results: Results, rows: Rows) -> list[dict[str, Any]]:
 
 def _difference(rows: Rows, system: str, track: str, metric: Metric) -> dict[str, Any] | None:
     found = find(rows, system, CONTROL, track, "overall", "overall", metric.name)
-    return found and _texts(found, metric)
+    return found and texts(found, metric)
 
 
-def _texts(row: Mapping[str, Any], metric: Metric) -> dict[str, Any]:
+def texts(row: Mapping[str, Any], metric: Metric) -> dict[str, Any]:
     """The cells of a difference, as texts."""
     return {
         "system": row["system"],

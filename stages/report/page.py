@@ -48,7 +48,7 @@ def build(
     overlaps: Mapping[str, Any] | None = None,
     root: Path = Path(),
 ) -> dict[str, str]:
-    """The whole report as files by name: index.html, report.md with its drawings, headline.txt.
+    """The whole report as files by name: index.html, report.md with its drawings, headline.txt, pages of questions.
 
     `nodes` are the stages that lead to the report; `root` is the project's folder, which holds the profiles.
     """
@@ -85,6 +85,11 @@ def build(
         "mermaid": Markup(drawings.mermaid(nodes, sources)),  # noqa: S704 - inside a code block
         "nodes": nodes,
         "rejected": list(_rejected(nodes)),
+        "remarks": [
+            {"stage": node.name, "remark": remark, "count": count}
+            for node in nodes
+            for remark, count in (node.details.get("remarks") or {}).items()
+        ],
         "data": described,
         **contamination.context(overlaps, nodes, title),
         "provenance": provenance.context(params, nodes, [one.systems for one in benchmarks], root),
@@ -102,13 +107,19 @@ def build(
         pictures |= benchmark.pictures(one)
     for dataset in described["datasets"] if described else ():
         pictures |= {it["file"]: it["plot"] for it in dataset["distributions"]}
+    lists = [page for one in benchmarks if (page := benchmark.questions_page(one))]
     return {
         "index.html": _environment().get_template("page.html.j2").render(context),
         # Parts that are left out leave empty lines.
         "report.md": re.sub(r"\n{3,}", "\n\n", _environment().get_template("page.md.j2").render(context)),
+        **{name: _questions(shown, context["colours"]) for name, shown in lists},
         **{name: svg.standalone(plot) for name, plot in pictures.items()},
         "headline.txt": headline.text_table([one.results for one in benchmarks]),
     }
+
+
+def _questions(shown: Mapping[str, Any], colours: Markup) -> str:
+    return _environment().get_template("questions.html.j2").render(**shown, colours=colours)
 
 
 def _order(benchmarks: Sequence[Benchmark]) -> dict[str, int]:

@@ -77,6 +77,11 @@ class Results:
         lanes = {system: lane for system, (lane, _) in cells.items()}
         return Row(name, self._title(level, name), metric, n, lanes)
 
+    def n(self, track: str, system: str, metrics: Sequence[str]) -> list[int]:
+        """The numbers of instances that a system's overall values of these metrics are of, those that it has."""
+        cells = (self._cells.get((track, "overall", "overall", name), {}) for name in metrics)
+        return [cell[system][1] for cell in cells if system in cell]
+
     def overall(self, track: str) -> list[Row]:
         """A row for each metric that the track has, the main one first."""
         metrics = self._metrics(track, "overall", "overall")

@@ -14,7 +14,11 @@ from stages.report.facts import Node
 from stages.report.results import BOUND, CONTROL
 
 MODEL, TRAINED = Path("models/base/language_model"), Path("models/train")
-_INSTANCES = {"train": "the training tasks", "supervised": "the test tasks that are not test instances"}
+_INSTANCES = {
+    "train": "the training tasks",
+    "supervised": "the test tasks that are not test instances",
+    "questions": "the benchmark's own training questions",
+}
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,8 @@ def _model(params: Params, benchmark: str, system: str, by_name: Mapping[str, No
         if may_call(params, benchmark, system):
             return f"The language model {model} as it is, without fine-tuning or evidence. It may call tools."
         return f"The language model {model} as it is, without fine-tuning, tool calls or evidence.{disabled}"
+    if path.suffix in (".json", ".jsonl"):
+        return f"The predictions of the file {path.as_posix()}; no model of this project made them."
     if not (name := recipe(params, benchmark, system)):
         return f"The weights {path.as_posix()}.{disabled}"
     trained = params.train.recipe(name)

@@ -1,10 +1,10 @@
 """The training loop: a step trains on exactly the planned instances, however many processes share them.
 
 The loss of a step is the mean negative log-likelihood of its target tokens, whichever passes and processes they fell
-to. The rate is constant after a warm-up. Every `evaluate_every` steps the loss on the dev side is taken, and the
-weights where it was lowest are the ones that are kept; where texts are trained on, it is taken before the first step
-too, for comparison. A pass is seeded by its step and place, so that dropout is the
-same in a resumed run, and in any number of processes.
+to. After a warm-up the learning rate is constant or falls linearly. Every `evaluate_every` steps the loss on the dev
+side is taken, and the weights where it was lowest are the ones that are kept; where texts are trained on, it is taken
+before the first step too, for comparison. A pass is seeded by its step and place, so that dropout is the same in a
+resumed run, and in any number of processes.
 """
 
 from __future__ import annotations
@@ -184,8 +184,12 @@ class Trainer:
         return summed
 
     def _rate(self, number: int) -> float:
-        warm = max(1, round(self.recipe.warmup * self.plan.steps))
-        return self.recipe.learning_rate * min(1.0, number / warm)
+        """The learning rate of a step. As published for GPT-2, a linear decay reaches 0 one step after the last."""
+        recipe, steps = self.recipe, self.plan.steps
+        warm = round(recipe.warmup * steps)
+        if number <= warm or recipe.schedule == "constant":
+            return recipe.learning_rate * min(1.0, number / max(1, warm))
+        return recipe.learning_rate * (steps + 1 - number) / (steps - warm)
 
     def _seed(self, step: int, place: int) -> int:
         name = f"{self.seed} {step} {place}".encode()

@@ -26,8 +26,9 @@ from stages.train.packing import Pair, packed_length
 # several tasks. Longer groups save little: with two thirds of a prompt shared, four instances cost half of what they
 # cost alone, eight 42 %.
 GROUP = 4
-# A row of a pass is at least this part of its longest: padding takes as long as any token, one pass more hardly any.
-LIKE = 7 / 8
+# A row of a pass is at least this part of its longest, because padding takes as long as any token; unless the padding
+# of all shorter rows together is at most PASS tokens. With a model of 135M a pass takes as long as about 48 tokens.
+LIKE, PASS = 7 / 8, 48
 
 
 class Draw(NamedTuple):
@@ -121,8 +122,8 @@ def pairs(examples: Examples, draws: Iterable[Draw]) -> list[Pair]:
 
 
 def units(examples: Examples, groups: Sequence[Group], budget: int) -> list[Unit]:
-    """Forward passes of groups of like length, longest first: rows times the longest is at most `budget`, and at most
-    an eighth of it is padding.
+    """Forward passes of groups of like length, longest first: rows times the longest is at most `budget`; see LIKE for
+    how much of it is padding.
 
     A group longer than that is split; a single instance always goes. The groups of an encoder-decoder are dissolved:
     its rows are single instances, as long as prompt and target together.
@@ -175,8 +176,9 @@ def _passes(rows: list[tuple[int, Group]], budget: int) -> list[Unit]:
     rows = sorted(rows, key=lambda row: -row[0])
     made: list[list[Group]] = []
     longest = 0
-    for length, group in rows:
-        if not made or (len(made[-1]) + 1) * longest > budget or length < LIKE * longest:
+    for place, (length, group) in enumerate(rows):
+        unlike = length < LIKE * longest and (longest - length) * (len(rows) - place) > PASS
+        if not made or (len(made[-1]) + 1) * longest > budget or unlike:
             made.append([])
             longest = length
         made[-1].append(group)

@@ -29,7 +29,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 TOOLS = ("calculator", "wiki_search")
 RECIPES = ("combined",)
 READERS = ("reader", "pgra")
-SYSTEMS = ("supernatinst-untuned", "supernatinst-combined", "tool_use-combined", "classification-pgra")
+SYSTEMS = (
+    "supernatinst-untuned",
+    "supernatinst-combined",
+    "tool_use-combined",
+    "classification-pgra",
+    "protoqa-human",
+)
 # What plain DVC makes a second time, with what it needs: stages with a model and without.
 BY_DVC = ("contamination", "predict@supernatinst-untuned")
 # Half of the tasks of either side, a few instances each; lengths that a random model fills in no time.

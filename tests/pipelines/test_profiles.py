@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import load, validate
+from nightjar.core.params import check_training, load, validate
 from pipelines import profiles
 from pipelines.profiles import Change, apply
 
@@ -147,6 +147,37 @@ def test_published_hyper_parameters_of_toolformer(project: Path) -> None:
         assert (recipe.method, recipe.warmup, recipe.precision) == ("full", 0.1, "bfloat16")
         assert (recipe.sequence_tokens, recipe.evaluate_every) == (1024, 500)
         assert recipe.batch_tokens >= 1024 and recipe.epochs > 2
+
+
+def test_published_hyper_parameters_of_protoqa(project: Path) -> None:
+    """facts 2.6."""
+    apply(project, "protoqa")
+    params = load(project / "params.yaml")
+    recipe, predict = params.train.protoqa, params.predict.benchmark("protoqa")
+    assert (recipe.data, recipe.method, recipe.precision) == ("questions", "full", "float32")
+    assert (recipe.learning_rate, recipe.schedule, recipe.warmup) == (5e-5, "linear", 0.0)
+    assert (recipe.epochs, recipe.batch_size, recipe.max_steps) == (1.0, 8, None)
+    assert recipe.evaluate_every is None
+    assert (predict.temperature, predict.top_p, predict.samples) == (0.69, 0.9, 300)
+    assert (predict.max_new_tokens, predict.keep, predict.require_full_stop) == (10, 10, True)
+    settings = params.benchmarks["protoqa"].settings()
+    assert (settings["train"], settings["train_pairs"]) == ("train.question_answer_pairs", None)
+
+
+def test_recipes_and_systems_of_a_profile_have_what_they_read(project: Path) -> None:
+    """What is retrieved and trained is in the lists of the profile."""
+    for name in ("sample", "real", "paper"):
+        apply(project, name)
+        params = load(project / "params.yaml")
+        for system in params.predict.systems.values():
+            assert system.benchmark in params.benchmarks
+            evidence, weights = Path(system.evidence), Path(system.weights)
+            if evidence.parent == Path("data/retrieve"):
+                assert evidence.name in params.retrieve.benchmarks
+            if weights.parent == Path("models/train"):
+                assert weights.name in params.train.recipes
+        for recipe in params.train.recipes:
+            check_training(params, recipe)
 
 
 def test_a_profile_extends_another(project: Path) -> None:

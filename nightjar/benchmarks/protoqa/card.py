@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Metric, Readers, Task
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from nightjar.benchmarks.analysis import Analysis
+from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Matching, Metric, Readers, Scoring, Task
+from nightjar.benchmarks.protoqa.agreement import assess, compare_clusterings
+from nightjar.benchmarks.protoqa.concept_net import coverage
+from nightjar.benchmarks.protoqa.encoder import encoder_similarity
+from nightjar.benchmarks.protoqa.filters import MEANINGS
 from nightjar.benchmarks.protoqa.load import load
-from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED
-from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, training
+from nightjar.benchmarks.protoqa.matches import counted_answers, matches
+from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED, tables
+from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, target, training
 from nightjar.benchmarks.protoqa.ranking import ranked
 from nightjar.benchmarks.protoqa.readers import (
     NAME,
@@ -15,7 +25,7 @@ from nightjar.benchmarks.protoqa.readers import (
     reference,
     references,
 )
-from nightjar.benchmarks.protoqa.scoring import RULES, explained, metric_name, score
+from nightjar.benchmarks.protoqa.scoring import ENCODER, RULES, explained, metric_name, score
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 
 _TITLES = {
@@ -23,6 +33,7 @@ _TITLES = {
     "wordnet": "WordNet",
     "longest_common_substring": "longest common substring",
     "longest_common_subsequence": "longest common subsequence",
+    ENCODER: "sentence encoder",
 }
 # So many that a mean of fractions is not changed by more than 1e-12.
 _DECIMALS = 15
@@ -34,9 +45,25 @@ _METRICS = [
         scale=1.0,
         decimals=_DECIMALS,
     )
-    for similarity in SIMILARITIES
+    for similarity in (*SIMILARITIES, ENCODER)
     for rule in RULES
 ]
+_MAIN_SIMILARITY, _, _MAIN_RULE = MAIN.partition("/")
+_MATCHING = Matching(
+    dict(sorted(_TITLES.items(), key=lambda it: it[0] != _MAIN_SIMILARITY)),
+    matches,
+    partial(counted_answers, rule=next(rule for rule in RULES if rule.name == _MAIN_RULE)),
+)
+
+
+def _with_encoder(folder: Path) -> Scoring:
+    similarity = encoder_similarity(folder)
+    return Scoring(
+        partial(score, encoder=similarity),
+        partial(explained, encoder=similarity),
+        replace(_MATCHING, matches=partial(matches, encoder=similarity)),
+    )
+
 
 CARD = Card(
     name=NAME,
@@ -50,6 +77,12 @@ CARD = Card(
     query=query,
     score=score,
     explain=explained,
+    by_encoder=_with_encoder,
+    analyses={
+        "assessments": Analysis("Similarities against people (table 4)", assess, encoder=True),
+        "clusterings": Analysis("BLANC of two clusterings of the same strings", compare_clusterings),
+        "concept_net": Analysis("Answers that ConceptNet connects with their question", coverage),
+    },
     files=Files(
         prediction=PREDICTION,
         reference=REFERENCE,
@@ -64,6 +97,10 @@ CARD = Card(
     tracks={DEFAULT_TRACK: "ranked lists"},
     load=load,
     levels=("overall",),
+    tables=tables(_TITLES),
+    matching=_MATCHING,
+    labels=MEANINGS,
     published=PUBLISHED,
     training=training,
+    target=target,
 )

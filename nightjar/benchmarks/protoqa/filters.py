@@ -12,6 +12,11 @@ from nightjar.benchmarks.protoqa.formats import Asked
 from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
 
 TAXONOMIC, STEREOTYPE = "taxonomic", "stereotype"
+MEANINGS = {
+    TAXONOMIC: "the question asks for a kind of something, and at least half of its answers, by count, are kinds of it "
+    "in WordNet (appendix C of the paper filters such questions)",
+    STEREOTYPE: "the question names people by gender (appendix D of the paper filters stereotypes)",
+}
 # Words for people by gender. Of the 29 questions that the data set omits as stereotypes, all but one have one.
 _GROUPS = """
     bachelor bachelors blonde blondes boy boys boyfriend boyfriends brother brothers bride brides dude dudes female

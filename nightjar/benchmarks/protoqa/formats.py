@@ -13,6 +13,11 @@ Row = Mapping[str, Any]
 # Where older forms have their clusters.
 OLDER = ("answers-cleaned", "answer-clusters")
 
+# What people assign an answer to that is in no cluster.
+NO_CLUSTER = ("invalid", "valid_new_cluster")
+# Characters of an answer that are compared.
+MOST_CHARACTERS = 50
+
 
 class Unfit(ValueError):
     """A row that cannot be used; the message is the reason."""
@@ -55,6 +60,11 @@ class Asked:
         return found
 
 
+def cleaned(answer: str) -> str:
+    """An answer as it is compared: lower-case, then cut to 50 characters, then without blanks around it."""
+    return answer.lower()[:MOST_CHARACTERS].strip()
+
+
 def by_count(clusters: Sequence[Cluster]) -> list[Cluster]:
     """The clusters, the largest first; equal ones in their order."""
     return sorted(clusters, key=lambda cluster: -cluster.count)
@@ -86,6 +96,21 @@ def asked(row: Any) -> Asked:
     raw = _raw(row)
     remarks = tuple(_remarks(row, clusters, raw))
     return Asked(id, text, original, source if is_text(source) else "", clusters, raw, remarks)
+
+
+def assessed(row: Any) -> tuple[str, dict[str, str]]:
+    """The question's id, and the cluster that people assigned each answer to: its id, or one of NO_CLUSTER.
+
+    Raises Unfit for another line than {"question_id", "assessments": {answer: cluster id}}.
+    """
+    if not isinstance(row, dict):
+        raise Unfit("not an object")
+    id, given = row.get("question_id", row.get("question")), row.get("assessments")
+    if not is_text(id):
+        raise Unfit(f"question_id is {not_text(id)}" if id is not None else "no question_id")
+    if not isinstance(given, dict) or not all(map(is_text, given.values())):
+        raise Unfit("assessments is not an object {answer: cluster id}")
+    return id, given
 
 
 def _id(row: Row) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 from nightjar.benchmarks.card import Record, Refused
 from nightjar.benchmarks.protoqa.filters import labels
-from nightjar.benchmarks.protoqa.formats import Unfit, asked, best_list
+from nightjar.benchmarks.protoqa.formats import Unfit, asked, assessed, best_list
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import check_input
-from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, not_text, shown
+from nightjar.core.json_text import NotJson, doubled_key, exact, shown
 
 # What a file holds, by a part of its name; any other *.jsonl holds questions.
 PREDICTIONS, ASSESSMENTS, PAIRS = ".predictions.", "assessments", "pairs"
@@ -86,15 +86,7 @@ def _question(path: Path, number: int, line: bytes) -> Record:
 
 
 def _assessment(path: Path, number: int, line: bytes) -> Record:
-    """Which cluster a person assigned to each answer: its id, "invalid" or "valid_new_cluster"."""
-    row = _value(line)
-    if not isinstance(row, dict):
-        raise Unfit("not an object")
-    id, given = row.get("question_id", row.get("question")), row.get("assessments")
-    if not is_text(id):
-        raise Unfit(f"question_id is {not_text(id)}" if id is not None else "no question_id")
-    if not isinstance(given, dict) or not all(map(is_text, given.values())):
-        raise Unfit("assessments is not an object {answer: cluster id}")
+    id, given = assessed(_value(line))
     return Record(path.stem, id, path.name, {"assessments": given}, ())
 
 

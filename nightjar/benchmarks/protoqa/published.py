@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nightjar.benchmarks.card import DEFAULT_TRACK, Published
+from nightjar.benchmarks.card import DEFAULT_TRACK, Published, PublishedTable
 
 _PAPER = "Boratko et al. 2020"
 MAIN = "wordnet/max_incorrect@3"
@@ -55,3 +55,28 @@ PUBLISHED = (
     *(_row(system, percentages, 3) for system, percentages in _TABLE_3.items()),
     *(_row(system, percentages, 9) for system, percentages in _TABLE_9.items()),
 )
+
+# The system of ours whose lists come from people.
+HUMAN = "human"
+_NOTES = {
+    "exact_match": "Shares of what the best list reaches, from 0 to 1. Published values are those of table 3, on the "
+    "102 test questions, whose answers are not public. The published row human is of 30 further answers to each "
+    "question, grouped and ranked by count; the row single human is of table 9.",
+    "encoder": "The paper's encoder is RoBERTa. With it nearly every answer has a cluster, so that max incorrect "
+    "equals max answers.",
+}
+
+
+def tables(titles: Mapping[str, str]) -> tuple[PublishedTable, ...]:
+    """Table 3 for each similarity, by its title. Similarities that the paper has no values for have our rows alone."""
+    columns = {rule: rule.replace("_", " ").replace("@", " ") for rule in _RULES}
+    return tuple(
+        PublishedTable(
+            f"Table 3: {title}" if similarity in _TABLE_3["human"] else f"Not in the paper: {title}",
+            (DEFAULT_TRACK,),
+            _NOTES.get(similarity, ""),
+            metrics={f"{similarity}/{rule}": heading for rule, heading in columns.items()},
+            reference=HUMAN,
+        )
+        for similarity, title in titles.items()
+    )

@@ -71,6 +71,11 @@ def prompt(question: Question, asking: Asking) -> str:
     return statement(query(question.parts))
 
 
+def target(question: Question) -> str:
+    """The answer of a training pair in the published form: in lower case, with a full stop (facts 2.6)."""
+    return f"{question.references[0].lower()}."
+
+
 def _pairs(question: Question) -> Iterator[Question]:
     strings = [string for cluster in clusters_of(question.parts) for string in cluster.answers]
     for number, string in enumerate(strings):

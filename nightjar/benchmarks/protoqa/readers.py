@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.card import Question
-from nightjar.benchmarks.protoqa.formats import Asked, Unfit, asked, best_list
+from nightjar.benchmarks.protoqa.formats import Asked, Unfit, asked, assessed, best_list
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input
 from nightjar.core.json_text import parse_at, read_object, shown
@@ -18,6 +18,7 @@ PREDICTION = (
     'write {"question_id": "...", "ranked_answers": ["...", "..."]} or {"QUESTION_ID": ["...", "..."]}'
 )
 REFERENCE = "give questions in the form of the dataset, such as dev.crowdsourced.jsonl"
+ASSESSMENT = 'write {"question_id": "...", "assessments": {"ANSWER": "CLUSTER_ID"}}'
 _LISTED, _KEYED = "question_id with ranked_answers", "the id as the key"
 
 
@@ -93,6 +94,25 @@ def references(path: Path) -> Iterator[tuple[str, Question]]:
         if not any(cluster.count for cluster in found.clusters):
             raise NightjarError(f"the counts of {shown(found.id)} are all 0", where, "remove the question")
         yield where, question(found, NAME, path.name)
+
+
+def assessments(path: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """The place, the question's id and the assessed answers with their clusters of every line (formats.assessed).
+
+    Raises NightjarError for another line, for an id that occurs twice, and for a file without lines.
+    """
+    seen = set()
+    for where, row in _rows(path, ASSESSMENT):
+        try:
+            id, given = assessed(row)
+        except Unfit as error:
+            raise NightjarError(str(error), where, ASSESSMENT) from None
+        if id in seen:
+            raise NightjarError(f"the id {shown(id)} occurs twice", where, "give every id once")
+        seen.add(id)
+        yield where, id, given
+    if not seen:
+        raise NightjarError("no assessments", path, ASSESSMENT)
 
 
 def question(found: Asked, task: str, file: str) -> Question:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.card import Floats, Question
-from nightjar.benchmarks.protoqa.formats import Cluster, best_list, clusters_of
+from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned
+from nightjar.benchmarks.protoqa.formats import Cluster, best_list, cleaned, clusters_of
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Kind, Similarity
 
 log = logging.getLogger("nightjar")
 
-# Characters of an answer that are compared.
-MOST_CHARACTERS = 50
+# The similarity that needs a model.
+ENCODER = "encoder"
 
 
 class Rule(NamedTuple):
@@ -41,30 +42,30 @@ def metric_name(similarity: str, rule: Rule) -> str:
     return f"{similarity}/{rule.name}"
 
 
-def cleaned(answer: str) -> str:
-    """An answer as it is compared: lower-case, then cut to 50 characters, then without blanks around it."""
-    return answer.lower()[:MOST_CHARACTERS].strip()
-
-
 def score(
     questions: Sequence[Question],
     answers: Sequence[Sequence[str]],
     kinds: Mapping[str, Kind] = SIMILARITIES,
+    encoder: EncoderSimilarity | None = None,
 ) -> Mapping[str, Floats]:
     """The metrics of each question's ranked list, arrays of shape (questions,) from 0 to 1; of an empty list 0.
 
-    `kinds` are the similarities by name.
+    `kinds` are the similarities by name; with `encoder` there are the metrics encoder/RULE too.
 
     NaN where the best list itself scores 0, which happens if its strings are not lower-case or too long; this is
     reported in the log. Raises NightjarError if WordNet is not installed.
     """
-    names = [metric_name(kind, rule) for kind in kinds for rule in RULES]
+    names = [metric_name(kind, rule) for kind in (*kinds, *([ENCODER] if encoder else [])) for rule in RULES]
     found = {name: np.zeros(len(questions)) for name in names}
     functions = {name: kind.rounded() for name, kind in kinds.items()}
     for place, (question, given) in enumerate(zip(questions, answers, strict=True)):
         clusters = clusters_of(question.parts)
-        for name, function in functions.items():
-            for rule, value in list_scores(given, clusters, function).items():
+        values = {name: list_scores(given, clusters, function) for name, function in functions.items()}
+        if encoder:
+            best = assigned_by(encoder, question, best_list(clusters))
+            values[ENCODER] = shares(assigned_by(encoder, question, given), best, clusters)
+        for name, by_rule in values.items():
+            for rule, value in by_rule.items():
                 found[metric_name(name, rule)][place] = value
     if lacking := sum(bool(np.isnan(values).any()) for values in found.values()):
         log.warning("warning: %d metrics leave out questions whose best list scores 0", lacking)
@@ -78,8 +79,14 @@ def list_scores(
 
     `function` is a rounded similarity. All rules share the similarities of the list and of the best list.
     """
-    matrix = similarities(answers, clusters, function)
     best = similarities(best_list(clusters), clusters, function)
+    return shares(similarities(answers, clusters, function), best, clusters, rules)
+
+
+def shares(
+    matrix: Floats, best: Floats, clusters: Sequence[Cluster], rules: Sequence[Rule] = RULES
+) -> dict[Rule, float]:
+    """The score of a list by each rule, as a share of the best list's, from the rounded similarities of both."""
     found = {}
     for rule in rules:
         whole = total(best, clusters, rule)
@@ -98,6 +105,11 @@ def similarities(answers: Sequence[str], clusters: Sequence[Cluster], function: 
             rows[answer] = [max(function(answer, one) for one in cluster.answers) for cluster in clusters]
     found = [rows[cleaned(answer)] for answer in answers]
     return np.array(found, dtype=np.float64).reshape(len(found), len(clusters))
+
+
+def assigned_by(encoder: EncoderSimilarity, question: Question, answers: Sequence[str]) -> Floats:
+    """The encoder similarity of each answer to each cluster: 1.0 for the one that it belongs to, else 0.0."""
+    return assigned(encoder.probabilities(question, list(map(cleaned, answers))))
 
 
 def total(matrix: Floats, clusters: Sequence[Cluster], rule: Rule) -> float:
@@ -135,25 +147,30 @@ def matched(rewards: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return rows, columns
 
 
-def explained(question: Question, answers: Sequence[str]) -> dict[str, Any]:
+def explained(
+    question: Question, answers: Sequence[str], encoder: EncoderSimilarity | None = None
+) -> dict[str, Any]:
     """Each answer as it was compared, with the cluster that it was matched to in the whole list, by similarity.
 
     {"ranked": [{"answer", SIMILARITY: {"cluster": id or None, "similarity": of the closest cluster, not rounded}}]}
+    With `encoder`, "similarity" of "encoder" is the probability of the most probable cluster.
     """
-    clusters = clusters_of(question.parts)
-    lines: list[dict[str, Any]] = [{"answer": cleaned(answer)} for answer in answers]
-    for name, kind in SIMILARITIES.items():
-        matrix = similarities(answers, clusters, kind.raw())
-        for line, (cluster, similarity) in zip(lines, _closest(matrix, clusters), strict=True):
-            line[name] = {"cluster": cluster, "similarity": similarity}
+    clusters, texts = clusters_of(question.parts), list(map(cleaned, answers))
+    matrices = {name: similarities(texts, clusters, kind.raw()) for name, kind in SIMILARITIES.items()}
+    rounded = {name: np.round(matrix) for name, matrix in matrices.items()}
+    if encoder:
+        matrices[ENCODER] = encoder.probabilities(question, texts)
+        rounded[ENCODER] = assigned(matrices[ENCODER])
+    lines: list[dict[str, Any]] = [{"answer": text} for text in texts]
+    for name, matrix in matrices.items():
+        partners = _partners(rounded[name], clusters)
+        for row, line in enumerate(lines):
+            line[name] = {"cluster": partners.get(row), "similarity": float(matrix[row].max())}
     return {"ranked": lines}
 
 
-def _closest(matrix: Floats, clusters: Sequence[Cluster]) -> Iterator[tuple[str | None, float]]:
-    rewards = np.round(matrix) * [cluster.count for cluster in clusters]
-    partners = {
-        row: column for row, column in zip(*matched(rewards), strict=True) if rewards[row, column] > 0
-    }
-    for row, values in enumerate(matrix):
-        column = partners.get(row)
-        yield (None if column is None else clusters[column].id), float(values.max())
+def _partners(rounded: Floats, clusters: Sequence[Cluster]) -> dict[int, str]:
+    """The clusters' ids by the rows of the answers that are matched to them."""
+    rewards = rounded * [cluster.count for cluster in clusters]
+    pairs = zip(*matched(rewards), strict=True)
+    return {int(row): clusters[column].id for row, column in pairs if rewards[row, column] > 0}

@@ -84,6 +84,12 @@ class WordNet:
             found = self._synsets[text] = tuple(listed)
         return found
 
+    def base_forms(self, word: str) -> frozenset[str]:
+        """The entries that a word is a form of, in any part of speech, with blanks for underscores."""
+        form = word.replace(" ", "_").lower()
+        lemmas = (lemma for pos in FILES for lemma in self._lemmas_of(form, pos))
+        return frozenset(lemma.replace("_", " ") for lemma in lemmas)
+
     def name(self, synset: str) -> str:
         """The name of a synset, such as dog.n.01: its first word, and which of the word's senses it is."""
         fields = self._fields(synset)

@@ -28,6 +28,7 @@ from nightjar.core.contracts import (
     IMPROVEMENTS,
     INSTANCE_SCORES,
     INSTANCES,
+    MATCHES,
     OVERLAPS,
     PASSAGES,
     PREDICTIONS,
@@ -71,7 +72,7 @@ REFERENCES = (
     Reference(HELD_OUT, ("id",), DOCUMENTS, ("id",)),
     *(Reference(table, INSTANCE, TRAIN, INSTANCE, ("source", "train")) for table in (CANDIDATES, CALLS_MERGED)),
     *(Reference(table, INSTANCE, TEST, INSTANCE) for table in (QUESTIONS, OVERLAPS)),
-    *(Reference(table, INSTANCE, QUESTIONS, INSTANCE) for table in (PREDICTIONS, INSTANCE_SCORES)),
+    *(Reference(table, INSTANCE, QUESTIONS, INSTANCE) for table in (PREDICTIONS, INSTANCE_SCORES, MATCHES)),
     Reference(IMPROVEMENTS, ("task_id",), QUESTIONS, ("task_id",)),
 )  # fmt: skip
 

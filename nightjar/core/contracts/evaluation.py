@@ -107,6 +107,23 @@ INSTANCE_SCORES = Table(
     key=("benchmark", "system", "task_id", "id", "metric"),
     ranges={"value": FINITE},
 )
+# For benchmarks whose questions have clusters of answers (nightjar.benchmarks.card.Match): the cluster that each answer
+# of a prediction is matched to by a similarity, counted from rank 1.
+MATCHES = Table(
+    "matches",
+    1,
+    schema(
+        ("benchmark", pa.string()),
+        ("system", pa.string()),
+        ("task_id", pa.string()),
+        ("id", pa.string()),
+        ("similarity", pa.string()),
+        ("rank", pa.int32()),
+        ("cluster", pa.string(), True),
+        ("closest", pa.string(), True),
+    ),
+    key=("benchmark", "system", "task_id", "id", "similarity", "rank"),
+)
 # Values in the unit of their metric. An interval of fewer than 20 instances is null.
 SCORES = Table(
     "scores",

@@ -106,6 +106,7 @@ def test_mistakes(values: dict[str, Any], key: str, value: Any, told: str) -> No
         ("train.combined.data", "corpus", "only texts have sequence_tokens; set it with data: corpus"),
         ("train.plain.sequence_tokens", None, "only texts have sequence_tokens; set it with data: corpus"),
         ("train.plain.evidence", 1, "texts of the corpus have no evidence; set evidence to 0"),
+        ("train.combined.data", "questions", "questions have no calls and no evidence; set calls to false"),
     ],
 )
 def test_settings_of_a_recipe_fit_together(values: dict[str, Any], key: str, value: Any, told: str) -> None:

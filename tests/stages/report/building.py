@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import random
 import shutil
@@ -17,11 +16,10 @@ import yaml
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare, improvements, pairs
 from nightjar.benchmarks.card import Card, Question
-from nightjar.benchmarks.scores import Key, SystemScores, score
+from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.core import contracts, files, tables
 from nightjar.statistics.bootstrap import Bootstrap
 from stages.split.rule import EVALUATION_CATEGORIES
-from tests.stages.report import made
 
 ROOT = Path(__file__).parents[3]
 NAME = "supernatinst"
@@ -176,6 +174,7 @@ def write_evaluated(
     scores: Sequence[SystemScores],
     models: Sequence[str],
     predicted: Mapping[str, list[dict[str, Any]]],
+    matches: Sequence[Mapping[str, Any]] = (),
     **more: Any,
 ) -> None:
     """The artifacts of the stages questions, predict and evaluate for one benchmark, and the facts of the last two."""
@@ -200,6 +199,8 @@ def write_evaluated(
         writer.write(contracts.INSTANCE_SCORES, [row for one in scores for row in one.rows(card.name)])
         writer.write(contracts.SCORES, few(aggregate(card, scores, BOOTSTRAP)))
         writer.write(contracts.COMPARISONS, compared)
+        if matches:
+            writer.write(contracts.MATCHES, list(matches))
         writer.write(contracts.IMPROVEMENTS, few(improvements(card, scores, baselines, BOOTSTRAP)))
     inputs = [source.as_posix(), *(f"data/predict/{card.name}/{system}" for system in models)]
     count = len(questions) * len(scores)
@@ -355,6 +356,9 @@ def _one_benchmark(values: dict[str, Any]) -> None:
     values["rerank"]["benchmarks"] = {}
     for group, name in (("predict", "tool_use"), ("ingest", "tool_use"), ("ingest", "classification")):
         del values[group][name]
+    for group, name in (("predict", "protoqa"), ("ingest", "protoqa"), ("train", "protoqa")):
+        del values[group][name]
+    del values["train"]["recipes"]["protoqa"]
     for tool in set(values["augment"]["tools"]) - {"calculator", "calendar"}:
         del values["augment"]["tools"][tool]
     # That of the rows which `candidates` makes.
@@ -383,33 +387,3 @@ def add_arms(values: dict[str, Any]) -> None:
     for system in ARMS:
         values["train"]["recipes"][system] = {"calls": CALLS, "evidence": EVIDENCE}
         add_system(values, NAME, system)
-
-
-def add_made() -> None:
-    """Add the benchmark of made.py to the project: parameters, facts and artifacts."""
-
-    def change(values: dict[str, Any]) -> None:
-        data = "data/ingest/made_files"
-        values["benchmarks"][made.NAME] = {"code": "made", "data": data, "split": data}
-        values["predict"][made.NAME] = copy.deepcopy(values["predict"][NAME])
-        values["ingest"]["made_files"] = {"path": "my/made", "code": "my/made"}
-        for system in made.SYSTEMS:
-            add_system(values, made.NAME, system)
-
-    change_params(change)
-    facts("ingest@made_files", ["my/made"], ["data/ingest/made_files"], 33, 32, files=1)
-    source = [f"data/questions/{made.NAME}"]
-    facts(f"questions@{made.NAME}", ["data/ingest/made_files"], source, 32, 32)
-    questions = list(made.questions(None, None, 0))  # type: ignore[arg-type]
-    predicted, scores = {}, []
-    for number, system in enumerate(made.SYSTEMS):
-        answers = [
-            one.references[0] if at % 4 <= number else f"{system} is wrong about {one.id}"
-            for at, one in enumerate(questions)
-        ]
-        predicted[system] = [
-            prediction(system, *pair, made.CALLS if system == made.CALLS_TOOL and at == 24 else [])
-            for at, pair in enumerate(zip(questions, answers, strict=True))
-        ]
-        scores.append(score(made.CARD, system, questions, [[answer] for answer in answers]))
-    write_evaluated(made.CARD, questions, scores, made.SYSTEMS, predicted)

@@ -11,8 +11,9 @@ import pytest
 
 from nightjar.benchmarks import registry
 from tests.in_process import run_stage
-from tests.stages.report import made
-from tests.stages.report.building import ARMS, MODELS, add_arms, add_made, build_project, change_params
+from tests.stages.report import made, made_lists
+from tests.stages.report.building import ARMS, MODELS, add_arms, build_project, change_params
+from tests.stages.report.building_others import add_lists, add_made
 
 
 def _built(folder: Path, models: Mapping[str, float]) -> Path:
@@ -74,6 +75,20 @@ def built_with_two(built_with_arms: Path, tmp_path_factory: pytest.TempPathFacto
     with contextlib.chdir(root), pytest.MonkeyPatch.context() as patch:
         patch.setitem(registry.OWN, made.NAME, made.__name__)
         add_made()
+        done = run_stage("report")
+    registry.card.cache_clear()
+    assert done.returncode == 0, done.stderr
+    return root
+
+
+@pytest.fixture(scope="session")
+def built_with_lists(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with the benchmark of made_lists.py, whose answers are ranked lists, and the report of it."""
+    root = tmp_path_factory.mktemp("lists")
+    shutil.copytree(built, root, dirs_exist_ok=True)
+    with contextlib.chdir(root), pytest.MonkeyPatch.context() as patch:
+        patch.setitem(registry.OWN, made_lists.NAME, made_lists.__name__)
+        add_lists()
         done = run_stage("report")
     registry.card.cache_clear()
     assert done.returncode == 0, done.stderr

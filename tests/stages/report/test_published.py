@@ -48,6 +48,7 @@ def shown() -> Mapping[str, Any]:
         [*split_by_call(CARD, made[0], {}), *split_by_call(CARD, made[1], called)],
         {},
         None,
+        None,
         bootstrap,
     )
     text = headline.text_table([one.results])

@@ -73,3 +73,41 @@ def test_the_page_asks_for_nothing_and_reports_no_error(browser: Any, url: str) 
     page.goto(url)
     assert wrong == []
     page.close()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("name", ["index.html", "lists-questions.html"])
+def test_pages_of_ranked_lists(browser: Any, built_with_lists: Path, name: str, width: int) -> None:
+    """Nothing is wider than the window; an answer of 80 letters without a blank is broken."""
+    page = opened(browser, (built_with_lists / OUT / name).as_uri(), width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if width == 1280:
+        assert page.evaluate(OVERFLOWS) == []
+    page.close()
+
+
+def test_other_similarities_are_shown_on_demand(browser: Any, built_with_lists: Path) -> None:
+    page = opened(browser, (built_with_lists / OUT / "lists-questions.html").as_uri(), 1280)
+    other = page.locator("#q1 td.other").first
+    assert not other.is_visible()
+    page.check("#others")
+    assert other.is_visible() and other.inner_text() == "✗"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    page.close()
+
+
+def test_bars_are_as_long_as_the_counts(browser: Any, built_with_lists: Path) -> None:
+    page = opened(browser, (built_with_lists / OUT / "lists-questions.html").as_uri(), 1280)
+    widths = [one.bounding_box()["width"] for one in page.locator("#q1 .bar i").all()]
+    assert [round(one / widths[0], 2) for one in widths] == [1, 0.33, 0.33]
+    page.close()
+
+
+def test_the_first_column_remains_in_view(browser: Any, built_with_lists: Path) -> None:
+    page = opened(browser, (built_with_lists / OUT / "index.html").as_uri(), 360)
+    box = page.locator(".pinned").first
+    box.evaluate("it => { it.scrollLeft = 60; }")
+    before = box.bounding_box()["x"]
+    assert box.evaluate("it => it.scrollLeft") > 0
+    assert box.get_by_role("rowheader", name="untuned", exact=True).bounding_box()["x"] == before
+    page.close()

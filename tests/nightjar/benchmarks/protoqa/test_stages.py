@@ -15,6 +15,7 @@ from nightjar.benchmarks.files import read_questions
 from nightjar.core import contracts, tables
 from tests.in_process import run_stage
 from tests.nightjar.benchmarks.protoqa.files import put, row
+from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[4]
 BENCHMARK = "protoqa"
@@ -23,23 +24,28 @@ ANSWERS = {"best": ["rain", "snow"], "second": ["snow", "hail"]}
 
 @pytest.fixture()
 def project(workdir: Path) -> Path:
-    """The sample profile with the benchmark, 21 questions and two systems."""
+    """The sample profile with the benchmark, 21 questions, two systems and a tiny sentence encoder."""
     values = YAML(typ="safe").load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     code = f"nightjar/benchmarks/{BENCHMARK}"
     values["ingest"][BENCHMARK] = {"path": "source", "code": code, "encodings": {}}
     values["benchmarks"][BENCHMARK] = {"code": code} | dict.fromkeys(
         ("data", "split"), f"data/ingest/{BENCHMARK}"
     )
+    values["benchmarks"][BENCHMARK]["encoder"] = "encoder"
     values["predict"][BENCHMARK] = dict(values["predict"]["tool_use"], stop=["\n"])
+    systems = values["predict"]["systems"]
+    for name in [name for name in systems if name.startswith(f"{BENCHMARK}-")]:
+        del systems[name]
     for name in ANSWERS:
         own = {"benchmark": BENCHMARK, "system": name, "weights": "models/base/language_model"}
         own |= dict.fromkeys(("evidence", "resource"), f"data/questions/{BENCHMARK}")
-        values["predict"]["systems"][f"{BENCHMARK}-{name}"] = own
+        systems[f"{BENCHMARK}-{name}"] = own
     with (workdir / "params.yaml").open("w", encoding="utf-8") as stream:
         YAML().dump(values, stream)
     (workdir / "source").mkdir()
     put(workdir / "source" / "dev.crowdsourced.jsonl", [*(row(f"q{number}") for number in range(21)), "{"])
     shutil.copytree(ROOT / code, workdir / code)
+    sentence_encoder(workdir / "encoder")
     return workdir
 
 
@@ -74,3 +80,12 @@ def test_from_files_to_scores(project: Path) -> None:
     assert found["second", "exact_match/max_answers@1"]["value"] == pytest.approx(40 / 60, abs=1e-12)
     assert found["second", "exact_match/max_incorrect@1"]["value"] == pytest.approx(0.4, abs=1e-12)
     assert found["second", "exact_match/max_answers@1"]["low"] is not None
+    assert found["best", "encoder/unlimited"]["value"] == 1.0
+    assert 0.4 <= found["second", "encoder/unlimited"]["value"] <= 1.0
+    assert "encoder" in json.loads(Path(f"data/metrics/evaluate-{BENCHMARK}.json").read_text())["inputs"]
+    matches = tables.read_rows(Path("data/evaluate", BENCHMARK), contracts.MATCHES)
+    assert len(matches) == 21 * 2 * 2 * 5, "questions, systems, answers, similarities"
+    of = {(row["system"], row["rank"]): (row["cluster"], row["closest"]) for row in matches
+          if (row["id"], row["similarity"]) == ("q7", "exact_match")}  # fmt: skip
+    rain, snow = ("q7.rain",) * 2, ("q7.snow",) * 2
+    assert of == {("best", 1): rain, ("best", 2): snow, ("second", 1): snow, ("second", 2): (None, None)}

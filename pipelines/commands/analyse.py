@@ -1,0 +1,65 @@
+"""The command analyse: what a benchmark's card computes from its references and a file, beside scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipelines.commands.data import FILE, Listed, as_json_option
+from pipelines.commands.score import benchmark_option, encoder_option, references_option
+from pipelines.printing import bytes_bar, say, say_json, say_table
+
+
+def _analyses() -> Iterable[str]:
+    from nightjar.benchmarks import registry
+
+    for name in registry.names():
+        yield from (f"{one} ({name})" for one in registry.card(name).analyses)
+
+
+@click.command()
+@benchmark_option
+@click.option("--analysis", required=True, cls=Listed, names=_analyses)
+@references_option
+@click.option("--input", "file", required=True, type=FILE, help="The file that the analysis reads.")
+@encoder_option
+@as_json_option
+def analyse(
+    benchmark: str,
+    analysis: str,
+    references: Path | None,
+    file: Path,
+    encoder: Path | None,
+    as_json: bool,
+) -> None:
+    """Analyse the references of a benchmark with a file of yours.
+
+    What the analyses of a benchmark read and compute is in its page of docs/. Nothing of the pipeline is needed.
+
+    \b
+    Example:
+      nightjar analyse --benchmark protoqa --analysis assessments --references dev.jsonl --input assessments.jsonl
+      nightjar analyse --benchmark protoqa --analysis concept_net --references dev.jsonl --input assertions.csv.gz
+    """
+    from nightjar.benchmarks.analysis import analyse as run
+
+    with bytes_bar(analysis) as progress:
+        found = run(benchmark, analysis, references, file, encoder, progress)
+    if as_json:
+        say_json(found)
+        return
+    rows = found.pop("rows")
+    say(f"{found.pop('benchmark')}, {found.pop('analysis')}: {found.pop('title')}")
+    say_table([{name: _shown(value) for name, value in row.items()} for row in rows])
+    for name, value in found.items():
+        say(f"{name}: {_shown(value)}")
+
+
+def _shown(value: Any) -> Any:
+    """A number with four decimals; a blank for None."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {count}" for name, count in value.items()) or "none"
+    return "" if value is None else f"{value:.4f}" if isinstance(value, float) else value

@@ -1,0 +1,124 @@
+"""ConceptNet coverage of made clusters, in both forms of files, against a count by hand."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks.analysis import analyse
+from nightjar.benchmarks.protoqa import concept_net
+from nightjar.core.errors import NightjarError
+from pipelines.cli import main
+from tests.in_process import captured
+from tests.nightjar.benchmarks.protoqa.files import put, row
+
+# The question is "name something that falls from the sky."
+CLUSTERS = {
+    "rain": {"count": 60, "answers": ["rain", "a rain shower"]},
+    "snow": {"count": 30, "answers": ["snowflakes", "Snow"]},
+    "star": {"count": 10, "answers": ["stars"]},
+}
+EDGES = [
+    ("rain", "RelatedTo", "fall"),
+    ("sky", "RelatedTo", "snowflake"),
+    ("rain_shower", "IsA", "weather"),
+    ("star", "AtLocation", "night"),
+    ("the", "RelatedTo", "rain"),
+]
+
+
+def uri(term: str) -> str:
+    return f"/c/en/{term}"
+
+
+def assertion(start: str, relation: str, end: str) -> str:
+    return "\t".join((f"/a/[/r/{relation}/,{start}/,{end}/]", f"/r/{relation}", start, end, "{}"))
+
+
+@pytest.fixture()
+def references(tmp_path: Path) -> Path:
+    return put(tmp_path / "dev.jsonl", [row("q1", **CLUSTERS)])
+
+
+def write(path: Path, form: str) -> Path:
+    lines = ["\t".join(edge) for edge in EDGES]
+    if form != "tsv":
+        lines = [assertion(uri(start), relation, uri(end) + "/n/wn/event") for start, relation, end in EDGES]
+        lines.append(assertion("/c/de/schnee", "Synonym", uri("snow")))
+        lines.append(assertion(uri("rain"), "ExternalURL", "http://example.org/rain"))
+    content = "".join(f"{line}\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+@pytest.mark.parametrize("name", ["edges.tsv", "assertions.csv", "assertions.csv.gz"])
+def test_coverage(references: Path, tmp_path: Path, name: str) -> None:
+    file = write(tmp_path / name, "tsv" if name.endswith("tsv") else "csv")
+    found = analyse("protoqa", "concept_net", references, file)
+    rows = {one["of"]: (one["n"], one["connected"]) for one in found["rows"]}
+    # rain by falls (fall), snowflakes by sky (snowflake); no edge leads from the question to the others.
+    assert rows == {"strings": (5, 2), "clusters": (3, 2), "people": (100, 90)}
+    assert [one["share"] for one in found["rows"]] == pytest.approx([0.4, 2 / 3, 0.9])
+    assert found["edges"] == 5
+    assert found["other languages"] == (0 if name.endswith("tsv") else 2)
+    assert found["malformed"] == {}
+
+
+def test_an_edge_counts_for_its_own_question_only(tmp_path: Path) -> None:
+    other = row("q2", **{"a": {"count": 1, "answers": ["rain"]}, "b": {"count": 1, "answers": ["x"]}})
+    other["question"]["normalized"] = "name something that is wet"
+    references = put(tmp_path / "dev.jsonl", [row("q1", **CLUSTERS), other])
+    file = tmp_path / "edges.tsv"
+    file.write_text("wet\tRelatedTo\train\n")
+    found = analyse("protoqa", "concept_net", references, file)
+    assert [one["connected"] for one in found["rows"]] == [1, 1, 1]
+
+
+def test_malformed_lines_are_counted_by_their_reason(
+    references: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(concept_net, "_LONGEST", 1000)
+    file = tmp_path / "edges.tsv"
+    good = b"rain\tRelatedTo\tfall"
+    bad = [b"", b"a\tb", b"\xff\tx\ty", b"x\ty\t ", b"/c/en\tx\ty", b"x" * 2500 + b"\tx\ty", b"x\t" * 500]
+    file.write_bytes(b"\r\n".join([*bad, good]))
+    found = analyse("protoqa", "concept_net", references, file)
+    assert (found["lines"], found["edges"]) == (8, 1)
+    assert found["malformed"] == {
+        "neither 3 nor 5 fields": 2,
+        "not UTF-8": 1,
+        "a term without a text": 2,
+        "longer than 1,000 bytes": 2,
+    }
+    assert found["rows"][0]["connected"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("edges.tsv", b"", "no edge between English terms in 0 lines"),
+        ("edges.tsv", b"a b c\n", "no edge between English terms in 1 lines"),
+        ("edges.csv.gz", b"a\tb\tc\n", "the compressed file is damaged"),
+        ("edges.csv.gz", gzip.compress(b"a\tb\tc\n" * 99)[:-9], "the compressed file is damaged"),
+    ],
+)
+def test_bad_files(references: Path, tmp_path: Path, name: str, content: bytes, reason: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(NightjarError, match=reason):
+        analyse("protoqa", "concept_net", references, tmp_path / name)
+
+
+def test_the_command(references: Path, tmp_path: Path) -> None:
+    file = write(tmp_path / "edges.tsv", "tsv")
+    words: list[Any] = ["analyse", "--benchmark", "protoqa", "--analysis", "concept_net"]
+    words += ["--references", references, "--input"]
+    done = captured(lambda given: main(given), [str(word) for word in (*words, file)])
+    assert done.stdout.splitlines()[-1] == "malformed: none"
+    done = captured(lambda given: main(given), [str(word) for word in (*words, file, "--json")])
+    assert json.loads(done.stdout)["edges"] == 5
+    done = captured(lambda given: main(given), [str(word) for word in (*words, tmp_path / "none.tsv")])
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)

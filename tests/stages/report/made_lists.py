@@ -1,0 +1,153 @@
+"""A benchmark of the tests' own whose questions have clusters and labels, and whose answers are ranked lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nightjar.benchmarks.card import (
+    DEFAULT_TRACK,
+    Asking,
+    Card,
+    Files,
+    Floats,
+    Match,
+    Matching,
+    Metric,
+    Published,
+    PublishedTable,
+    Question,
+    Sources,
+)
+
+NAME, DATASET = "lists", "made_lists"
+N = 24
+ATTACK = "<script>alert(1)</script>"
+# A right-to-left override, which turns the text after it round.
+TURNED = "\u202eturned"
+LONG = "x" * 2**20
+CLUSTERS = (
+    {"id": "rain", "count": 20, "answers": ["rain", "a shower", f"rain {ATTACK}"]},
+    {"id": "snow", "count": 60, "answers": ["snow"]},
+    {"id": "frogs", "count": 20, "answers": ["frogs"]},
+)
+
+
+def questions(sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
+    """N questions with the same clusters, of which every third is easy."""
+    for number in range(N):
+        text = f"What falls from sky number <{number}>? {ATTACK}"
+        labels = ["easy"] if number % 3 == 0 else []
+        parts = {"question": text, "clusters": list(CLUSTERS), "labels": labels}
+        yield Question(NAME, "sky", f"sky-{number}", parts, ("snow",), dataset=DATASET, file="sky.jsonl")
+
+
+def _people(number: int) -> list[str]:
+    return ["snow", "rain"]
+
+
+def _untuned(number: int) -> list[str] | None:
+    """One list with every oddity, one empty, one missing; the others have one right answer at the second place."""
+    odd = ["mud", "snow", "the snow", ATTACK, TURNED, LONG, " ", *[f"more {at}" for at in range(40)]]
+    return {0: odd, 1: [], 2: None}.get(number, ["mud", "rain"])
+
+
+ANSWERS: Mapping[str, Callable[[int], list[str] | None]] = {"untuned": _untuned, "people": _people}
+
+
+def _same(answer: str, string: str) -> bool:
+    return answer == string
+
+
+def _inside(answer: str, string: str) -> bool:
+    return string in answer
+
+
+SIMILARITIES: Mapping[str, Callable[[str, str], bool]] = {"same": _same, "inside": _inside}
+
+
+def matches(question: Question, answers: Sequence[str]) -> Mapping[str, Sequence[Match]]:
+    """Each cluster goes to the first answer that is similar to it."""
+    found: dict[str, list[Match]] = {}
+    for name, similar in SIMILARITIES.items():
+        taken: set[str] = set()
+        for answer in answers:
+            close = [
+                it["id"]
+                for it in question.parts["clusters"]
+                if any(similar(answer, one) for one in it["answers"])
+            ]
+            free = [id for id in close if id not in taken]
+            taken.update(free[:1])
+            match = Match(free[0], free[0]) if free else Match(None, close[0] if close else None)
+            found.setdefault(name, []).append(match)
+    return found
+
+
+def counted(found: Sequence[Match]) -> int:
+    """The first three."""
+    return min(3, len(found))
+
+
+def score(asked: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
+    """The share of people whose cluster was found: by the first 3 answers, and by the first."""
+    found = {name: np.zeros(len(asked)) for name in ("same/3", "same/1", "inside/3")}
+    for place, (question, given) in enumerate(zip(asked, answers, strict=True)):
+        counts = {it["id"]: it["count"] / 100 for it in question.parts["clusters"]}
+        for name, some in matches(question, given).items():
+            for most in (1, 3):
+                if (metric := f"{name}/{most}") in found:
+                    having = [match.cluster for match in some[:most] if match.cluster is not None]
+                    found[metric][place] = sum(counts[id] for id in having)
+    return found
+
+
+def prompt(question: Question, asking: Asking) -> str:
+    """The question alone."""
+    return str(question.parts["question"])
+
+
+CARD = Card(
+    name=NAME,
+    version=1,
+    title="Lists & Co",
+    source="Nobody 2031",
+    datasets=(DATASET,),
+    metrics=tuple(
+        Metric(name, f"{title}, first {most}", range=(0.0, 1.0), scale=1.0)
+        for name, title, most in (
+            ("same/3", "equal", 3),
+            ("same/1", "equal", 1),
+            ("inside/3", "contained", 3),
+        )
+    ),
+    questions=questions,
+    prompt=prompt,
+    score=score,
+    files=Files(prediction="", reference=""),
+    tracks={DEFAULT_TRACK: "ranked lists"},
+    levels=("overall",),
+    published=(
+        Published("Lister 9B", {DEFAULT_TRACK: 0.5}, "Nobody 2031, table 3", {"same/1": 0.25, "same/3": 0.5}),
+    ),
+    tables=(
+        PublishedTable(
+            "Table 3: equal",
+            (DEFAULT_TRACK,),
+            "Nobody counted.",
+            metrics={"same/1": "first 1", "same/3": "first 3", "same/9": "first 9"},
+            reference="people",
+        ),
+        PublishedTable("Table 4: nothing", (DEFAULT_TRACK,), metrics={"other/1": "first 1"}),
+        PublishedTable(
+            "Not in the paper: contained",
+            (DEFAULT_TRACK,),
+            metrics={"inside/3": "first 3"},
+            reference="nobody",
+        ),
+    ),
+    matching=Matching({"same": "equal", "inside": "contained"}, matches, counted),
+    labels={"easy": "every third question", "hard": "no question"},
+)
