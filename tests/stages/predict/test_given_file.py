@@ -31,6 +31,7 @@ def project(workdir: Path) -> Path:
         group["code"] = str(ROOT / group["code"])
     values["ingest"][BENCHMARK]["path"] = str(ROOT / values["ingest"][BENCHMARK]["path"])
     own = f"data/questions/{BENCHMARK}"
+    values["benchmarks"][BENCHMARK]["encoder"] = own
     system = {"benchmark": BENCHMARK, "system": "others", "weights": FILE, "evidence": own, "resource": own}
     values["predict"]["systems"] = {ITEM: system}
     with Path("params.yaml").open("w", encoding="utf-8") as stream:
