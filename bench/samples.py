@@ -96,7 +96,7 @@ def main() -> None:
     prepare(42, asked.threads)
     lm = load(asked.model)
     counted = Counted()
-    engine.advance = counted  # type: ignore[assignment]
+    engine.advance = counted
     ours = theirs = 0.0
     drawn = same = prompts = 0
     for question in QUESTIONS:

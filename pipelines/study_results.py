@@ -206,7 +206,16 @@ def markdown(result: Mapping[str, Any]) -> str:
 def _rows(rows: Sequence[Mapping[str, str]]) -> list[str]:
     if not rows:
         return []
-    words = ("trained with", "evaluated with", "models", "trained on", "state", "reranker", "granularity", "retriever")
+    words = (
+        "trained with",
+        "evaluated with",
+        "models",
+        "trained on",
+        "state",
+        "reranker",
+        "granularity",
+        "retriever",
+    )
     numbers = [name not in words for name in rows[0]]
     return [
         f"| {' | '.join(rows[0])} |",
