@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.text.metrics import normalise
 from nightjar.core import contracts, params, tables
 from nightjar.lm.load import load, prepare, read_recipe

@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card, Floats, Question
+from nightjar.benchmarks.card import Card, Floats
 from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, params
 from nightjar.core.params import PredictBenchmark
 from nightjar.core.tables import read_rows

@@ -27,7 +27,6 @@ from typing import TypeVar
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.protoqa.encoder import encoder_similarity
 from nightjar.benchmarks.protoqa.formats import Cluster, best_list, clusters_of
 from nightjar.benchmarks.protoqa.readers import references
@@ -35,6 +34,7 @@ from nightjar.benchmarks.protoqa.scoring import RULES, Rule, cleaned, list_score
 from nightjar.benchmarks.protoqa.similarity import WordNetSimilarity
 from nightjar.benchmarks.protoqa.tokens import tokens
 from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
+from nightjar.benchmarks.question import Question
 
 T = TypeVar("T")
 ANSWERS, MADE = 20, 52

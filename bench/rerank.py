@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from bench.search import clustered
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.question import Question
 from nightjar.lm.load import PRECISIONS, LanguageModel, load, prepare
 from nightjar.search.dense import DenseIndex
 from nightjar.search.reranker import Ids, embed, prompts, reorder, shared_prefix

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.question import Question
 from nightjar.core import contracts
 from nightjar.judge import files as judge_files
 from pipelines import ledger_entry

@@ -20,7 +20,8 @@ from nightjar.core.json_text import parse_at
 from nightjar.core.params import Params, validate
 
 if TYPE_CHECKING:
-    from nightjar.benchmarks.card import Card, Question
+    from nightjar.benchmarks.card import Card
+    from nightjar.benchmarks.question import Question
     from nightjar.benchmarks.scores import SystemScores
     from nightjar.statistics import Bootstrap
     from pipelines.study import Study

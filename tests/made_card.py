@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Asking, Card, Files, Floats, Metric, Question, Sources, Task
+from nightjar.benchmarks.card import Card, Files, Floats, Metric, Task
+from nightjar.benchmarks.question import Asking, Question, Sources
 
 NAME = "made"
 

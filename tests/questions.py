@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 
 NO_TASK: Mapping[str, Any] = {"definition": ["d"], "positive_examples": [], "negative_examples": []}

@@ -7,19 +7,9 @@ and compare predictions in files. In memory, `scores.score` scores answers, and 
 
 from typing import Any
 
-from nightjar.benchmarks.card import (
-    Asking,
-    Card,
-    Choice,
-    Files,
-    Metric,
-    Published,
-    Question,
-    Record,
-    Refused,
-    Sources,
-    Task,
-)
+from nightjar.benchmarks.card import Card, Choice, Files, Metric, Task
+from nightjar.benchmarks.papers import Published
+from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 
 __all__ = [
     "Asking",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nightjar.core.errors import NightjarError
 
 if TYPE_CHECKING:
-    from nightjar.benchmarks.card import Question
+    from nightjar.benchmarks.question import Question
 
 # Is called with the bytes of the file that are read, and with all.
 Progress = Callable[[int, int], None] | None

@@ -6,19 +6,18 @@ module of another package, and one registration (`registry`).
 
 from __future__ import annotations
 
-import json
-import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.analysis import Analysis
+from nightjar.benchmarks.papers import Collection, Published, PublishedTable
+from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 from nightjar.benchmarks.readers import Readers
 from nightjar.core.config import Model
 from nightjar.core.errors import NightjarError
@@ -26,14 +25,9 @@ from nightjar.statistics.bootstrap import DECIMALS
 from nightjar.statistics.statistic import Statistic, mean
 
 if TYPE_CHECKING:
-    from nightjar.core.params import Encoding, PredictBenchmark
+    from nightjar.core.params import PredictBenchmark
 
 Floats = NDArray[np.float64]
-Row = Mapping[str, Any]
-T = TypeVar("T")
-# The track of benchmarks that have one, and of questions whose track is not named.
-DEFAULT_TRACK = "default"
-_NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -91,205 +85,6 @@ class Task:
     stop: tuple[str, ...] = ()
     forbidden_tools: frozenset[str] = frozenset()
     choices: tuple[Choice, ...] = ()
-
-
-class Question(NamedTuple):
-    """One question of a benchmark: a row of contracts.QUESTIONS. A named tuple: a file may hold very many.
-
-    `shared` holds the parts that all questions of a task have, `parts` those of this one; both are JSON objects.
-    `day` is the date that the calendar gives. `dataset` and `file` name the source.
-    """
-
-    benchmark: str
-    task_id: str
-    id: str
-    parts: Mapping[str, Any]
-    references: tuple[str, ...]
-    track: str = DEFAULT_TRACK
-    category: str = ""
-    shared: Mapping[str, Any] = _NOTHING
-    day: date | None = None
-    dataset: str = ""
-    file: str = ""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """(task_id, id), unique in a benchmark."""
-        return self.task_id, self.id
-
-    def row(self) -> dict[str, Any]:
-        """The row of contracts.QUESTIONS."""
-        return {
-            "benchmark": self.benchmark,
-            "track": self.track,
-            "category": self.category,
-            "task_id": self.task_id,
-            "id": self.id,
-            "dataset": self.dataset,
-            "file": self.file,
-            "shared": json.dumps(self.shared, ensure_ascii=False),
-            "parts": json.dumps(self.parts, ensure_ascii=False),
-            "references": list(self.references),
-            "day": self.day,
-        }
-
-
-def questions_of(rows: Iterable[Row]) -> list[Question]:
-    """Questions from rows of contracts.QUESTIONS; equal `shared` texts are parsed once."""
-    parsed: dict[str, Mapping[str, Any]] = {}
-    found = []
-    for row in rows:
-        shared = parsed.setdefault(row["shared"], {}) or json.loads(row["shared"])
-        parsed[row["shared"]] = shared
-        known = {name: row[name] for name in ("benchmark", "track", "category", "task_id", "id", "day")}
-        found.append(
-            Question(
-                **known,
-                dataset=row["dataset"],
-                file=row["file"],
-                shared=shared,
-                parts=json.loads(row["parts"]),
-                references=tuple(row["references"]),
-            )
-        )
-    return found
-
-
-def drawn(
-    members: Sequence[T], most: int | None, seed: int, key: Callable[[T], tuple[str, str]]
-) -> Sequence[T]:
-    """At most `most` of `members`, in their order; None: all. `key` gives the task and the id of a member.
-
-    Whether one is drawn depends on the seed and its key alone, so a larger number keeps the members of a smaller one.
-    """
-    if most is None or len(members) <= most:
-        return members
-    ranks = [random.Random("\x1f".join((str(seed), *key(one)))).random() for one in members]
-    return [members[place] for place in sorted(sorted(range(len(members)), key=ranks.__getitem__)[:most])]
-
-
-class Tokenizer(Protocol):
-    """What decides lengths: ids without special tokens, and the text of ids."""
-
-    def encode(self, text: str) -> list[int]: ...
-
-    def decode(self, ids: list[int]) -> str: ...
-
-
-@dataclass(frozen=True)
-class Asking:
-    """How a question is asked: the encoding's settings, the model's tokenizer, and retrieved passages, best first.
-
-    `evidence` rows have `title` and `text`.
-    """
-
-    encoding: Encoding
-    tokenizer: Tokenizer
-    evidence: Sequence[Row] = ()
-    encoder_decoder: bool = False
-
-
-@dataclass(frozen=True)
-class Record:
-    """A row that a card's `load` read from a dataset's own files; see contracts.RECORDS.
-
-    `remarks` say what is odd in a row that is kept; the stage ingest counts them.
-    """
-
-    task_id: str
-    id: str
-    file: str
-    parts: Mapping[str, Any]
-    references: tuple[str, ...]
-    category: str = ""
-    day: date | None = None
-    remarks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A row that `load` refused, with the reason and its raw text."""
-
-    file: str
-    reason: str
-    raw: str
-    id: str | None = None
-
-
-@dataclass(frozen=True)
-class Sources:
-    """The artifacts that a card's `questions` reads: the dataset, and the split (the dataset again if none)."""
-
-    data: Path
-    split: Path
-
-
-@dataclass(frozen=True)
-class Published:
-    """A row of a paper's table: `values` by track, in the unit of the track's first metric.
-
-    `metrics`: the values of all metrics, where the paper has several; they are of the card's first track.
-    """
-
-    system: str
-    values: Mapping[str, float]
-    source: str
-    metrics: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class PublishedCalls:
-    """What a paper gives for a system that calls tools: scores of all inputs, of those with and without a call.
-
-    In the unit of the track's first metric, None where there are no such inputs; `share` of inputs with a call in
-    percent.
-    """
-
-    track: str
-    system: str
-    everything: float
-    with_call: float | None
-    without_call: float | None
-    share: float
-
-
-@dataclass(frozen=True)
-class PublishedTable:
-    """A table of a paper that the report shows beside ours: its tracks are columns.
-
-    The values are those of the card's `published`. `note`: what the paper says beside it. `calls` are the rows of a
-    table by call. A table whose columns are metrics of its only track names them in `metrics`, with the headings of
-    their columns; `reference` is a system from which such a table shows the differences of ours.
-    """
-
-    title: str
-    tracks: tuple[str, ...]
-    note: str = ""
-    calls: tuple[PublishedCalls, ...] = ()
-    metrics: Mapping[str, str] = field(default_factory=dict)
-    reference: str = ""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A number that describes a dataset: `name` is its key in the facts of the stage ingest. None: not published."""
-
-    name: str
-    title: str
-    published: float | None
-    decimals: int = 0
-
-
-@dataclass(frozen=True)
-class Collection:
-    """How the report describes the dataset: its figures beside those of `source`, and how they are counted.
-
-    The stage ingest of one of the card's datasets writes the numbers as its fact `collection`.
-    """
-
-    source: str
-    figures: tuple[Figure, ...]
-    notes: str = ""
 
 
 Score = Callable[[Sequence[Question], Sequence[Sequence[str]]], Mapping[str, Floats]]

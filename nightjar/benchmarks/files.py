@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card, Question, questions_of
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import Question, questions_of
 from nightjar.benchmarks.readers import read_own_answers, read_own_references, unknown_id
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Card, Question, Reading, drawn
+from nightjar.benchmarks.card import Card, Reading
+from nightjar.benchmarks.question import Question, drawn
 from nightjar.core.errors import NightjarError
 from nightjar.lm.reader.tokens import Tokens
 from nightjar.search.rankings import Passages, Side, read_rankings

@@ -11,7 +11,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 
 if TYPE_CHECKING:
-    from nightjar.benchmarks.card import Question
+    from nightjar.benchmarks.question import Question
 
 
 @dataclass(frozen=True)

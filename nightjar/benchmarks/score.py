@@ -18,7 +18,8 @@ from nightjar.benchmarks.aggregate import (
     group,
     intervals,
 )
-from nightjar.benchmarks.card import Card, Question
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, score
 from nightjar.core.files import check_output, write_lines
 from nightjar.statistics.bootstrap import Bootstrap

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Card, Floats, Metric, Question
+from nightjar.benchmarks.card import Card, Floats, Metric
+from nightjar.benchmarks.question import Question
 
 Places = Sequence[int] | NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.question import Question
 from nightjar.core.contracts import CONSISTENCY
 from nightjar.core.tables import ArtifactWriter
 from nightjar.search.rankings import Passages, Ranking

@@ -15,6 +15,7 @@ CODE = (
     "nightjar/prompts",
     "nightjar/tools/syntax.py",
     "nightjar/benchmarks/card.py",
+    "nightjar/benchmarks/question.py",
 )
 
 

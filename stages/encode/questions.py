@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.card import Asking, Card, Question, questions_of
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import Asking, Question, questions_of
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Encoding

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import aggregate, registry
-from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import match_rows, score
 from nightjar.core import contracts, harness
 from nightjar.core.errors import NightjarError

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nightjar.benchmarks.card import Asking, Card, Question
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import Asking, Question
 from nightjar.core.params import Encoding, PredictBenchmark
 from nightjar.lm.generate import arrange
 from nightjar.lm.load import LanguageModel

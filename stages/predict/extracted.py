@@ -14,8 +14,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.card import Card, Question
+from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import Question
 from nightjar.core.harness import Stage
 from nightjar.core.journal import code, digest
 from nightjar.core.params import PredictBenchmark, System

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Card, Question, questions_of
+from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import Question, questions_of
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage

@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 
-from nightjar.benchmarks.card import Card, Question, questions_of
+from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import Question, questions_of
 from nightjar.benchmarks.reader_inputs import (
     Read,
     pool_of,

@@ -15,7 +15,7 @@ SIDES = {"train": contracts.TRAIN_QUESTIONS, "dev": contracts.DEV_QUESTIONS, "te
 
 def run(stage: Stage) -> None:
     from nightjar.benchmarks import registry
-    from nightjar.benchmarks.card import Question, Sources
+    from nightjar.benchmarks.question import Question, Sources
 
     registry.check(stage.params)
     card = registry.card(stage.item)

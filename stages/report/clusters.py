@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nightjar.benchmarks.card import Card, Match, Matching, Metric, Question, drawn, questions_of
+from nightjar.benchmarks.card import Card, Match, Matching, Metric
+from nightjar.benchmarks.question import Question, drawn, questions_of
 from nightjar.benchmarks.scores import SystemScores, from_rows
 from nightjar.core import contracts, tables
 from stages.report import numbers

@@ -8,7 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from nightjar.benchmarks.card import Card, Collection
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.papers import Collection
 from stages.report import svg
 from stages.report.curves import shortened
 from stages.report.facts import Node

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nightjar.benchmarks.by_call import ByCall
-from nightjar.benchmarks.card import Card, Metric, PublishedCalls, PublishedTable
+from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.papers import PublishedCalls, PublishedTable
 from stages.report import by_call, differences, numbers
 from stages.report.results import Results, Row, Rows
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Card, Question, questions_of
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import Question, questions_of
 from nightjar.core.contracts import DEV_QUESTIONS, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Card, Question, questions_of
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import Question, questions_of
 from nightjar.benchmarks.reader_inputs import (
     Read,
     check_answers,

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from bench import full_stop, samples
-from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.protoqa.card import CARD
+from nightjar.benchmarks.question import Question
 from nightjar.core.params import load as load_params
 from nightjar.lm import samples as engine
 from nightjar.lm.load import load, prepare

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.card import Record
 from nightjar.benchmarks.classification.labels import LABELS
 from nightjar.benchmarks.classification.load import load
+from nightjar.benchmarks.question import Record
 
 FOLDER = Path(__file__).parents[2] / "data" / "sample" / "classification"
 

@@ -7,9 +7,9 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from nightjar.benchmarks.card import Record
 from nightjar.benchmarks.protoqa.load import load
 from nightjar.benchmarks.protoqa.prompts import statement
+from nightjar.benchmarks.question import Record
 
 FOLDER = Path(__file__).parents[2] / "data" / "sample" / "protoqa"
 PAIRS = "train.question_answer_pairs"

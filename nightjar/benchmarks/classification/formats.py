@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from nightjar.benchmarks.card import Refused
 from nightjar.benchmarks.classification.labels import LABELS, of_code
 from nightjar.benchmarks.classification.sides import Sentence, Side, Sizes
+from nightjar.benchmarks.question import Refused
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import check_input
 from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, shown

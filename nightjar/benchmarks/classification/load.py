@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from nightjar.benchmarks.card import Record, Refused
 from nightjar.benchmarks.classification.formats import FORMS, Form, sentences
 from nightjar.benchmarks.classification.labels import LABELS
 from nightjar.benchmarks.classification.sides import Sentence, Side, divided, with_dev
+from nightjar.benchmarks.question import Record, Refused
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 

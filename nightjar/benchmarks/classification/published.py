@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import Published, PublishedTable
+from nightjar.benchmarks.papers import Published, PublishedTable
 
 _PAPER = "Guo et al. 2023"
 # The columns of table 2.

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from nightjar.benchmarks.card import Asking, Question, Sources, drawn
 from nightjar.benchmarks.classification import prompts
 from nightjar.benchmarks.classification.demonstrations import SHOTS, Labelled, demonstrations
 from nightjar.benchmarks.classification.labels import LABELS, NAME, names
@@ -20,6 +19,7 @@ from nightjar.benchmarks.classification.reader_texts import (
     target,
 )
 from nightjar.benchmarks.classification.sides import Side
+from nightjar.benchmarks.question import Asking, Question, Sources, drawn
 from nightjar.core import contracts
 from nightjar.core.config import Limit, Model
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nightjar.benchmarks.card import Floats, Question
+from nightjar.benchmarks.card import Floats
 from nightjar.benchmarks.classification.labels import NAME, names, number
+from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 

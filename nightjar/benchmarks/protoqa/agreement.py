@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nightjar.benchmarks.analysis import Progress
-from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.protoqa.encoder import encoder_similarity
 from nightjar.benchmarks.protoqa.formats import NO_CLUSTER, cleaned, clusters_of
 from nightjar.benchmarks.protoqa.readers import REFERENCE, assessments, references
 from nightjar.benchmarks.protoqa.scoring import ENCODER, similarities
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.readers import unknown_id
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from nightjar.benchmarks.analysis import Analysis
-from nightjar.benchmarks.card import DEFAULT_TRACK, Card, Files, Matching, Metric, Readers, Scoring, Task
+from nightjar.benchmarks.card import Card, Files, Matching, Metric, Readers, Scoring, Task
 from nightjar.benchmarks.protoqa.agreement import assess, compare_clusterings
 from nightjar.benchmarks.protoqa.concept_net import coverage
 from nightjar.benchmarks.protoqa.encoder import encoder_similarity
@@ -27,6 +27,7 @@ from nightjar.benchmarks.protoqa.readers import (
 )
 from nightjar.benchmarks.protoqa.scoring import ENCODER, RULES, explained, metric_name, score
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
+from nightjar.benchmarks.question import DEFAULT_TRACK
 
 _TITLES = {
     "exact_match": "exact match",

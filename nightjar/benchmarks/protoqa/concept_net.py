@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.analysis import Progress
-from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.protoqa.formats import clusters_of
 from nightjar.benchmarks.protoqa.tokens import tokens
 from nightjar.benchmarks.protoqa.wordnet import wordnet
+from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import check_input
 

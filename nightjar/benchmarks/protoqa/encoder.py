@@ -15,8 +15,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Floats, Question
+from nightjar.benchmarks.card import Floats
 from nightjar.benchmarks.protoqa.formats import Cluster, cleaned, clusters_of
+from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 
 # An answer belongs to the best cluster only above this probability (facts 2.4).

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.card import Record, Refused
 from nightjar.benchmarks.protoqa.filters import labels
 from nightjar.benchmarks.protoqa.formats import Unfit, asked, assessed, best_list
+from nightjar.benchmarks.question import Record, Refused
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import check_input
 from nightjar.core.json_text import NotJson, doubled_key, exact, shown

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from nightjar.benchmarks.card import Floats, Match, Question
+from nightjar.benchmarks.card import Floats, Match
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity
 from nightjar.benchmarks.protoqa.formats import Cluster, clusters_of
 from nightjar.benchmarks.protoqa.scoring import ENCODER, Rule, assigned_by, counted, matched, similarities
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Kind
+from nightjar.benchmarks.question import Question
 
 # What one place earlier in the list is worth beside the counts, which are whole numbers: only ties depend on it.
 _FIRST = 1e-9

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nightjar.benchmarks.card import DEFAULT_TRACK, Published, PublishedTable
+from nightjar.benchmarks.papers import Published, PublishedTable
+from nightjar.benchmarks.question import DEFAULT_TRACK
 
 _PAPER = "Boratko et al. 2020"
 MAIN = "wordnet/max_incorrect@3"

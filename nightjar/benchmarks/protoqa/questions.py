@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from typing import Any, Literal
 
-from nightjar.benchmarks.card import Asking, Question, Sources, drawn
 from nightjar.benchmarks.protoqa.formats import clusters_of
 from nightjar.benchmarks.protoqa.prompts import statement
 from nightjar.benchmarks.protoqa.readers import NAME
+from nightjar.benchmarks.question import Asking, Question, Sources, drawn
 from nightjar.core import contracts
 from nightjar.core.config import Limit, Model
 from nightjar.core.errors import NightjarError

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.protoqa.formats import Asked, Unfit, asked, assessed, best_list
+from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input
 from nightjar.core.json_text import parse_at, read_object, shown

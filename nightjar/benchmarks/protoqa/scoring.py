@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Floats, Question
+from nightjar.benchmarks.card import Floats
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned
 from nightjar.benchmarks.protoqa.formats import Cluster, best_list, cleaned, clusters_of
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Kind, Similarity
+from nightjar.benchmarks.question import Question
 
 log = logging.getLogger("nightjar")
 

@@ -6,7 +6,8 @@ import random
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from nightjar.benchmarks.card import Baseline, Question
+from nightjar.benchmarks.card import Baseline
+from nightjar.benchmarks.question import Question
 from nightjar.core.config import Model
 
 

@@ -6,16 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nightjar.benchmarks.card import (
-    Card,
-    Collection,
-    Figure,
-    Files,
-    Floats,
-    Metric,
-    Published,
-    Question,
-)
+from nightjar.benchmarks.card import Card, Files, Floats, Metric
+from nightjar.benchmarks.papers import Collection, Figure, Published
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.supernatinst import agreement
 from nightjar.benchmarks.supernatinst.baselines import Settings, baselines
 from nightjar.benchmarks.supernatinst.questions import DATASET, NAME, prompt, questions

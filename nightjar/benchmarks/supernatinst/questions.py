@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nightjar.benchmarks.card import Asking, Question, Sources
+from nightjar.benchmarks.question import Asking, Question, Sources
 from nightjar.core.errors import NightjarError
 from nightjar.prompts.model_text import model_input
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.card import Record, Refused
+from nightjar.benchmarks.question import Record, Refused
 from nightjar.benchmarks.tool_use.rows import FIX, Unfit, read_bytes, records, text
 from nightjar.core.errors import NightjarError
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from nightjar.benchmarks.card import Record, Refused
+from nightjar.benchmarks.question import Record, Refused
 from nightjar.benchmarks.tool_use.rows import JsonObject, Unfit, before_mask, line_records, text
 from nightjar.core.errors import NightjarError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from nightjar.benchmarks.card import Record, Refused
+from nightjar.benchmarks.question import Record, Refused
 from nightjar.benchmarks.tool_use import (
     asdiv,
     lama,

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.card import Record, Refused
+from nightjar.benchmarks.question import Record, Refused
 from nightjar.benchmarks.tool_use.rows import JsonObject, Unfit, json_records, text
 from nightjar.benchmarks.tool_use.svamp import number
 from nightjar.core.errors import NightjarError

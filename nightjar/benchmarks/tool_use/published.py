@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import Published, PublishedCalls, PublishedTable
+from nightjar.benchmarks.papers import Published, PublishedCalls, PublishedTable
 from nightjar.benchmarks.tool_use import lama, mlqa, web_questions
 from nightjar.benchmarks.tool_use.tasks import LAMA, MATHS, OPENS, TEMPORALS, TEXTS
 

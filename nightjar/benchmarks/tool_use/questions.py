@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from nightjar.benchmarks.card import Asking, Question, Sources, drawn
+from nightjar.benchmarks.question import Asking, Question, Sources, drawn
 from nightjar.benchmarks.tool_use import dateset
 from nightjar.benchmarks.tool_use.tasks import (
     FACTS,

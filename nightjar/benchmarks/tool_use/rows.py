@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nightjar.benchmarks.card import Record, Refused
+from nightjar.benchmarks.question import Record, Refused
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import check_input
 from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text, shown

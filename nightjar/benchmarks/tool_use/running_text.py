@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.card import Record, Refused
+from nightjar.benchmarks.question import Record, Refused
 from nightjar.benchmarks.tool_use.rows import FIX, JsonObject, Unfit, line_records, read_bytes, records, text
 from nightjar.core.errors import NightjarError
 

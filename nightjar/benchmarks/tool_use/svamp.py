@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
-from nightjar.benchmarks.card import Record, Refused
+from nightjar.benchmarks.question import Record, Refused
 from nightjar.benchmarks.tool_use.rows import JsonObject, Unfit, json_records, text
 
 NAME = FOLDER = "svamp"

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nightjar.benchmarks.card import Question, Reading
+from nightjar.benchmarks.card import Reading
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.reader_inputs import pool_of, reading_of, with_demonstrations, with_passages
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card, Metric, Question
+from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.files import read_answers, read_references, write_references
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.readers import Readers
 from nightjar.benchmarks.score import score_files
 from nightjar.core import contracts

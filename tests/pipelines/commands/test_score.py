@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nightjar.benchmarks.card import Card, Sources
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import Sources
 from pipelines.cli import main
 from tests.conftest import ROOT
 from tests.made_card import made_card

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.search.rankings import Passages, Ranking
 from stages.consistency.build import means, write_consistency

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from nightjar.benchmarks.card import Card, Question
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, params, tables
 from nightjar.core.contracts import TOKENS_FILE
 from nightjar.core.errors import NightjarError

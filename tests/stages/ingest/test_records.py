@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.card import Card, Record, Refused
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import Record, Refused
 from nightjar.benchmarks.registry import card
 from nightjar.core.contracts import RECORDS
 from nightjar.core.errors import NightjarError

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from nightjar.benchmarks.card import Asking, Choice, Question, Task
+from nightjar.benchmarks.card import Choice, Task
 from nightjar.benchmarks.classification.card import CARD
+from nightjar.benchmarks.question import Asking, Question
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Encoding

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 from nightjar.search.encoders import load_encoder
 from stages.predict.neighbours import nearest_labels

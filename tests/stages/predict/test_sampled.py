@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.protoqa.card import CARD
 from nightjar.benchmarks.protoqa.ranking import answer_of
+from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import load as load_params

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.scoring import score
 from nightjar.core import contracts, params, tables
 from nightjar.core.errors import NightjarError

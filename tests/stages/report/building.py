@@ -15,7 +15,8 @@ import yaml
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare, improvements, pairs
-from nightjar.benchmarks.card import Card, Question
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.core import contracts, files, tables
 from nightjar.statistics.bootstrap import Bootstrap

@@ -7,18 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nightjar.benchmarks.card import (
-    Asking,
-    Card,
-    Files,
-    Floats,
-    Metric,
-    Published,
-    PublishedCalls,
-    PublishedTable,
-    Question,
-    Sources,
-)
+from nightjar.benchmarks.card import Card, Files, Floats, Metric
+from nightjar.benchmarks.papers import Published, PublishedCalls, PublishedTable
+from nightjar.benchmarks.question import Asking, Question, Sources
 
 NAME = "made"
 TRACKS = {"sums": "Sums of two", "days": "Days of the week"}

@@ -7,20 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nightjar.benchmarks.card import (
-    DEFAULT_TRACK,
-    Asking,
-    Card,
-    Files,
-    Floats,
-    Match,
-    Matching,
-    Metric,
-    Published,
-    PublishedTable,
-    Question,
-    Sources,
-)
+from nightjar.benchmarks.card import Card, Files, Floats, Match, Matching, Metric
+from nightjar.benchmarks.papers import Published, PublishedTable
+from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Sources
 
 NAME, DATASET = "lists", "made_lists"
 N = 24

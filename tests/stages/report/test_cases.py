@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nightjar.benchmarks.card import Published
+from nightjar.benchmarks.papers import Published
 from nightjar.core import contracts, tables
 from nightjar.search.rankings import Passages
 from nightjar.statistics import Bootstrap

@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.question import Question
 from nightjar.core.contracts import DEV_QUESTIONS, PASSAGES, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
 from nightjar.core.tables import ArtifactWriter
 from nightjar.search.rankings import read_rankings

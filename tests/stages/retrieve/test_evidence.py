@@ -17,7 +17,7 @@ from rank_bm25 import BM25Okapi
 from safetensors.torch import load_file, save_file
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.question import Question
 from nightjar.core.contracts import DEV, DEV_QUESTIONS, DOCUMENTS, EVIDENCE, QUESTIONS, TRAIN, TRAIN_QUESTIONS
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Index

@@ -14,7 +14,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Question, Reading
+from nightjar.benchmarks.card import Reading
+from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, params, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage

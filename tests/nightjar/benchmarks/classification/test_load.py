@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.card import Record, Refused
 from nightjar.benchmarks.classification.formats import FORMS
 from nightjar.benchmarks.classification.labels import LABELS
 from nightjar.benchmarks.classification.load import load
+from nightjar.benchmarks.question import Record, Refused
 from nightjar.core.errors import NightjarError
 
 Rows = list[Record | Refused]

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Asking, Question, Record, Sources, questions_of
 from nightjar.benchmarks.classification import prompts
 from nightjar.benchmarks.classification.labels import LABELS, names
 from nightjar.benchmarks.classification.load import load
@@ -23,6 +22,7 @@ from nightjar.benchmarks.classification.questions import (
     targets,
     training,
 )
+from nightjar.benchmarks.question import Asking, Question, Record, Sources, questions_of
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Encoding

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import estimate
-from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.classification.labels import LABELS, names
 from nightjar.benchmarks.classification.scoring import score
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import score as scored
 from nightjar.core.errors import NightjarError
 

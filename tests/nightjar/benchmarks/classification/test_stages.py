@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.classification.labels import LABELS, names
 from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from tests.in_process import run_stage
 

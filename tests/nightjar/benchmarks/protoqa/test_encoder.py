@@ -16,10 +16,10 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 
-from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned, encoder_similarity
 from nightjar.benchmarks.protoqa.formats import best_list, clusters_of
 from nightjar.benchmarks.protoqa.scoring import RULES, explained, score
+from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 from nightjar.search.encoders import RECORD
 from tests.tiny_models import sentence_encoder

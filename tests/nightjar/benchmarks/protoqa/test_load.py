@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.card import Record, Refused
 from nightjar.benchmarks.protoqa.load import load
+from nightjar.benchmarks.question import Record, Refused
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read_rejected, read_rows

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Sources
 from nightjar.benchmarks.protoqa.questions import Settings, questions, target, training
+from nightjar.benchmarks.question import Sources
 from nightjar.core.errors import NightjarError
 from stages.ingest.datasets import ingest
 from tests.nightjar.benchmarks.protoqa.files import put, row

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.protoqa.scoring import RULES, cleaned, explained, score
 from nightjar.benchmarks.protoqa.similarity import ALL_SIMILARITIES
+from nightjar.benchmarks.question import Question
 
 GOLDEN_NAMES = {"max_answers_None": "unlimited", "set_intersection": "set_intersection"}
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from nightjar.benchmarks.card import Question
 from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from tests.in_process import run_stage
 from tests.nightjar.benchmarks.protoqa.files import put, row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.supernatinst.baselines import Settings, baselines, copy_input
 from tests.questions import question
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.card import Record, Refused
+from nightjar.benchmarks.question import Record, Refused
 
 
 def put(folder: Path, file: str, content: str) -> None:

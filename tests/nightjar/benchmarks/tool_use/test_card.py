@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Question
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import score
 from nightjar.benchmarks.tool_use.tasks import GROUPS
 

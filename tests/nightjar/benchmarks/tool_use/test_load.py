@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.card import Record, Refused
+from nightjar.benchmarks.question import Record, Refused
 from nightjar.benchmarks.tool_use.load import load
 from nightjar.core.errors import NightjarError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.card import Record
+from nightjar.benchmarks.question import Record
 from nightjar.benchmarks.tool_use.natural_questions import FILE, load
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.tool_use.files import kept, put_lines, reasons

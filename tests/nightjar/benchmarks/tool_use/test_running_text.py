@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.card import Record
+from nightjar.benchmarks.question import Record
 from nightjar.benchmarks.tool_use.running_text import load_held_out, load_wikitext
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.tool_use.files import kept, put, put_lines, reasons

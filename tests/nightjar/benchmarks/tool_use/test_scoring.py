@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.card import Question, Record
+from nightjar.benchmarks.question import Question, Record
 from nightjar.benchmarks.tool_use import dateset
 from nightjar.benchmarks.tool_use.load import load
 from nightjar.benchmarks.tool_use.scoring import score

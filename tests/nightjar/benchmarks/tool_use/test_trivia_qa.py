@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.card import Record
+from nightjar.benchmarks.question import Record
 from nightjar.benchmarks.tool_use.trivia_qa import FILE, load
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.tool_use.files import kept, put, reasons
