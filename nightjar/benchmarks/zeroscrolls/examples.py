@@ -60,7 +60,7 @@ def of_parts(parts: Mapping[str, Any]) -> Example:
 
 
 def built(task: LongTask, document: str, query: str = "", n: int = 0) -> Example:
-    """The example of a document and a query in the published layout. `n`: the number of summaries, where they are asked.
+    """The example of a document and a query in the published layout. `n`: how many summaries are to be sorted.
 
     Raises Unfit if the document is blank, or the query of a task that has queries.
     """
@@ -101,7 +101,9 @@ def published(row: Mapping[str, Any]) -> Example:
             raise Unfit(f"{key} is {place}, outside the {len(text)} characters of the input")
         places.append(place)
     if places != sorted(places):
-        raise Unfit("document_start_index, document_end_index, query_start_index, query_end_index do not ascend")
+        raise Unfit(
+            "document_start_index, document_end_index, query_start_index, query_end_index do not ascend"
+        )
     if not text[places[0] : places[1]].strip():
         raise Unfit("the document is blank")
-    return Example(text, *places, truncation_seperator=row[SEPARATOR])
+    return Example(text, places[0], places[1], places[2], places[3], row[SEPARATOR])

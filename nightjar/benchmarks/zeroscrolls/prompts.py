@@ -78,7 +78,9 @@ def _claude(task: LongTask, example: Example, tokenizer: Tokenizer, limit: int) 
     turn = _ASSISTANT
     if not task.summary:
         answer, tag = task.response.removesuffix(":"), task.tag
-        request = f"{REQUEST[:-1]}, and please highlight your final {answer.lower()} with <{tag}></{tag}> tags."
+        request = (
+            f"{REQUEST[:-1]}, and please highlight your final {answer.lower()} with <{tag}></{tag}> tags."
+        )
         example = requested(example, request)
         turn += f" {answer}: <{tag}>"
     text = example.input[: example.query_end_index]
@@ -97,4 +99,6 @@ def _kept(limit: int, suffix: int, free: int) -> int:
     if (kept := limit - suffix - free) > 0:
         return kept
     what = f"the query and the omission message take {suffix} tokens, and a prompt may have {limit}"
-    raise NightjarError(what, "max_source_length", f"set it to {suffix + free + 1} at least")
+    raise NightjarError(
+        what, "the prompt", f"allow it at least {suffix + free + 1} (max_source_length, total_tokens)"
+    )

@@ -109,7 +109,15 @@ def test_the_letter_is_the_first_capital_word(answer: str, letter: str) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "parsed"),
-    [("60 %", None), ("-20%", 20.0), ("120%", 120.0), ("1,000%", 0.0), ("62.%", 62.0), ("٣%", 3.0), ("%", None)],
+    [
+        ("60 %", None),
+        ("-20%", 20.0),
+        ("120%", 120.0),
+        ("1,000%", 0.0),
+        ("62.%", 62.0),
+        ("٣%", 3.0),
+        ("%", None),
+    ],
 )
 def test_odd_percentages(answer: str, parsed: float | None) -> None:
     assert percentage(answer) == parsed

@@ -121,6 +121,8 @@ def test_an_encoder_decoder_cuts_the_document_apart_and_counts_its_end_token() -
 @pytest.mark.parametrize("encoder_decoder", [False, True])
 def test_a_query_longer_than_the_budget_is_an_error(style: str, encoder_decoder: bool) -> None:
     ours = example("qmsum", 400, "why " * 300)
-    with pytest.raises(NightjarError, match=r"the query and the omission message take 3\d\d tokens") as raised:
+    with pytest.raises(
+        NightjarError, match=r"the query and the omission message take 3\d\d tokens"
+    ) as raised:
         prompt(TASKS["qmsum"], ours, Words(), 256, style, encoder_decoder)
     assert "\n" not in str(raised.value)
