@@ -69,8 +69,10 @@ def _cells(card: Card, by_track: Mapping[str, Places], *systems: SystemScores) -
     """The cell of each task of the average; None if one is missing."""
     found: dict[str, Cell] = {}
     for track in card.average.tracks if card.average else ():
+        places = by_track.get(track)
+        if places is None:
+            return None
         for metric in card.metrics:
-            places = by_track.get(track, ())
             if len(systems) == 1:
                 values: tuple[Floats, ...] = (systems[0].of(metric, places),)
             else:

@@ -29,7 +29,7 @@ TaskName = Annotated[str, AfterValidator(_known)]
 
 
 class Settings(Model):
-    """`tasks`: those that are asked; None means all that were ingested. `split`: only examples of files of this name
+    """`tasks`: those that are asked; None means all that were ingested. `file`: only examples of files of this name
     without its ending, such as "validation"; None means all. `questions_per_task`: at most so many of each task, drawn
     by the seed; None means all.
 
@@ -39,7 +39,7 @@ class Settings(Model):
     """
 
     tasks: Annotated[list[TaskName], Field(min_length=1)] | None = None
-    split: str | None = None
+    file: str | None = None
     questions_per_task: Limit = None
     prompts: Style = "completion"
     total_tokens: Annotated[int, Field(gt=max(task.reserved for task in TASKS.values()))] | None = None
@@ -54,11 +54,11 @@ def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Quest
     shared = {"prompts": settings.prompts, "total_tokens": settings.total_tokens}
     found: dict[str, list[Question]] = {task: [] for task in settings.tasks or TASKS}
     for one in records.questions(NAME, sources.data):
-        if one.task_id in found and settings.split in (None, PurePosixPath(one.file).stem):
+        if one.task_id in found and settings.file in (None, PurePosixPath(one.file).stem):
             found[one.task_id].append(one._replace(shared=shared))
     if not any(found.values()):
         what = f"no examples of {', '.join(found)}" + (
-            f" in files {settings.split}.*" if settings.split else ""
+            f" in files {settings.file}.*" if settings.file else ""
         )
         raise NightjarError(what, sources.data, "change benchmarks.zeroscrolls, or ingest other files")
     for members in found.values():
