@@ -32,6 +32,8 @@ def test_the_text_is_ascii_and_each_character_counts_alone(text: str) -> None:
         ("②", "2"),
         ("∀", ""),
         ("Ŋ ŋ", "NG ng"),
+        ("しつ シツ", "shitsu shitsu"),
+        ("כחול", "KHHvl"),
         ("\ud800", ""),
     ],
 )
