@@ -14,13 +14,15 @@ from pipelines.printing import say, say_json, say_table
 
 @click.command()
 @benchmark_option
-@click.option("--predictions", type=FILE, help="JSON Lines {task, id, prediction}, or a folder of data/predict.")
+@click.option(
+    "--predictions", type=FILE, help="JSON Lines {task, id, prediction}, or a folder of data/predict."
+)
 @click.option("--output", type=FILE, help="The CSV to write.")
 @click.option("--check", "file", type=FILE, help="Check this file of anybody's instead of writing one.")
 @click.option(
     "--questions",
     type=FILE,
-    help="What must be answered: a folder of data/questions, or references; the project's for a folder of data/predict.",
+    help="What must be answered: a folder of data/questions or references; for data/predict the project's.",
 )
 @as_json_option
 def submission(

@@ -77,7 +77,9 @@ def test_the_difference_and_its_test_swap_within_instances() -> None:
     for _ in range(4000):
         swap = rng.random(90) < 0.5
         mixed = [
-            replace(one, parts={name: np.where(swap, other.parts[name], one.parts[name]) for name in one.parts})
+            replace(
+                one, parts={name: np.where(swap, other.parts[name], one.parts[name]) for name in one.parts}
+            )
             for one, other in ((ours, theirs), (theirs, ours))
         ]
         extreme += abs(plain(mixed[0], places) - plain(mixed[1], places)) >= abs(seen) - 1e-9
@@ -112,4 +114,3 @@ def test_it_is_a_track_of_the_tables() -> None:
     }  # fmt: skip
     for rows, table in ((scores, contracts.SCORES), (compared, contracts.COMPARISONS)):
         assert set(rows[-1]) == {field.name for field in table.schema}
-

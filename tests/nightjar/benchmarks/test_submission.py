@@ -22,7 +22,23 @@ TASKS += ("narrative_qa", "quality", "musique", "space_digest", "book_sum_sort")
 HEAD = "Task,ID,Prediction\n"
 texts = st.text(st.characters(blacklist_categories=("Cs",)), max_size=20)
 odd = st.sampled_from(
-    ["NA", "null", "nan", "", " ", "None", 'say "no"', "a,b", "a\nb", "a\r\nb", "a\rb", "\ufeffx", "#N/A", "1e5", "007"]
+    [
+        "NA",
+        "null",
+        "nan",
+        "",
+        " ",
+        "None",
+        'say "no"',
+        "a,b",
+        "a\nb",
+        "a\r\nb",
+        "a\rb",
+        "\ufeffx",
+        "#N/A",
+        "1e5",
+        "007",
+    ]
 )
 
 
@@ -107,9 +123,17 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
         ([("one", "1", "a")], {}, "no predictions for two; all 2 tasks are needed"),
         ([("one", "1", "a"), ("two", "1", "!@#$%^&*()")], {}, "cannot be read by the leaderboard"),
         ([("one", "1", "a"), ("two", "1", "\ud800")], {}, "cannot be read by the leaderboard"),
-        ([("one", "1", "a"), ("two", "1", "a")], {"one": ["1", "2"]}, "1 ids of one are missing, such as '2'"),
+        (
+            [("one", "1", "a"), ("two", "1", "a")],
+            {"one": ["1", "2"]},
+            "1 ids of one are missing, such as '2'",
+        ),
         ([("one", "1", "a"), ("two", "1", "a")], {"two": ["2"]}, "1 ids of two are missing, such as '2'"),
-        ([("one", "1", "a"), ("one", "2", "a"), ("two", "1", "a")], {"one": ["1"]}, "are redundant, such as '2'"),
+        (
+            [("one", "1", "a"), ("one", "2", "a"), ("two", "1", "a")],
+            {"one": ["1"]},
+            "are redundant, such as '2'",
+        ),
     ],
 )
 def test_a_file_that_is_not_whole(rows: list[Any], ids: dict[str, list[str]], reason: str) -> None:
@@ -124,7 +148,9 @@ def test_a_faulty_file_is_not_written(tmp_path: Path) -> None:
 
 
 def json_lines(path: Path, key: str, value: str) -> Path:
-    rows = (f'{{"task": "{task}", "id": "{number}", "{key}": {value}}}\n' for task in TASKS for number in "12")
+    rows = (
+        f'{{"task": "{task}", "id": "{number}", "{key}": {value}}}\n' for task in TASKS for number in "12"
+    )
     return put(path, "".join(rows))
 
 

@@ -15,12 +15,18 @@ SOURCES: dict[str, list[Any]] = {
     "gov_report": [
         {
             "id": "GAO-1",
-            "report": [{"section_title": "Background", "paragraphs": ["Costs rose.", "Twice."], "subsections": []}],
+            "report": [
+                {"section_title": "Background", "paragraphs": ["Costs rose.", "Twice."], "subsections": []}
+            ],
             "highlight": [{"section_title": "", "paragraphs": ["It rose."]}],
         },
         {
             "id": "CRS-1",
-            "reports": {"section_title": "Top", "paragraphs": [], "subsections": [{"paragraphs": ["Below."]}]},
+            "reports": {
+                "section_title": "Top",
+                "paragraphs": [],
+                "subsections": [{"paragraphs": ["Below."]}],
+            },
             "summary": ["A summary.", "In two parts."],
         },
         {"report": "A plain report.", "summary": "Plain."},
@@ -32,7 +38,10 @@ SOURCES: dict[str, list[Any]] = {
     "qmsum": [
         {
             "topic_list": [],
-            "meeting_transcripts": [{"speaker": "A", "content": "Hi ."}, {"speaker": "B", "content": "Buy it ."}],
+            "meeting_transcripts": [
+                {"speaker": "A", "content": "Hi ."},
+                {"speaker": "B", "content": "Buy it ."},
+            ],
             "general_query_list": [{"query": "Summarize it.", "answer": "They met."}],
             "specific_query_list": [{"query": "What did B say?", "answer": "To buy it."}],
         }
@@ -45,7 +54,11 @@ SOURCES: dict[str, list[Any]] = {
                 {
                     "question_text": "What is the plot?",
                     "question_number": 1,
-                    "responses": [{"response_text": "One."}, {"response_text": "Two."}, {"response_text": " "}],
+                    "responses": [
+                        {"response_text": "One."},
+                        {"response_text": "Two."},
+                        {"response_text": " "},
+                    ],
                 }
             ],
         }
@@ -156,6 +169,6 @@ def put_all(folder: Path) -> Path:
     for task, rows in SOURCES.items():
         put(folder / task / "validation.jsonl", rows if task != "qasper" else [])
     (folder / "qasper" / "validation.json").write_text(json.dumps(SOURCES["qasper"][0]))
-    put_table(folder / "space_digest" / "reviews.csv", hotels(("Sea View", "Hill, or \"Top\"\nHouse"), 70))
+    put_table(folder / "space_digest" / "reviews.csv", hotels(("Sea View", 'Hill, or "Top"\nHouse'), 70))
     put_table(folder / "book_sum_sort" / "books.tsv", books(5, ("Emma", "Ulysses")))
     return folder

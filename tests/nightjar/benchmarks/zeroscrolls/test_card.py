@@ -49,7 +49,9 @@ def test_every_task_has_a_main_metric_and_its_reserved_tokens() -> None:
     questions = [Question(NAME, task, "1", {}, (GOLD.get(task, "x"),)) for task in TASKS]
     parts = score(questions, [[]] * 10)
     for place, (task, it) in enumerate(TASKS.items()):
-        main = next(one for one in CARD.metrics if all(parts[part][place] == parts[part][place] for part in one.parts))
+        main = next(
+            one for one in CARD.metrics if all(parts[part][place] == parts[part][place] for part in one.parts)
+        )
         assert main.name == it.kind
         assert CARD.task(task).max_new_tokens == it.reserved
 
@@ -70,12 +72,16 @@ def test_the_golden_corpus(tmp_path: Path, golden: Path) -> None:
     result = score_files(NAME, put(tmp_path / "p", answers), put(tmp_path / "r", references))
     found = result["by_track"]["qmsum"]["metrics"]
     assert found["rouge"] == pytest.approx(vectors["corpus_all"]["geometric_mean"], abs=5e-5)
-    assert found["rouge_per_instance"] == pytest.approx(vectors["mean_of_instance_geometric_means_all"], abs=5e-5)
+    assert found["rouge_per_instance"] == pytest.approx(
+        vectors["mean_of_instance_geometric_means_all"], abs=5e-5
+    )
 
 
 def test_the_average_needs_all_ten_tasks(tmp_path: Path) -> None:
     references = put(tmp_path / "r.jsonl", lines("references", gold))
-    answers = put(tmp_path / "p.jsonl", lines("prediction", lambda task, i: gold(task, i)[0] if i % 2 else "NA"))
+    answers = put(
+        tmp_path / "p.jsonl", lines("prediction", lambda task, i: gold(task, i)[0] if i % 2 else "NA")
+    )
     result = score_files(NAME, answers, references)
     tasks = [result["metrics"][task] for task in TASKS]
     assert result["metrics"]["score"] == pytest.approx(sum(tasks) / 10, abs=1e-4)
@@ -149,7 +155,9 @@ def test_predictions_that_are_refused(tmp_path: Path, rows: list[dict[str, Any]]
 
 
 def test_questions_without_references_are_left_out() -> None:
-    parts = score([Question(NAME, "qmsum", "1", {}, ()), Question(NAME, "qmsum", "2", {}, ("a",))], [["a"], ["a"]])
+    parts = score(
+        [Question(NAME, "qmsum", "1", {}, ()), Question(NAME, "qmsum", "2", {}, ("a",))], [["a"], ["a"]]
+    )
     assert [value == value for value in parts["rouge1"]] == [False, True]
 
 

@@ -157,7 +157,11 @@ def test_narrative_qa_reads_stories_beside_its_table(tmp_path: Path) -> None:
         ("qmsum", {"general_query_list": [], "specific_query_list": []}, "no questions"),
         ("squality", {"document": None}, "no document"),
         ("quality", {"questions": [{"question": "Q", "options": ["a"]}]}, "has not four options"),
-        ("quality", {"questions": [{"question": "Q", "options": list("abcd"), "gold_label": 5}]}, "'5', not 1 to 4"),
+        (
+            "quality",
+            {"questions": [{"question": "Q", "options": list("abcd"), "gold_label": 5}]},
+            "'5', not 1 to 4",
+        ),
         ("musique", {"question": None}, "no question"),
         ("musique", {"paragraphs": [{"title": 3}]}, "title is not a string"),
         ("narrative_qa", {"document": "x"}, "is not an object with a text"),
@@ -258,7 +262,9 @@ def test_a_table_in_another_encoding_is_an_error(tmp_path: Path, content: bytes)
 
 def test_a_folder_without_tasks_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "qmsum").mkdir()
-    with pytest.raises(NightjarError, match=r"no folder of a task with files .*make folders such as gov_report"):
+    with pytest.raises(
+        NightjarError, match=r"no folder of a task with files .*make folders such as gov_report"
+    ):
         list(load(tmp_path))
 
 

@@ -43,7 +43,9 @@ def configure(folder: Path, **settings: Any) -> None:
     values = YAML(typ="safe").load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     code = f"nightjar/benchmarks/{NAME}"
     values["ingest"][NAME] = {"path": "source", "code": code, "encodings": {}}
-    values["benchmarks"][NAME] = {"code": code} | dict.fromkeys(("data", "split"), f"data/ingest/{NAME}") | settings
+    values["benchmarks"][NAME] = (
+        {"code": code} | dict.fromkeys(("data", "split"), f"data/ingest/{NAME}") | settings
+    )
     values["predict"][NAME] = copy.deepcopy(values["predict"]["tool_use"])
     with (folder / "params.yaml").open("w", encoding="utf-8") as stream:
         YAML().dump(values, stream)
@@ -72,7 +74,10 @@ def test_from_files_to_the_score_of_the_baseline(project: Path) -> None:
 
 
 def test_settings_choose_questions(project: Path) -> None:
-    put(project / "source" / "qasper" / "test.jsonl", [row(id=f"t{number}", output=None) for number in range(9)])
+    put(
+        project / "source" / "qasper" / "test.jsonl",
+        [row(id=f"t{number}", output=None) for number in range(9)],
+    )
     assert run_stage("ingest", NAME).returncode == 0
     configure(project, tasks=["qasper"], file="test", questions_per_task=4, prompts="chat", total_tokens=4096)
     assert run_stage("questions", NAME).returncode == 0
@@ -90,7 +95,9 @@ def test_settings_choose_questions(project: Path) -> None:
     assert "in files train.*" in done.stderr
 
 
-@pytest.mark.parametrize("values", [{"tasks": ["x"]}, {"tasks": []}, {"prompts": "x"}, {"total_tokens": 1024}])
+@pytest.mark.parametrize(
+    "values", [{"tasks": ["x"]}, {"tasks": []}, {"prompts": "x"}, {"total_tokens": 1024}]
+)
 def test_settings_that_are_refused(values: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         Settings(**values)
@@ -113,7 +120,9 @@ def test_the_variant_is_that_of_the_settings() -> None:
 
 
 def test_an_error_names_the_task_and_the_id() -> None:
-    with pytest.raises(NightjarError, match=r"^zeroscrolls qasper e1: the query and the omission message take 1\d"):
+    with pytest.raises(
+        NightjarError, match=r"^zeroscrolls qasper e1: the query and the omission message take 1\d"
+    ):
         prompt(question(), asking(12))
 
 
