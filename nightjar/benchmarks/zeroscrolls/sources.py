@@ -12,7 +12,7 @@ from typing import Any
 
 from nightjar.benchmarks.zeroscrolls.examples import Unfit
 from nightjar.benchmarks.zeroscrolls.rows import need
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import is_text, shown
 
 LETTERS = "ABCD"
 # What MuSiQue and Qasper write for a question that the document does not answer.
@@ -51,14 +51,14 @@ def gov_report(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
     (reports, summary) parts have them.
     """
     report, summary = need(row, "report", "reports", "document"), need(row, "highlight", "summary")
-    yield Made(str(row.get("id") or place.name), _sections(report), [_sections(summary)])
+    yield Made(_name(row.get("id"), place.name), _sections(report), [_sections(summary)])
 
 
 def summ_screen_fd(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
     """SummScreen: `Transcript` and `Recap`, texts or lists of lines."""
     low = {key.lower(): value for key, value in row.items()}
-    name = low.get("filename") or low.get("id") or place.name
-    yield Made(str(name), _lines(need(low, "transcript")), [_lines(need(low, "recap"))])
+    name = low.get("filename") or low.get("id")
+    yield Made(_name(name, place.name), _lines(need(low, "transcript")), [_lines(need(low, "recap"))])
 
 
 def qmsum(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
@@ -73,25 +73,26 @@ def qmsum(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
 def squality(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
     """SQuALITY: a story with its questions, each with several responses."""
     metadata = row.get("metadata")
-    name = metadata.get("passage_id") if isinstance(metadata, dict) else None
+    name = _name(metadata.get("passage_id") if isinstance(metadata, dict) else None, place.name)
     for number, one in enumerate(_objects(need(row, "questions"), "questions"), start=1):
         responses = [it.get("response_text") for it in _objects(one.get("responses") or [], "responses")]
-        id = f"{name or place.name}-{one.get('question_number', number)}"
+        id = f"{name}-{_name(one.get('question_number'), str(number))}"
         yield Made(id, need(row, "document"), responses, one.get("question_text"))
 
 
 def qasper(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
     """Qasper: a paper with its questions; an answer is "Unanswerable", "Yes", "No", spans or a free text."""
-    sections = [f"{row.get('title') or ''}", f"Abstract\n{row.get('abstract') or ''}"]
+    title, abstract = (row.get(key) or "" for key in ("title", "abstract"))
+    sections = [_joined([title], ""), "Abstract\n" + _joined([abstract], "")]
     sections += [
-        _joined([one.get("section_name"), *(one.get("paragraphs") or [])], "\n")
+        _joined([one.get("section_name"), *_list(one.get("paragraphs"))], "\n")
         for one in _objects(need(row, "full_text"), "full_text")
     ]
     document = "\n\n".join(text for text in sections if text.strip())
     for number, one in enumerate(_objects(need(row, "qas"), "qas")):
         answers = [_qasper_answer(it.get("answer")) for it in _objects(one.get("answers") or [], "answers")]
-        id = one.get("question_id") or f"{row.get('id') or place.name}-{number}"
-        yield Made(str(id), document, list(dict.fromkeys(answers)), one.get("question"))
+        id = _name(one.get("question_id"), f"{_name(row.get('id'), place.name)}-{number}")
+        yield Made(id, document, list(dict.fromkeys(answers)), one.get("question"))
 
 
 def _qasper_answer(answer: Any) -> str:
@@ -100,9 +101,9 @@ def _qasper_answer(answer: Any) -> str:
     if answer.get("unanswerable"):
         return UNANSWERABLE.capitalize()
     if answer.get("extractive_spans"):
-        return _joined(answer["extractive_spans"], ", ")
+        return _joined(_list(answer["extractive_spans"]), ", ")
     if answer.get("free_form_answer"):
-        return str(answer["free_form_answer"])
+        return _joined([answer["free_form_answer"]], "")
     if answer.get("yes_no") is None:
         raise Unfit("an answer has no text, no spans, and no yes or no")
     return "Yes" if answer["yes_no"] else "No"
@@ -113,15 +114,15 @@ def narrative_qa(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
     object with `document`, `question` and `answers` that have a `text`.
     """
     if "document_id" in row:
-        id, question = need(row, "document_id"), need(row, "question")
+        id, question = _name(need(row, "document_id"), ""), need(row, "question")
         answers = [row[key] for key in ("answer1", "answer2") if row.get(key)]
-        yield Made(f"{id}-{place.number}", _story(str(id), place.file.parent), answers, question)
+        yield Made(f"{id}-{place.number}", _story(id, place.file.parent), answers, question)
         return
     document, question = need(row, "document"), need(row, "question")
     if not isinstance(document, dict) or not isinstance(question, dict):
         raise Unfit("document or question is not an object with a text")
     texts = [it.get("text") for it in _objects(row.get("answers") or [], "answers")]
-    name = f"{document.get('id') or 'document'}-{place.number}"
+    name = f"{_name(document.get('id'), 'document')}-{place.number}"
     yield Made(name, document.get("text"), texts, question.get("text"))
 
 
@@ -140,13 +141,15 @@ def quality(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
         options = one.get("options")
         if not isinstance(options, list) or len(options) != len(LETTERS):
             raise Unfit("a question has not four options")
-        lines = [f"({letter}) {option}" for letter, option in zip(LETTERS, options, strict=True)]
+        lines = [
+            f"({letter}) {_joined([option], '')}" for letter, option in zip(LETTERS, options, strict=True)
+        ]
         gold = one.get("gold_label")
-        if gold is not None and gold not in (1, 2, 3, 4):
+        if gold is not None and (not isinstance(gold, int) or gold not in (1, 2, 3, 4)):
             raise Unfit(f"the gold_label is {shown(str(gold))}, not 1 to 4")
-        id = one.get("question_unique_id") or f"{row.get('article_id') or place.name}-{number}"
+        id = _name(one.get("question_unique_id"), f"{_name(row.get('article_id'), place.name)}-{number}")
         query = _joined([one.get("question"), "", *lines], "\n")
-        yield Made(str(id), need(row, "article"), [LETTERS[gold - 1]] if gold else [], query)
+        yield Made(id, need(row, "article"), [LETTERS[gold - 1]] if gold else [], query)
 
 
 def musique(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
@@ -158,9 +161,9 @@ def musique(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
     ]
     answers: list[Any] = [UNANSWERABLE]
     if row.get("answerable", True):
-        answers = [row.get("answer"), *(row.get("answer_aliases") or [])]
-    references = list(dict.fromkeys(answer for answer in answers if answer is not None))
-    yield Made(str(row.get("id") or place.name), "\n\n".join(texts), references, need(row, "question"))
+        answers = [row.get("answer"), *_list(row.get("answer_aliases"))]
+    references = [it for number, it in enumerate(answers) if it is not None and it not in answers[:number]]
+    yield Made(_name(row.get("id"), place.name), "\n\n".join(texts), references, need(row, "question"))
 
 
 BUILDERS: Mapping[str, Builder] = {
@@ -188,8 +191,28 @@ def _text(row: Mapping[str, Any], key: str) -> str:
     return value
 
 
+def _list(value: Any) -> list[Any]:
+    """The list; an empty one for None. Raises Unfit for anything else."""
+    if value is not None and not isinstance(value, list):
+        raise Unfit(f"{shown(str(value))} is not a list")
+    return value or []
+
+
+def _name(value: Any, default: str) -> str:
+    """An id as a text, the default if there is none. Raises Unfit for what is neither a text nor a whole number."""
+    if value is None or value == "":
+        return default
+    if not is_text(value) and (isinstance(value, bool) or not isinstance(value, int)):
+        raise Unfit(f"the id {shown(str(value))} is not a text")
+    return str(value)
+
+
 def _joined(texts: Sequence[Any], by: str) -> str:
-    return by.join(str(text) for text in texts if text is not None)
+    """The texts that are not None, joined. Raises Unfit for one that is not a text."""
+    found = [text for text in texts if text is not None]
+    if odd := [text for text in found if not is_text(text)]:
+        raise Unfit(f"{shown(str(odd[0]))} is not a text")
+    return by.join(found)
 
 
 def _lines(value: Any) -> Any:
@@ -201,9 +224,7 @@ def _sections(value: Any) -> Any:
     if isinstance(value, list):
         return _joined([_sections(one) for one in value], "\n\n")
     if isinstance(value, dict):
-        title, paragraphs = value.get("section_title"), value.get("paragraphs") or []
-        return _joined(
-            [*([title] if title else []), *paragraphs, *map(_sections, value.get("subsections") or [])],
-            "\n\n",
-        )
+        title = value.get("section_title") or None
+        below = map(_sections, _list(value.get("subsections")))
+        return _joined([title, *_list(value.get("paragraphs")), *below], "\n\n")
     return value

@@ -285,3 +285,42 @@ def test_real_files(tmp_path: Path, real_data: Path) -> None:
         "squality/test.jsonl": 260,
         "musique/sample200.json": 200,
     }
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths to every value inside a JSON value."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path] * bool(path) + [one for key, item in inside for one in places(item, (*path, key))]
+
+
+JUNK = [None, 3, 3.0, True, "", "x", [], {}, [["x"]], [None], ["x"], [3], {"a": "b"}, "\ud800"]
+
+
+ROWS = {task: rows[0] for task, rows in SOURCES.items()} | {
+    "qasper": SOURCES["qasper"][0]["1234.5"],
+    "space_digest": hotels()[0],
+    "book_sum_sort": row("book_sum_sort"),
+}
+
+
+@pytest.mark.parametrize("task", list(ROWS))
+def test_a_row_with_junk_anywhere_is_a_record_or_refused(tmp_path: Path, task: str) -> None:
+    changed = []
+    for path in places(ROWS[task]):
+        for junk in JUNK:
+            changed.append(json.loads(json.dumps(ROWS[task])))
+            inside = changed[-1]
+            for key in path[:-1]:
+                inside = inside[key]
+            inside[path[-1]] = junk
+    (tmp_path / task).mkdir()
+    (tmp_path / task / "a.json").write_text(json.dumps(changed))
+    found = list(load(tmp_path))
+    assert Refused in {type(one) for one in found}
+    for one in found:
+        if isinstance(one, Record):
+            assert all(isinstance(reference, str) for reference in one.references)
+            one.id.encode()
+        else:
+            assert "\n" not in one.reason
+            (one.reason + one.raw + (one.id or "")).encode()
