@@ -1,4 +1,4 @@
-"""The file that a leaderboard takes: a CSV with one row for each answer, all cells texts.
+"""The file that a leaderboard takes: a CSV with one row for each answer, all cells texts; and its form by task.
 
 No text stands for a missing value: "NA", "null" and an empty cell are answers. Cells may have quotation marks, commas
 and line ends. The file is read by Python's csv module, and when it is written also as the leaderboard reads it.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, write_output
-from nightjar.core.json_text import is_text, shown
+from nightjar.core.json_text import is_text, read_object, shown
 
 ENDING = ".csv"
 
@@ -68,6 +69,35 @@ def read(form: Submission, path: Path) -> Iterator[tuple[str, Answer]]:
         yield where, answer
     if not seen:
         raise NightjarError("no predictions", path, wanted)
+
+
+def has_tasks(form: Submission, folder: Path) -> bool:
+    """Whether a folder has the published form of predictions by task: files TASK.json."""
+    return any((folder / f"{task}.json").is_file() for task in form.tasks)
+
+
+def read_tasks(form: Submission, folder: Path) -> Iterator[Answer]:
+    """The answers of a folder of files TASK.json, each an object {id: prediction}.
+
+    Raises NightjarError for a file that is not such an object. A missing file has no answers.
+    """
+    wanted = "write an object {id: prediction}"
+    for task in form.tasks:
+        path = folder / f"{task}.json"
+        for id, prediction in (read_object(path, wanted) if path.is_file() else {}).items():
+            if not isinstance(prediction, str):
+                raise NightjarError(f"the prediction of {shown(id)} is not a text", path, wanted)
+            yield Answer(task, id, prediction)
+
+
+def write_tasks(form: Submission, folder: Path, answers: Iterable[Answer]) -> None:
+    """Write a file TASK.json {id: prediction} for each task. Raises NightjarError if one must not be written."""
+    found: dict[str, dict[str, str]] = {task: {} for task in form.tasks}
+    for answer in answers:
+        found[answer.task][answer.id] = answer.prediction
+    for task, predictions in found.items():
+        text = json.dumps(predictions, indent=1, ensure_ascii=False) + "\n"
+        write_output(folder / f"{task}.json", text)
 
 
 def check(

@@ -12,19 +12,29 @@ from nightjar.benchmarks.submission import Answer, Submission
 from nightjar.core.errors import NightjarError
 
 
-def submit(benchmark: str, predictions: Path, output: Path, questions: Path | None = None) -> dict[str, Any]:
-    """Write the leaderboard's file of `predictions`: JSON Lines {task, id, prediction}, such a file, or an artifact.
+def submit(
+    benchmark: str,
+    predictions: Path,
+    output: Path,
+    questions: Path | None = None,
+    by_task: Path | None = None,
+) -> dict[str, Any]:
+    """Write the leaderboard's file of `predictions`: JSON Lines {task, id, prediction}, such a file, a folder of files
+    TASK.json {id: prediction}, or an artifact of the stage predict. `by_task`, if given, is a folder that gets the
+    files TASK.json.
 
     `questions` are what must be answered: an artifact of the stage questions, or references in the benchmark's form.
     For an artifact of the stage predict they are those of the project if none are given. Returns {"benchmark",
     "file", "site", "n", "tasks": {task: n}, "ids_checked"}. Raises NightjarError if the file would not be taken.
     """
     card, form = _form(benchmark)
-    if questions is None and predictions.is_dir():
+    if questions is None and predictions.is_dir() and not submission.has_tasks(form, predictions):
         questions = files.QUESTIONS / card.name
     answers = _answers(card, form, predictions)
     submission.check(form, answers, predictions, _ids(card, questions))
     submission.write(form, output, answers, [predictions, questions])
+    if by_task is not None:
+        submission.write_tasks(form, by_task, answers)
     return _report(benchmark, form, output, answers, questions)
 
 
@@ -47,6 +57,8 @@ def _form(benchmark: str) -> tuple[Card, Submission]:
 
 
 def _answers(card: Card, form: Submission, path: Path) -> list[Answer]:
+    if submission.has_tasks(form, path):
+        return list(submission.read_tasks(form, path))
     if path.is_dir():
         # Here, not above: Parquet takes long to load.
         from nightjar.core import contracts

@@ -18,6 +18,7 @@ from pipelines.printing import say, say_json, say_table
     "--predictions", type=FILE, help="JSON Lines {task, id, prediction}, or a folder of data/predict."
 )
 @click.option("--output", type=FILE, help="The CSV to write.")
+@click.option("--by-task", type=FILE, help="Also write files TASK.json {id: prediction} into this folder.")
 @click.option("--check", "file", type=FILE, help="Check this file of anybody's instead of writing one.")
 @click.option(
     "--questions",
@@ -29,6 +30,7 @@ def submission(
     benchmark: str,
     predictions: Path | None,
     output: Path | None,
+    by_task: Path | None,
     file: Path | None,
     questions: Path | None,
     as_json: bool,
@@ -47,14 +49,16 @@ def submission(
     from nightjar.benchmarks.submit import check_submission, submit
 
     if file is not None:
-        if predictions is not None or output is not None:
-            raise NightjarError("it is given with --predictions or --output", "--check", "give it alone")
+        if predictions or output or by_task:
+            raise NightjarError(
+                "it is given with --predictions, --output or --by-task", "--check", "give it alone"
+            )
         result = check_submission(benchmark, file, questions)
     elif predictions is None or output is None:
         what = "--predictions and --output are needed, or --check"
         raise NightjarError(what, "nightjar submission", "see nightjar submission --help")
     else:
-        result = submit(benchmark, predictions, output, questions)
+        result = submit(benchmark, predictions, output, questions, by_task)
     if as_json:
         say_json(result)
         return

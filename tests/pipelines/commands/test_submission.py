@@ -43,7 +43,7 @@ def test_write_and_check(mine: Path, capsys: pytest.CaptureFixture[str]) -> None
     [
         ([], "--predictions and --output are needed, or --check"),
         (["--predictions", "mine.jsonl"], "--predictions and --output are needed, or --check"),
-        (["--check", "a.csv", "--output", "b.csv"], "it is given with --predictions or --output"),
+        (["--check", "a.csv", "--output", "b.csv"], "it is given with --predictions, --output or --by-task"),
         (["--check", "none.csv"], "none.csv: no such file or folder"),
         (["--predictions", "mine.jsonl", "--output", "."], ".: a folder"),
     ],
