@@ -63,7 +63,8 @@ def score_files(
 
     If several tracks occur, "by_track" gives {"n", "metrics", "by_category", "by_task", "intervals"} of each alone.
     Where each task is a track, "by_track" is always there, and `metrics` and `intervals` have the main metric of each
-    task under the name of the task, and the card's average, where all its tasks have scores, under its name.
+    task under the name of the task. Where the card has an average of tasks and all of them have scores, it is there
+    too under its name, and "average" has its {"n", "value", "low", "high"}.
     A reference without a prediction scores as an empty answer, or is left out where the card says so; it is counted in
     `missing`.
 
@@ -117,7 +118,8 @@ def compare_files(
     permutation test, and how many instances a does better, worse and equally well on. `by_category` has the same of
     each category, with the `metric` that is published for it; its p-values are not corrected for their number. If
     several tracks occur, "by_track" gives both of each track alone. What has no prediction scores as empty, and
-    is counted. Raises NightjarError as `score_files` does.
+    is counted. Where the card has an average of tasks, "average" has the same of it. Raises NightjarError as
+    `score_files` does.
     """
     card = registry.card(benchmark)
     files.check_pipes([a, b, references])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 from nightjar.benchmarks.card import Record, Refused
 from nightjar.benchmarks.zeroscrolls.examples import OFFSETS, SEPARATOR, Example, Unfit, built, published
 from nightjar.benchmarks.zeroscrolls.rows import ENDINGS, Row, rows
-from nightjar.benchmarks.zeroscrolls.sources import BUILDERS, Made, Place
+from nightjar.benchmarks.zeroscrolls.sources import BUILDERS, Made, Place, chosen
 from nightjar.benchmarks.zeroscrolls.tables import MAKERS
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import is_text, not_text, raw_text, shown
+
+log = logging.getLogger("nightjar")
 
 # Tables of NarrativeQA that have no questions.
 _NOT_READ = {"documents.csv", "summaries.csv"}
@@ -35,7 +38,8 @@ def load(folder: Path) -> Iterator[Record | Refused]:
     """The examples of the files in `folder`, which has one folder a task, named like it; other folders are not read.
 
     A file is one of the benchmark's own (rows with `input` and offsets; several rows of an id are one example with
-    several references), one of the task's source set, or a table. A row without a reference is kept. Raises
+    several references), one of the task's source set, or a table. Of a larger file of a source set 500 examples are
+    drawn. A row without a reference is kept. Raises
     NightjarError if there is no such file, or one cannot be read.
     """
     files = {task: _files(folder / task) for task in TASKS}
@@ -58,6 +62,7 @@ def _files(folder: Path) -> list[Path]:
 def _read(task: str, path: Path, file: str) -> Iterator[Record | Refused]:
     merged: dict[str, _Merged] = {}
     of_table: list[Row] = []
+    of_source: list[Made] = []
     for row in rows(path):
         if row.value is not None and _PUBLISHED & row.value.keys():
             if refused := _merge(merged, row, file):
@@ -65,10 +70,19 @@ def _read(task: str, path: Path, file: str) -> Iterator[Record | Refused]:
         elif task in MAKERS:
             of_table.append(row)
         else:
-            yield from _built(task, path, file, row)
+            found = _built(task, path, file, row)
+            if isinstance(found, Refused):
+                yield found
+            else:
+                of_source += found
     for id, one in merged.items():
         remarks = ("several rows of an id",) if one.rows > 1 else ()
         yield _record(task, id, file, one.example, one.references, remarks)
+    some = chosen(task, of_source)
+    if len(some) < len(of_source):
+        log.info("%s: %s of %s examples are drawn", file, len(some), len(of_source))
+    for made in some:
+        yield _checked(task, file, made)
     if of_table:
         yield from _made(task, file, of_table)
 
@@ -95,20 +109,17 @@ def _merge(merged: dict[str, _Merged], row: Row, file: str) -> Refused | None:
     return None
 
 
-def _built(task: str, path: Path, file: str, row: Row) -> Iterator[Record | Refused]:
+def _built(task: str, path: Path, file: str, row: Row) -> list[Made] | Refused:
     if row.value is None:
-        yield Refused(file, row.fault, row.raw)
-        return
+        return Refused(file, row.fault, row.raw)
     try:
         found = list(BUILDERS[task](row.value, Place(path, row.number)))
         if not found:
             raise Unfit("no questions")
     except Unfit as error:
         id = row.value.get("id")
-        yield Refused(file, str(error), row.raw, id if is_text(id) else None)
-        return
-    for made in found:
-        yield _checked(task, file, made)
+        return Refused(file, str(error), row.raw, id if is_text(id) else None)
+    return found
 
 
 def _made(task: str, file: str, found: Sequence[Row]) -> Iterator[Record | Refused]:

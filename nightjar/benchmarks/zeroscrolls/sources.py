@@ -7,14 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from nightjar.benchmarks.card import drawn
 from nightjar.benchmarks.zeroscrolls.examples import Unfit
 from nightjar.benchmarks.zeroscrolls.rows import need
 from nightjar.core.json_text import is_text, shown
 
 LETTERS = "ABCD"
+# The seed of the published runs; which examples, reviews and orders the makers drew is not published.
+SEED = 43
+# The most examples of a file, and how many of them a larger file of MuSiQue has with and without an answer.
+EXAMPLES, ANSWERABLE, UNANSWERED = 500, 400, 100
 # What MuSiQue and Qasper write for a question that the document does not answer.
 UNANSWERABLE = "unanswerable"
 
@@ -126,6 +132,7 @@ def narrative_qa(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
     yield Made(name, document.get("text"), texts, question.get("text"))
 
 
+@lru_cache(maxsize=8)
 def _story(id: str, folder: Path) -> str:
     if not id or id != Path(id).name:
         raise Unfit(f"the document_id {shown(id)} is no name of a file")
@@ -153,17 +160,23 @@ def quality(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
 
 
 def musique(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
-    """MuSiQue: a question with its paragraphs; aliases of the answer are references, as in its own evaluator."""
+    """MuSiQue: a question with its paragraphs; aliases of the answer are references, as in its own evaluator.
+
+    The set with unanswerable questions has each id twice: that of the unanswerable one gets an ending.
+    """
     paragraphs = _objects(need(row, "paragraphs"), "paragraphs")
     texts = [
         f"Paragraph {number}: {_text(one, 'title')}\n{_text(one, 'paragraph_text')}"
         for number, one in enumerate(paragraphs, start=1)
     ]
+    id = _name(row.get("id"), place.name)
     answers: list[Any] = [UNANSWERABLE]
-    if row.get("answerable", True):
+    if row.get("answerable", True) is False:
+        id += f"-{UNANSWERABLE}"
+    else:
         answers = [row.get("answer"), *_list(row.get("answer_aliases"))]
     references = [it for number, it in enumerate(answers) if it is not None and it not in answers[:number]]
-    yield Made(_name(row.get("id"), place.name), "\n\n".join(texts), references, need(row, "question"))
+    yield Made(id, "\n\n".join(texts), references, need(row, "question"))
 
 
 BUILDERS: Mapping[str, Builder] = {
@@ -176,6 +189,22 @@ BUILDERS: Mapping[str, Builder] = {
     "quality": quality,
     "musique": musique,
 }
+
+
+def chosen(task: str, made: Sequence[Made]) -> Sequence[Made]:
+    """At most EXAMPLES of the examples of a file, drawn, in their order.
+
+    Of MuSiQue at most ANSWERABLE with an answer and UNANSWERED without, if there are more than EXAMPLES in all.
+    """
+    if len(made) <= EXAMPLES:
+        return made
+    groups = [(made, EXAMPLES)]
+    if task == "musique":
+        without = [one for one in made if list(one.references) == [UNANSWERABLE]]
+        answered = [one for one in made if list(one.references) != [UNANSWERABLE]]
+        groups = [(answered, ANSWERABLE), (without, UNANSWERED)]
+    kept = {id(one) for group, most in groups for one in drawn(group, most, SEED, lambda it: (task, it.id))}
+    return [one for one in made if id(one) in kept]
 
 
 def _objects(value: Any, name: str) -> list[dict[str, Any]]:

@@ -122,7 +122,7 @@ def test_every_source_set_is_built(tmp_path: Path) -> None:
     assert "Why?\n\n(A) w\n(B) x\n(C) y\n(D) z\n\nAnswer:" in found["a1_1"].parts["input"]
     assert found["a1_2"].remarks == ("no reference",)
     assert found["2hop__1"].references == ("Paris", "City of Paris")
-    assert found["2hop__2"].references == ("unanswerable",)
+    assert found["2hop__2-unanswerable"].references == ("unanswerable",)
     assert document(found["2hop__1"]) == "Paragraph 1: Paris\nA city."
 
 
@@ -133,7 +133,7 @@ def test_narrative_qa_reads_stories_beside_its_table(tmp_path: Path) -> None:
     put_table(folder / "documents.csv", [{"document_id": "d1", "kind": "movie"}])
     (folder / "tmp").mkdir()
     (folder / "tmp" / "d1.content").write_text("Ann Lee walks.")
-    kept, *odd = load(tmp_path)
+    *odd, kept = load(tmp_path)
     assert isinstance(kept, Record)
     assert (kept.id, kept.references, document(kept)) == ("d1-2", ("Ann", "Ann Lee"), "Ann Lee walks.")
     reasons = [one.reason for one in odd if isinstance(one, Refused)]
@@ -266,6 +266,22 @@ def test_a_folder_without_tasks_is_an_error(tmp_path: Path) -> None:
         NightjarError, match=r"no folder of a task with files .*make folders such as gov_report"
     ):
         list(load(tmp_path))
+
+
+def test_500_examples_are_drawn_of_a_larger_file_of_a_source_set(tmp_path: Path) -> None:
+    plain = [{"id": f"r{number}", "report": "A report.", "summary": "x"} for number in range(700)]
+    put(tmp_path / "gov_report" / "a.jsonl", plain)
+    answered, without = SOURCES["musique"]
+    both = [{**row, "id": f"m{number}"} for number in range(450) for row in (answered, without)]
+    put(tmp_path / "musique" / "a.jsonl", both)
+    found = records(tmp_path)
+    ids = [id for id in found if id.startswith("r")]
+    assert len(ids) == 500 and ids == sorted(ids, key=lambda id: int(id[1:]))
+    assert ids != [f"r{number}" for number in range(500)]
+    of_musique = [one for one in found.values() if one.task_id == "musique"]
+    assert sum(one.references == ("unanswerable",) for one in of_musique) == 100
+    assert len(of_musique) == 500
+    assert list(records(tmp_path)) == list(found)
 
 
 def test_real_files(tmp_path: Path, real_data: Path) -> None:
