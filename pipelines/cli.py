@@ -30,6 +30,7 @@ COMMANDS = {
     "analyse": ("pipelines.commands.analyse", "Analyse a benchmark's references with a file of yours."),
     "references": ("pipelines.commands.score", "Write the references that others score against."),
     "prompts": ("pipelines.commands.score", "Write the test prompts for a model of your own to answer."),
+    "submission": ("pipelines.commands.submission", "Make the file that a leaderboard takes, or check one."),
     "judge": ("pipelines.commands.judge", "Let people compare two sets of answers blindly, and score it."),
     "call": ("pipelines.commands.data", "Run one tool call and print its result."),
     "encode": ("pipelines.commands.encode", "Print the exact model input of an instance."),

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.benchmarks.average import average, average_difference
 from nightjar.benchmarks.card import Card, Floats, Metric
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.statistics import Bootstrap, enough, mean, moved, permutation_p, seen
@@ -89,10 +90,15 @@ def intervals(
 
 
 def aggregate(card: Card, scores: Sequence[SystemScores], bootstrap: Bootstrap) -> list[dict[str, Any]]:
-    """Rows of contracts.SCORES: every system, track, level and metric that has instances, in this order."""
+    """Rows of contracts.SCORES: every system, track, level and metric that has instances, in this order.
+
+    The card's average comes last of each system, as a track of its own.
+    """
     table = []
+    columns = ("benchmark", "system", "track", "level", "name", "metric")
     for system in scores:
-        for track, places in by_track(system).items():
+        tracks = by_track(system)
+        for track, places in tracks.items():
             for (level, name), members in group(system.keys, places, card.levels).items():
                 for metric in card.metrics:
                     values = system.of(metric, members)
@@ -100,9 +106,13 @@ def aggregate(card: Card, scores: Sequence[SystemScores], bootstrap: Bootstrap) 
                         continue
                     of = (card.name, system.system, track, level, name, metric.name)
                     low, high = interval(metric, values, bootstrap, *of)
-                    columns = ("benchmark", "system", "track", "level", "name", "metric")
                     told = {"n": len(values), "value": estimate(metric, values), "low": low, "high": high}
                     table.append(dict(zip(columns, of, strict=True)) | told)
+        if card.average:
+            name = card.average.name
+            of = (card.name, system.system, name, "overall", "overall", name)
+            if found := average(card, system, tracks, bootstrap, *of):
+                table.append(dict(zip(columns, of, strict=True)) | found)
     return table
 
 
@@ -133,7 +143,8 @@ def compare(
     for system, baseline in pairs:
         ours = by_name[system]
         theirs = aligned(ours, by_name[baseline])
-        for track, places in by_track(ours).items():
+        tracks = by_track(ours)
+        for track, places in tracks.items():
             wanted = [level for level in levels if level in card.levels]
             for (level, name), members in group(ours.keys, places, wanted).items():
                 cell = {"benchmark": card.name, "system": system, "baseline": baseline, "track": track}
@@ -144,6 +155,12 @@ def compare(
                         of = (system, baseline, track, level, name, metric.name)
                         told = difference(metric, *both, bootstrap, *of)
                         table.append({**cell, "metric": metric.name, **told})
+        if card.average:
+            name = card.average.name
+            of = (system, baseline, name, "overall", "overall", name)
+            if found := average_difference(card, ours, theirs, tracks, bootstrap, *of):
+                columns = ("system", "baseline", "track", "level", "name", "metric")
+                table.append({"benchmark": card.name} | dict(zip(columns, of, strict=True)) | found)
     return table
 
 

@@ -19,6 +19,7 @@ from nightjar.benchmarks.analysis import Analysis
 from nightjar.benchmarks.papers import Collection, Published, PublishedTable
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 from nightjar.benchmarks.readers import Readers
+from nightjar.benchmarks.submission import Submission
 from nightjar.core.config import Model
 from nightjar.core.errors import NightjarError
 from nightjar.statistics.bootstrap import DECIMALS
@@ -97,7 +98,8 @@ class Files:
 
     `category`: None if references have none. `by_task`: each task is a track with its own scores, answers name their
     task, and ids are unique within a task; otherwise ids are unique. `shown`: the parts that `nightjar references`
-    writes beside the references. `readers` replace the JSON Lines. `unanswered`: whether a question without a
+    writes beside the references. `readers` replace the JSON Lines. `submission` is the file that a leaderboard takes;
+    predictions are read from such a file too. `unanswered`: whether a question without a
     prediction is scored as an empty answer or left out of the scores; it is counted as missing in both cases.
     """
 
@@ -108,6 +110,7 @@ class Files:
     by_task: bool = True
     shown: tuple[str, ...] = ()
     readers: Readers | None = None
+    submission: Submission | None = None
     unanswered: Literal["empty", "left out"] = "empty"
 
 
@@ -175,6 +178,17 @@ class Scoring(NamedTuple):
     matching: Matching | None = None
 
 
+@dataclass(frozen=True)
+class Average:
+    """The mean of the main metrics of `tracks`, each a task. Its name is that of a metric of the card.
+
+    In tables of scores it is a track of its own. It exists only where all the tracks have scores.
+    """
+
+    name: str
+    tracks: tuple[str, ...]
+
+
 # A question and a seed to the answer that a baseline gives without a model. The report shows the first line of its
 # docstring: what the answer is.
 Baseline = Callable[[Question, int], str]
@@ -217,6 +231,7 @@ class Card:
     are rows of papers, shown beside the systems, `tables` those papers' tables, and `collection` describes the dataset.
     `compared` names the system whose differences from the others come first (empty: the report's own rule), and
     `consistency` has the published label consistency of passages by track, in percent.
+    `average` is a number of several tasks together; no instance has the part of its metric.
     `explain` adds what a line of `nightjar score --details` has of a question and its answers. `matching` says which
     clusters answers are matched to. `labels` are labels that questions may have, in `labels` of their parts, and what
     each means.
@@ -258,6 +273,7 @@ class Card:
     compared: str = ""
     consistency: tuple[Published, ...] = ()
     collection: Collection | None = None
+    average: Average | None = None
     explain: Explain | None = None
     by_encoder: Callable[[Path], Scoring] | None = None
     analyses: Mapping[str, Analysis] = field(default_factory=dict)

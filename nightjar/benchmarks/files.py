@@ -13,7 +13,7 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import registry
+from nightjar.benchmarks import registry, submission
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question, questions_of
 from nightjar.benchmarks.readers import read_own_answers, read_own_references, unknown_id
@@ -161,8 +161,9 @@ def check_reference(row: Mapping[str, Any], where: str, form: str, task: str, ca
 def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[Answers]:
     """The answers to each of `questions`, in their order; None for those without an answer.
 
-    From JSON Lines in the card's form, from an artifact of the stage predict, or, named like a baseline of the card,
-    what that baseline answers to the questions of the stage questions. Raises NightjarError for broken lines, and for
+    From JSON Lines in the card's form, from a leaderboard's file NAME.csv, from an artifact of the stage predict, or,
+    named like a baseline of the card, what that baseline answers to the questions of the stage questions. Of a
+    leaderboard's file, tasks without references are skipped. Raises NightjarError for broken lines, and for
     ids that are no texts, occur twice or belong to no reference.
     """
     baselines = card.baselines(registry.settings(card, {}))
@@ -177,6 +178,8 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[
 
         own = read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
         return _matched(card, path, own, questions)
+    if card.files.submission and path.suffix == submission.ENDING:
+        return _submitted(card, card.files.submission, path, questions)
     if card.files.readers:
         return read_own_answers(card.files.readers, path, _named(card, questions), len(questions))
     wanted, named = _named(card, questions), itemgetter(*_key_of(card))
@@ -189,6 +192,21 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[
             places = [wanted[name] for name in map(named, rows)]
         for place, row in zip(places, rows, strict=True):
             given[place] = [row["prediction"]]
+    return given
+
+
+def _submitted(
+    card: Card, form: submission.Submission, path: Path, questions: Sequence[Question]
+) -> list[Answers]:
+    """The answers to each of `questions` from a leaderboard's file."""
+    wanted = _named(card, questions)
+    tasks = {question.task_id for question in questions}
+    given: list[Answers] = [None] * len(questions)
+    for where, answer in submission.read(form, path):
+        if answer.task in tasks:
+            if (answer.task, answer.id) not in wanted:
+                raise unknown_id(answer.id, where)
+            given[wanted[answer.task, answer.id]] = [answer.prediction]
     return given
 
 
@@ -243,9 +261,9 @@ def write_references(card: Card, path: Path, questions: Path | None = None) -> i
     """Write the questions as the JSON Lines that others score against; returns how many.
 
     A line has id, references, task, and where the card has them category and track, and the texts that the card's
-    `files.shown` names. An id that occurs in several tasks is written as TASK:ID if the card's ids must be unique.
-    The file is written whole or not at all. Raises NightjarError if there are no questions, or `path` must not be
-    written (`core.files.check_output`).
+    `files.shown` names. A question without references has no line. An id that occurs in several tasks is written as
+    TASK:ID if the card's ids must be unique. The file is written whole or not at all. Raises NightjarError if there are
+    no questions, or `path` must not be written (`core.files.check_output`).
     """
     source = questions or QUESTIONS / card.name
     check_output(path, [source])
@@ -253,6 +271,8 @@ def write_references(card: Card, path: Path, questions: Path | None = None) -> i
     form = card.files
     lines: list[Row] = []
     for id, question in zip(ids(card, found), found, strict=True):
+        if not question.references:
+            continue
         if form.readers:
             lines.append(dict(form.readers.line(question._replace(id=id))))
             continue

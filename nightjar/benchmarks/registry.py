@@ -22,6 +22,7 @@ OWN = {
     "tool_use": "nightjar.benchmarks.tool_use.card",
     "classification": "nightjar.benchmarks.classification.card",
     "protoqa": "nightjar.benchmarks.protoqa.card",
+    "zeroscrolls": "nightjar.benchmarks.zeroscrolls.card",
 }
 
 

@@ -18,6 +18,7 @@ from nightjar.benchmarks.aggregate import (
     group,
     intervals,
 )
+from nightjar.benchmarks.average import average, average_difference
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, score
@@ -26,6 +27,8 @@ from nightjar.statistics.bootstrap import Bootstrap
 
 SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
 _NO_ANSWER: list[str] = []
+# Columns of a flat table of differences that are those of `aggregate.difference`.
+_TESTED = ("low", "high", "p", "better", "worse", "equal")
 
 
 @contextmanager
@@ -60,7 +63,8 @@ def score_files(
 
     If several tracks occur, "by_track" gives {"n", "metrics", "by_category", "by_task", "intervals"} of each alone.
     Where each task is a track, "by_track" is always there, and `metrics` and `intervals` have the main metric of each
-    task under the name of the task.
+    task under the name of the task. Where the card has an average of tasks and all of them have scores, it is there
+    too under its name, and "average" has its {"n", "value", "low", "high"}.
     A reference without a prediction scores as an empty answer, or is left out where the card says so; it is counted in
     `missing`.
 
@@ -98,6 +102,9 @@ def score_files(
         }
         if card.files.by_task:
             result |= _by_task(card, result["by_track"])
+            if found := average(card, scored, tracks, bootstrap, "average"):
+                result["average"] = found
+                _add_average(card, result)
     if details is not None:
         _write_details(card, details, scored, questions, given, inputs)
     return result
@@ -115,7 +122,8 @@ def compare_files(
     permutation test, and how many instances a does better, worse and equally well on. `by_category` has the same of
     each category, with the `metric` that is published for it; its p-values are not corrected for their number. If
     several tracks occur, "by_track" gives both of each track alone. What has no prediction scores as empty, and
-    is counted. Raises NightjarError as `score_files` does.
+    is counted. Where the card has an average of tasks, "average" has the same of it. Raises NightjarError as
+    `score_files` does.
     """
     card = registry.card(benchmark)
     files.check_pipes([a, b, references])
@@ -137,6 +145,9 @@ def compare_files(
             track: _differences(card, ours, theirs, places, bootstrap, track)
             for track, places in tracks.items()
         }
+    if card.average and (found := average_difference(card, ours, theirs, tracks, bootstrap, "average")):
+        both = {name: average(card, one, tracks, None) for name, one in (("a", ours), ("b", theirs))}
+        result["average"] = {name: one["value"] for name, one in both.items() if one} | found
     return result
 
 
@@ -163,6 +174,8 @@ def score_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
                 low, high = (between and between[metric]) or (None, None)
                 cell = {"track": track, "level": level, "name": name, "metric": metric, "n": n}
                 rows.append(cell | {"value": values[metric], "low": low, "high": high})
+    if card.average and (found := result.get("average")):
+        rows.append(_average_cell(card.average.name) | found)
     return rows
 
 
@@ -178,10 +191,16 @@ def difference_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
                 found = cell[metric]
                 row = {"track": track, "level": level, "name": name, "metric": metric}
                 row |= {"n": found["n"], "a": found["a"], "b": found["b"], "difference": found["value"]}
-                rows.append(
-                    row | {key: found[key] for key in ("low", "high", "p", "better", "worse", "equal")}
-                )
+                rows.append(row | {key: found[key] for key in _TESTED})
+    if card.average and (found := result.get("average")):
+        row = _average_cell(card.average.name) | {"n": found["n"], "a": found["a"], "b": found["b"]}
+        rows.append(row | {"difference": found["value"]} | {key: found[key] for key in _TESTED})
     return rows
+
+
+def _average_cell(name: str) -> dict[str, Any]:
+    """What the row of an average has in the columns that name it."""
+    return {"track": name, "level": "overall", "name": "overall", "metric": name}
 
 
 def _by_task(card: Card, by_track: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,6 +217,16 @@ def _by_task(card: Card, by_track: Mapping[str, Any]) -> dict[str, Any]:
         ends = {track: by_track[track]["intervals"]["metrics"][main[track]] for track in main}
         found["intervals"] = {**first["intervals"], "metrics": ends}
     return found
+
+
+def _add_average(card: Card, result: dict[str, Any]) -> None:
+    """Put the average beside the tasks' main metrics, under its name."""
+    assert card.average is not None
+    found = result["average"]
+    result["metrics"][card.average.name] = found["value"]
+    if "intervals" in result:
+        ends = None if found["low"] is None else [found["low"], found["high"]]
+        result["intervals"]["metrics"][card.average.name] = ends
 
 
 def _tables(

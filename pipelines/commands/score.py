@@ -21,7 +21,8 @@ ALL = "all tracks together (not a published number)"
 # Metrics that a table shows as columns; more are rows.
 MOST_COLUMNS = 8
 PREDICTIONS = (
-    "JSON Lines {id, prediction} or the published form, a folder of data/predict, or the name of a baseline."
+    "JSON Lines {id, prediction} or the published form, a leaderboard's file NAME.csv, a folder of data/predict, or "
+    "the name of a baseline."
 )
 
 
@@ -108,7 +109,13 @@ def score(
     _print_head(result, missing)
     by_track = parts(result)
     if _tasks_are_tracks(result):
-        _print_union([{"task": task} | _scores(part) for task, part in by_track.items()])
+        rows = [{"task": task} | _scores(part) for task, part in by_track.items()]
+        if len({name for row in rows for name in row}) > MOST_COLUMNS:
+            rows = [_main_first(task, row, by_track[task]) for task, row in zip(by_track, rows, strict=True)]
+        _print_union(rows)
+        if found := result.get("average"):
+            say()
+            say_table([_average(result["benchmark"], found)])
         return
     if len(result["metrics"]) > MOST_COLUMNS:
         _print_by_metric(result, by_track)
@@ -133,6 +140,28 @@ def _tasks_are_tracks(result: Mapping[str, Any]) -> bool:
     from nightjar.benchmarks import registry
 
     return registry.card(result["benchmark"]).files.by_task
+
+
+def _main_first(task: str, row: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a task with its main metric in the column `score`, which all tasks share."""
+    main = next(iter(part["metrics"]), "")
+    others = {name: value for name, value in row.items() if name not in ("task", "n", main)}
+    return {"task": task, "n": row["n"], "metric": main, "score": row.get(main, ""), **others}
+
+
+def _average_name(benchmark: str) -> str:
+    """The name of the average over a benchmark's tasks."""
+    from nightjar.benchmarks import registry
+
+    average = registry.card(benchmark).average
+    return average.name if average else ""
+
+
+def _average(benchmark: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of the average over the tasks."""
+    name = _average_name(benchmark)
+    ends = None if found["low"] is None else (found["low"], found["high"])
+    return _shown({"n": found["n"], name: found["value"]}, {name: ends})
 
 
 def _left_out(result: Mapping[str, Any]) -> str:
@@ -280,7 +309,10 @@ def compare(
     _print_head(result, "".join(f", {one}" for one in lacking))
     by_track = parts(result)
     if _tasks_are_tracks(result):
-        say_table([{"task": task} | line for task, part in by_track.items() for line in _lines(part)])
+        lines = [{"task": task} | line for task, part in by_track.items() for line in _lines(part)]
+        if found := result.get("average"):
+            lines.append({"task": "", "metric": _average_name(result["benchmark"]), **_line(found)})
+        say_table(lines)
         return
     for track, part in by_track.items():
         say_table(_lines(part), f"{track} track" if len(by_track) > 1 else "")

@@ -1,0 +1,137 @@
+"""The mean of several tasks' scores, such as a leaderboard's: one number of tasks that have different metrics.
+
+Each task counts the same, however many instances it has. Its instances are resampled, and swapped between two systems,
+within the task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nightjar.benchmarks.card import Card, Floats, Metric
+from nightjar.benchmarks.scores import Places, SystemScores
+from nightjar.statistics import Bootstrap, enough, permutation_p, resampled, seen
+from nightjar.statistics.statistic import OfSums
+
+# The main metric of a task, and its parts by system: arrays of shape (instances, parts).
+Cell = tuple[Metric, tuple[Floats, ...]]
+
+
+def average(
+    card: Card, scores: SystemScores, by_track: Mapping[str, Places], bootstrap: Bootstrap | None, *of: str
+) -> dict[str, Any] | None:
+    """{"n", "value", "low", "high"} of the card's average; None if it has none, or a task has no scores.
+
+    The ends are None without a bootstrap, and if a task has fewer instances than an interval needs. `of` names the
+    cell of the random numbers.
+    """
+    cells = _cells(card, by_track, scores)
+    if cells is None:
+        return None
+    value = float(np.mean([metric.scale * _value(metric, values) for metric, (values,) in cells.values()]))
+    low, high = _ends(cells, bootstrap, *of) if bootstrap else (None, None)
+    n = sum(len(values) for _, (values,) in cells.values())
+    return {"n": n} | _rounded(card, value, low, high)
+
+
+def average_difference(
+    card: Card,
+    ours: SystemScores,
+    theirs: SystemScores,
+    by_track: Mapping[str, Places],
+    bootstrap: Bootstrap,
+    *of: str,
+) -> dict[str, Any] | None:
+    """The columns of `aggregate.difference` of the averages of two systems on the same instances, in the same order.
+
+    None if the card has no average, or a task has no scores.
+    """
+    cells = _cells(card, by_track, ours, theirs)
+    if cells is None:
+        return None
+    value = float(np.mean([m.scale * (_value(m, a) - _value(m, b)) for m, (a, b) in cells.values()]))
+    low, high = _ends(cells, bootstrap, *of)
+    statistic, first, second = _joined(list(cells.values()))
+    p = permutation_p(statistic, first, second, bootstrap.stream("signs", *of))
+    return {
+        "n": len(first),
+        **_rounded(card, value, low, high),
+        "moved": low is not None and seen(p, len(first), bootstrap.confidence),
+        "p": p,
+        **dict.fromkeys(("better", "worse", "equal")),
+    }
+
+
+def _cells(card: Card, by_track: Mapping[str, Places], *systems: SystemScores) -> dict[str, Cell] | None:
+    """The cell of each task of the average; None if one is missing."""
+    found: dict[str, Cell] = {}
+    for track in card.average.tracks if card.average else ():
+        places = by_track.get(track)
+        if places is None:
+            return None
+        for metric in card.metrics:
+            if len(systems) == 1:
+                values: tuple[Floats, ...] = (systems[0].of(metric, places),)
+            else:
+                values = systems[0].both(systems[1], metric, places)
+            if len(values[0]):
+                found[track] = metric, values
+                break
+        else:
+            return None
+    return found or None
+
+
+def _value(metric: Metric, values: Floats) -> float:
+    return float(metric.statistic(values[None])[0])
+
+
+def _ends(
+    cells: Mapping[str, Cell], bootstrap: Bootstrap, *of: str
+) -> tuple[float, float] | tuple[None, None]:
+    """The ends of the interval of the average, or of the difference of two; each task is resampled by itself."""
+    if not all(enough(len(values[0])) for _, values in cells.values()):
+        return None, None
+    total = np.zeros(bootstrap.samples)
+    for track, (metric, values) in cells.items():
+        drawn = metric.scale * resampled(
+            metric.statistic, values, bootstrap.samples, bootstrap.stream(*of, track)
+        )
+        total += drawn[0] if len(drawn) == 1 else drawn[0] - drawn[1]
+    return bootstrap.ends(total / len(cells))
+
+
+def _rounded(card: Card, value: float, low: float | None, high: float | None) -> dict[str, float | None]:
+    decimals = card.metric(card.average.name).decimals if card.average else 0
+    ends = {"value": value, "low": low, "high": high}
+    return {name: None if end is None else round(end, decimals) for name, end in ends.items()}
+
+
+def _joined(cells: Sequence[Cell]) -> tuple[OfSums, Floats, Floats]:
+    """The average as one statistic of all instances, and their parts for both systems.
+
+    The parts of an instance are its terms, in the columns of its task. A statistic that is not of sums is refused.
+    """
+    sizes, terms = [], []
+    for metric, values in cells:
+        if not isinstance(metric.statistic, OfSums):
+            raise ValueError(f"the statistic of {metric.name} is not one of sums")
+        terms.append(metric.statistic.terms(np.stack(values)))
+        sizes.append(terms[-1].shape[1:])
+    rows, columns = (np.cumsum([0, *numbers]) for numbers in zip(*sizes, strict=True))
+    joined = np.zeros((2, rows[-1], columns[-1]))
+    for place, part in enumerate(terms):
+        joined[:, rows[place] : rows[place + 1], columns[place] : columns[place + 1]] = part
+
+    def value(sums: Floats, n: int) -> Floats:
+        total = np.zeros(len(sums))
+        for place, ((metric, _), (count, _)) in enumerate(zip(cells, sizes, strict=True)):
+            own = sums[:, columns[place] : columns[place + 1]]
+            assert isinstance(metric.statistic, OfSums)
+            total += metric.scale * metric.statistic.value(own, count)
+        return total / len(cells)
+
+    return OfSums("average", None, lambda values: values, value), joined[0], joined[1]

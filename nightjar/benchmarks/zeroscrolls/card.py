@@ -1,0 +1,43 @@
+"""ZeroSCROLLS (Shaham et al. 2023): ten tasks on long documents, each a track, and the mean of their scores."""
+
+from __future__ import annotations
+
+from nightjar.benchmarks.card import Average, Card, Files, Metric, Submission, Task
+from nightjar.benchmarks.zeroscrolls.baselines import baselines
+from nightjar.benchmarks.zeroscrolls.load import load
+from nightjar.benchmarks.zeroscrolls.published import AVERAGE, PUBLISHED, TABLES
+from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query, questions
+from nightjar.benchmarks.zeroscrolls.scoring import METRICS, score
+from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
+
+CARD = Card(
+    name=NAME,
+    version=1,
+    title="ZeroSCROLLS",
+    source="Shaham et al. 2023, arXiv 2305.14196",
+    datasets=(NAME,),
+    metrics=(*METRICS, Metric(AVERAGE, "mean of the ten tasks")),
+    questions=questions,
+    prompt=prompt,
+    query=query,
+    score=score,
+    files=Files(
+        prediction='write {"task": "qmsum", "id": "...", "prediction": "..."}',
+        reference='write {"task": "qmsum", "id": "...", "references": ["..."]}',
+        submission=Submission(
+            ("Task", "ID", "Prediction"),
+            tuple(TASKS),
+            "https://zero.scrolls-benchmark.com/submission",
+            "!@#$%^&*()",
+        ),
+    ),
+    settings=Settings,
+    load=load,
+    tasks={name: Task(task.title, max_new_tokens=task.reserved) for name, task in TASKS.items()},
+    tracks={name: task.title for name, task in TASKS.items()} | {AVERAGE: "mean of the ten tasks"},
+    levels=("overall",),
+    baselines=baselines,
+    average=Average(AVERAGE, tuple(TASKS)),
+    published=PUBLISHED,
+    tables=TABLES,
+)

@@ -1,0 +1,134 @@
+"""Whether an answer has the form that its task asks for, and a score that forgives another form. Both are ours.
+
+The paper judged forms by hand (figure 5, facts 5.9). The rules here can be checked by a program.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from nightjar.benchmarks.zeroscrolls.metrics import (
+    MOST_DIGITS,
+    accuracy,
+    best,
+    concordance,
+    exponential_similarity,
+    f1,
+    in_order,
+    letter,
+    percentage,
+    similarity,
+)
+from nightjar.benchmarks.zeroscrolls.metrics import ids as ids_of
+from nightjar.benchmarks.zeroscrolls.prompts import highlighted
+from nightjar.benchmarks.zeroscrolls.tasks import TASKS, LongTask
+
+# Words of the longest answer that counts as a phrase.
+PHRASE = 10
+UNANSWERABLE = "unanswerable"
+_LETTER = re.compile(r"\W*[A-D]\W*")
+_SHARE = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?%\.?")
+_LIST = re.compile(r"\[?[0-9]{1,9}(?:\s*,\s*[0-9]{1,9})*\]?\.?")
+_SENTENCE_END = re.compile(r"(?<=[a-z0-9][a-z0-9)])[.!?][\"')\]]?\s+(?=[A-Z])")
+# What an answer may begin with before the answer itself.
+_LABEL = re.compile(
+    r"(?:so,? )?(?:the )?(?:correct |final |best )?(?:answer|percentage of positive reviews|option|choice)"
+    r"(?: to the question)?(?: is)?\s*:?\s+",
+    re.IGNORECASE,
+)
+_REFUSAL = re.compile(
+    r"unanswerable|not answerable|(?:cannot|can't|can not|could not) be (?:answered|determined)|"
+    r"(?:does|do|is|are) not (?:mention|provide|specify|state|contain|mentioned|provided|specified|stated)|"
+    r"no (?:information|answer)",
+    re.IGNORECASE,
+)
+_NAMED_LETTER = re.compile(
+    r"\(([A-Da-d])\)|\b(?:answer|option|choice)(?: is)?:?\s*\W?([A-Da-d])\b", re.IGNORECASE
+)
+_SMALL_LETTER = re.compile(r"\b[b-d]\b|^\W*a\W*$")
+_LOOSE_SHARE = re.compile(
+    r"(?<![0-9.])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?:%|percent\b|per cent\b)", re.IGNORECASE
+)
+_NUMBER = re.compile(r"(?<![0-9.])[0-9]{1,9}(?:\.[0-9]{1,9})?(?![0-9])")
+# Numbers with nothing but signs, blanks, "summary" and "and" between them.
+_RUN = re.compile(
+    rf"[0-9]{{1,{MOST_DIGITS}}}(?:(?:[^0-9A-Za-z]|\bsummary\b|\band\b|\bthen\b)+[0-9]{{1,{MOST_DIGITS}}}\b)*",
+    re.IGNORECASE,
+)
+
+
+def as_asked(task_id: str, answer: str, references: Sequence[str]) -> bool:
+    """Whether the answer has the form that the task asks for.
+
+    Summaries: a text (GovReport, QMSum), of one paragraph (SummScreenFD, SQuALITY). Questions: one line of one sentence
+    (Qasper), and of at most PHRASE words (NarrativeQA, MuSiQue). QuALITY: one letter and nothing but signs.
+    SpaceDigest: one percentage. BookSumSort: a list of the ids with commas, each once; the number of ids is that of the
+    first reference.
+    """
+    text = answer.strip()
+    task = TASKS[task_id]
+    if not text:
+        return False
+    if task.kind == "rouge":
+        return task_id in ("gov_report", "qmsum") or "\n" not in text
+    if task.kind == "accuracy":
+        return bool(_LETTER.fullmatch(text))
+    if task.kind == "exponential_similarity":
+        return bool(_SHARE.fullmatch(text))
+    if task.kind == "concordance":
+        found = ids_of(text) if _LIST.fullmatch(text) else None
+        return bool(found) and sorted(found or []) == list(range(1, len(ids_of(references[0]) or []) + 1))
+    sentences = len(_SENTENCE_END.split(text))
+    return "\n" not in text and sentences == 1 and (task_id == "qasper" or len(text.split()) <= PHRASE)
+
+
+def forgiving(task: LongTask, answer: str, references: Sequence[str]) -> float:
+    """The score from 0 to 1 with the answer taken out of its form; never less than the score itself.
+
+    F1: of the first line without a label such as "The answer is", and "unanswerable" for words that say so. Accuracy: a
+    named or a small letter. Exponential similarity: "60 %", "60 percent", or the only number. Concordance: the first
+    run of numbers that has exactly the ids. Raises ValueError for a summary, whose form is not asked for.
+    """
+    text = unicodedata.normalize("NFKC", highlighted(task, answer))
+    if task.kind == "f1":
+        line = next(iter(text.split("\n")), "").strip()
+        texts = [answer, _LABEL.sub("", line, count=1) if _LABEL.match(line) else line]
+        texts += [UNANSWERABLE] if _REFUSAL.search(text) else []
+        return max(best(f1, one, references) for one in texts)
+    if task.kind == "accuracy":
+        return max(best(accuracy, one, references) for one in (answer, _letter(text)))
+    if task.kind == "exponential_similarity":
+        shares = (percentage(reference) for reference in references)
+        ours = _share(text)
+        loose = [similarity(ours, share) for share in shares if ours is not None and share is not None]
+        return max([best(exponential_similarity, answer, references), *loose])
+    if task.kind == "concordance":
+        return max(max(concordance(answer, reference), _run(text, reference)) for reference in references)
+    raise ValueError(f"{task.title} asks for no form")
+
+
+def _letter(text: str) -> str:
+    if found := _NAMED_LETTER.search(text):
+        return (found[1] or found[2]).upper()
+    if strict := letter(text):
+        return strict
+    found = _SMALL_LETTER.search(text)
+    return found[0].strip().upper() if found else ""
+
+
+def _share(text: str) -> float | None:
+    if found := _LOOSE_SHARE.search(text):
+        return float(found[1])
+    numbers = _NUMBER.findall(text[:1000])
+    return float(numbers[0]) if len(numbers) == 1 else None
+
+
+def _run(text: str, reference: str) -> float:
+    theirs = ids_of(reference) or []
+    for found in _RUN.finditer(text):
+        ours = [int(word) for word in re.findall(r"[0-9]+", found[0])]
+        if sorted(ours) == sorted(theirs):
+            return in_order(ours, theirs)
+    return 0.0

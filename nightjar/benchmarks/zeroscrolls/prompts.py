@@ -1,0 +1,104 @@
+"""The prompt of an example: its variants, and how a prompt that is too long is trimmed (facts 5.4, 5.5).
+
+The end of the document is cut and the omission message put in its place, so that the instruction and the query survive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from nightjar.benchmarks.question import Tokenizer
+from nightjar.benchmarks.zeroscrolls.examples import Example
+from nightjar.benchmarks.zeroscrolls.tasks import LongTask
+from nightjar.core.errors import NightjarError
+
+# completion: the published input. chat: a request for the answer alone, and no response header. claude: chat in the
+# form of Claude 1, with tags around the answer.
+Style = Literal["completion", "chat", "claude"]
+REQUEST = "Do not provide any explanation."
+_HUMAN, _ASSISTANT = "\n\nHuman:", "\n\nAssistant:"
+# Tokens that are kept free beside the answer: one, and for chat those of the message's frame.
+_FREE, _FREE_OF_CHAT = 1, 9
+
+
+def prompt(
+    task: LongTask,
+    example: Example,
+    tokenizer: Tokenizer,
+    limit: int,
+    style: Style = "completion",
+    encoder_decoder: bool = False,
+) -> str:
+    """The prompt in at most `limit` tokens, those of the answer not included; trimmed if it is longer.
+
+    With `encoder_decoder` a completion is trimmed as for the published T5 models: `limit` includes the end token, and
+    the document's tokens are cut apart from the query's. Raises NightjarError if the limit has no room for any token
+    before the query.
+    """
+    if style == "claude":
+        return _claude(task, example, tokenizer, limit)
+    if style == "chat":
+        example = example if task.summary else requested(example, REQUEST)
+        text, free = example.input[: example.query_end_index], _FREE + _FREE_OF_CHAT
+    else:
+        text, free = example.input, _FREE
+    suffix = example.truncation_seperator + text[example.query_start_index :]
+    ids = tokenizer.encode(text)
+    if style == "completion" and encoder_decoder:
+        if len(ids) + 1 <= limit:
+            return text
+        ids, free = tokenizer.encode(text[: example.query_start_index]), 1
+    elif len(ids) <= limit:
+        return text
+    return tokenizer.decode(ids[: _kept(limit, len(tokenizer.encode(suffix)), free)]) + suffix
+
+
+def requested(example: Example, request: str) -> Example:
+    """The example with a request after its instruction, which ends at the first blank line; the offsets move along."""
+    instruction, blank, rest = example.input.partition("\n\n")
+    moved = len(request) + 1
+    return replace(
+        example,
+        input=f"{instruction.strip()} {request}{blank}{rest}",
+        document_start_index=example.document_start_index + moved,
+        document_end_index=example.document_end_index + moved,
+        query_start_index=example.query_start_index + moved,
+        query_end_index=example.query_end_index + moved,
+    )
+
+
+def highlighted(task: LongTask, answer: str) -> str:
+    """An answer to a prompt in Claude's form: the text before the closing tag, without an opening one."""
+    before = answer.partition(f"</{task.tag}>")[0]
+    return before.rpartition(f"<{task.tag}>")[2].strip()
+
+
+def _claude(task: LongTask, example: Example, tokenizer: Tokenizer, limit: int) -> str:
+    turn = _ASSISTANT
+    if not task.summary:
+        answer, tag = task.response.removesuffix(":"), task.tag
+        request = (
+            f"{REQUEST[:-1]}, and please highlight your final {answer.lower()} with <{tag}></{tag}> tags."
+        )
+        example = requested(example, request)
+        turn += f" {answer}: <{tag}>"
+    text = example.input[: example.query_end_index]
+    whole = f"{_HUMAN} {text}{turn}"
+    ids = tokenizer.encode(whole)
+    if len(ids) <= limit:
+        return whole
+    end = example.truncation_seperator + example.query + turn
+    keep = _kept(limit, len(tokenizer.encode(f"{_HUMAN} {end}")), _FREE)
+    # As published: the place is counted with "\n\nHuman: " and used in the text without it.
+    return f"{_HUMAN} {text[: len(tokenizer.decode(ids[:keep]))]}{end}"
+
+
+def _kept(limit: int, suffix: int, free: int) -> int:
+    """How many tokens are kept before the suffix."""
+    if (kept := limit - suffix - free) > 0:
+        return kept
+    what = f"the query and the omission message take {suffix} tokens, and a prompt may have {limit}"
+    raise NightjarError(
+        what, "the prompt", f"allow it at least {suffix + free + 1} (max_source_length, total_tokens)"
+    )

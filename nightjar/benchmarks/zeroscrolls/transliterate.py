@@ -1,0 +1,74 @@
+"""ASCII for any text, as the package Unidecode 1.4.0 writes it, whose licence (GPL) does not allow us to depend on it.
+
+text-unidecode (Artistic License) has the older tables of the same origin. What they lack is added here: unknown
+characters become nothing, letter-like signs and mathematical letters are those of Unicode's compatibility forms, and
+SIGNS has single ones. Other differences remain for rare characters (docs/zeroscrolls.md).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+# Blocks whose signs are replaced by their compatibility form: superscripts, letter-like signs and fractions, circled
+# numbers and letters, bold and other letters of mathematics.
+_COMPATIBLE = (range(0x2070, 0x20A0), range(0x2100, 0x2190), range(0x2460, 0x2500), range(0x1D400, 0x1D800))
+_UNKNOWN = "[?]"
+# What Unidecode writes for signs that the older tables lack or write differently.
+SIGNS = {
+    **{"¼": " 1/4", "½": " 1/2", "¾": " 3/4", "⅐": " 1/7 ", "⅑": " 1/9 ", "⅒": " 1/10 ", "↉": " 0/3 "},
+    **{"Ŋ": "NG", "ŋ": "ng", "Є": "Ie", "Ъ": "'", "ъ": "'", "ẞ": "SS", "ẛ": "S", **dict.fromkeys("ẜẝẟ", "")},
+    **{"ͺ": "", "΄": "", "΅": "", "ϴ": "", "ϵ": "", "Ϲ": ""},
+    **{"⁇": "??", "⁗": "''''", "\u205f": " ", "⁊": "&", "⁎": "*", "⁒": "%", "⁓": "~", "ₔ": ""},
+    **{"₰": "Pf", "₱": "P", "₲": "G", "₳": "A", "₴": "UAH", "₵": "C|", "₶": "L", "₷": "Sm", "₸": "T"},
+    **{"₹": "Rs", "₺": "L", "₻": "M", "₼": "m", "₽": "R", "₾": "l", "₿": "BTC"},
+    **{
+        "℀": " a/c ",
+        "℁": " a/s ",
+        "℅": " c/o ",
+        "℆": " c/u ",
+        "№": "No. ",
+        "℗": "(p)",
+        "℟": "R/",
+        "℠": "(sm)",
+    },
+    **{"™": "(tm)", "℣": "V/", "\u2126": "ohm", "℮": "e", "Ⅎ": "F", "⅍": "A/S", "ⅎ": "F"},
+    **dict.fromkeys("ℇℏℵℶℷℸℼℽℾℿ", ""),
+    **{"−": "-", "∕": "/", "∖": "\\", "∗": "*", "∣": "|", "∶": ":", "∼": "~"},
+    **{"≤": "<=", "≥": ">=", "≦": "<=", "≧": ">=", "⌃": "^"},
+    **{
+        "\u0589": ":",
+        "\u05b0": "",
+        "\u05ba": "o",
+        "\u05bc": "",
+        "\u05be": "-",
+        "\u05c3": ".",
+        "\u05c6": "n",
+        "\u05c7": "o",
+    },
+    **{"א": "A", "ח": "H", "ט": "T", "ך": "KH", "כ": "KH", "ץ": "TS", "צ": "TS", "ק": "k", "ש": "SH"},
+    **{"\u05ef": "YYY", "ױ": "OY", "ײ": "EY"},
+    **{"し": "shi", "ち": "chi", "っ": "tsu", "つ": "tsu"},
+    **{"シ": "shi", "チ": "chi", "ッ": "tsu", "ツ": "tsu", "・": "*"},
+    **{"✱": "*", "❘": "|", "❜": "'", "❝": '"', "❞": '"', "❟": ",", "❠": ",,", "❢": "!"},
+}
+
+
+def ascii_text(text: str) -> str:
+    """The text in ASCII. A character may become several, or none; ASCII stays as it is."""
+    return text if text.isascii() else "".join(map(_ascii, text))
+
+
+@lru_cache(maxsize=4096)
+def _ascii(character: str) -> str:
+    # Here, not above: its table is read at import, and most texts do without.
+    from text_unidecode import unidecode
+
+    if character in SIGNS:
+        return SIGNS[character]
+    found = str(unidecode(character))
+    found = "" if found.strip() == _UNKNOWN else found
+    if not found and any(ord(character) in block for block in _COMPATIBLE):
+        compatible = unicodedata.normalize("NFKC", character)
+        return "".join(map(_ascii, compatible)) if compatible != character else ""
+    return found

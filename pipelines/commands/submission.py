@@ -1,0 +1,70 @@
+"""nightjar submission: make a leaderboard's file, or check one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from nightjar.core.errors import NightjarError
+from pipelines.commands.data import FILE, as_json_option
+from pipelines.commands.score import benchmark_option
+from pipelines.printing import say, say_json, say_table
+
+
+@click.command()
+@benchmark_option
+@click.option(
+    "--predictions", type=FILE, help="JSON Lines {task, id, prediction}, or a folder of data/predict."
+)
+@click.option("--output", type=FILE, help="The CSV to write.")
+@click.option("--by-task", type=FILE, help="Also write files TASK.json {id: prediction} into this folder.")
+@click.option("--check", "file", type=FILE, help="Check this file of anybody's instead of writing one.")
+@click.option(
+    "--questions",
+    type=FILE,
+    help="What must be answered: a folder of data/questions or references; for data/predict the project's.",
+)
+@as_json_option
+def submission(
+    benchmark: str,
+    predictions: Path | None,
+    output: Path | None,
+    by_task: Path | None,
+    file: Path | None,
+    questions: Path | None,
+    as_json: bool,
+) -> None:
+    """Make the file that a benchmark's leaderboard takes, or check one.
+
+    The file must have all tasks of the benchmark, each id once, and texts alone; with --questions, exactly their ids.
+    What is written is read again as the leaderboard reads it. Where references exist, `nightjar score` scores such a
+    file.
+
+    \b
+    Example:
+      nightjar submission --benchmark zeroscrolls --predictions mine.jsonl --output mine.csv
+      nightjar submission --benchmark zeroscrolls --check theirs.csv --questions data/questions/zeroscrolls
+    """
+    from nightjar.benchmarks.submit import check_submission, submit
+
+    if file is not None:
+        if predictions or output or by_task:
+            raise NightjarError(
+                "it is given with --predictions, --output or --by-task", "--check", "give it alone"
+            )
+        result = check_submission(benchmark, file, questions)
+    elif predictions is None or output is None:
+        what = "--predictions and --output are needed, or --check"
+        raise NightjarError(what, "nightjar submission", "see nightjar submission --help")
+    else:
+        result = submit(benchmark, predictions, output, questions, by_task)
+    if as_json:
+        say_json(result)
+        return
+    say_table([{"task": task, "predictions": n} for task, n in result["tasks"].items()])
+    say()
+    ids = "the ids are those of the questions" if result["ids_checked"] else "the ids were not checked"
+    say(f"{result['file']}: {result['n']:,} predictions, a correct file; {ids}")
+    if output is not None:
+        say(f"hand it in at {result['site']}")

@@ -1,0 +1,116 @@
+"""The average of tasks against plain Python, and its interval and test against slow ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nightjar.benchmarks.aggregate import aggregate, by_track, compare
+from nightjar.benchmarks.average import average, average_difference
+from nightjar.benchmarks.card import Average, Card, Metric
+from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.core import contracts
+from nightjar.statistics import Bootstrap, geometric_mean
+from tests.made_card import CARD as MADE
+
+CARD: Card = replace(
+    MADE,
+    metrics=(
+        Metric("rouge", "ROUGE", ("r1", "r2"), geometric_mean),
+        Metric("accuracy", "accuracy"),
+        Metric("score", "average"),
+    ),
+    average=Average("score", ("a", "b")),
+    levels=("overall",),
+)
+BOOTSTRAP = Bootstrap(seed=7, samples=4000, confidence=0.95)
+SIZES = {"a": 30, "b": 60}
+
+
+def system(name: str, seed: int, better: float = 0.0, sizes: dict[str, int] = SIZES) -> SystemScores:
+    rng = np.random.default_rng(seed)
+    keys = [Key(task, "", task, str(number)) for task, size in sizes.items() for number in range(size)]
+    of_a = np.array([key.task_id == "a" for key in keys])
+    parts = {part: np.where(of_a, rng.random(len(keys)), np.nan) for part in ("r1", "r2")}
+    parts["accuracy"] = np.where(of_a, np.nan, (rng.random(len(keys)) < 0.5 + better).astype(float))
+    return SystemScores(name, keys, parts)
+
+
+def plain(one: SystemScores, places: dict[str, np.ndarray]) -> float:
+    a, b = places["a"], places["b"]
+    rouge = (one.parts["r1"][a].mean() * one.parts["r2"][a].mean()) ** 0.5
+    return 100 * (rouge + one.parts["accuracy"][b].mean()) / 2
+
+
+def test_each_task_counts_the_same() -> None:
+    ours = system("x", 1)
+    found = average(CARD, ours, by_track(ours), None)
+    assert found == {
+        "n": 90,
+        "value": pytest.approx(plain(ours, by_track(ours)), abs=1e-4),
+        "low": None,
+        "high": None,
+    }
+
+
+def test_the_interval_resamples_within_each_task() -> None:
+    ours = system("x", 1)
+    places = by_track(ours)
+    rng = np.random.default_rng(0)
+    drawn = [plain(ours, {t: rng.choice(p, len(p)) for t, p in places.items()}) for _ in range(8000)]
+    found = average(CARD, ours, places, BOOTSTRAP, "x")
+    assert found is not None
+    assert (found["low"], found["high"]) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.5)
+
+
+def test_the_difference_and_its_test_swap_within_instances() -> None:
+    ours, theirs = system("x", 1, 0.2), system("y", 2)
+    places = by_track(ours)
+    found = average_difference(CARD, ours, theirs, places, BOOTSTRAP, "x", "y")
+    assert found is not None
+    seen = plain(ours, places) - plain(theirs, places)
+    assert found["value"] == pytest.approx(seen, abs=1e-4)
+    rng = np.random.default_rng(0)
+    extreme = 0
+    for _ in range(4000):
+        swap = rng.random(90) < 0.5
+        mixed = [
+            replace(
+                one, parts={name: np.where(swap, other.parts[name], one.parts[name]) for name in one.parts}
+            )
+            for one, other in ((ours, theirs), (theirs, ours))
+        ]
+        extreme += abs(plain(mixed[0], places) - plain(mixed[1], places)) >= abs(seen) - 1e-9
+    assert found["p"] == pytest.approx(extreme / 4000, abs=0.03)
+    drawn = []
+    for _ in range(4000):
+        again = {t: rng.choice(p, len(p)) for t, p in places.items()}
+        drawn.append(plain(ours, again) - plain(theirs, again))
+    assert (found["low"], found["high"]) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.8)
+
+
+def test_there_is_none_without_all_tasks_and_no_interval_of_few_instances() -> None:
+    few = system("x", 1, sizes={"a": 5, "b": 60})
+    found = average(CARD, few, by_track(few), BOOTSTRAP)
+    assert found is not None and found["low"] is None
+    one = system("x", 1, sizes={"b": 60})
+    assert average(CARD, one, by_track(one), BOOTSTRAP) is None
+    assert average_difference(CARD, one, one, by_track(one), BOOTSTRAP) is None
+    assert average(MADE, few, by_track(few), BOOTSTRAP) is None
+    same = average_difference(CARD, few, few, by_track(few), BOOTSTRAP)
+    assert same is not None and (same["value"], same["p"], same["moved"]) == (0.0, 1.0, False)
+
+
+def test_it_is_a_track_of_the_tables() -> None:
+    ours, theirs = system("x", 1, 0.2), system("y", 2)
+    scores = aggregate(CARD, [ours, theirs], BOOTSTRAP)
+    compared = compare(CARD, [ours, theirs], [("y", "x")], BOOTSTRAP)
+    assert [row["system"] for row in scores if row["track"] == "score"] == ["x", "y"]
+    (pair,) = [row for row in compared if row["track"] == "score"]
+    assert {key: pair[key] for key in ("system", "baseline", "level", "name", "metric", "n")} == {
+        "system": "y", "baseline": "x", "level": "overall", "name": "overall", "metric": "score", "n": 90,
+    }  # fmt: skip
+    for rows, table in ((scores, contracts.SCORES), (compared, contracts.COMPARISONS)):
+        assert set(rows[-1]) == {field.name for field in table.schema}

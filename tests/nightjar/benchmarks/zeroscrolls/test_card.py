@@ -1,0 +1,166 @@
+"""The card, the published rows, and the files of `nightjar score`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.score import compare_files, score_files, score_rows
+from nightjar.benchmarks.zeroscrolls.scoring import score
+from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
+from nightjar.core.errors import NightjarError
+from tests.nightjar.benchmarks.zeroscrolls.files import put
+
+CARD = registry.card(NAME)
+GOLD = {"quality": "B", "space_digest": "60%", "book_sum_sort": "2, 1, 3"}
+# Of the corpus form: values of the example in the published documentation of the metric.
+DOC = [
+    ("exact match example", ["exact match example"]),
+    ("hello there", ["hello", "hi there"]),
+    ("general kenobi", ["commander kenobi"]),
+]
+
+
+def lines(key: str, value: Any, n: int = 20) -> list[dict[str, Any]]:
+    """One row for each of n ids of every task; `value` makes the value from the task."""
+    return [{"task": task, "id": f"{task}-{i}", key: value(task, i)} for task in TASKS for i in range(n)]
+
+
+def gold(task: str, number: int) -> list[str]:
+    return [GOLD.get(task, f"the red fox {number}")]
+
+
+def test_published_averages_are_the_means_of_the_tasks() -> None:
+    rows = {it.system: it.values for it in CARD.published}
+    whole = {system: values for system, values in rows.items() if len(values) == 11}
+    assert len(whole) == 13
+    for system, values in whole.items():
+        assert sum(values[task] for task in TASKS) / 10 == pytest.approx(values["score"], abs=0.051), system
+    assert rows["human"]["quality"] == 93.5
+    assert set(rows["Flan-T5-xxl, 512"]) == {"score"}
+
+
+def test_every_task_has_a_main_metric_and_its_reserved_tokens() -> None:
+    questions = [Question(NAME, task, "1", {}, (GOLD.get(task, "x"),)) for task in TASKS]
+    parts = score(questions, [[]] * 10)
+    for place, (task, it) in enumerate(TASKS.items()):
+        main = next(
+            one for one in CARD.metrics if all(parts[part][place] == parts[part][place] for part in one.parts)
+        )
+        assert main.name == it.kind
+        assert CARD.task(task).max_new_tokens == it.reserved
+
+
+def test_rouge_has_the_published_corpus_form_and_the_form_by_instance(tmp_path: Path) -> None:
+    references = [{"task": "qmsum", "id": str(i), "references": it} for i, (_, it) in enumerate(DOC)]
+    answers = [{"task": "qmsum", "id": str(i), "prediction": it} for i, (it, _) in enumerate(DOC)]
+    result = score_files(NAME, put(tmp_path / "p", answers), put(tmp_path / "r", references))
+    assert result["metrics"] == {"qmsum": 55.8136}
+    assert result["by_track"]["qmsum"]["metrics"]["rouge_per_instance"] == 33.3333
+
+
+def test_the_golden_corpus(tmp_path: Path, golden: Path) -> None:
+    vectors = json.loads((golden / "zeroscrolls_metrics.json").read_text(encoding="utf-8"))["rouge"]
+    cases = list(enumerate(vectors["instances"]))
+    references = [{"task": "qmsum", "id": str(i), "references": it["references"]} for i, it in cases]
+    answers = [{"task": "qmsum", "id": str(i), "prediction": it["prediction"]} for i, it in cases]
+    result = score_files(NAME, put(tmp_path / "p", answers), put(tmp_path / "r", references))
+    found = result["by_track"]["qmsum"]["metrics"]
+    assert found["rouge"] == pytest.approx(vectors["corpus_all"]["geometric_mean"], abs=5e-5)
+    assert found["rouge_per_instance"] == pytest.approx(
+        vectors["mean_of_instance_geometric_means_all"], abs=5e-5
+    )
+
+
+def test_the_average_needs_all_ten_tasks(tmp_path: Path) -> None:
+    references = put(tmp_path / "r.jsonl", lines("references", gold))
+    answers = put(
+        tmp_path / "p.jsonl", lines("prediction", lambda task, i: gold(task, i)[0] if i % 2 else "NA")
+    )
+    result = score_files(NAME, answers, references)
+    tasks = [result["metrics"][task] for task in TASKS]
+    assert result["metrics"]["score"] == pytest.approx(sum(tasks) / 10, abs=1e-4)
+    low, high = result["intervals"]["metrics"]["score"]
+    assert low < result["metrics"]["score"] < high
+    # Ten tasks vary less than one.
+    one_low, one_high = result["intervals"]["metrics"]["quality"]
+    assert high - low < (one_high - one_low) / 2
+    assert score_rows(result)[-1]["track"] == "score"
+    nine = [row for row in lines("references", gold) if row["task"] != "quality"]
+    given = [row for row in lines("prediction", lambda task, i: "x") if row["task"] != "quality"]
+    without = score_files(NAME, put(tmp_path / "p9", given), put(tmp_path / "r9", nine))
+    assert "score" not in without["metrics"]
+
+
+def test_two_systems_are_compared_by_the_average(tmp_path: Path) -> None:
+    references = put(tmp_path / "r.jsonl", lines("references", gold))
+    a = put(tmp_path / "a.jsonl", lines("prediction", lambda task, i: gold(task, i)[0]))
+    b = put(tmp_path / "b.jsonl", lines("prediction", lambda task, i: gold(task, i)[0] if i % 4 else "x"))
+    found = compare_files(NAME, a, b, references)["average"]
+    assert (found["a"], found["b"]) == (100.0, pytest.approx(75.0, abs=0.6))
+    assert found["low"] < found["value"] < found["high"]
+    assert found["p"] < 0.001 and found["moved"]
+
+
+def test_a_question_without_an_answer_scores_0_and_is_counted(tmp_path: Path) -> None:
+    references = put(tmp_path / "r", lines("references", gold, 2))
+    answers = put(tmp_path / "p", [{"task": "musique", "id": "musique-0", "prediction": "the red fox 0"}])
+    result = score_files(NAME, answers, references)
+    assert result["missing"] == 19
+    assert result["metrics"]["musique"] == 50.0
+    assert result["metrics"]["gov_report"] == 0.0
+
+
+@pytest.mark.parametrize("answer", ["NA", "null", "nan", ""])
+def test_words_for_missing_values_are_answers(tmp_path: Path, answer: str) -> None:
+    references = put(tmp_path / "r", [{"task": "musique", "id": "1", "references": ["NA", "null", "nan"]}])
+    answers = put(tmp_path / "p", [{"task": "musique", "id": "1", "prediction": answer}])
+    assert score_files(NAME, answers, references)["metrics"]["musique"] == (100.0 if answer else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"task": "qmsum", "id": "1", "references": []}, ":1: references is not a list of at least one text"),
+        ({"task": "qmsum", "id": "1"}, "references is not a list of at least one text"),
+        ({"task": "x", "id": "1", "references": ["a"]}, "the task is 'x'"),
+        ({"id": "1", "references": ["a"]}, "not an object with task and id"),
+    ],
+)
+def test_references_that_are_refused(tmp_path: Path, row: dict[str, Any], reason: str) -> None:
+    answers = put(tmp_path / "p", [{"task": "qmsum", "id": "1", "prediction": "a"}])
+    with pytest.raises(NightjarError, match=reason):
+        score_files(NAME, answers, put(tmp_path / "r", [row]))
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([{"task": "qmsum", "id": "2", "prediction": "a"}], "no reference has the id '2'"),
+        ([{"task": "qasper", "id": "1", "prediction": "a"}], "no reference has the id '1'"),
+        ([{"task": "qmsum", "id": "1", "prediction": None}], "prediction is missing or not a text"),
+        ([{"task": "qmsum", "id": 1, "prediction": "a"}], "the id 1 is not a text"),
+        ([{"task": "qmsum", "id": "1", "prediction": "a"}] * 2, ":2: the id '1' is in line 1 already"),
+    ],
+)
+def test_predictions_that_are_refused(tmp_path: Path, rows: list[dict[str, Any]], reason: str) -> None:
+    references = put(tmp_path / "r", [{"task": "qmsum", "id": "1", "references": ["a"]}])
+    with pytest.raises(NightjarError, match=reason):
+        score_files(NAME, put(tmp_path / "p", rows), references)
+
+
+def test_questions_without_references_are_left_out() -> None:
+    parts = score(
+        [Question(NAME, "qmsum", "1", {}, ()), Question(NAME, "qmsum", "2", {}, ("a",))], [["a"], ["a"]]
+    )
+    assert [value == value for value in parts["rouge1"]] == [False, True]
+
+
+def test_an_unknown_task_is_an_error() -> None:
+    with pytest.raises(NightjarError, match="no task 'x'"):
+        score([Question(NAME, "x", "1", {}, ("a",))], [["a"]])

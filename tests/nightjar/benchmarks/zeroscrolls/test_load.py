@@ -1,0 +1,342 @@
+"""Files become records or rejected rows: the benchmark's own, the source sets', and tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks.question import Record, Refused
+from nightjar.benchmarks.zeroscrolls.examples import of_parts
+from nightjar.benchmarks.zeroscrolls.load import load
+from nightjar.benchmarks.zeroscrolls.tables import SUMMARIES
+from nightjar.benchmarks.zeroscrolls.tasks import TASKS
+from nightjar.core.errors import NightjarError
+from tests.nightjar.benchmarks.zeroscrolls.files import (
+    SOURCES,
+    books,
+    hotels,
+    put,
+    put_all,
+    put_table,
+    row,
+)
+
+
+def records(folder: Path) -> dict[str, Record]:
+    found = list(load(folder))
+    assert [one for one in found if isinstance(one, Refused)] == []
+    return {one.id: one for one in found if isinstance(one, Record)}
+
+
+def refused(folder: Path) -> list[Refused]:
+    return [one for one in load(folder) if isinstance(one, Refused)]
+
+
+def document(record: Record) -> str:
+    return of_parts(record.parts).document(TASKS[record.task_id].document)
+
+
+def test_rows_of_one_id_are_one_example_in_order_of_appearance(tmp_path: Path) -> None:
+    rows = [row(id="b", output="Two"), row(id="a"), row(id="b", output="One"), row(id="b", output="Two")]
+    put(tmp_path / "qasper" / "validation.jsonl", rows)
+    found = records(tmp_path)
+    assert {id: one.references for id, one in found.items()} == {"b": ("Two", "One"), "a": ("Yes",)}
+    assert list(found) == ["b", "a"]
+    assert found["b"].remarks == ("several rows of an id",)
+    assert of_parts(found["a"].parts).input == row()["input"]
+
+
+@pytest.mark.parametrize("output", [None, "", ...])
+def test_an_example_without_a_reference_is_kept(tmp_path: Path, output: Any) -> None:
+    put(tmp_path / "qasper" / "test.jsonl", [row(output=output)])
+    (one,) = records(tmp_path).values()
+    assert one.references == ()
+    assert one.remarks == ("no reference",)
+
+
+@pytest.mark.parametrize("output", ["NA", "null", "nan", "None"])
+def test_words_for_missing_values_are_references(tmp_path: Path, output: str) -> None:
+    put(tmp_path / "musique" / "test.jsonl", [row("musique", output=output)])
+    assert records(tmp_path)["e1"].references == (output,)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"id": ...}, "no id"),
+        ({"id": 3}, "id is not a text"),
+        ({"input": ...}, "no input"),
+        ({"input": 3}, "input is not a string"),
+        ({"input": "\ud800"}, "input is not valid Unicode"),
+        ({"truncation_seperator": ...}, "no truncation_seperator"),
+        ({"document_end_index": ...}, "no document_end_index"),
+        ({"query_start_index": "3"}, "query_start_index is not a whole number"),
+        ({"query_end_index": 100_000}, "query_end_index is 100000, outside the 367"),
+        ({"document_start_index": -1}, "document_start_index is -1, outside"),
+        ({"document_start_index": 360}, "do not ascend"),
+        ({"document_start_index": 0, "document_end_index": 0}, "the document is blank"),
+        ({"output": 3}, "output is not a string"),
+    ],
+)
+def test_rows_that_are_refused(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
+    lines = [row(id="good"), row(**changed)]
+    put(tmp_path / "qasper" / "validation.jsonl", lines)
+    kept, odd = list(load(tmp_path))[::-1]
+    assert isinstance(kept, Record) and kept.id == "good"
+    assert isinstance(odd, Refused)
+    assert reason in odd.reason
+    assert json.loads(odd.raw) == json.loads(json.dumps(lines[1]))
+
+
+def test_another_input_for_the_same_id_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "qasper" / "a.jsonl", [row(), row(input=row()["input"].replace("A doc", "B doc"))])
+    (odd,) = refused(tmp_path)
+    assert odd.reason == "the id 'e1' has another input in an earlier row"
+
+
+@pytest.mark.parametrize("line", ["{", "[1]", '{"id": "a", "id": "b"}', '"x"'])
+def test_lines_that_are_no_objects_are_refused(tmp_path: Path, line: str) -> None:
+    put(tmp_path / "musique" / "a.jsonl", [line, *SOURCES["musique"]])
+    (odd,) = refused(tmp_path)
+    assert odd.raw == line
+
+
+def test_every_source_set_is_built(tmp_path: Path) -> None:
+    found = records(put_all(tmp_path))
+    assert {one.task_id for one in found.values()} == set(TASKS)
+    assert document(found["GAO-1"]) == "Background\n\nCosts rose.\n\nTwice."
+    assert found["CRS-1"].references == ("A summary.\n\nIn two parts.",)
+    assert document(found["CRS-1"]) == "Top\n\nBelow."
+    assert found["validation-3"].references == ("Plain.",)
+    assert document(found["show-1"]) == "[Door]\nAnn: Hello."
+    assert document(found["validation-1-general-0"]) == "A: Hi .\nB: Buy it ."
+    assert of_parts(found["validation-1-specific-0"].parts).query == "Query:\nWhat did B say?\n\n"
+    assert (found["p1-1"].references, found["p1-1"].remarks) == (("One.", "Two."), ("a blank reference",))
+    assert found["q1"].references == ("Unanswerable", "a, b", "No", "both")
+    assert document(found["q1"]) == "A title\n\nAbstract\nWe do it.\n\nIntro\nFirst.\nSecond."
+    assert found["d1-1"].references == ("once", "upon a time")
+    assert found["a1_1"].references == ("C",)
+    assert "Why?\n\n(A) w\n(B) x\n(C) y\n(D) z\n\nAnswer:" in found["a1_1"].parts["input"]
+    assert found["a1_2"].remarks == ("no reference",)
+    assert found["2hop__1"].references == ("Paris", "City of Paris")
+    assert found["2hop__2-unanswerable"].references == ("unanswerable",)
+    assert document(found["2hop__1"]) == "Paragraph 1: Paris\nA city."
+
+
+def test_narrative_qa_reads_stories_beside_its_table(tmp_path: Path) -> None:
+    folder = tmp_path / "narrative_qa"
+    asked = {"set": "test", "question": "Who?", "answer1": "Ann", "answer2": "Ann Lee"}
+    put_table(folder / "qaps.csv", [{"document_id": id, **asked} for id in ("d1", "d2", "../d1")])
+    put_table(folder / "documents.csv", [{"document_id": "d1", "kind": "movie"}])
+    (folder / "tmp").mkdir()
+    (folder / "tmp" / "d1.content").write_text("Ann Lee walks.")
+    *odd, kept = load(tmp_path)
+    assert isinstance(kept, Record)
+    assert (kept.id, kept.references, document(kept)) == ("d1-2", ("Ann", "Ann Lee"), "Ann Lee walks.")
+    reasons = [one.reason for one in odd if isinstance(one, Refused)]
+    assert reasons == [
+        "no file d2.content with the story",
+        "the document_id '../d1' is no name of a file",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("task", "changed", "reason"),
+    [
+        ("gov_report", {"report": " "}, "the document is blank"),
+        ("gov_report", {"report": None}, "no report and no reports and no document"),
+        ("gov_report", {"highlight": 3}, "a reference is not a string"),
+        ("summ_screen_fd", {"Transcript": []}, "the document is blank"),
+        ("qmsum", {"meeting_transcripts": ["x"]}, "meeting_transcripts is not a list of objects"),
+        ("qmsum", {"meeting_transcripts": [{"speaker": "A"}]}, "no content"),
+        ("qmsum", {"meeting_transcripts": []}, "the document is blank"),
+        ("qmsum", {"general_query_list": [{"query": " ", "answer": "x"}]}, "the query is blank"),
+        ("qmsum", {"general_query_list": [], "specific_query_list": []}, "no questions"),
+        ("squality", {"document": None}, "no document"),
+        ("quality", {"questions": [{"question": "Q", "options": ["a"]}]}, "has not four options"),
+        (
+            "quality",
+            {"questions": [{"question": "Q", "options": list("abcd"), "gold_label": 5}]},
+            "'5', not 1 to 4",
+        ),
+        ("musique", {"question": None}, "no question"),
+        ("musique", {"paragraphs": [{"title": 3}]}, "title is not a string"),
+        ("narrative_qa", {"document": "x"}, "is not an object with a text"),
+    ],
+)
+def test_rows_of_source_sets_that_are_refused(
+    tmp_path: Path, task: str, changed: dict[str, Any], reason: str
+) -> None:
+    put(tmp_path / task / "a.jsonl", [{**SOURCES[task][0], **changed}])
+    assert reason in refused(tmp_path)[0].reason
+
+
+def test_space_digest_draws_50_reviews_without_a_rating_of_3(tmp_path: Path) -> None:
+    made = hotels(reviews=63)
+    put_table(tmp_path / "space_digest" / "a.csv", made)
+    (one,) = records(tmp_path).values()
+    texts = [text.split("\n", 1)[1] for text in document(one).split("\n\n")]
+    rating = {it["review"]: it["rating"] for it in made}
+    assert len(texts) == len(set(texts)) == 50
+    assert 3 not in {rating[text] for text in texts}
+    positive = sum(rating[text] > 3 for text in texts)
+    assert one.references == (f"{2 * positive}%",)
+    assert list(load(tmp_path)) == list(load(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"rating": "six"}, "the rating is 'six', not 1 to 5"),
+        ({"rating": "4.5"}, "not 1 to 5"),
+        ({"rating": "nan"}, "not 1 to 5"),
+        ({"review": " "}, "review is blank"),
+        ({"hotel": ""}, "hotel is blank"),
+    ],
+)
+def test_reviews_that_are_refused(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
+    put_table(tmp_path / "space_digest" / "a.csv", [{**hotels()[0], **changed}, *hotels(reviews=63)])
+    (odd,) = refused(tmp_path)
+    assert reason in odd.reason
+    assert len(list(load(tmp_path))) == 2
+
+
+def test_a_hotel_with_too_few_reviews_is_refused(tmp_path: Path) -> None:
+    put_table(tmp_path / "space_digest" / "a.csv", hotels(reviews=60))
+    (odd,) = refused(tmp_path)
+    assert odd.reason == "the hotel has 48 reviews with 1, 2, 4 or 5 points, not 50"
+
+
+def test_book_sum_sort_makes_four_orders_whose_reference_restores_the_book(tmp_path: Path) -> None:
+    put_table(tmp_path / "book_sum_sort" / "a.tsv", books(12))
+    found = records(tmp_path)
+    assert list(found) == [f"Emma-{number}" for number in range(4)]
+    assert len({one.references for one in found.values()}) == 4
+    for one in found.values():
+        texts = [text.split("\n", 1)[1] for text in document(one).split("\n\n")]
+        order = [int(id) for id in one.references[0].split(", ")]
+        assert [texts[id - 1] for id in order] == [f"Emma, part {number}." for number in range(1, 13)]
+        assert one.parts["input"].startswith("You are given 12 summaries of chapters")
+        assert "writing a list of length 12 of" in one.parts["input"]
+
+
+def test_books_that_are_refused(tmp_path: Path) -> None:
+    rows = [*books(2), *books(87, ["Ulysses"]), *books(3, ["Dune"]), books(3, ["Dune"])[0]]
+    put(tmp_path / "book_sum_sort" / "a.jsonl", [*rows, {"book": "Dune", "chapter": 9}])
+    assert [one.reason for one in refused(tmp_path)] == [
+        "the chapter '3' of 'Dune' occurs twice",
+        "no summary",
+        "the book has 2 summaries, not 3 to 86",
+        "the book has 87 summaries, not 3 to 86",
+    ]
+    assert sum(isinstance(one, Record) for one in load(tmp_path)) == 4
+    assert 86 in SUMMARIES
+
+
+def test_chapters_without_numbers_keep_the_order_of_the_table(tmp_path: Path) -> None:
+    named = [dict(it, chapter=f"ch. {it['chapter']}") for it in books(3)]
+    put(tmp_path / "book_sum_sort" / "a.jsonl", named)
+    one = records(tmp_path)["Emma-0"]
+    texts = [text.split("\n", 1)[1] for text in document(one).split("\n\n")]
+    order = [int(id) for id in one.references[0].split(", ")]
+    assert [texts[id - 1] for id in order] == [f"Emma, part {number}." for number in (3, 2, 1)]
+
+
+def test_tables_with_a_broken_row(tmp_path: Path) -> None:
+    path = put_table(tmp_path / "space_digest" / "a.csv", hotels(reviews=63))
+    path.write_text(path.read_text(encoding="utf-8") + "one,2\n", encoding="utf-8")
+    (odd,) = refused(tmp_path)
+    assert odd.reason == "2 cells, not 3"
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"hotel\n\x80"])
+def test_a_table_in_another_encoding_is_an_error(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "space_digest").mkdir()
+    (tmp_path / "space_digest" / "a.csv").write_bytes(content)
+    with pytest.raises(NightjarError, match="not UTF-8"):
+        list(load(tmp_path))
+
+
+def test_a_folder_without_tasks_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "qmsum").mkdir()
+    with pytest.raises(
+        NightjarError, match=r"no folder of a task with files .*make folders such as gov_report"
+    ):
+        list(load(tmp_path))
+
+
+def test_500_examples_are_drawn_of_a_larger_file_of_a_source_set(tmp_path: Path) -> None:
+    plain = [{"id": f"r{number}", "report": "A report.", "summary": "x"} for number in range(700)]
+    put(tmp_path / "gov_report" / "a.jsonl", plain)
+    answered, without = SOURCES["musique"]
+    both = [{**row, "id": f"m{number}"} for number in range(450) for row in (answered, without)]
+    put(tmp_path / "musique" / "a.jsonl", both)
+    found = records(tmp_path)
+    ids = [id for id in found if id.startswith("r")]
+    assert len(ids) == 500 and ids == sorted(ids, key=lambda id: int(id[1:]))
+    assert ids != [f"r{number}" for number in range(500)]
+    of_musique = [one for one in found.values() if one.task_id == "musique"]
+    assert sum(one.references == ("unanswerable",) for one in of_musique) == 100
+    assert len(of_musique) == 500
+    assert list(records(tmp_path)) == list(found)
+
+
+def test_real_files(tmp_path: Path, real_data: Path) -> None:
+    for task in ("qmsum", "squality", "musique"):
+        (tmp_path / task).symlink_to(real_data / "long-documents" / task)
+    found = list(load(tmp_path))
+    assert not [one for one in found if isinstance(one, Refused)]
+    counts: dict[str, int] = {}
+    for one in found:
+        counts[one.file] = counts.get(one.file, 0) + 1
+        assert isinstance(one, Record) and one.references
+    # 281 and 260 are the sizes of the benchmark's test sets of QMSum and SQuALITY.
+    assert counts == {
+        "qmsum/test.jsonl": 281,
+        "qmsum/val.jsonl": 272,
+        "squality/dev.jsonl": 125,
+        "squality/test.jsonl": 260,
+        "musique/sample200.json": 200,
+    }
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths to every value inside a JSON value."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path] * bool(path) + [one for key, item in inside for one in places(item, (*path, key))]
+
+
+JUNK = [None, 3, 3.0, True, "", "x", [], {}, [["x"]], [None], ["x"], [3], {"a": "b"}, "\ud800"]
+
+
+ROWS = {task: rows[0] for task, rows in SOURCES.items()} | {
+    "qasper": SOURCES["qasper"][0]["1234.5"],
+    "space_digest": hotels()[0],
+    "book_sum_sort": row("book_sum_sort"),
+}
+
+
+@pytest.mark.parametrize("task", list(ROWS))
+def test_a_row_with_junk_anywhere_is_a_record_or_refused(tmp_path: Path, task: str) -> None:
+    changed = []
+    for path in places(ROWS[task]):
+        for junk in JUNK:
+            changed.append(json.loads(json.dumps(ROWS[task])))
+            inside = changed[-1]
+            for key in path[:-1]:
+                inside = inside[key]
+            inside[path[-1]] = junk
+    (tmp_path / task).mkdir()
+    (tmp_path / task / "a.json").write_text(json.dumps(changed))
+    found = list(load(tmp_path))
+    assert Refused in {type(one) for one in found}
+    for one in found:
+        if isinstance(one, Record):
+            assert all(isinstance(reference, str) for reference in one.references)
+            one.id.encode()
+        else:
+            assert "\n" not in one.reason
+            (one.reason + one.raw + (one.id or "")).encode()

@@ -1,0 +1,128 @@
+"""Prompts equal the golden vectors; what is trimmed, and what is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightjar.benchmarks.zeroscrolls.examples import Example, built, of_parts
+from nightjar.benchmarks.zeroscrolls.prompts import REQUEST, highlighted, prompt, requested
+from nightjar.benchmarks.zeroscrolls.tasks import TASKS
+from nightjar.core.errors import NightjarError
+from tests.nightjar.benchmarks.zeroscrolls.words import Words
+
+QUERY = "Who did it and why?"
+
+
+def example(task: str, words: int, query: str = QUERY) -> Example:
+    document = " ".join(f"w{number}" for number in range(words))
+    return built(TASKS[task], document, query if TASKS[task].query else "")
+
+
+def test_prompts_equal_the_golden_vectors(golden: Path) -> None:
+    cases = json.loads((golden / "zeroscrolls_trimming.json").read_text(encoding="utf-8"))["cases"]
+    for case in cases:
+        ours = example(case["task"], case["document_words"])
+        if case["example"]:
+            assert ours == of_parts(case["example"])
+        tokenizer = Words()
+        style = "chat" if case["is_chat"] else "completion"
+        found = prompt(TASKS[case["task"]], ours, tokenizer, case["total_budget"] - case["reserved"], style)
+        if case["prompt"]:
+            assert found == case["prompt"]
+        assert found.startswith(case["prompt_head"])
+        assert found.endswith(case["prompt_tail"])
+        assert len(tokenizer.encode(found)) == case["prompt_tokens"]
+    assert len(cases) >= 35
+
+
+@given(
+    st.sampled_from(list(TASKS)),
+    st.integers(1, 300),
+    st.integers(150, 400),
+    st.sampled_from(["completion", "chat", "claude"]),
+    st.booleans(),
+)
+def test_a_prompt_fits_and_keeps_its_instruction_and_its_query(
+    task: str, words: int, limit: int, style: str, encoder_decoder: bool
+) -> None:
+    ours, tokenizer = example(task, words), Words()
+    found = prompt(TASKS[task], ours, tokenizer, limit, style, encoder_decoder)
+    # Claude's form keeps the nine characters of "\n\nHuman: " more, as published.
+    assert len(tokenizer.encode(found)) <= limit + 9 * (style == "claude")
+    assert ours.input.partition("\n\n")[0] in found
+    assert ours.query.strip() in found
+    whole = found.count(f"w{words - 1}\n\n") == 1
+    assert whole != (ours.truncation_seperator in found)
+
+
+@pytest.mark.parametrize("task", list(TASKS))
+def test_chat_requests_the_answer_alone_but_for_summaries(task: str) -> None:
+    found = prompt(TASKS[task], example(task, 5), Words(), 1000, "chat")
+    instruction = found.partition("\n\n")[0]
+    assert instruction.endswith(f" {REQUEST}") != TASKS[task].summary
+    assert TASKS[task].response not in found.splitlines()
+
+
+def test_the_request_moves_the_offsets_and_the_instruction_is_stripped() -> None:
+    ours = example("qasper", 5)
+    moved = requested(ours, REQUEST)
+    assert moved.query == ours.query
+    assert moved.document("Article:") == ours.document("Article:") == "w0 w1 w2 w3 w4"
+    assert moved.query_end_index == ours.query_end_index + len(REQUEST) + 1
+
+
+def test_claude_has_turns_and_tags() -> None:
+    summary = prompt(TASKS["squality"], example("squality", 3), Words(), 1000, "claude")
+    assert summary.startswith("\n\nHuman: You are given a story and a question. Answer")
+    assert summary.endswith("Who did it and why?\n\n\n\nAssistant:")
+    share = prompt(TASKS["space_digest"], example("space_digest", 3), Words(), 1000, "claude")
+    tag = "percentage_of_positive_reviews"
+    assert (
+        "Do not provide any explanation, and please highlight your final percentage of positive reviews "
+        f"with <{tag}></{tag}> tags.\n\nReviews:\nw0 w1 w2\n\n" in share
+    )
+    assert share.endswith(f"\n\nAssistant: Percentage of Positive Reviews: <{tag}>")
+
+
+def test_claude_cuts_at_the_place_of_the_token_in_the_whole_prompt() -> None:
+    ours, tokenizer = example("musique", 400), Words()
+    found = prompt(TASKS["musique"], ours, tokenizer, 260, "claude")
+    head, _, tail = found.partition(ours.truncation_seperator)
+    assert tail == "Question:\nWho did it and why?\n\n\n\nAssistant: Answer: <answer>"
+    whole = prompt(TASKS["musique"], ours, tokenizer, 10_000, "claude")
+    keep = 260 - len(tokenizer.encode(f"\n\nHuman: {ours.truncation_seperator}{tail}")) - 1
+    place = len(tokenizer.decode(tokenizer.encode(whole)[:keep]))
+    assert head == whole[: len("\n\nHuman: ") + place]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [("Paris</answer> because", "Paris"), ("Paris", "Paris"), ("I say <answer>Paris</answer>.", "Paris")],
+)
+def test_the_answer_is_the_text_before_the_closing_tag(answer: str, text: str) -> None:
+    assert highlighted(TASKS["musique"], answer) == text
+
+
+def test_an_encoder_decoder_cuts_the_document_apart_and_counts_its_end_token() -> None:
+    ours, tokenizer = example("gov_report", 400), Words()
+    size = len(tokenizer.encode(ours.input))
+    assert prompt(TASKS["gov_report"], ours, tokenizer, size + 1, encoder_decoder=True) == ours.input
+    found = prompt(TASKS["gov_report"], ours, tokenizer, size, encoder_decoder=True)
+    assert len(tokenizer.encode(found)) + 1 == size
+    assert found.endswith(f"{ours.truncation_seperator}Summary:\n")
+
+
+@pytest.mark.parametrize("style", ["completion", "chat", "claude"])
+@pytest.mark.parametrize("encoder_decoder", [False, True])
+def test_a_query_longer_than_the_budget_is_an_error(style: str, encoder_decoder: bool) -> None:
+    ours = example("qmsum", 400, "why " * 300)
+    with pytest.raises(
+        NightjarError, match=r"the query and the omission message take 3\d\d tokens"
+    ) as raised:
+        prompt(TASKS["qmsum"], ours, Words(), 256, style, encoder_decoder)
+    assert "\n" not in str(raised.value)

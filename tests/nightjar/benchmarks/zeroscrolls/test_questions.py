@@ -1,0 +1,131 @@
+"""Questions and prompts through the stages ingest and questions, and the naive baseline through evaluate."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import Asking, Question
+from nightjar.benchmarks.zeroscrolls.examples import built
+from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query
+from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+from tests.in_process import run_stage
+from tests.nightjar.benchmarks.zeroscrolls.files import put, put_all, row
+from tests.nightjar.benchmarks.zeroscrolls.words import Words
+
+ROOT = Path(__file__).parents[4]
+CARD = registry.card(NAME)
+
+
+def asking(limit: int, encoder_decoder: bool = False) -> Asking:
+    encoding: Any = SimpleNamespace(max_source_length=limit)
+    return Asking(encoding, Words(), encoder_decoder=encoder_decoder)
+
+
+def question(task: str = "qasper", words: int = 400, **shared: Any) -> Question:
+    document = " ".join(f"w{number}" for number in range(words))
+    example = built(TASKS[task], document, "Which one?" if TASKS[task].query else "", 3)
+    return Question(NAME, task, "e1", example.parts(), ("x",), shared=shared)
+
+
+def configure(folder: Path, **settings: Any) -> None:
+    values = YAML(typ="safe").load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    code = f"nightjar/benchmarks/{NAME}"
+    values["ingest"][NAME] = {"path": "source", "code": code, "encodings": {}}
+    values["benchmarks"][NAME] = (
+        {"code": code} | dict.fromkeys(("data", "split"), f"data/ingest/{NAME}") | settings
+    )
+    values["predict"][NAME] = copy.deepcopy(values["predict"]["tool_use"])
+    with (folder / "params.yaml").open("w", encoding="utf-8") as stream:
+        YAML().dump(values, stream)
+
+
+@pytest.fixture()
+def project(workdir: Path) -> Path:
+    """The sample profile with the benchmark and made files of every task."""
+    put_all(workdir / "source")
+    shutil.copytree(ROOT / "nightjar/benchmarks" / NAME, workdir / "nightjar/benchmarks" / NAME)
+    configure(workdir)
+    return workdir
+
+
+def test_from_files_to_the_score_of_the_baseline(project: Path) -> None:
+    for stage in ("ingest", "questions", "evaluate"):
+        done = run_stage(stage, NAME)
+        assert done.returncode == 0, done.stderr
+    questions = read_questions(project / "data/questions" / NAME)
+    assert {one.track for one in questions} == set(TASKS)
+    scores = tables.read_rows(project / "data/evaluate" / NAME, contracts.SCORES)
+    value = {(one["track"], one["metric"]): one["value"] for one in scores if one["system"] == "naive"}
+    main = [next(value[task, it.name] for it in CARD.metrics if (task, it.name) in value) for task in TASKS]
+    assert value["score", "score"] == pytest.approx(sum(main) / 10, abs=1e-4)
+    assert value["musique", "f1"] == 50.0
+
+
+def test_settings_choose_questions(project: Path) -> None:
+    put(
+        project / "source" / "qasper" / "test.jsonl",
+        [row(id=f"t{number}", output=None) for number in range(9)],
+    )
+    assert run_stage("ingest", NAME).returncode == 0
+    configure(project, tasks=["qasper"], file="test", questions_per_task=4, prompts="chat", total_tokens=4096)
+    assert run_stage("questions", NAME).returncode == 0
+    four = read_questions(project / "data/questions" / NAME)
+    assert {(one.task_id, one.file, one.references) for one in four} == {("qasper", "qasper/test.jsonl", ())}
+    assert four[0].shared == {"prompts": "chat", "total_tokens": 4096}
+    configure(project, tasks=["qasper"], file="test", questions_per_task=6)
+    assert run_stage("questions", NAME).returncode == 0
+    six = read_questions(project / "data/questions" / NAME)
+    assert (len(four), len(six)) == (4, 6)
+    assert {one.id for one in four} < {one.id for one in six}
+    configure(project, file="train")
+    done = run_stage("questions", NAME)
+    assert done.returncode == 2
+    assert "in files train.*" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "values", [{"tasks": ["x"]}, {"tasks": []}, {"prompts": "x"}, {"total_tokens": 1024}]
+)
+def test_settings_that_are_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Settings(**values)
+
+
+def test_the_limit_is_that_of_the_encoding_or_the_total_less_what_is_reserved() -> None:
+    sizes = {}
+    for limit, total in ((300, None), (4000, 428), (300, 1000)):
+        found = prompt(question(total_tokens=total), asking(limit))
+        sizes[limit, total] = len(Words().encode(found))
+        assert "[The rest of the article is omitted]" in found
+    # The omission message joins the token before it; one token is kept free.
+    assert set(sizes.values()) == {299}
+
+
+def test_the_variant_is_that_of_the_settings() -> None:
+    assert prompt(question(prompts="chat"), asking(4000)).endswith("Which one?\n\n")
+    assert prompt(question(prompts="claude"), asking(4000)).endswith("Assistant: Answer: <answer>")
+    assert prompt(question(), asking(4000)).endswith("Answer:\n")
+
+
+def test_an_error_names_the_task_and_the_id() -> None:
+    with pytest.raises(
+        NightjarError, match=r"^zeroscrolls qasper e1: the query and the omission message take 1\d"
+    ):
+        prompt(question(), asking(12))
+
+
+def test_evidence_is_searched_by_the_query_or_the_instruction() -> None:
+    assert query(question("qasper").parts) == "Question:\nWhich one?"
+    assert query(question("gov_report").parts).startswith("You are given a report")

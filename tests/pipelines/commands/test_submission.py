@@ -1,0 +1,57 @@
+"""nightjar submission: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nightjar.benchmarks import registry
+from pipelines.cli import main
+
+TASKS = registry.card("zeroscrolls").files.submission.tasks  # type: ignore[union-attr]
+
+
+@pytest.fixture()
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "mine.jsonl"
+    rows = [{"task": task, "id": "1", "prediction": 'a "b",\nc'} for task in TASKS]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as raised:
+        raise SystemExit(main(["submission", "--benchmark", "zeroscrolls", *arguments]))
+    return int(raised.value.code or 0)
+
+
+def test_write_and_check(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--predictions", "mine.jsonl", "--output", "mine.csv") == 0
+    told = capsys.readouterr().out
+    assert "mine.csv: 10 predictions, a correct file; the ids were not checked" in told
+    assert "hand it in at https://zero.scrolls-benchmark.com/submission" in told
+    assert run("--check", "mine.csv", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["n"], result["tasks"]) == (10, dict.fromkeys(TASKS, 1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([], "--predictions and --output are needed, or --check"),
+        (["--predictions", "mine.jsonl"], "--predictions and --output are needed, or --check"),
+        (["--check", "a.csv", "--output", "b.csv"], "it is given with --predictions, --output or --by-task"),
+        (["--check", "none.csv"], "none.csv: no such file or folder"),
+        (["--predictions", "mine.jsonl", "--output", "."], ".: a folder"),
+    ],
+)
+def test_one_line_and_status_2(
+    mine: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], reason: str
+) -> None:
+    assert run(*arguments) == 2
+    told = capsys.readouterr().err
+    assert reason in told
+    assert told.count("\n") == 1
