@@ -3,7 +3,7 @@
 `load_model` reads a directory of weights (after `prepare`, which makes a process repeatable), `load_tokenizer` its
 tokenizer alone, without torch where that can be. `generate_text` continues prompts, greedy or by a `Sampling`; `stream`
 takes any number of them, each with its own limit and stop strings, and gives texts as they finish. `sample_texts` draws
-many samples of one prompt.
+many samples of one prompt, `stream_samples` of many.
 `continuation_logprobs` gives the log-probabilities of texts.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nightjar.lm.load import LanguageModel, prepare
     from nightjar.lm.load import load as load_model
     from nightjar.lm.sample import Sampling, generator_for
-    from nightjar.lm.samples import Ends, Sample
+    from nightjar.lm.samples import Ends, Sample, stream_samples
     from nightjar.lm.samples import samples as sample_texts
     from nightjar.lm.score import continuation_logprobs, logprobs_at
     from nightjar.lm.tokenizer import Tokenizer, load_tokenizer
@@ -39,6 +39,7 @@ __all__ = [
     "prepare",
     "sample_texts",
     "stream",
+    "stream_samples",
 ]
 
 # The modules have the names load and generate, so their functions have longer ones here.
@@ -60,6 +61,7 @@ __getattr__, __dir__ = lazy(
         "logprobs_at": "score:logprobs_at",
         "prepare": "load:prepare",
         "sample_texts": "samples:samples",
+        "stream_samples": "samples:stream_samples",
         "stream": "generate:stream",
     },
 )

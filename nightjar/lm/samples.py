@@ -1,20 +1,22 @@
-"""Many samples of one prompt, computed once where they are alike.
+"""Many samples of each of some prompts, computed once where they are alike.
 
-The prompt is read once. Samples that have drawn the same tokens so far are one row of a pass: each draws its next token
-with its own random numbers from the logits of that row, so samples are distributed as independent ones. Rows are read
-without padding and do not depend on those beside them (`rows`): a sample is the one that its generator would draw
-alone.
+A prompt is read once. Its samples that have drawn the same tokens so far are one row of a pass: each draws its next
+token with its own random numbers from the logits of that row, so samples are distributed as independent ones. Rows of
+several prompts share a pass. They are read without padding and do not depend on those beside them (`rows`): a sample is
+the one that its generator would draw alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import torch
 
 from nightjar.lm.forward import causal_only
 from nightjar.lm.load import LanguageModel
+from nightjar.lm.row import Prompt
 from nightjar.lm.rows import Pool, Segment, advance
 from nightjar.lm.sample import Sampling
 
@@ -51,31 +53,56 @@ def samples(
     rows: int = ROWS,
     tokens: int | None = None,
 ) -> list[Sample]:
-    """`count` continuations of the prompt `ids` (at least one), in the order of their numbers.
+    """`count` continuations of one prompt, `ids`, in the order of their numbers: see `stream_samples`."""
+    prompt = Prompt(0, ids, ends.max_new_tokens, ends.stop)
+    ((_, found),) = stream_samples(lm, [prompt], count, sampling, rows, tokens)
+    return found
 
-    Sample n draws with the generator of row n of `sampling`: it depends on the model, the prompt and this generator
-    alone. At most `rows` rows are read in a pass. `tokens` bounds those of all rows in memory, prompts and limits
-    included: samples that would need more are drawn one group after another. Raises NightjarError for an
-    encoder-decoder.
+
+def stream_samples(
+    lm: LanguageModel,
+    prompts: Iterable[Prompt],
+    count: int,
+    sampling: Sampling,
+    rows: int = ROWS,
+    tokens: int | None = None,
+) -> Iterator[tuple[int, list[Sample]]]:
+    """`count` continuations of each prompt, in the order of their numbers: the prompts' numbers and these, as they end.
+
+    Sample n of the prompt of number p draws with the generator of row p * count + n of `sampling`: it depends on the
+    model, the prompt and this generator alone. At most `rows` rows are read in a pass. `tokens` bounds those of all
+    rows in memory, prompts and limits included: samples that would need more are drawn one group after another. Raises
+    NightjarError for an encoder-decoder.
     """
     causal_only(lm, "drawing samples of a prompt")
-    most = len(ids) + ends.max_new_tokens
-    group = max(1, count if tokens is None else tokens // most)
-    tree = _Tree(lm, ids, sampling, ends, rows)
-    found: dict[int, Sample] = {}
-    for first in range(0, count, group):
-        found.update(tree.grow(range(first, min(first + group, count))))
-    return [found[number] for number in range(count)]
+    return _Forest(lm, count, sampling, rows, tokens).grow(prompts)
+
+
+@dataclass(eq=False)
+class _Tree:
+    """The samples of a prompt: those found, the groups that are not begun, and how many of this one have not ended.
+
+    `segment` has what was read of the prompt, `logits` are those behind it. `need`: its tokens in memory, at most.
+    """
+
+    prompt: Prompt
+    segment: Segment
+    groups: deque[range]
+    need: int
+    logits: torch.Tensor | None = None
+    open: int = 0
+    found: dict[int, Sample] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
 class _Node:
-    """Samples that have drawn the same `ids` so far.
+    """Samples that have drawn the same `ids` so far; none yet at the root of a tree.
 
     `samples` has the number and the generator of each. `segment` has what was read: first the parent's, then the
     node's own. `unread`: children that were not read yet.
     """
 
+    tree: _Tree
     ids: list[int]
     samples: list[tuple[int, torch.Generator]]
     segment: Segment
@@ -83,66 +110,112 @@ class _Node:
     unread: int = 0
 
 
-class _Tree:
-    """The rows of a prompt's samples."""
+class _Forest:
+    """The trees of the prompts whose samples are being drawn, and their nodes that wait to be read."""
 
-    @torch.inference_mode()
     def __init__(
-        self, lm: LanguageModel, ids: Sequence[int], sampling: Sampling, ends: Ends, rows: int
+        self, lm: LanguageModel, count: int, sampling: Sampling, rows: int, tokens: int | None
     ) -> None:
-        self.lm, self.sampling, self.ends, self.rows = lm, sampling, ends, rows
-        self.pool, self.most = Pool(), len(ids) + ends.max_new_tokens
-        self.prompt = self.pool.take(self.most)
-        self.logits = advance(lm, self.pool, [(self.prompt, ids)])
+        self.lm, self.count, self.sampling, self.rows, self.tokens = lm, count, sampling, rows, tokens
+        self.pool, self.taken = Pool(), 0
+        self.waiting: deque[_Node] = deque()
 
     @torch.inference_mode()
-    def grow(self, numbers: Sequence[int]) -> Iterator[tuple[int, Sample]]:
-        """The samples of these numbers, as they end."""
-        root = _Node([], [(number, self.sampling.generator(number)) for number in numbers], self.prompt)
-        waiting: list[_Node] = []
-        nodes, logits = [root], self.logits
-        while nodes:
-            drawn = self.sampling.draws(logits, [[own for _, own in node.samples] for node in nodes])
-            for node, tokens in zip(nodes, drawn, strict=True):
-                for child in _children(node, tokens):
-                    sample = self._ended(child)
-                    if sample is None:
-                        waiting.append(child)
-                        node.unread += 1
-                    else:
-                        yield from ((number, sample) for number, _ in child.samples)
-                if not node.unread and node is not root:
-                    self.pool.free(node.segment)
-            nodes, waiting = waiting[: self.rows], waiting[self.rows :]
-            if nodes:
-                logits = self._read(nodes)
+    def grow(self, prompts: Iterable[Prompt]) -> Iterator[tuple[int, list[Sample]]]:
+        """The samples of each prompt, as they end."""
+        coming = iter(prompts)
+        ahead = next(coming, None)
+        while ahead is not None or self.waiting:
+            while ahead is not None and len(self.waiting) < self.rows and self._fits(ahead):
+                self.waiting.append(self._plant(ahead))
+                ahead = next(coming, None)
+            nodes = [self.waiting.popleft() for _ in range(min(self.rows, len(self.waiting)))]
+            logits = self._read(nodes)
+            if grown := [place for place, node in enumerate(nodes) if node.samples]:
+                self._draw([nodes[place] for place in grown], logits[grown])
+            for tree in {id(node.tree): node.tree for node in nodes}.values():
+                while not tree.open and tree.groups and tree.logits is not None:
+                    self._draw([self._begin(tree)], tree.logits)
+                if not tree.open:
+                    yield tree.prompt.number, self._fell(tree)
+
+    def _group(self, prompt: Prompt) -> int:
+        """How many samples of a prompt are drawn together."""
+        return self.count if self.tokens is None else max(1, min(self.count, self.tokens // prompt.most))
+
+    def _fits(self, prompt: Prompt) -> bool:
+        """Whether there is room for the prompt; one that is alone always fits."""
+        need = self._group(prompt) * prompt.most
+        return not self.taken or self.tokens is None or self.taken + need <= self.tokens
+
+    def _plant(self, prompt: Prompt) -> _Node:
+        """A tree for the prompt; its root."""
+        group = self._group(prompt)
+        groups = deque(range(first, min(first + group, self.count)) for first in range(0, self.count, group))
+        tree = _Tree(prompt, self.pool.take(prompt.most), groups, group * prompt.most)
+        self.taken += tree.need
+        return _Node(tree, [], [], tree.segment)
+
+    def _begin(self, tree: _Tree) -> _Node:
+        """The root of a tree again, with the samples of its next group."""
+        numbers, first = tree.groups.popleft(), tree.prompt.number * self.count
+        tree.open = len(numbers)
+        own = [(number, self.sampling.generator(first + number)) for number in numbers]
+        return _Node(tree, [], own, tree.segment)
+
+    def _fell(self, tree: _Tree) -> list[Sample]:
+        """Give the memory of a tree back; its samples in order."""
+        self.pool.free(tree.segment)
+        self.taken -= tree.need
+        return [tree.found[number] for number in range(self.count)]
+
+    def _draw(self, nodes: Sequence[_Node], logits: torch.Tensor) -> None:
+        """Draw the next token of every sample of the nodes, by the logits behind each: (nodes, vocabulary)."""
+        drawn = self.sampling.draws(logits, [[own for _, own in node.samples] for node in nodes])
+        for node, tokens in zip(nodes, drawn, strict=True):
+            for child in _children(node, tokens):
+                sample = self._ended(child)
+                if sample is None:
+                    self.waiting.append(child)
+                    node.unread += 1
+                else:
+                    node.tree.found.update((number, sample) for number, _ in child.samples)
+                    node.tree.open -= len(child.samples)
+            if node.parent is not None and not node.unread:
+                self.pool.free(node.segment)
 
     def _ended(self, node: _Node) -> Sample | None:
         """The sample of a node that is at its end."""
+        prompt = node.tree.prompt
         if node.ids[-1] == self.lm.tokenizer.end:
             return Sample(self.lm.tokenizer.decode(node.ids[:-1]), None, len(node.ids))
         text = self.lm.tokenizer.decode(node.ids)
         place, stop = min(
-            ((place, mark) for mark in self.ends.stop if (place := text.find(mark)) >= 0),
+            ((place, mark) for mark in prompt.stop if (place := text.find(mark)) >= 0),
             default=(len(text), None),
         )
-        if stop is None and len(node.ids) < self.ends.max_new_tokens:
+        if stop is None and len(node.ids) < prompt.max_new_tokens:
             return None
         return Sample(text[:place], stop, len(node.ids))
 
     def _read(self, nodes: Sequence[_Node]) -> torch.Tensor:
-        """The logits behind the last token of each node, (rows, vocabulary)."""
+        """The logits behind the last token of each node, (nodes, vocabulary)."""
         copied = []
         for node in nodes:
-            parent = node.parent
-            assert parent is not None
+            if (parent := node.parent) is None:
+                continue
             parent.unread -= 1
             # The last child continues its parent's row, the others continue copies of it.
             if parent.unread or parent.parent is None:
-                node.segment = self.pool.take(self.most)
+                node.segment = self.pool.take(node.tree.prompt.most)
                 copied.append((parent.segment, node.segment))
         self.pool.copy(copied)
-        return advance(self.lm, self.pool, [(node.segment, node.ids[-1:]) for node in nodes])
+        reads = [(node.segment, node.ids[-1:] or node.tree.prompt.ids) for node in nodes]
+        logits = advance(self.lm, self.pool, reads)
+        for node, own in zip(nodes, logits, strict=True):
+            if node.parent is None:
+                node.tree.logits = own[None].clone()
+        return logits
 
 
 def _children(node: _Node, tokens: Sequence[int]) -> list[_Node]:
@@ -150,4 +223,4 @@ def _children(node: _Node, tokens: Sequence[int]) -> list[_Node]:
     groups: dict[int, list[tuple[int, torch.Generator]]] = {}
     for token, sample in zip(tokens, node.samples, strict=True):
         groups.setdefault(token, []).append(sample)
-    return [_Node([*node.ids, token], some, node.segment, node) for token, some in groups.items()]
+    return [_Node(node.tree, [*node.ids, token], some, node.segment, node) for token, some in groups.items()]

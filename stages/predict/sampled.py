@@ -11,8 +11,9 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.params import PredictBenchmark
 from nightjar.lm.forward import causal_only
 from nightjar.lm.load import LanguageModel
+from nightjar.lm.row import Prompt
 from nightjar.lm.sample import Sampling, generator_for
-from nightjar.lm.samples import Ends, samples
+from nightjar.lm.samples import stream_samples
 from stages.predict.answers import Asked, limit, stops
 from stages.predict.ranked import ranked_row, ranking_of
 
@@ -22,8 +23,9 @@ def sampling(
 ) -> Callable[[Sequence[int]], Iterator[tuple[int, dict[str, Any]]]]:
     """A function that answers the questions of given numbers, in the columns of `answers.answering`.
 
-    An answer depends on the model, the prompt, the settings and the seed alone. Raises NightjarError for an
-    encoder-decoder, for a card that ranks no answers, and for a temperature of 0, at which all samples are equal.
+    An answer depends on the model, the prompt, the settings and the seed alone. They come as they end. Raises
+    NightjarError for an encoder-decoder, for a card that ranks no answers, and for a temperature of 0, at which all
+    samples are equal.
     """
     if asked:
         causal_only(lm, "sampling many answers to a question")
@@ -32,32 +34,28 @@ def sampling(
             where = f"predict.{card.name}.temperature"
             raise NightjarError("all samples are equal at the temperature 0", where, "set one above 0")
 
+    count = settings.samples
+    draws = Sampling(
+        settings.temperature,
+        lambda row: generator_for(seed, f"{asked[row // count].sha256} {row % count}"),
+        settings.top_p,
+    )
+
+    def prompt(number: int) -> Prompt:
+        one = asked[number]
+        task = one.question.task_id
+        return Prompt(number, one.ids, limit(card, task, settings), stops(card, task, settings))
+
     def answer(numbers: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        for number in numbers:
-            started = time.monotonic()
-            row = _row(lm, card, asked[number], settings, seed)
-            yield number, row | {"calls": [], "seconds": round(time.monotonic() - started, 6)}
+        last, prompts = time.monotonic(), map(prompt, numbers)
+        for number, found in stream_samples(
+            lm, prompts, count, draws, settings.batch_size, settings.batch_tokens
+        ):
+            # With the stop string: whether a text has a full stop may decide.
+            row = ranked_row(card, [(one.text + (one.stop or ""), 1) for one in found], settings)
+            row |= {"calls": [], "new_tokens": sum(one.tokens for one in found)}
+            now = time.monotonic()
+            yield number, row | {"seconds": round(now - last, 6)}
+            last = now
 
     return answer
-
-
-def _row(
-    lm: LanguageModel, card: Card, asked: Asked, settings: PredictBenchmark, seed: int
-) -> dict[str, Any]:
-    task = asked.question.task_id
-    drawn = samples(
-        lm,
-        asked.ids,
-        settings.samples,
-        Sampling(
-            settings.temperature,
-            lambda number: generator_for(seed, f"{asked.sha256} {number}"),
-            settings.top_p,
-        ),
-        Ends(limit(card, task, settings), stops(card, task, settings)),
-        settings.batch_size,
-        settings.batch_tokens,
-    )
-    # With the stop string: whether a text has a full stop may decide.
-    row = ranked_row(card, [(one.text + (one.stop or ""), 1) for one in drawn], settings)
-    return row | {"new_tokens": sum(one.tokens for one in drawn)}

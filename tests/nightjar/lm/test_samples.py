@@ -15,8 +15,9 @@ from scipy.stats import chisquare
 
 from nightjar.core.errors import NightjarError
 from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.lm.row import Prompt
 from nightjar.lm.sample import Sampling, generator_for, nucleus
-from nightjar.lm.samples import Ends, Sample, samples
+from nightjar.lm.samples import Ends, Sample, samples, stream_samples
 from tests.nightjar.lm.test_sample import smallest
 
 HEAT, TOP_P = 0.3, 0.8
@@ -136,6 +137,34 @@ def test_the_end_token_ends_a_sample(llama: LanguageModel, prompt: list[int]) ->
     backend = replace(llama.tokenizer, end=first)
     found = samples(replace(llama, tokenizer=backend), prompt, 3, by_seed(1, HEAT, 0.001), Ends(5, ["a"]))
     assert found == [Sample("", None, 1)] * 3
+
+
+@pytest.mark.parametrize(("rows", "tokens"), [(64, None), (4, None), (5, 150), (8, 30)])
+def test_prompts_that_are_sampled_together_get_the_samples_that_they_get_alone(
+    lm: LanguageModel, prompt: list[int], rows: int, tokens: int | None
+) -> None:
+    """Of any length and limits, with any number of rows, in groups or not."""
+    prompts = [
+        Prompt(3, prompt, 5, ["p"]),
+        Prompt(0, prompt[:1], 1),
+        Prompt(7, prompt * 3, 4, ["e"]),
+        Prompt(2, prompt[1:], 6),
+    ]
+    count, sampling = 9, by_seed(6)
+    found = dict(stream_samples(lm, iter(prompts), count, sampling, rows, tokens))
+    assert found == {
+        one.number: [
+            alone(
+                lm,
+                list(one.ids),
+                sampling.generator(one.number * count + number),
+                Ends(one.max_new_tokens, one.stop),
+            )
+            for number in range(count)
+        ]
+        for one in prompts
+    }
+    assert not dict(stream_samples(lm, [], count, sampling))
 
 
 def test_what_samples_begin_with_is_read_once(llama: LanguageModel, prompt: list[int]) -> None:
