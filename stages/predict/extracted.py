@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -56,21 +57,25 @@ def readings(card: Card, questions: Sequence[Question], evidence: Evidence) -> l
     return found
 
 
-def extracted(lm: LanguageModel, card: Card, one: Reading, settings: PredictBenchmark) -> dict[str, Any]:
-    """The answer to a question in the columns of `answers.answering`. A passage without an answer does not count.
+def extracted(
+    lm: LanguageModel, card: Card, asked: Sequence[Reading], settings: PredictBenchmark
+) -> list[dict[str, Any]]:
+    """The answers to questions of one task, in the columns of `answers.answering`; their passages are read together.
 
-    An extracted answer is whole: it ends with the full stop that `require_full_stop` asks for.
+    A passage without an answer does not count. An extracted answer is whole: it ends with the full stop that
+    `require_full_stop` asks for.
     """
     started = time.monotonic()
-    most = limit(card, one.question.task_id, settings)
-    answers = lines(lm, HEAD, one.prompts, most)
-    texts = [(f"{answer}.", weight) for answer, weight in zip(answers, one.weights, strict=True) if answer]
-    return {
-        **ranked_row(card, texts, settings),
-        "calls": [],
-        "new_tokens": sum(len(lm.tokenizer.encode(answer)) for answer in answers),
-        "seconds": round(time.monotonic() - started, 6),
-    }
+    most = limit(card, asked[0].question.task_id, settings)
+    answers = iter(lines(lm, HEAD, [prompt for one in asked for prompt in one.prompts], most))
+    found = []
+    for one in asked:
+        own = list(islice(answers, len(one.prompts)))
+        texts = [(f"{answer}.", weight) for answer, weight in zip(own, one.weights, strict=True) if answer]
+        tokens = sum(len(lm.tokenizer.encode(answer)) for answer in own)
+        found.append(ranked_row(card, texts, settings) | {"calls": [], "new_tokens": tokens})
+    seconds = round((time.monotonic() - started) / len(asked), 6)
+    return [row | {"seconds": seconds} for row in found]
 
 
 def run(stage: Stage, card: Card, system: System, evidence: Evidence) -> None:
@@ -92,7 +97,11 @@ def run(stage: Stage, card: Card, system: System, evidence: Evidence) -> None:
     }
 
     def answer(numbers: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        return ((number, extracted(lm, card, asked[number], settings)) for number in numbers)
+        for _, task in groupby(numbers, lambda number: asked[number].question.task_id):
+            own = list(task)
+            for first in range(0, len(own), settings.batch_size):
+                some = own[first : first + settings.batch_size]
+                yield from zip(some, extracted(lm, card, [asked[n] for n in some], settings), strict=True)
 
     with stage.resumed_in_any_order(decides, len(asked), answer, "questions") as given:
         if given is None:
