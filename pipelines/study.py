@@ -105,7 +105,7 @@ def plan(
     """The study of `values` (none: the published grid, as far as the data allow). Runs nothing.
 
     `benchmark` is the first of the parameters if none is given, `recipe` the first system of it that was trained, for
-    the kinds of `study_kinds` one that reads passages.
+    the kinds of `study_kinds` as `default_system` says.
     `encodings` gives the flags of every named encoding, `weights` the sha256 of a model directory. Raises NightjarError
     for a value that is not available, an unknown benchmark, a recipe without a prediction stage and a missing input.
     """
@@ -157,7 +157,7 @@ def _chosen(
     default = next((one.system for one in systems if Path(one.weights).parent != BASE), None)
     if kind in study_kinds.KINDS:
         listed = [one.model_dump() for one in systems]
-        default = study_kinds.default_system(listed, benchmark) or default
+        default = study_kinds.default_system(kind, listed, benchmark) or default
     recipe = recipe or default
     if recipe is None:
         what = f"no system of {benchmark} is trained"

@@ -17,12 +17,14 @@ Parse = Callable[[Path, str], Any]
 @dataclass(frozen=True)
 class Kind:
     """`key` has {benchmark} and {reader}, the recipe of the system's reader, in it. `numbers`: values are numbers,
-    which come in ascending order. `published`: the values of the paper (Guo et al. 2023, tables 3 to 6).
+    which come in ascending order. `published`: the values of the paper (Guo et al. 2023, tables 3 to 6; for the length
+    of input Shaham et al. 2023, table 4). `passages`: the setting is for systems that read passages.
     """
 
     key: str
     published: tuple[str, ...] = ()
     numbers: bool = False
+    passages: bool = True
     parse: Parse = lambda root, value: value
 
 
@@ -41,6 +43,10 @@ KINDS: Mapping[str, Kind] = {
     "passages": Kind("readers.{reader}.passages", ("4", "8", "16", "24"), numbers=True),
     "reranker": Kind("rerank.benchmarks.{benchmark}.model", parse=_folder),
     "granularity": Kind("index.granularity", ("words", "sentences")),
+    # The most tokens of a prompt.
+    "input_length": Kind(
+        "encoding.max_source_length", ("512", "1024", "2048", "4096", "8192"), numbers=True, passages=False
+    ),
     "retriever": Kind("retrieve.benchmarks.{benchmark}.retriever", ("dense", "bm25", "hybrid")),
 }
 
@@ -58,8 +64,13 @@ def key_of(params: Mapping[str, Any], kind: str, benchmark: str, system: str) ->
     return key
 
 
-def default_system(systems: Sequence[Mapping[str, Any]], benchmark: str) -> str | None:
-    """The first system of a benchmark that reads reranked passages, or else retrieved ones; None if there is none."""
+def default_system(kind: str, systems: Sequence[Mapping[str, Any]], benchmark: str) -> str | None:
+    """The first system of a benchmark that reads reranked passages, or else retrieved ones; None if there is none.
+
+    The first system of all for a kind that is not for passages.
+    """
+    if not KINDS[kind].passages:
+        return next((str(one["system"]) for one in systems if one["benchmark"] == benchmark), None)
     for stage in ("rerank", "retrieve"):
         for one in systems:
             if one["benchmark"] == benchmark and one["evidence"] == f"data/{stage}/{benchmark}":
