@@ -39,10 +39,10 @@ class PublishedCalls:
 class PublishedTable:
     """A table of a paper that the report shows beside ours: its tracks are columns.
 
-    The values are those of the card's `published`; of its rows with this `source`, if one is given, which is for a table
-    whose columns are tracks. `note`: what the paper says beside it. `calls` are the rows of a
-    table by call. A table whose columns are metrics of its only track names them in `metrics`, with the headings of
-    their columns; `reference` is a system from which such a table shows the differences of ours.
+    The values are those of the card's `published`; for a table whose columns are tracks, of the rows with this `source`
+    if one is given. `note`: what the paper says beside it. `calls` are the rows of a table by call. A table whose
+    columns are metrics of its only track names them in `metrics`, with the headings of their columns; `reference` is a
+    system from which such a table shows the differences of ours.
     """
 
     title: str
