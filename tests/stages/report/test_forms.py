@@ -24,7 +24,7 @@ Rows = list[list[str]]
 def report(built_with_long: Path) -> Iterator[Rows]:
     """The rows of the page's tables; the project is the current folder."""
     with contextlib.chdir(built_with_long):
-        yield [[cell.strip() for cell in row] for row in parsed().rows]
+        yield [[cell.strip().replace("\xa0", " ") for cell in row] for row in parsed().rows]
 
 
 def between(report: Rows, first: list[str], count: int) -> Rows:

@@ -25,7 +25,7 @@ EVALUATED = Path("data/evaluate", made.NAME)
 def report(built_with_two: Path) -> Iterator[list[list[str]]]:
     """The rows of the page's tables; the project is the current folder."""
     with contextlib.chdir(built_with_two):
-        yield [[cell.strip() for cell in row] for row in parsed().rows]
+        yield [[cell.strip().replace("\xa0", " ") for cell in row] for row in parsed().rows]
 
 
 def scores() -> dict[tuple[str, str], dict[str, Any]]:
