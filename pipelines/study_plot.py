@@ -93,7 +93,7 @@ def figure(result: Mapping[str, Any]) -> Figure:
 
 def _n(result: Mapping[str, Any]) -> str:
     counts = []
-    for track in tracks(result):
+    for track in (one for one in tracks(result) if one != result.get("average")):
         main = next(iter(metrics(result, track)))
         found = [row for point in result["points"] if (row := cell(point["scores"], track, main))]
         counts.append((found[0]["n"], track))
@@ -110,7 +110,7 @@ def _curve(axes: Any, result: Mapping[str, Any], panel: Mapping[str, str]) -> No
     kind = result["study"]
     points = [point for point in result["points"] if point["scores"]]
     sizes = {point["value"]: _x(kind, point, place) for place, point in enumerate(points)}
-    lowest = 0.0
+    lowest, others = 0.0, set[int]()
     colours = _colours(result, panel)
     for track, metric in panel.items():
         colour = colours[track]
@@ -130,18 +130,22 @@ def _curve(axes: Any, result: Mapping[str, Any], panel: Mapping[str, str]) -> No
         ]
         thick = 2.6 if track == result.get("average") else 1.4
         style = {"marker": "o", "markersize": 4, "capsize": 3, "linewidth": thick, "elinewidth": 1}
-        axes.errorbar(xs, values, errors, color=colour, label=_label(result, track), **style)
+        axes.errorbar(xs, values, errors, color=colour, label=_label(result, track, panel), **style)
         if row := _triple(cell(result.get("untuned", []), track, metric)):
             value, low, high = row
             label = f"untuned model{f', track {track}' if len(panel) > 1 else ''}"
             line = {"linestyle": "--", "linewidth": 1.2}
             axes.axhspan(low, high, color=colour, alpha=0.12, linewidth=0)
             axes.axhline(value, color=colour, label=label, **line)
-        _published(axes, result, track, colour)
+        others |= _published(axes, result, track, colour)
     # A logarithm has no place for 0.
     if kind not in NAMES:
         axes.set_xscale("symlog" if 0 in sizes.values() else "log", base=2)
     ticks = sorted({_place(size) for size in sizes.values()})
+    # Two values that are nearly equal have one label.
+    for x in sorted(others, reverse=True):
+        if all(abs(x - tick) > 0.1 * x for tick in ticks):
+            ticks.append(x)
     told = [str(tick) for tick in ticks]
     if kind in NAMES:
         told = [_short(value) for value in sizes]
@@ -164,15 +168,21 @@ def _colours(result: Mapping[str, Any], panel: Mapping[str, str]) -> dict[str, s
     return {track: found.get(track, OF_AVERAGE) for track in panel}
 
 
-def _published(axes: Any, result: Mapping[str, Any], track: str, colour: str) -> None:
-    """The published systems, of the average alone if the benchmark has one; values must be numbers."""
+def _published(axes: Any, result: Mapping[str, Any], track: str, colour: str) -> set[int]:
+    """Draw the published systems, of the average alone if the benchmark has one; returns the values on the axis.
+
+    None are drawn for a study whose values are no numbers.
+    """
+    drawn: set[int] = set()
     if track != (result.get("average") or track) or result["study"] in (*NAMES, "models"):
-        return
+        return drawn
     for one, line in zip(result.get("published", []), (":", "-.", "--"), strict=False):
         if pairs := sorted((int(at), of[track]) for at, of in one["points"].items() if track in of):
             label = f"{one['system']}, published"
             xs, values = zip(*pairs, strict=True)
             axes.plot(xs, values, color=colour, linestyle=line, marker="x", linewidth=1.2, label=label)
+            drawn.update(xs)
+    return drawn
 
 
 def _axis(result: Mapping[str, Any], panel: Mapping[str, str]) -> str:
@@ -185,7 +195,9 @@ def _axis(result: Mapping[str, Any], panel: Mapping[str, str]) -> str:
     return f"main metric of each track ({units.pop()})" if units == {"%"} else "main metric of each track"
 
 
-def _label(result: Mapping[str, Any], track: str) -> str:
+def _label(result: Mapping[str, Any], track: str, panel: Mapping[str, str]) -> str:
+    if len(set(panel.values())) > 1:
+        return track  # many; the title has the recipe
     return f"{result['recipe']}, track {track}" if len(tracks(result)) > 1 else str(result["recipe"])
 
 

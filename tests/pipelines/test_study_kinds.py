@@ -112,6 +112,15 @@ def test_a_plan_has_a_point_for_each_value(study_repo: Repo, monkeypatch: pytest
         planned(["float32", "half"])
 
 
+def test_a_study_of_the_length_of_input_sets_it(study_repo: Repo) -> None:
+    plan = studies.plan(study_repo.root, "input_length", ["1024", "512"], recipe="tk_instruct")
+    assert plan.name == "input_length-tk_instruct"
+    assert [dict(it.settings) for it in plan.points] == [
+        {"encoding.max_source_length": 512},
+        {"encoding.max_source_length": 1024},
+    ]
+
+
 def test_names_are_evenly_spaced_in_their_order() -> None:
     result = made(["default"], untuned=False) | {"study": "retriever"}
     for point, name in zip(result["points"], ("dense", "bm25", "hybrid"), strict=True):

@@ -126,12 +126,15 @@ def test_tracks_with_several_main_metrics_share_one_plot_each_by_its_own() -> No
     figure = study_plot.figure(of_tasks())
     figure.canvas.draw()
     (axes,) = figure.axes
+    assert figure.get_suptitle() == "made, 30 instances of each of 10 tracks; 95% intervals"
     assert axes.get_ylabel() == "main metric of each track (%)"
     assert axes.get_xlabel() == "most tokens of a prompt"
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["512", "1024", "2048"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["512", "1024", "2048", "8192"]
     (legend,) = figure.legends
     labels = [text.get_text() for text in legend.get_texts()]
-    assert {f"made, track t{n}" for n in range(10)} | {"made, track mean", "Large, published"} == set(labels)
+    assert {f"t{n}" for n in range(10)} | {"mean", "Large, published"} == set(labels)
+    shown = legend.get_window_extent()
+    assert shown.x0 >= 0 and shown.x1 <= figure.bbox.x1
     lines = {tuple(line.get_xydata().flatten()): line for line in axes.lines}
     average = lines[512.0, 5.0, 1024.0, 5.5, 2048.0, 6.5]
     assert average.get_color() == study_plot.OF_AVERAGE
