@@ -125,7 +125,8 @@ def plan(
     elif kind == "models":
         made = _models(root, values, weights)
     elif kind in study_kinds.KINDS:
-        made = _one_key(root, kind, values, text, study_kinds.key_of(params, kind, benchmark, recipe))
+        key = study_kinds.key_of(params, kind, benchmark, recipe)
+        made = _one_key(root, kind, values, text, key, study_kinds.cleared(params, kind, benchmark))
     else:
         made = _encodings(values, evaluated, encodings or {}, benchmark)
     target = f"predict@{benchmark}-{recipe}"
@@ -199,16 +200,22 @@ def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
     ]
 
 
-def _one_key(root: Path, kind: str, values: Sequence[str], text: str, key: str) -> Made:
-    """The values of one key, compared with the first. Raises NightjarError for a value that is not allowed."""
+def _one_key(
+    root: Path, kind: str, values: Sequence[str], text: str, key: str, cleared: Mapping[str, None]
+) -> Made:
+    """The values of one key, compared with the first; `cleared` holds for all of them.
+
+    Raises NightjarError for a value that is not allowed.
+    """
     found = study_kinds.values_of(root, kind, values, _number)
     if len(found) < len(values):
         _need_once([str(_number(value)) for value in values], "--values")
     for value in found.values():
-        edited(text, {key: value})
+        edited(text, {key: value, **cleared})
     first = next(iter(found))
     return [
-        (label, (label,), {key: value}, None if label == first else first) for label, value in found.items()
+        (label, (label,), {key: value, **cleared}, None if label == first else first)
+        for label, value in found.items()
     ]
 
 

@@ -73,6 +73,18 @@ def test_by_default_the_first_system_at_several_lengths_of_input() -> None:
     assert default_system("input_length", SYSTEMS, "other") is None
 
 
+def test_keys_that_take_precedence_are_null() -> None:
+    key = "benchmarks.made.total_tokens"
+    with_total = PARAMS | {"benchmarks": {"made": {"total_tokens": 2048}, "other": {}}}
+    assert study_kinds.cleared(with_total, "input_length", "made") == {key: None}
+    assert study_kinds.cleared(with_total, "input_length", "other") == {}
+    assert (
+        study_kinds.cleared(PARAMS | {"benchmarks": {"made": {"total_tokens": None}}}, "input_length", "made")
+        == {}
+    )
+    assert study_kinds.cleared(with_total, "passages", "made") == {}
+
+
 def test_values(tmp_path: Path) -> None:
     assert list(values_of(tmp_path, "candidates", ["100", "16"], number).items()) == [
         ("16", 16),
