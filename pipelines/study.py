@@ -105,7 +105,7 @@ def plan(
     """The study of `values` (none: the published grid, as far as the data allow). Runs nothing.
 
     `benchmark` is the first of the parameters if none is given, `recipe` the first system of it that was trained, for
-    the kinds of `study_kinds` one that reads passages.
+    the kinds of `study_kinds` as `default_system` says.
     `encodings` gives the flags of every named encoding, `weights` the sha256 of a model directory. Raises NightjarError
     for a value that is not available, an unknown benchmark, a recipe without a prediction stage and a missing input.
     """
@@ -125,7 +125,8 @@ def plan(
     elif kind == "models":
         made = _models(root, values, weights)
     elif kind in study_kinds.KINDS:
-        made = _one_key(root, kind, values, text, study_kinds.key_of(params, kind, benchmark, recipe))
+        key = study_kinds.key_of(params, kind, benchmark, recipe)
+        made = _one_key(root, kind, values, text, key, study_kinds.cleared(params, kind, benchmark))
     else:
         made = _encodings(values, evaluated, encodings or {}, benchmark)
     target = f"predict@{benchmark}-{recipe}"
@@ -157,7 +158,7 @@ def _chosen(
     default = next((one.system for one in systems if Path(one.weights).parent != BASE), None)
     if kind in study_kinds.KINDS:
         listed = [one.model_dump() for one in systems]
-        default = study_kinds.default_system(listed, benchmark) or default
+        default = study_kinds.default_system(kind, listed, benchmark) or default
     recipe = recipe or default
     if recipe is None:
         what = f"no system of {benchmark} is trained"
@@ -199,16 +200,22 @@ def _counts(root: Path, kind: str, values: Sequence[str], track: str) -> Made:
     ]
 
 
-def _one_key(root: Path, kind: str, values: Sequence[str], text: str, key: str) -> Made:
-    """The values of one key, compared with the first. Raises NightjarError for a value that is not allowed."""
+def _one_key(
+    root: Path, kind: str, values: Sequence[str], text: str, key: str, cleared: Mapping[str, None]
+) -> Made:
+    """The values of one key, compared with the first; `cleared` holds for all of them.
+
+    Raises NightjarError for a value that is not allowed.
+    """
     found = study_kinds.values_of(root, kind, values, _number)
     if len(found) < len(values):
         _need_once([str(_number(value)) for value in values], "--values")
     for value in found.values():
-        edited(text, {key: value})
+        edited(text, {key: value, **cleared})
     first = next(iter(found))
     return [
-        (label, (label,), {key: value}, None if label == first else first) for label, value in found.items()
+        (label, (label,), {key: value, **cleared}, None if label == first else first)
+        for label, value in found.items()
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,16 @@ Parse = Callable[[Path, str], Any]
 @dataclass(frozen=True)
 class Kind:
     """`key` has {benchmark} and {reader}, the recipe of the system's reader, in it. `numbers`: values are numbers,
-    which come in ascending order. `published`: the values of the paper (Guo et al. 2023, tables 3 to 6).
+    which come in ascending order. `published`: the values of the paper (Guo et al. 2023, tables 3 to 6; for the length
+    of input Shaham et al. 2023, table 4). `passages`: the setting is for systems that read passages.
+    `cleared` are keys that take precedence over this one, so that they are null in all points.
     """
 
     key: str
     published: tuple[str, ...] = ()
     numbers: bool = False
+    passages: bool = True
+    cleared: tuple[str, ...] = ()
     parse: Parse = lambda root, value: value
 
 
@@ -41,6 +46,14 @@ KINDS: Mapping[str, Kind] = {
     "passages": Kind("readers.{reader}.passages", ("4", "8", "16", "24"), numbers=True),
     "reranker": Kind("rerank.benchmarks.{benchmark}.model", parse=_folder),
     "granularity": Kind("index.granularity", ("words", "sentences")),
+    # The most tokens of a prompt.
+    "input_length": Kind(
+        "encoding.max_source_length",
+        ("512", "1024", "2048", "4096", "8192"),
+        numbers=True,
+        passages=False,
+        cleared=("benchmarks.{benchmark}.total_tokens",),
+    ),
     "retriever": Kind("retrieve.benchmarks.{benchmark}.retriever", ("dense", "bm25", "hybrid")),
 }
 
@@ -49,17 +62,42 @@ def key_of(params: Mapping[str, Any], kind: str, benchmark: str, system: str) ->
     """The key that a study sets for a system. Raises NightjarError if the parameters have no such key."""
     reader = Path(params["predict"]["systems"].get(f"{benchmark}-{system}", {}).get("weights", "")).name
     key = KINDS[kind].key.format(benchmark=benchmark, reader=reader)
-    group: Any = params
-    for name in key.split("."):
-        if not isinstance(group, Mapping) or name not in group:
-            fix = "name a benchmark, and a recipe, that the setting is for"
-            raise NightjarError(f"no setting {key}: nothing to study", PARAMS_FILE, fix)
-        group = group[name]
+    try:
+        _value(params, key)
+    except KeyError:
+        fix = "name a benchmark, and a recipe, that the setting is for"
+        raise NightjarError(f"no setting {key}: nothing to study", PARAMS_FILE, fix) from None
     return key
 
 
-def default_system(systems: Sequence[Mapping[str, Any]], benchmark: str) -> str | None:
-    """The first system of a benchmark that reads reranked passages, or else retrieved ones; None if there is none."""
+def cleared(params: Mapping[str, Any], kind: str, benchmark: str) -> dict[str, None]:
+    """What a study sets to null in all points: the keys `cleared` of its kind that the parameters have a value of."""
+    found: dict[str, None] = {}
+    for template in KINDS[kind].cleared:
+        key = template.format(benchmark=benchmark)
+        with contextlib.suppress(KeyError):
+            if _value(params, key) is not None:
+                found[key] = None
+    return found
+
+
+def _value(params: Mapping[str, Any], key: str) -> Any:
+    """The value of a dotted key. Raises KeyError if there is none."""
+    group: Any = params
+    for name in key.split("."):
+        if not isinstance(group, Mapping):
+            raise KeyError(key)
+        group = group[name]
+    return group
+
+
+def default_system(kind: str, systems: Sequence[Mapping[str, Any]], benchmark: str) -> str | None:
+    """The first system of a benchmark that reads reranked passages, or else retrieved ones; None if there is none.
+
+    The first system of all for a kind that is not for passages.
+    """
+    if not KINDS[kind].passages:
+        return next((str(one["system"]) for one in systems if one["benchmark"] == benchmark), None)
     for stage in ("rerank", "retrieve"):
         for one in systems:
             if one["benchmark"] == benchmark and one["evidence"] == f"data/{stage}/{benchmark}":

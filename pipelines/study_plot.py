@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core.files import replace, temporary_sibling
-from pipelines.study_results import between, cell, matrix_names, metrics, tracks
+from pipelines.study_results import between, cell, matrix_names, metrics, panels, tracks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,11 +24,24 @@ TITLES = {
     "reranker": "model that reranks",
     "granularity": "what the index is made of",
     "retriever": "first stage",
+    "input_length": "most tokens of a prompt",
 }
 # Their values are names: they are evenly spaced, in the order given.
 NAMES = ("reranker", "granularity", "retriever")
-# Of the tracks, in their order.
-COLOURS = ("#1f5f8b", "#b5541c", "#3b7d3b", "#7a4a9c", "#8a6d1f", "#555555", "#c23b6b", "#2b8c8c", "#94b447")
+# Of the tracks, in their order, and of the average.
+COLOURS = (
+    "#1f5f8b",
+    "#b5541c",
+    "#3b7d3b",
+    "#7a4a9c",
+    "#8a6d1f",
+    "#777777",
+    "#c23b6b",
+    "#2b8c8c",
+    "#94b447",
+    "#d9a400",
+)
+OF_AVERAGE = "#000000"
 
 
 def draw(result: Mapping[str, Any], folder: Path) -> None:
@@ -53,22 +66,24 @@ def figure(result: Mapping[str, Any]) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    shown, titles = tracks(result), metrics(result)
-    width, height = (6.75, 5.4) if result["study"] == "encodings" else (5.0, 4.2)
-    drawn = Figure(figsize=(width * len(titles), height), layout="constrained")
+    shown = panels(result)
+    mixed = len(set(shown[0].values())) > 1
+    width, height = (6.75, 5.4) if result["study"] == "encodings" or mixed else (5.0, 4.2)
+    drawn = Figure(figsize=(width * len(shown), height), layout="constrained")
     FigureCanvasAgg(drawn)
-    panels = drawn.subplots(1, len(titles), squeeze=False)[0]
-    for axes, (metric, title) in zip(panels, titles.items(), strict=True):
+    plots = drawn.subplots(1, len(shown), squeeze=False)[0]
+    for axes, panel in zip(plots, shown, strict=True):
         if result["study"] == "encodings":
-            _map(axes, drawn, result, shown[0], metric, title)
+            track, metric = next(iter(panel.items()))
+            _map(axes, drawn, result, track, metric, metrics(result)[metric])
         else:
-            _curve(axes, result, shown, metric, title)
+            _curve(axes, result, panel)
     handles: dict[str, Any] = {}
-    for axes in panels:
+    for axes in plots:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     if len(handles) > 1:
-        columns = min(len(handles), 2 * len(titles))
+        columns = min(len(handles), 3 if mixed else 2 * len(shown))
         drawn.legend(
             handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False
         )
@@ -78,7 +93,7 @@ def figure(result: Mapping[str, Any]) -> Figure:
 
 def _n(result: Mapping[str, Any]) -> str:
     counts = []
-    for track in tracks(result):
+    for track in (one for one in tracks(result) if one != result.get("average")):
         main = next(iter(metrics(result, track)))
         found = [row for point in result["points"] if (row := cell(point["scores"], track, main))]
         counts.append((found[0]["n"], track))
@@ -90,14 +105,15 @@ def _n(result: Mapping[str, Any]) -> str:
     return f"{', '.join(told)}; {100 * result['confidence']:g}% intervals"
 
 
-def _curve(axes: Any, result: Mapping[str, Any], shown: list[str], metric: str, title: str) -> None:
-    """Value against the setting, on a binary logarithm as in paper figure 5."""
+def _curve(axes: Any, result: Mapping[str, Any], panel: Mapping[str, str]) -> None:
+    """Value against the setting, on a binary logarithm as in paper figure 5; `panel`: the metric of each track."""
     kind = result["study"]
     points = [point for point in result["points"] if point["scores"]]
     sizes = {point["value"]: _x(kind, point, place) for place, point in enumerate(points)}
-    lowest = 0.0
-    for number, track in enumerate(shown):
-        colour = COLOURS[number % len(COLOURS)]
+    lowest, others = 0.0, set[int]()
+    colours = _colours(result, panel)
+    for track, metric in panel.items():
+        colour = colours[track]
         drawn = sorted(
             (_place(sizes[point["value"]]), row)
             for point in points
@@ -112,18 +128,24 @@ def _curve(axes: Any, result: Mapping[str, Any], shown: list[str], metric: str, 
             [max(0.0, value - low) for value, low, _ in rows],
             [max(0.0, high - value) for value, _, high in rows],
         ]
-        style = {"marker": "o", "markersize": 4, "capsize": 3, "linewidth": 1.4}
-        axes.errorbar(xs, values, errors, color=colour, label=_label(result, track), **style)
+        thick = 2.6 if track == result.get("average") else 1.4
+        style = {"marker": "o", "markersize": 4, "capsize": 3, "linewidth": thick, "elinewidth": 1}
+        axes.errorbar(xs, values, errors, color=colour, label=_label(result, track, panel), **style)
         if row := _triple(cell(result.get("untuned", []), track, metric)):
             value, low, high = row
-            label = f"untuned model{f', track {track}' if len(shown) > 1 else ''}"
+            label = f"untuned model{f', track {track}' if len(panel) > 1 else ''}"
             line = {"linestyle": "--", "linewidth": 1.2}
             axes.axhspan(low, high, color=colour, alpha=0.12, linewidth=0)
             axes.axhline(value, color=colour, label=label, **line)
+        others |= _published(axes, result, track, colour)
     # A logarithm has no place for 0.
     if kind not in NAMES:
         axes.set_xscale("symlog" if 0 in sizes.values() else "log", base=2)
     ticks = sorted({_place(size) for size in sizes.values()})
+    # Two values that are nearly equal have one label.
+    for x in sorted(others, reverse=True):
+        if all(abs(x - tick) > 0.1 * x for tick in ticks):
+            ticks.append(x)
     told = [str(tick) for tick in ticks]
     if kind in NAMES:
         told = [_short(value) for value in sizes]
@@ -134,13 +156,48 @@ def _curve(axes: Any, result: Mapping[str, Any], shown: list[str], metric: str, 
     axes.minorticks_off()
     axes.set_ylim(1.05 * lowest, max(1.0, axes.get_ylim()[1]))
     axes.set_xlabel(TITLES[kind])
-    axes.set_ylabel(_unit(result, metric, title))
+    axes.set_ylabel(_axis(result, panel))
     axes.grid(alpha=0.3)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
 
 
-def _label(result: Mapping[str, Any], track: str) -> str:
+def _colours(result: Mapping[str, Any], panel: Mapping[str, str]) -> dict[str, str]:
+    others = [track for track in panel if track != result.get("average")]
+    found = {track: COLOURS[number % len(COLOURS)] for number, track in enumerate(others)}
+    return {track: found.get(track, OF_AVERAGE) for track in panel}
+
+
+def _published(axes: Any, result: Mapping[str, Any], track: str, colour: str) -> set[int]:
+    """Draw the published systems, of the average alone if the benchmark has one; returns the values on the axis.
+
+    None are drawn for a study whose values are no numbers.
+    """
+    drawn: set[int] = set()
+    if track != (result.get("average") or track) or result["study"] in (*NAMES, "models"):
+        return drawn
+    for one, line in zip(result.get("published", []), (":", "-.", "--"), strict=False):
+        if pairs := sorted((int(at), of[track]) for at, of in one["points"].items() if track in of):
+            label = f"{one['system']}, published"
+            xs, values = zip(*pairs, strict=True)
+            axes.plot(xs, values, color=colour, linestyle=line, marker="x", linewidth=1.2, label=label)
+            drawn.update(xs)
+    return drawn
+
+
+def _axis(result: Mapping[str, Any], panel: Mapping[str, str]) -> str:
+    """The title of the metric; of several, their unit if they share one."""
+    names = dict.fromkeys(panel.values())
+    if len(names) == 1:
+        (name,) = names
+        return _unit(result, name, metrics(result)[name])
+    units = {it["unit"] for it in result["metrics"] if it["name"] in names}
+    return f"main metric of each track ({units.pop()})" if units == {"%"} else "main metric of each track"
+
+
+def _label(result: Mapping[str, Any], track: str, panel: Mapping[str, str]) -> str:
+    if len(set(panel.values())) > 1:
+        return track  # many; the title has the recipe
     return f"{result['recipe']}, track {track}" if len(tracks(result)) > 1 else str(result["recipe"])
 
 

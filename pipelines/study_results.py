@@ -68,6 +68,7 @@ def collect(
         "changed_files": list(study.start.changed),
         **scoring.facts(),
         "test_instances": {"n": first[0], "sha256": first[1]} if first else None,
+        "published": scoring.published(study.kind),
         "untuned": untuned(root, study, first[1], scoring) if study.kind in TUNED and first else [],
         "points": points,
     }
@@ -99,6 +100,18 @@ def metrics(result: Mapping[str, Any], track: str | None = None) -> dict[str, st
     rows = [row for point in result["points"] for row in point["scores"]]
     found = {row["metric"] for row in rows if track in (None, row["track"])}
     return dict([(it["name"], it["title"]) for it in result["metrics"] if it["name"] in found][:SHOWN])
+
+
+def panels(result: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What each plot shows, as {track: metric}: the same metric of all tracks that have it.
+
+    One plot shows each track by its own main metric if the tracks have more than SHOWN main metrics.
+    """
+    shown = tracks(result)
+    mains = {track: next(iter(metrics(result, track))) for track in shown}
+    if len(set(mains.values())) > SHOWN:
+        return [mains]
+    return [dict.fromkeys(shown, metric) for metric in metrics(result)]
 
 
 def cell(rows: Sequence[Mapping[str, Any]], track: str, metric: str) -> Mapping[str, Any] | None:
@@ -198,9 +211,20 @@ def markdown(result: Mapping[str, Any]) -> str:
         if any(row for _, row in shown):
             told = ", ".join(f"{title} {_shown(row)}" for title, row in shown)
             lines += ["", f"The untuned model on the same instances: {told}."]
+        if given := _published(result, track):
+            lines += ["", *given]
     if lost := [point for point in points if point["state"] != "done"]:
         lines += ["", *(f"- {it['value']}: {it['state']}. {it.get('error') or ''}".rstrip() for it in lost)]
     return "\n".join(lines) + "\n"
+
+
+def _published(result: Mapping[str, Any], track: str) -> list[str]:
+    """A line for each published system with values of the track."""
+    values = [
+        (one, ", ".join(f"{at}: {of[track]:.1f}" for at, of in one["points"].items() if track in of))
+        for one in result.get("published", [])
+    ]
+    return [f"- Published for {one['system']} ({one['source']}): {told}" for one, told in values if told]
 
 
 def _rows(rows: Sequence[Mapping[str, str]]) -> list[str]:

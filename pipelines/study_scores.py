@@ -93,7 +93,20 @@ class Scoring:
         ]
         how = self.bootstrap
         samples = {"confidence": how.confidence, "bootstrap_samples": how.samples, "seed": how.seed}
-        return {"benchmark": self.card.name, "metrics": metrics, **samples}
+        average = self.card.average.name if self.card.average else None
+        return {"benchmark": self.card.name, "metrics": metrics, "average": average, **samples}
+
+    def published(self, kind: str) -> Rows:
+        """What the benchmark's paper gives for this kind of study: systems with their values, by track."""
+        return [
+            {
+                "system": it.system,
+                "source": it.source,
+                "points": {at: dict(of) for at, of in it.points.items()},
+            }
+            for it in self.card.curves
+            if it.study == kind
+        ]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.analysis import Analysis
-from nightjar.benchmarks.papers import Collection, Published, PublishedTable
+from nightjar.benchmarks.papers import Collection, Published, PublishedCurve, PublishedTable
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 from nightjar.benchmarks.readers import Readers
 from nightjar.benchmarks.submission import Submission
@@ -170,6 +170,21 @@ class Matching:
     counted: Callable[[Sequence[Match]], int]
 
 
+@dataclass(frozen=True)
+class Form:
+    """What describes prompts and answers beside the score, for a benchmark that trims prompts and asks for a form.
+
+    `whole` is the prompt of a question before it is trimmed. `asked` is the metric whose part is 1 for an answer in the
+    form that was asked for, `forgiving` the score that forgives another form, of the tracks that have it. `length` is
+    the metric whose two parts are the words of an answer and of its references.
+    """
+
+    whole: Callable[[Question], str]
+    asked: str
+    forgiving: str
+    length: str
+
+
 class Scoring(NamedTuple):
     """The fields `score`, `explain` and `matching` of a card."""
 
@@ -234,7 +249,8 @@ class Card:
     `average` is a number of several tasks together; no instance has the part of its metric.
     `explain` adds what a line of `nightjar score --details` has of a question and its answers. `matching` says which
     clusters answers are matched to. `labels` are labels that questions may have, in `labels` of their parts, and what
-    each means.
+    each means. `form` describes prompts and answers beside the score. `curves` are published results at several values
+    of a setting, which studies of it show.
 
     `by_encoder` makes, from the folder of a sentence encoder, the `score`, `explain` and `matching` that have the
     metrics which need an encoder too; without it these metrics have no values. `analyses` are those of `nightjar
@@ -279,6 +295,8 @@ class Card:
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
     matching: Matching | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    form: Form | None = None
+    curves: tuple[PublishedCurve, ...] = ()
 
     def task(self, task_id: str) -> Task:
         """The settings of a task."""

@@ -39,9 +39,10 @@ class PublishedCalls:
 class PublishedTable:
     """A table of a paper that the report shows beside ours: its tracks are columns.
 
-    The values are those of the card's `published`. `note`: what the paper says beside it. `calls` are the rows of a
-    table by call. A table whose columns are metrics of its only track names them in `metrics`, with the headings of
-    their columns; `reference` is a system from which such a table shows the differences of ours.
+    The values are those of the card's `published`; for a table whose columns are tracks, of the rows with this `source`
+    if one is given. `note`: what the paper says beside it. `calls` are the rows of a table by call. A table whose
+    columns are metrics of its only track names them in `metrics`, with the headings of their columns; `reference` is a
+    system from which such a table shows the differences of ours.
     """
 
     title: str
@@ -50,6 +51,20 @@ class PublishedTable:
     calls: tuple[PublishedCalls, ...] = ()
     metrics: Mapping[str, str] = field(default_factory=dict)
     reference: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class PublishedCurve:
+    """What a paper gives for one system at several values of a setting, which is that of a kind of study.
+
+    `points` are by the value, as `nightjar study` shows it: values by track, in the unit of the track's first metric.
+    """
+
+    study: str
+    system: str
+    source: str
+    points: Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)

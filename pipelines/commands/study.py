@@ -45,7 +45,8 @@ def study(
     KIND: `tasks` to train on, `instances` of each, language `models` (directories, hub:NAME, package:NAME),
     `encodings` (trained with × evaluated with), `calls` (how many of the likeliest tokens may start a tool call), or,
     of a system that reads passages, `candidates` for the reranker, `passages` for the reader, `reranker` (directories),
-    `retriever` (dense, bm25, hybrid) and `granularity` (words, sentences).
+    `retriever` (dense, bm25, hybrid) and `granularity` (words, sentences). `input_length` sets the most tokens of a
+    prompt.
     Other settings are those of params.yaml as it is now. A study that was interrupted runs what is missing when it is
     started again. Results: data/studies/KIND, with the benchmark and the recipe in the name where they are not the
     default.
@@ -56,6 +57,7 @@ def study(
       nightjar study encodings --values def,def_pos2,tk_instruct --evaluated def,def_pos2
       nightjar study calls --values 0,1,3,10 --benchmark tool_use --recipe toolformer
       nightjar study passages --values 1,4,16 --benchmark classification --recipe fid
+      nightjar study input_length --values 512,1024,2048 --benchmark zeroscrolls
     """
     from nightjar.lm import weights
     from nightjar.prompts.encodings import NAMED

@@ -53,7 +53,8 @@ def read(
 
     `scored` and `asked` are artifacts of the stages evaluate and questions. Raises NightjarError if a table is missing.
     """
-    chosen = choose(_rows(card, scored), systems, seed, card.right)
+    part = _deciding(card)
+    chosen = choose(_rows(scored, part), systems, seed, part)
     wanted = {key for keys in chosen.values() for key in keys}
     given, called, counts = {}, {}, {}
     for system in systems:
@@ -105,6 +106,7 @@ def context(card: Card, found: Answers) -> dict[str, Any]:
     """What the templates show: the examples, a block a track and category."""
     return {
         "judged": bool(card.right),
+        "formed": card.form is not None,
         "blocks": [
             {
                 "title": category_title(category) if category else numbers.initial(card.track_title(track)),
@@ -128,6 +130,13 @@ def is_right(card: Card, parts: Mapping[str, float]) -> str:
     if card.right not in parts:
         return ""
     return "right" if parts[card.right] == 1 else "wrong"
+
+
+def _in_form(card: Card, parts: Mapping[str, float]) -> str:
+    """`as asked` or `other` by the form of an answer; empty where the card does not say."""
+    if card.form is None or card.form.asked not in parts:
+        return ""
+    return "as asked" if parts[card.form.asked] == 1 else "other"
 
 
 def _metric(card: Card, keys: Iterable[Key], scores: Scores) -> Metric | None:
@@ -154,6 +163,7 @@ def _example(key: Key, found: Answers, card: Card, metric: Metric | None) -> dic
                 "system": system,
                 "text": cut(" | ".join(row["answers"][:_LISTED]) if card.matching else first(row["answers"])),
                 "right": is_right(card, parts),
+                "form": _in_form(card, parts),
                 "value": _value(metric, value) if metric and value is not None else "–",
                 "calls": len(row["calls"]),
             }
@@ -187,10 +197,15 @@ def cut(text: str, most: int = _ANSWER) -> str:
     return (start.rpartition(" ")[0] or start) + " …"
 
 
-def _rows(card: Card, scored: Path) -> Rows:
-    """A row an instance and system: the part of right and wrong, or any part."""
+def _deciding(card: Card) -> str:
+    """The part that decides which answers are shown: that of right and wrong, else that of the form; or none."""
+    return card.right or (card.form.asked if card.form else "")
+
+
+def _rows(scored: Path, part: str) -> Rows:
+    """A row an instance and system: this part, or any part."""
     columns = ["system", "track", "category", "task_id", "id", "metric", "value"]
-    where = pc.field("metric") == card.right if card.right else None
+    where = pc.field("metric") == part if part else None
     rows: Rows = tables.read(scored, contracts.INSTANCE_SCORES, columns, where).to_pylist()
     return rows
 

@@ -24,6 +24,7 @@ from stages.report import (
     consistency,
     differences,
     drawings,
+    forms,
     gains,
     labels,
     numbers,
@@ -44,8 +45,8 @@ class Benchmark:
     """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers.
 
     `calls` are the scores by call, `facts` are those of the stage evaluate, `ranked` the rankings of passages, for a
-    benchmark whose label consistency is measured; `clustered` is there for a card with clusters or labels; `bootstrap`
-    draws the intervals of what the report computes itself.
+    benchmark whose label consistency is measured; `clustered` is there for a card with clusters or labels, `forms`
+    for one with a form; `bootstrap` draws the intervals of what the report computes itself.
     """
 
     systems: Systems
@@ -57,6 +58,7 @@ class Benchmark:
     facts: Mapping[str, Any]
     ranked: Ranked | None
     clustered: clusters.Clustered | None
+    forms: forms.Forms | None
     bootstrap: Bootstrap
 
 
@@ -76,6 +78,7 @@ def read(systems: Systems, nodes: Sequence[Node], params: Params) -> Benchmark:
         facts,
         rankings.read(card, params, scored, PREDICTED / card.name),
         clusters.read(card, systems.models, PREDICTED / card.name, scored, ASKED / card.name),
+        forms.read(card, systems.models, PREDICTED / card.name, scored, ASKED / card.name),
         Bootstrap(params.seed, params.evaluate.bootstrap_samples, params.evaluate.confidence),
     )
 
@@ -95,6 +98,7 @@ def context(one: Benchmark, order: Mapping[str, int]) -> dict[str, Any]:
         "by_call": by_call.context(card, one.calls),
         "questions": clusters.file(card) if one.clustered and card.matching else "",
         "labels": one.clustered and labels.context(card, one.clustered, found, one.bootstrap),
+        "forms": card.form and one.forms and forms.context(card, card.form, one.forms, found, order),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "tracks": [shown for track in found.tracks if (shown := _details(found, track, order, notes[track]))],
         "arms": differences.arms(found, one.comparisons),
@@ -118,7 +122,10 @@ def questions_page(one: Benchmark) -> tuple[str, dict[str, Any]] | None:
 def pictures(shown: Mapping[str, Any]) -> dict[str, Markup]:
     """The drawings of a context by their file names."""
     found = [plot for track in shown["tracks"] for plot in track["plots"]]
-    found += [*shown["gains"], *(it for it in (shown["correlation"], shown["consistency"]) if it)]
+    found += [
+        *shown["gains"],
+        *(it for it in (shown["correlation"], shown["consistency"], shown["forms"]) if it),
+    ]
     return {it["file"]: it["plot"] for it in found}
 
 

@@ -46,13 +46,14 @@ def _scores(card: Card, table: PublishedTable, found: Results) -> dict[str, Any]
     first = {track: found.headline(track)[0] for track in table.tracks if track in found.tracks}
     rows = []
     for it in card.published:
-        if set(it.values) & set(table.tracks):
+        if set(it.values) & set(table.tracks) and table.source in ("", it.source):
             cells = [_published(first.get(track), it.values.get(track)) for track in table.tracks]
-            rows.append({"system": it.system, "ours": False, "cells": cells})
+            rows.append({"system": it.system, "ours": False, "cells": cells, "intervals": []})
     for system in found.systems:
         cells = [_ours(first.get(track), system) for track in table.tracks]
         if any(cell != "–" for cell in cells):
-            rows.append({"system": system, "ours": True, "cells": cells})
+            ends = [_ends(first.get(track), system) for track in table.tracks]
+            rows.append({"system": system, "ours": True, "cells": cells, "intervals": ends})
     return {
         "title": table.title,
         "note": table.note,
@@ -129,7 +130,16 @@ def _range(counts: Iterable[int]) -> str:
 
 def _column(card: Card, track: str, row: Row | None) -> str:
     title = numbers.initial(card.track_title(track))
-    return f"{title}, n = {numbers.count(row.n)}" if row else title
+    if row is None:
+        return title
+    few = all(lane.low is None for lane in row.lanes.values())
+    return f"{title}, n = {numbers.count(row.n)}" + (f", {numbers.TOO_FEW}" if few else "")
+
+
+def _ends(row: Row | None, system: str) -> str:
+    """The interval of a system's value; empty where it has none."""
+    lane = row.lanes.get(system) if row else None
+    return numbers.interval(row.metric, lane.low, lane.high) if row and lane and lane.low is not None else ""
 
 
 def _published(row: Row | None, value: float | None) -> str:
@@ -152,12 +162,13 @@ def _by_call(card: Card, table: PublishedTable, lines: Sequence[ByCall]) -> dict
             continue
         metric = ours[0].metric
         rows += [
-            {"track": title, "system": it.system, "ours": False, "cells": _cells(metric, it)}
+            {"track": title, "system": it.system, "ours": False, "cells": _cells(metric, it), "intervals": []}
             for it in table.calls
             if it.track == track
         ]
         rows += [
-            {"track": title, "system": it.system, "ours": True, "cells": by_call.cells(it)} for it in ours
+            {"track": title, "system": it.system, "ours": True, "cells": by_call.cells(it), "intervals": []}
+            for it in ours
         ]
     columns = ["all", "with a call", "without a call", "calling (%)"]
     return {

@@ -30,6 +30,7 @@ PARAMS: dict[str, Any] = {
     "retrieve": {"benchmarks": {"made": {"retriever": "dense"}}},
     "readers": {"far_4": {"passages": 4}, "near": {"passages": 8}},
     "index": {"granularity": "words"},
+    "encoding": {"max_source_length": 1024},
 }
 
 
@@ -46,6 +47,7 @@ def number(value: str) -> int:
         ("reranker", "near", "rerank.benchmarks.made.model"),
         ("granularity", "far", "index.granularity"),
         ("retriever", "far", "retrieve.benchmarks.made.retriever"),
+        ("input_length", "plain", "encoding.max_source_length"),
     ],
 )
 def test_the_key_of_a_kind(kind: str, system: str, key: str) -> None:
@@ -60,9 +62,27 @@ def test_a_system_that_the_setting_is_not_for() -> None:
 
 
 def test_by_default_the_system_that_reads_reranked_passages() -> None:
-    assert default_system(SYSTEMS, "made") == "near"
-    assert default_system(SYSTEMS[:2], "made") == "far"
-    assert default_system(SYSTEMS[:1], "made") is None and default_system(SYSTEMS, "other") is None
+    assert default_system("passages", SYSTEMS, "made") == "near"
+    assert default_system("passages", SYSTEMS[:2], "made") == "far"
+    assert default_system("passages", SYSTEMS[:1], "made") is None
+    assert default_system("passages", SYSTEMS, "other") is None
+
+
+def test_by_default_the_first_system_at_several_lengths_of_input() -> None:
+    assert default_system("input_length", SYSTEMS, "made") == "plain"
+    assert default_system("input_length", SYSTEMS, "other") is None
+
+
+def test_keys_that_take_precedence_are_null() -> None:
+    key = "benchmarks.made.total_tokens"
+    with_total = PARAMS | {"benchmarks": {"made": {"total_tokens": 2048}, "other": {}}}
+    assert study_kinds.cleared(with_total, "input_length", "made") == {key: None}
+    assert study_kinds.cleared(with_total, "input_length", "other") == {}
+    assert (
+        study_kinds.cleared(PARAMS | {"benchmarks": {"made": {"total_tokens": None}}}, "input_length", "made")
+        == {}
+    )
+    assert study_kinds.cleared(with_total, "passages", "made") == {}
 
 
 def test_values(tmp_path: Path) -> None:
@@ -70,6 +90,7 @@ def test_values(tmp_path: Path) -> None:
         ("16", 16),
         ("100", 100),
     ]
+    assert list(values_of(tmp_path, "input_length", [], number)) == ["512", "1024", "2048", "4096", "8192"]
     assert list(values_of(tmp_path, "passages", [], number).values()) == [4, 8, 16, 24]
     assert values_of(tmp_path, "retriever", ["bm25", "dense"], number) == {"bm25": "bm25", "dense": "dense"}
     with pytest.raises(NightjarError, match="no values for rerank"):
@@ -101,6 +122,15 @@ def test_a_plan_has_a_point_for_each_value(study_repo: Repo, monkeypatch: pytest
     monkeypatch.setattr(study_kinds, "KINDS", {**KINDS, "made": words})
     with pytest.raises(NightjarError, match="precision = 'half' is not allowed"):
         planned(["float32", "half"])
+
+
+def test_a_study_of_the_length_of_input_sets_it(study_repo: Repo) -> None:
+    plan = studies.plan(study_repo.root, "input_length", ["1024", "512"], recipe="tk_instruct")
+    assert plan.name == "input_length-tk_instruct"
+    assert [dict(it.settings) for it in plan.points] == [
+        {"encoding.max_source_length": 512},
+        {"encoding.max_source_length": 1024},
+    ]
 
 
 def test_names_are_evenly_spaced_in_their_order() -> None:

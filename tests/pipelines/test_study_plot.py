@@ -94,6 +94,79 @@ def test_a_track_shows_the_metrics_that_it_has() -> None:
     assert len(study_plot.figure(result).axes) == 2
 
 
+def of_tasks(kind: str = "input_length") -> dict[str, Any]:
+    """A study whose ten tracks have three main metrics, with an average and a published system."""
+    names = ["f1", "rouge", "accuracy"]
+    result = made(["default"], untuned=False)
+    result |= {
+        "study": kind,
+        "average": "mean",
+        "metrics": [{"name": it, "title": it, "unit": "%"} for it in names],
+    }
+    result["metrics"].append({"name": "mean", "title": "mean of all", "unit": "%"})
+    result["published"] = [
+        {
+            "system": "Large",
+            "source": "a paper",
+            "points": {"512": {"mean": 17.5}, "8192": {"mean": 29.0, "t0": 9.0}},
+        }
+    ]
+    for point, length in zip(result["points"], (512, 1024, 2048), strict=True):
+        point["value"] = str(length)
+        tracks = [(f"t{n}", names[n % 3], float(n)) for n in range(10)] + [("mean", "mean", 4.5)]
+        point["scores"] = [
+            {"track": t, "metric": m, "n": 30, "value": v + length / 1024, "low": v, "high": v + 3}
+            for t, m, v in tracks
+        ]
+        point["scores"].append(point["scores"][0] | {"metric": "mean", "value": 99.0})
+    return result
+
+
+def test_tracks_with_several_main_metrics_share_one_plot_each_by_its_own() -> None:
+    figure = study_plot.figure(of_tasks())
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    assert figure.get_suptitle() == "made, 30 instances of each of 10 tracks; 95% intervals"
+    assert axes.get_ylabel() == "main metric of each track (%)"
+    assert axes.get_xlabel() == "most tokens of a prompt"
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["512", "1024", "2048", "8192"]
+    (legend,) = figure.legends
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert {f"t{n}" for n in range(10)} | {"mean", "Large, published"} == set(labels)
+    shown = legend.get_window_extent()
+    assert shown.x0 >= 0 and shown.x1 <= figure.bbox.x1
+    lines = {tuple(line.get_xydata().flatten()): line for line in axes.lines}
+    average = lines[512.0, 5.0, 1024.0, 5.5, 2048.0, 6.5]
+    assert average.get_color() == study_plot.OF_AVERAGE
+    # Of the published system the average alone.
+    published = lines[512.0, 17.5, 8192.0, 29.0]
+    assert published.get_marker() == "x"
+    colours = {line.get_color() for line in axes.lines}
+    assert len(colours) == 11
+    assert not any(99.0 in points for points in lines)
+
+
+def test_published_values_are_beside_those_of_a_study() -> None:
+    result = of_tasks() | {"bootstrap_samples": 10, "commit": "0" * 40, "changed_files": []}
+    for point in result["points"]:
+        point |= {"axes": [point["value"]], "differences": [], "state": "done"}
+    text = results.markdown(result)
+    mean = text.partition("## Track mean")[2].partition("## ")[0]
+    assert "- Published for Large (a paper): 512: 17.5, 8192: 29.0" in mean
+    assert (
+        "- Published for Large (a paper): 8192: 9.0" in text.partition("## Track t0")[2].partition("## ")[0]
+    )
+    assert "Published" not in text.partition("## Track t1")[2].partition("## ")[0]
+
+
+def test_published_models_have_no_place_on_the_axis() -> None:
+    result = of_tasks("models")
+    for point in result["points"]:
+        point["parameters"] = 1000
+    (axes,) = study_plot.figure(result).axes
+    assert all(line.get_marker() != "x" for line in axes.lines)
+
+
 DVC = """
 stages:
   predict:

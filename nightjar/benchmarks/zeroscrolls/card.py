@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import Average, Card, Files, Metric, Submission, Task
+from nightjar.benchmarks.card import Average, Card, Files, Form, Metric, Submission, Task
 from nightjar.benchmarks.zeroscrolls.baselines import baselines
 from nightjar.benchmarks.zeroscrolls.load import load
-from nightjar.benchmarks.zeroscrolls.published import AVERAGE, PUBLISHED, TABLES
-from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query, questions
+from nightjar.benchmarks.zeroscrolls.published import AVERAGE, CURVES, PUBLISHED, TABLES
+from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query, questions, whole
 from nightjar.benchmarks.zeroscrolls.scoring import METRICS, score
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 
@@ -40,4 +40,6 @@ CARD = Card(
     average=Average(AVERAGE, tuple(TASKS)),
     published=PUBLISHED,
     tables=TABLES,
+    curves=CURVES,
+    form=Form(whole, asked="asked_form", forgiving="forgiving", length="length"),
 )

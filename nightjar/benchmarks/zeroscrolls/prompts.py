@@ -39,7 +39,7 @@ def prompt(
     if style == "claude":
         return _claude(task, example, tokenizer, limit)
     if style == "chat":
-        example = example if task.summary else requested(example, REQUEST)
+        example = _for_chat(task, example)
         text, free = example.input[: example.query_end_index], _FREE + _FREE_OF_CHAT
     else:
         text, free = example.input, _FREE
@@ -52,6 +52,21 @@ def prompt(
     elif len(ids) <= limit:
         return text
     return tokenizer.decode(ids[: _kept(limit, len(tokenizer.encode(suffix)), free)]) + suffix
+
+
+def whole(task: LongTask, example: Example, style: Style = "completion") -> str:
+    """The prompt before it is trimmed."""
+    if style == "claude":
+        example, turn = _for_claude(task, example)
+        return f"{_HUMAN} {example.input[: example.query_end_index]}{turn}"
+    if style == "chat":
+        example = _for_chat(task, example)
+        return example.input[: example.query_end_index]
+    return example.input
+
+
+def _for_chat(task: LongTask, example: Example) -> Example:
+    return example if task.summary else requested(example, REQUEST)
 
 
 def requested(example: Example, request: str) -> Example:
@@ -74,15 +89,17 @@ def highlighted(task: LongTask, answer: str) -> str:
     return before.rpartition(f"<{task.tag}>")[2].strip()
 
 
+def _for_claude(task: LongTask, example: Example) -> tuple[Example, str]:
+    """The example with its request, and the beginning of the assistant's turn."""
+    if task.summary:
+        return example, _ASSISTANT
+    answer, tag = task.response.removesuffix(":"), task.tag
+    request = f"{REQUEST[:-1]}, and please highlight your final {answer.lower()} with <{tag}></{tag}> tags."
+    return requested(example, request), f"{_ASSISTANT} {answer}: <{tag}>"
+
+
 def _claude(task: LongTask, example: Example, tokenizer: Tokenizer, limit: int) -> str:
-    turn = _ASSISTANT
-    if not task.summary:
-        answer, tag = task.response.removesuffix(":"), task.tag
-        request = (
-            f"{REQUEST[:-1]}, and please highlight your final {answer.lower()} with <{tag}></{tag}> tags."
-        )
-        example = requested(example, request)
-        turn += f" {answer}: <{tag}>"
+    example, turn = _for_claude(task, example)
     text = example.input[: example.query_end_index]
     whole = f"{_HUMAN} {text}{turn}"
     ids = tokenizer.encode(whole)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.papers import Published, PublishedTable
+from nightjar.benchmarks.papers import Published, PublishedCurve, PublishedTable
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 
 AVERAGE = "score"
@@ -47,9 +47,39 @@ PUBLISHED = (
 )
 TABLES = (
     PublishedTable(
-        "Table 3 and table 4 of the paper",
+        "Table 3",
         _COLUMNS,
         "Published with at most 500 test examples a task, which are not public with their references. The number after "
         "a system is its length of input in tokens. The score is the mean of the ten tasks.",
+        source=f"{_PAPER}, table 3",
     ),
+    PublishedTable(
+        "Table 4: sizes of a model, and lengths of input",
+        _COLUMNS,
+        "Flan-T5-s to Flan-T5-xl read 8192 tokens. Of Flan-T5-xxl at other lengths only the score is published.",
+        source=f"{_PAPER}, table 4",
+    ),
+)
+# By kind of study: the systems that were published at several values, and their rows.
+CURVES = tuple(
+    PublishedCurve(
+        study,
+        system,
+        f"{_PAPER}, tables 3 and 4",
+        {value: it.values for value, row in rows.items() for it in PUBLISHED if it.system == row},
+    )
+    for study, system, rows in (
+        (
+            "input_length",
+            "Flan-T5-xxl",
+            {str(length): f"Flan-T5-xxl, {length}" for length in (512, 1024, 2048, 4096, 8192)},
+        ),
+        ("input_length", "Claude", {str(length): f"Claude, {length}" for length in (4096, 8000)}),
+        (
+            "models",
+            "Flan-T5",
+            {f"Flan-T5-{size}": f"Flan-T5-{size}" for size in ("s", "b", "l", "xl")}
+            | {"Flan-T5-xxl": "Flan-T5-xxl, 8192"},
+        ),
+    )
 )

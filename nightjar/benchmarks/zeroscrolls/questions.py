@@ -14,6 +14,7 @@ from nightjar.benchmarks.question import Asking, Question, Sources, drawn
 from nightjar.benchmarks.zeroscrolls.examples import of_parts
 from nightjar.benchmarks.zeroscrolls.prompts import Style
 from nightjar.benchmarks.zeroscrolls.prompts import prompt as trimmed
+from nightjar.benchmarks.zeroscrolls.prompts import whole as untrimmed
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core.config import Limit, Model
 from nightjar.core.errors import NightjarError
@@ -85,3 +86,9 @@ def prompt(question: Question, asking: Asking) -> str:
     except NightjarError as error:
         where = f"{NAME} {question.task_id} {question.id}"
         raise NightjarError(error.what, where, error.fix) from None
+
+
+def whole(question: Question) -> str:
+    """The prompt in the settings' variant before it is trimmed."""
+    style = question.shared.get("prompts", "completion")
+    return untrimmed(TASKS[question.task_id], of_parts(question.parts), style)

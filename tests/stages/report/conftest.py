@@ -13,6 +13,7 @@ from nightjar.benchmarks import registry
 from tests.in_process import run_stage
 from tests.stages.report import made, made_lists
 from tests.stages.report.building import ARMS, MODELS, add_arms, build_project, change_params
+from tests.stages.report.building_long import add_long
 from tests.stages.report.building_others import add_lists, add_made
 
 
@@ -91,5 +92,17 @@ def built_with_lists(built: Path, tmp_path_factory: pytest.TempPathFactory) -> P
         add_lists()
         done = run_stage("report")
     registry.card.cache_clear()
+    assert done.returncode == 0, done.stderr
+    return root
+
+
+@pytest.fixture(scope="session")
+def built_with_long(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with the tasks on long documents, and the report of it."""
+    root = tmp_path_factory.mktemp("long")
+    shutil.copytree(built, root, dirs_exist_ok=True)
+    with contextlib.chdir(root):
+        add_long()
+        done = run_stage("report")
     assert done.returncode == 0, done.stderr
     return root

@@ -49,6 +49,7 @@ def shown() -> Mapping[str, Any]:
         {},
         None,
         None,
+        None,
         bootstrap,
     )
     text = headline.text_table([one.results])

@@ -86,6 +86,15 @@ def test_pages_of_ranked_lists(browser: Any, built_with_lists: Path, name: str, 
     page.close()
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_page_with_many_columns(browser: Any, built_with_long: Path, width: int) -> None:
+    page = opened(browser, (built_with_long / OUT / "index.html").as_uri(), width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if width == 1280:
+        assert page.evaluate(OVERFLOWS) == []
+    page.close()
+
+
 def test_other_similarities_are_shown_on_demand(browser: Any, built_with_lists: Path) -> None:
     page = opened(browser, (built_with_lists / OUT / "lists-questions.html").as_uri(), 1280)
     other = page.locator("#q1 td.other").first

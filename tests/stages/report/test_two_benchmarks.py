@@ -25,7 +25,7 @@ EVALUATED = Path("data/evaluate", made.NAME)
 def report(built_with_two: Path) -> Iterator[list[list[str]]]:
     """The rows of the page's tables; the project is the current folder."""
     with contextlib.chdir(built_with_two):
-        yield [[cell.strip() for cell in row] for row in parsed().rows]
+        yield [[cell.strip().replace("\xa0", " ") for cell in row] for row in parsed().rows]
 
 
 def scores() -> dict[tuple[str, str], dict[str, Any]]:
@@ -62,7 +62,7 @@ def test_published_rows_are_those_of_the_track(report: list[list[str]]) -> None:
 
 
 def test_the_papers_tables_have_our_systems(report: list[list[str]]) -> None:
-    start = report.index(["system", "Days of the week, n = 8", "Nights"])
+    start = report.index(["system", "Days of the week, n = 8, too few", "Nights"])
     assert report[start + 1 : start + 5] == [
         ["Guesser 9B", "0.500", "–"],
         ["Caller 9B", "0.625", "–"],

@@ -164,3 +164,15 @@ def test_questions_without_references_are_left_out() -> None:
 def test_an_unknown_task_is_an_error() -> None:
     with pytest.raises(NightjarError, match="no task 'x'"):
         score([Question(NAME, "x", "1", {}, ("a",))], [["a"]])
+
+
+def test_published_curves_have_the_values_of_the_tables() -> None:
+    rows = {it.system: it.values for it in CARD.published}
+    curves = {(it.study, it.system): it.points for it in CARD.curves}
+    lengths = curves["input_length", "Flan-T5-xxl"]
+    assert {at: of["score"] for at, of in lengths.items()} == {
+        "512": 17.1, "1024": 20.8, "2048": 24.9, "4096": 29.1, "8192": 29.9,
+    }  # fmt: skip
+    assert curves["input_length", "Claude"] == {"4096": rows["Claude, 4096"], "8000": rows["Claude, 8000"]}
+    sizes = curves["models", "Flan-T5"]
+    assert [of["score"] for of in sizes.values()] == [11.0, 13.2, 22.7, 25.5, 29.9]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.benchmarks.zeroscrolls.examples import Example, built, of_parts
-from nightjar.benchmarks.zeroscrolls.prompts import REQUEST, highlighted, prompt, requested
+from nightjar.benchmarks.zeroscrolls.prompts import REQUEST, highlighted, prompt, requested, whole
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.zeroscrolls.words import Words
@@ -56,8 +56,9 @@ def test_a_prompt_fits_and_keeps_its_instruction_and_its_query(
     assert len(tokenizer.encode(found)) <= limit + 9 * (style == "claude")
     assert ours.input.partition("\n\n")[0] in found
     assert ours.query.strip() in found
-    whole = found.count(f"w{words - 1}\n\n") == 1
-    assert whole != (ours.truncation_seperator in found)
+    uncut = found.count(f"w{words - 1}\n\n") == 1
+    assert uncut != (ours.truncation_seperator in found)
+    assert uncut == (found == whole(TASKS[task], ours, style))
 
 
 @pytest.mark.parametrize("task", list(TASKS))
@@ -94,10 +95,10 @@ def test_claude_cuts_at_the_place_of_the_token_in_the_whole_prompt() -> None:
     found = prompt(TASKS["musique"], ours, tokenizer, 260, "claude")
     head, _, tail = found.partition(ours.truncation_seperator)
     assert tail == "Question:\nWho did it and why?\n\n\n\nAssistant: Answer: <answer>"
-    whole = prompt(TASKS["musique"], ours, tokenizer, 10_000, "claude")
+    uncut = prompt(TASKS["musique"], ours, tokenizer, 10_000, "claude")
     keep = 260 - len(tokenizer.encode(f"\n\nHuman: {ours.truncation_seperator}{tail}")) - 1
-    place = len(tokenizer.decode(tokenizer.encode(whole)[:keep]))
-    assert head == whole[: len("\n\nHuman: ") + place]
+    place = len(tokenizer.decode(tokenizer.encode(uncut)[:keep]))
+    assert head == uncut[: len("\n\nHuman: ") + place]
 
 
 @pytest.mark.parametrize(
