@@ -118,7 +118,9 @@ def test_the_total_is_not_for_encoder_decoders() -> None:
     """Their answers have a window of their own."""
     whole = asking(300)
     asked = Asking(whole.encoding, whole.tokenizer, whole.evidence, encoder_decoder=True)
-    assert prompt(question(total_tokens=2000), asked) == prompt(question(), asked) != question().parts["input"]
+    assert (
+        prompt(question(total_tokens=2000), asked) == prompt(question(), asked) != question().parts["input"]
+    )
 
 
 def test_the_variant_is_that_of_the_settings() -> None:
