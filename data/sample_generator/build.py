@@ -20,6 +20,7 @@ from data.sample_generator import (
 )
 from data.sample_generator.classification import classification_files
 from data.sample_generator.core import TaskSpec, as_json, task_document
+from data.sample_generator.long_documents import long_document_files
 from data.sample_generator.opinions import opinion_files
 from data.sample_generator.tool_use import tool_use_files
 from data.sample_generator.tool_use_more import more_files, text_files
@@ -59,4 +60,4 @@ def sample_files(seed: int = SEED) -> dict[str, str]:
     # A second draw of the corpus: texts of the same kinds.
     others = corpus.documents(world, seed + 1, "\n".join(asked.values()))
     files |= asked | text_files(documents, others)
-    return files | classification_files(world, seed) | opinion_files(seed)
+    return files | classification_files(world, seed) | opinion_files(seed) | long_document_files(seed)

@@ -35,6 +35,7 @@ SYSTEMS = (
     "tool_use-combined",
     "classification-pgra",
     "protoqa-human",
+    "zeroscrolls-untuned",
 )
 # What plain DVC makes a second time, with what it needs: stages with a model and without.
 BY_DVC = ("contamination", "predict@supernatinst-untuned")
@@ -56,6 +57,7 @@ SMALL: dict[str, Any] = {
     "benchmarks": {
         "tool_use": {"questions_per_task": 2, "dateset_questions": 4},
         "classification": {"tasks": ["sst2", "trec"], "questions_per_task": 4},
+        "zeroscrolls": {"tasks": ["quality", "musique"], "questions_per_task": 1},
     },
 }
 ANSWERS = {"max_new_tokens": 6, "precision": "float32"}

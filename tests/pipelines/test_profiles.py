@@ -73,7 +73,8 @@ def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: s
     }
     differing = {key: (base.get(key), value) for key, value in over.items() if base.get(key, given) != value}
     assert given == differing | {key: (base[key], None) for key in removed}
-    assert params.encoding.max_source_length == 1024 and params.encoding.max_target_length == 128
+    assert params.encoding.max_source_length == (8192 if name == "zeroscrolls" else 1024)
+    assert params.encoding.max_target_length == 128
 
 
 def test_the_default_is_the_sample_profile_to_the_byte(project: Path) -> None:
@@ -164,9 +165,29 @@ def test_published_hyper_parameters_of_protoqa(project: Path) -> None:
     assert (settings["train"], settings["train_pairs"]) == ("train.question_answer_pairs", None)
 
 
+def test_published_hyper_parameters_of_zeroscrolls(project: Path) -> None:
+    """facts 5.5: T5 models read 8,192 tokens, greedy; and 2,048 in all on the small machine."""
+    for name, total in (("zeroscrolls", None), ("zeroscrolls_cpu", 2048)):
+        apply(project, name)
+        params = load(project / "params.yaml")
+        settings, predict = (
+            params.benchmarks["zeroscrolls"].settings(),
+            params.predict.benchmark("zeroscrolls"),
+        )
+        assert (settings["prompts"], settings["total_tokens"]) == ("completion", total)
+        assert (predict.temperature, predict.stop, predict.cut_at_full_stop) == (0.0, [], False)
+        assert {system.benchmark for system in params.predict.systems.values()} == {"zeroscrolls"}
+    assert settings["tasks"] == ["qmsum", "squality", "musique"] and settings["questions_per_task"] == 50
+    apply(project, "zeroscrolls")
+    params = load(project / "params.yaml")
+    assert params.models.language_model.source == "hub:google/flan-t5-xxl"
+    assert params.predict.benchmark("zeroscrolls").max_new_tokens == 1024
+    assert params.benchmarks["zeroscrolls"].settings()["questions_per_task"] is None
+
+
 def test_recipes_and_systems_of_a_profile_have_what_they_read(project: Path) -> None:
     """What is retrieved and trained is in the lists of the profile."""
-    for name in ("sample", "real", "paper"):
+    for name in ("sample", "real", "paper", "zeroscrolls", "zeroscrolls_cpu"):
         apply(project, name)
         params = load(project / "params.yaml")
         for system in params.predict.systems.values():

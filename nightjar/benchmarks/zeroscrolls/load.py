@@ -19,8 +19,8 @@ from nightjar.core.json_text import is_text, not_text, raw_text, shown
 
 log = logging.getLogger("nightjar")
 
-# Tables of NarrativeQA that have no questions.
-_NOT_READ = {"documents.csv", "summaries.csv"}
+# Tables of source sets that have no questions.
+_NOT_READ = {"narrative_qa": {"documents.csv", "summaries.csv"}}
 # A row with one of these keys is one of the benchmark's own files.
 _PUBLISHED = {"input", "output", "pid", SEPARATOR, *OFFSETS}
 
@@ -39,8 +39,7 @@ def load(folder: Path) -> Iterator[Record | Refused]:
 
     A file is one of the benchmark's own (rows with `input` and offsets; several rows of an id are one example with
     several references), one of the task's source set, or a table. Of a larger file of a source set 500 examples are
-    drawn. A row without a reference is kept. Raises
-    NightjarError if there is no such file, or one cannot be read.
+    drawn. A row without a reference is kept. Raises NightjarError if there is no such file, or one cannot be read.
     """
     files = {task: _files(folder / task) for task in TASKS}
     if not any(files.values()):
@@ -56,7 +55,8 @@ def load(folder: Path) -> Iterator[Record | Refused]:
 def _files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.iterdir() if path.suffix in ENDINGS and path.name not in _NOT_READ)
+    skipped = _NOT_READ.get(folder.name, set())
+    return sorted(path for path in folder.iterdir() if path.suffix in ENDINGS and path.name not in skipped)
 
 
 def _read(task: str, path: Path, file: str) -> Iterator[Record | Refused]:

@@ -34,9 +34,9 @@ class Settings(Model):
     without its ending, such as "validation"; None means all. `questions_per_task`: at most so many of each task, drawn
     by the seed; None means all.
 
-    `prompts`: the published text (completion), the variant for chat models, or that for Claude. `total_tokens`: a
-    prompt may have so many tokens less those that are published to be reserved for the answer, at most
-    `max_source_length` of the encoding; None means that length.
+    `prompts`: the published text (completion), the variant for chat models, or that for Claude. `total_tokens`: tokens
+    of a prompt and its answer together; the prompt may have so many less those that are published to be reserved for
+    the answer. None, and for an encoder-decoder any value, means `max_source_length` of the encoding for the prompt.
     """
 
     tasks: Annotated[list[TaskName], Field(min_length=1)] | None = None
@@ -78,8 +78,9 @@ def prompt(question: Question, asking: Asking) -> str:
     Raises NightjarError, with the task and the id, if the query alone is longer.
     """
     task, limit = TASKS[question.task_id], asking.encoding.max_source_length
-    if total := question.shared.get("total_tokens"):
-        limit = min(limit, total - task.reserved)
+    total = question.shared.get("total_tokens")
+    if total and not asking.encoder_decoder:
+        limit = total - task.reserved
     style = question.shared.get("prompts", "completion")
     try:
         return trimmed(task, of_parts(question.parts), asking.tokenizer, limit, style, asking.encoder_decoder)

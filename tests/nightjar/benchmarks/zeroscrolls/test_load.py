@@ -223,6 +223,14 @@ def test_book_sum_sort_makes_four_orders_whose_reference_restores_the_book(tmp_p
         assert "writing a list of length 12 of" in one.parts["input"]
 
 
+def test_a_table_of_summaries_is_read_whatever_its_name(tmp_path: Path) -> None:
+    """NarrativeQA has a table of that name without questions, which is not read."""
+    put_table(tmp_path / "book_sum_sort" / "summaries.csv", books(3))
+    put_table(tmp_path / "narrative_qa" / "summaries.csv", [{"document_id": "d1", "summary": "Ann walks."}])
+    assert {one.task_id for one in load(tmp_path) if isinstance(one, Record)} == {"book_sum_sort"}
+    assert refused(tmp_path) == []
+
+
 def test_books_that_are_refused(tmp_path: Path) -> None:
     rows = [*books(2), *books(87, ["Ulysses"]), *books(3, ["Dune"]), books(3, ["Dune"])[0]]
     put(tmp_path / "book_sum_sort" / "a.jsonl", [*rows, {"book": "Dune", "chapter": 9}])

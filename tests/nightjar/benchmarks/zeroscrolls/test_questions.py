@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,7 +45,9 @@ def configure(folder: Path, **settings: Any) -> None:
     values["benchmarks"][NAME] = (
         {"code": code} | dict.fromkeys(("data", "split"), f"data/ingest/{NAME}") | settings
     )
-    values["predict"][NAME] = copy.deepcopy(values["predict"]["tool_use"])
+    # The naive baseline alone.
+    systems = values["predict"]["systems"]
+    values["predict"]["systems"] = {name: it for name, it in systems.items() if it["benchmark"] != NAME}
     with (folder / "params.yaml").open("w", encoding="utf-8") as stream:
         YAML().dump(values, stream)
 
@@ -103,14 +104,23 @@ def test_settings_that_are_refused(values: dict[str, Any]) -> None:
         Settings(**values)
 
 
-def test_the_limit_is_that_of_the_encoding_or_the_total_less_what_is_reserved() -> None:
-    sizes = {}
-    for limit, total in ((300, None), (4000, 428), (300, 1000)):
-        found = prompt(question(total_tokens=total), asking(limit))
-        sizes[limit, total] = len(Words().encode(found))
-        assert "[The rest of the article is omitted]" in found
+@pytest.mark.parametrize(("limit", "total"), [(300, None), (4000, 428), (100, 428)])
+def test_the_total_less_what_is_reserved_replaces_the_limit_of_the_encoding(
+    limit: int, total: int | None
+) -> None:
+    found = prompt(question(total_tokens=total), asking(limit))
+    assert "[The rest of the article is omitted]" in found
     # The omission message joins the token before it; one token is kept free.
-    assert set(sizes.values()) == {299}
+    assert len(Words().encode(found)) == 299
+
+
+def test_the_total_is_not_for_encoder_decoders() -> None:
+    """Their answers have a window of their own."""
+    whole = asking(300)
+    asked = Asking(whole.encoding, whole.tokenizer, whole.evidence, encoder_decoder=True)
+    assert (
+        prompt(question(total_tokens=2000), asked) == prompt(question(), asked) != question().parts["input"]
+    )
 
 
 def test_the_variant_is_that_of_the_settings() -> None:
