@@ -3,19 +3,20 @@
     python -m bench.long_inputs [--data FOLDER] [--model models/base/language_model] [--lengths 1024 2048]
 
 FOLDER has the folders `qmsum` and `squality` of real files, as for the ingest of zeroscrolls; without it, nothing is
-measured. The first documents of each, with the same number of questions, are asked in bfloat16 on one thread, in prompts
-trimmed to each length. Both ways run by turns in one process; prompts are counted by processor second. Answers must be
-the same, and fewer new tokens are written than for the benchmark: what is measured is reading.
+measured. The first documents of each, with the same number of questions, are asked in bfloat16 on one thread, in
+prompts trimmed to each length. Both ways run by turns in one process; prompts are counted by processor second. Answers
+must be the same.
 
 Peak memory is that of a process of its own, which reads the prompts of one document together: the growth of its
-resident size since a short prompt was answered, beside what keys and values take (tokens times bytes).
+largest resident size since a short prompt was answered, beside what keys and values take (tokens times bytes). It is
+read from /proc, because getrusage counts what loading took, and what the parent process had.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -28,11 +29,12 @@ from nightjar.benchmarks.zeroscrolls.examples import Example, of_parts
 from nightjar.benchmarks.zeroscrolls.load import load as examples
 from nightjar.benchmarks.zeroscrolls.prompts import prompt
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
-from nightjar.lm.generate import Generated, arrange, generate
+from nightjar.lm.generate import arrange, generate
 from nightjar.lm.load import LanguageModel, load, prepare
 
 T = TypeVar("T")
-SETS, DOCUMENTS, QUESTIONS, NEW = ("qmsum", "squality"), 2, 5, 8
+# Few new tokens: what is measured is reading.
+SETS, DOCUMENTS, QUESTIONS, NEW = ("qmsum", "squality"), 1, 5, 8
 
 
 def chosen(folder: Path) -> list[tuple[str, list[Example]]]:
@@ -70,20 +72,25 @@ def seconds(run: Callable[[], T]) -> tuple[float, T]:
     return time.process_time() - started, result
 
 
-def peak() -> int:
-    """The largest resident size of this process so far, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+def resident(key: str) -> int:
+    """A size of this process in bytes: VmRSS now, VmHWM the largest since the last reset."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{key}:")) * 1024
 
 
 def measure_memory(lm: LanguageModel, prompts: Sequence[Sequence[int]]) -> None:
     generate(lm, [prompts[0][:512]], 2)
-    before = peak()
+    gc.collect()
+    # Resets the largest resident size.
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    before = resident("VmRSS")
     generate(lm, prompts, 2, batch_tokens=sum(len(one) + 2 for one in prompts))
     tokens = sum(len(one) + 2 for one in prompts) + max(arrange(lm, prompts)[1])
+    size, most = tokens * token_bytes(lm), resident("VmHWM")
     print(
         f"{len(prompts)} prompts of {max(map(len, prompts))} tokens together: {tokens} tokens x {token_bytes(lm)} "
-        f"bytes = {tokens * token_bytes(lm) / 1e6:.0f} MB of keys and values; measured {(peak() - before) / 1e6:.0f} "
-        f"MB above the model, {peak() / 1e6:.0f} MB in all"
+        f"bytes = {size / 1e6:.0f} MB of keys and values; measured peak {(most - before) / 1e6:.0f} MB above the "
+        f"{before / 1e6:.0f} MB before"
     )
 
 
