@@ -51,6 +51,7 @@ bench: $(STAMP)  ## Measure speed in a rebuilt project; BENCH_INPUT=folder of ta
 	@$(BIN)/python -m bench.search
 	@$(BIN)/python -m bench.rerank
 	@$(BIN)/python -m bench.lm
+	@$(BIN)/python -m bench.long_inputs
 	@$(BIN)/python -m bench.packing
 	@$(BIN)/python -m bench.decode
 	@$(BIN)/python -m bench.samples

@@ -29,6 +29,8 @@ class ScriptedModel:
     tokenizer: Tokenizer
     script: Script
     steps: int = 0
+    # Without a limit of positions.
+    config: None = None
 
     def __call__(
         self,

@@ -16,6 +16,7 @@ from transformers import DynamicCache
 
 from nightjar.core.errors import NightjarError
 from nightjar.lm.load import LanguageModel
+from nightjar.lm.rows import PASS, Pool, advance
 
 # A shared beginning of fewer ids is computed again for each prompt, because a pass of its own costs more.
 LEAST_SHARED = 16
@@ -34,11 +35,6 @@ class Prefix:
 
     ids: list[int]
     layers: tuple[tuple[torch.Tensor, torch.Tensor], ...]
-
-    @staticmethod
-    def of(ids: Sequence[int], cache: Any) -> Prefix:
-        """The prefix that a one-row cache holds."""
-        return Prefix(list(ids), tuple((layer.keys, layer.values) for layer in cache.layers))
 
     def cache(self, rows: int, length: int) -> DynamicCache:
         """A fresh cache of the first `length` tokens for a batch of `rows`; the prefix stays as it is."""
@@ -80,28 +76,40 @@ def shared_lengths(rows: Sequence[Sequence[int]], least: int = LEAST_SHARED) -> 
     """An order of the rows in which those that begin alike are neighbours, and how many leading ids each shares.
 
     A group's rows all share the same beginning, of at least `least` ids; a row of no group shares 0. A group ends where
-    its beginning would become less than half as long. The result depends on the set of rows alone.
+    its beginning would become less than half as long, and before a row that shares more than twice as much with the
+    next: questions on one document are a group, although all prompts have the instruction. The result depends on the
+    set of rows alone.
     """
     order = sorted(range(len(rows)), key=lambda row: list(rows[row]))
     shared = [0] * len(rows)
     group: list[int] = []
     length = 0
-    for row in [*order, None]:
-        common = common_length([rows[group[0]][:length], rows[row]]) if group and row is not None else 0
-        if row is not None and group and common >= max(least, length // 2 if len(group) > 1 else 0):
-            group.append(row)
-            length = common
-            continue
+
+    def close() -> None:
         for member in group if len(group) > 1 else ():
             shared[member] = length
-        if row is not None:
+
+    for row in order:
+        # Of rows in lexical order, one has as much in common with a group as with its last row.
+        common = common_length([rows[group[-1]], rows[row]]) if group else 0
+        last = group[-1:]
+        if len(group) > 1 and common >= max(least, 2 * length + 1):
+            group.pop()
+            close()
+            group, length = [*last, row], common
+        elif group and common >= max(least, length // 2 if len(group) > 1 else 0):
+            group.append(row)
+            length = min(length, common)
+        else:
+            close()
             group, length = [row], len(rows[row])
+    close()
     return order, shared
 
 
 @torch.inference_mode()
 def prefill(lm: LanguageModel, ids: Sequence[int], base: Prefix | None = None) -> Prefix:
-    """Compute the keys and values of `ids`, taking from `base` what the two have in common.
+    """Compute the keys and values of `ids`, taking from `base` what the two have in common; PASS tokens in a pass.
 
     Raises NightjarError for an encoder-decoder.
     """
@@ -110,11 +118,17 @@ def prefill(lm: LanguageModel, ids: Sequence[int], base: Prefix | None = None) -
     if base and shared == len(ids):
         layers = tuple((keys[:, :, :shared], values[:, :, :shared]) for keys, values in base.layers)
         return Prefix(list(ids), layers)
-    cache = base.cache(1, shared) if base and shared else DynamicCache()
-    own = torch.tensor([list(ids[shared:])], device=lm.device)
-    positions = torch.arange(shared, len(ids), device=lm.device)[None]
-    lm.model(input_ids=own, past_key_values=cache, position_ids=positions, use_cache=True, logits_to_keep=1)
-    return Prefix.of(ids, cache)
+    # Read as a row is, so that the prefix has what a row would have computed.
+    pool = Pool()
+    row = pool.take(len(ids))
+    if base and shared:
+        pool.load(row, base, shared)
+    for first in range(shared, len(ids), PASS):
+        advance(lm, pool, [(row, ids[first : first + PASS])])
+    return Prefix(
+        list(ids),
+        tuple((keys[None], values[None]) for keys, values in zip(pool.keys, pool.values, strict=True)),
+    )
 
 
 @torch.inference_mode()

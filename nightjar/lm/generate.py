@@ -15,20 +15,22 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 
+from nightjar.core.errors import NightjarError
 from nightjar.lm import encoder_decoder
 from nightjar.lm.detokenise import Detokeniser
 from nightjar.lm.forward import Prefix, causal_only, common_length, prefill, shared_lengths
 from nightjar.lm.load import LanguageModel
 from nightjar.lm.row import Answer, Controller, Generated, Prompt, Row
-from nightjar.lm.rows import Pool, advance
+from nightjar.lm.rows import PASS, Pool, advance
 from nightjar.lm.sample import Sampling
 
 __all__ = ["BATCH", "Answer", "Controller", "Generated", "Prompt", "Row", "arrange", "generate", "stream"]
 
 # Rows of a batch, if the caller does not say.
 BATCH = 16
-# Tokens of prompts in a pass: enough for fast matrix products, few enough for the processor's caches.
-PASS = 512
+# A beginning of more than PASS tokens is shared up to a multiple of so many: with blocks of queries of other sizes,
+# attention on the CPU sums in another order, and a text might not be the one that its prompt gives alone.
+BLOCK = 32
 
 
 def generate(
@@ -77,11 +79,13 @@ def stream(
     """Continue prompts, taken one by one as there is room; their numbers and texts as they finish.
 
     Without `sampling` the likeliest token is taken, the lowest id among equals. `base`: a prefix the prompts may begin
-    with. At most `batch_size` rows are decoded together; `batch_tokens` bounds their tokens and those of the rows that
-    wait, prompts and limits included, unless one alone has more.
+    with. At most `batch_size` rows are decoded together. `batch_tokens` bounds the tokens that there is memory for:
+    those of these rows and of rows that wait, prompts and limits included, unless one alone has more. What tools feed
+    in, and one beginning that prompts share, come on top.
 
     An encoder-decoder reads each prompt whole, in batches that end together, and takes neither base nor controller: in
-    its relative positions, tokens taken back would leave a gap. Raises NightjarError if it is given one.
+    its relative positions, tokens taken back would leave a gap. Raises NightjarError if it is given one, and for a
+    prompt that has, with its limit, more tokens than a causal model has positions.
     """
     if lm.encoder_decoder:
         if controller is not None or base is not None:
@@ -104,13 +108,13 @@ class _Engine:
         batch_tokens: int | None,
     ) -> None:
         self.lm, self.sampling, self.controller, self.base = lm, sampling, controller, base
-        self.size, self.tokens = batch_size, batch_tokens
+        self.size = batch_size
         self.prompts = iter(prompts)
         self.next = next(self.prompts, None)
         self.shared: Prefix | None = None
         self.running: list[Row] = []
         self.parked: list[Row] = []
-        self.pool = Pool()
+        self.pool = Pool(batch_tokens)
 
     def run(self) -> Iterator[tuple[int, Generated]]:
         while self.running or self.parked or self.next is not None:
@@ -144,6 +148,7 @@ class _Engine:
             prompt = self.next
             if not self._fits(prompt):
                 return
+            _check_positions(self.lm, prompt)
             generator = self.sampling.generator(prompt.number) if self.sampling else None
             row = Row(prompt, Detokeniser(self.lm.tokenizer), generator)
             row.segment = self.pool.take(prompt.most)
@@ -163,10 +168,15 @@ class _Engine:
         known = common_length([self.base.ids, prompt.ids]) if self.base else 0
         if known >= prompt.shared:
             return self.base, known
-        wanted = list(prompt.ids[: prompt.shared])
+        count = prompt.shared
+        if count > PASS:
+            count -= (count - known) % BLOCK
+        wanted = list(prompt.ids[:count])
         if self.shared is None or self.shared.ids != wanted:
+            # The old one goes first, so that there is never memory for two.
+            self.shared = None
             self.shared = prefill(self.lm, wanted, self.base)
-        return self.shared, prompt.shared
+        return self.shared, count
 
     def _pass(self) -> list[Row]:
         """Read what is pending: the tokens just written, and prompts as far as they fit into a pass.
@@ -230,7 +240,16 @@ class _Engine:
     def _fits(self, prompt: Prompt) -> bool:
         """Whether the pool may take the prompt; one that is alone always fits."""
         alone = not self.running and not self.parked
-        return alone or self.tokens is None or self.pool.taken + prompt.most <= self.tokens
+        return alone or self.pool.fits(prompt.most)
+
+
+def _check_positions(lm: LanguageModel, prompt: Prompt) -> None:
+    most: int | None = getattr(lm.model.config, "max_position_embeddings", None)
+    if most is None or prompt.most <= most:
+        return
+    asked = f"{len(prompt.ids)} tokens and at most {prompt.max_new_tokens} new ones"
+    what = f"{asked}, but the model has {most} positions"
+    raise NightjarError(what, f"prompt {prompt.number}", "lower max_source_length or max_new_tokens")
 
 
 def _draw(sampling: Sampling | None, rows: Sequence[Row], logits: torch.Tensor) -> list[int]:

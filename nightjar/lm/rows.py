@@ -30,6 +30,8 @@ ATTENTION = ROWS = "nightjar_rows"
 # A pass has a multiple of so many tokens. Products of fewer rows use other kernels on x86, which sum in another order:
 # a row would depend, in the last bits, on how many are beside it.
 MULTIPLE = 8
+# Tokens of prompts in a pass: enough for fast matrix products, few enough for the processor's caches.
+PASS = 512
 # Columns added to a row that needs more than it has.
 MORE = 64
 
@@ -45,8 +47,12 @@ class Segment:
 
 @dataclass
 class Pool:
-    """Keys and values of many rows: one (heads, columns, size) tensor of each a layer, a run of columns a row."""
+    """Keys and values of many rows: one (heads, columns, size) tensor of each a layer, a run of columns a row.
 
+    They have the model's precision. `most`: with more columns than this the pool has only those that rows need.
+    """
+
+    most: int | None = None
     keys: list[torch.Tensor] = field(default_factory=list)
     values: list[torch.Tensor] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
@@ -59,17 +65,27 @@ class Pool:
 
     def take(self, room: int) -> Segment:
         """A new row with room for so many tokens, in the first gap that is wide enough."""
+        start, place = self._gap(room)
+        segment = Segment(start, room)
+        self.segments.insert(place, segment)
+        if start + room > self.columns:
+            # Half as much again, so that many small rows do not copy the pool many times.
+            more = self.columns * 3 // 2
+            self.columns = max(start + room, more if self.most is None else min(more, self.most))
+        return segment
+
+    def fits(self, room: int) -> bool:
+        """Whether a new row with room for so many tokens leaves the pool within `most` columns."""
+        return self.most is None or self._gap(room)[0] + room <= self.most
+
+    def _gap(self, room: int) -> tuple[int, int]:
+        """The start of the first gap that is wide enough, and its place among the segments."""
         start = place = 0
         for other in self.segments:
             if other.start - start >= room:
                 break
             start, place = other.start + other.room, place + 1
-        segment = Segment(start, room)
-        self.segments.insert(place, segment)
-        if start + room > self.columns:
-            # Half as much again, so that many small rows do not copy the pool many times.
-            self.columns = max(start + room, self.columns * 3 // 2)
-        return segment
+        return start, place
 
     def free(self, segment: Segment) -> None:
         self.segments.remove(segment)

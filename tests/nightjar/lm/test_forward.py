@@ -33,10 +33,12 @@ def test_rows_that_begin_alike_are_neighbours_and_share_what_all_of_them_have(
         assert len(members) > 1
         places = sorted(order.index(row) for row in members)
         assert places == list(range(places[0], places[0] + len(places)))
-    # A row that shares nothing begins as no neighbour does.
-    for left, right in pairwise(order):
+    # A row that shares nothing begins as no neighbour does, or as one that shares more than twice as much with another.
+    for place, (left, right) in enumerate(pairwise(order)):
         if not shared[left] and not shared[right]:
-            assert common_length([rows[left], rows[right]]) < least
+            common = common_length([rows[left], rows[right]])
+            after = order[place + 2 : place + 3]
+            assert common < least or (after and common_length([rows[right], rows[after[0]]]) > 2 * common)
     # In whichever order they are given.
     places = data.draw(st.permutations(range(len(rows))))
     again = shared_lengths([rows[place] for place in places], least)[1]
@@ -51,3 +53,14 @@ def test_a_task_shares_its_instructions() -> None:
     assert [rows[row][0] for row in order] == [7] * 5 + [8] * 5
     assert shared_lengths([]) == ([], [])
     assert shared_lengths([[1, 2, 3]]) == ([0], [0])
+
+
+def test_a_document_with_one_question_does_not_keep_the_others_from_sharing_theirs() -> None:
+    head = [9] * 30
+    rows = [[*head, body, *[body] * 500, question] for body in (1, 2, 2, 3, 4, 4, 4) for question in (5,)]
+    for number, row in enumerate(rows):
+        row.append(number)
+    shared = shared_lengths(rows)[1]
+    assert shared[1:3] == [532, 532]
+    assert shared[4:] == [532, 532, 532]
+    assert shared[0] == 0

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from nightjar.lm.generate import PASS, Answer, Controller, Generated, Prompt, Row, generate, stream
+from nightjar.core.errors import NightjarError
+from nightjar.lm.forward import prefill
+from nightjar.lm.generate import BLOCK, Answer, Controller, Generated, Prompt, Row, generate, stream
 from nightjar.lm.load import LanguageModel, load, prepare
-from nightjar.lm.rows import Pool, Segment, advance
+from nightjar.lm.rows import PASS, Pool, Segment, advance
 from nightjar.lm.sample import Sampling, generator_for
+from nightjar.lm.work import counted
 from tests.scripted_model import scripted, writes
 
 PROMPTS = ["Input: one\nOutput:", "Input: a longer one, of more words\nOutput:", "Input: x", "Definition: it"]
@@ -258,7 +261,8 @@ def test_the_bound_on_tokens_holds_and_one_prompt_alone_may_exceed_it(
 
 
 def test_what_prompts_begin_with_is_read_once(lm: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    tasks = [lm.tokenizer.encode("Definition: " + letter * 300) for letter in ("ab", "cd")]
+    tasks = [lm.tokenizer.encode("Definition: " + letter * 200) for letter in ("ab", "cd")]
+    assert max(map(len, tasks)) < PASS
     prompts = [[*task, 65 + n, 66] for n in range(6) for task in tasks]
     watched = Watched(lm, monkeypatch, ())
     results = generate(lm, prompts, 3)
@@ -290,3 +294,78 @@ def test_a_stop_string_may_begin_in_one_token_and_end_in_another(tiny_model: Pat
         (result,) = generate(lm, [ids], 300, ["never", mark])
         assert (result.text, result.stopped) == (text.partition(mark)[0], True)
         assert lm.tokenizer.decode(list(result.ids)).endswith(mark)
+
+
+def documents(lm: LanguageModel) -> list[list[int]]:
+    """Prompts with three documents longer than two passes: one has one question, the others have five."""
+    head = lm.tokenizer.encode("You are given a story and a question. Answer the question.\n\nStory:\n")
+    bodies = [[3 + (place * (7 + body) + place // 50) % 300 for place in range(1100)] for body in range(3)]
+    questions = [lm.tokenizer.encode(f"\n\nQuestion:\n{'ab' * n}?\n\nAnswer:") for n in range(5)]
+    asked = [(bodies[0], questions[:1]), (bodies[1], questions), (bodies[2], questions)]
+    return [[*head, *body, *question] for body, own in asked for question in own]
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_document_of_several_questions_is_read_once_in_passes_and_answers_are_those_of_each_prompt_alone(
+    tiny_model: Path, precision: str
+) -> None:
+    lm = load(tiny_model, precision)
+    prompts = documents(lm)
+    alone = [generate(lm, [prompt], 4)[0] for prompt in prompts]
+    widths: list[int] = []
+    hook = lm.model.register_forward_pre_hook(
+        lambda model, args, given: widths.append(given["input_ids"].numel()), with_kwargs=True
+    )
+    with counted(lm) as work:
+        assert generate(lm, prompts, 4, batch_size=4) == alone
+    hook.remove()
+    # The three documents with their heads; then of each prompt the question, less than a block, and the tokens written,
+    # of which a pass may fill up to eight.
+    assert max(widths) <= PASS + 8
+    assert work.tokens <= 3 * 1180 + len(prompts) * (40 + BLOCK + 4 * 8)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_keys_and_values_take_no_more_memory_than_batch_tokens_and_one_beginning(
+    tiny_model: Path, monkeypatch: pytest.MonkeyPatch, precision: str
+) -> None:
+    lm = load(tiny_model, precision)
+    config = lm.model.config
+    width = config.num_key_value_heads * config.hidden_size // config.num_attention_heads
+    token = 2 * config.num_hidden_layers * width * lm.model.dtype.itemsize
+    prompts = [prompt[: len(prompt) - n * 150] for n, prompt in enumerate(documents(lm)[:8])]
+    bound = 3000
+    sizes, beginnings = [], []
+
+    def watched(
+        lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequence[int]]]
+    ) -> torch.Tensor:
+        found = advance(lm, pool, reads)
+        sizes.append(sum(part.untyped_storage().nbytes() for part in (*pool.keys, *pool.values)))
+        return found
+
+    def begun(lm: LanguageModel, ids: Sequence[int], base: object) -> object:
+        prefix = prefill(lm, ids)
+        parts = [part.untyped_storage().nbytes() for layer in prefix.layers for part in layer]
+        beginnings.append((sum(parts), len(ids)))
+        return prefix
+
+    monkeypatch.setattr("nightjar.lm.generate.advance", watched)
+    monkeypatch.setattr("nightjar.lm.generate.prefill", begun)
+    found = dict(
+        stream(
+            lm, (Prompt(n, ids, 5, shared=900 * (n % 2)) for n, ids in enumerate(prompts)), batch_tokens=bound
+        )
+    )
+    assert sorted(found) == list(range(8))
+    assert 2 * 1100 * token < max(sizes) <= bound * token
+    assert beginnings and all(size == tokens * token for size, tokens in beginnings)
+
+
+def test_a_prompt_beyond_the_positions_of_the_model_is_an_error(lm: LanguageModel) -> None:
+    most = lm.model.config.max_position_embeddings
+    assert generate(lm, [[5] * (most - 1)], 1)[0].tokens == 1
+    with pytest.raises(
+        NightjarError, match=f"{most - 2} tokens and at most 3 new ones, but .* {most} positions"
+    ):
+        generate(lm, [[5] * (most - 2)], 3)
