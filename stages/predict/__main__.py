@@ -109,7 +109,8 @@ def run(stage: Stage) -> None:
         yield from write([number for number in numbers if kinds[number] == "generate"])
         if chosen:
             yield from choose([number for number in numbers if number in chosen])
-        yield from draw([number for number in numbers if number in drawn])
+        if drawn:
+            yield from draw([number for number in numbers if number in drawn])
         for number in sorted(texts.intersection(numbers)):
             yield number, answer_text(lm, asked[number], tokens)
 
