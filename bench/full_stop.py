@@ -21,7 +21,7 @@ from nightjar.benchmarks.card import Card, Floats
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, params
-from nightjar.core.params import PredictBenchmark
+from nightjar.core.predict_params import PredictBenchmark
 from nightjar.core.tables import read_rows
 from nightjar.statistics.paired import p_value
 from stages.predict.ranked import ranked_again

@@ -26,7 +26,7 @@ from nightjar.statistics.bootstrap import DECIMALS
 from nightjar.statistics.statistic import Statistic, mean
 
 if TYPE_CHECKING:
-    from nightjar.core.params import PredictBenchmark
+    from nightjar.core.predict_params import PredictBenchmark
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,8 @@ from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage, main
 from nightjar.core.journal import code, digest
-from nightjar.core.params import Params, System
+from nightjar.core.params import Params
+from nightjar.core.predict_params import System
 from nightjar.tools import Calls, Toolbox, make
 from stages.predict.prompts import MODEL, QUESTIONS, encoding_of
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Asking, Question
-from nightjar.core.params import Encoding, PredictBenchmark
+from nightjar.core.params import Encoding
+from nightjar.core.predict_params import PredictBenchmark
 from nightjar.lm.generate import arrange
 from nightjar.lm.load import LanguageModel
 from nightjar.lm.sample import Sampling, generator_for

@@ -20,7 +20,7 @@ from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.core.harness import Stage
 from nightjar.core.journal import code, digest
-from nightjar.core.params import PredictBenchmark, System
+from nightjar.core.predict_params import PredictBenchmark, System
 from nightjar.lm.load import LanguageModel, device_name, load, prepare
 from nightjar.tools.lines import lines
 from nightjar.tools.question_answering import HEAD, prompt

@@ -10,7 +10,7 @@ from typing import Any
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_answers, read_questions
 from nightjar.core.harness import Stage
-from nightjar.core.params import System
+from nightjar.core.predict_params import System
 from nightjar.lm.weights import sha256_of
 from stages.predict.output import NOTHING_WRITTEN, publish
 

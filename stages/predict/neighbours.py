@@ -18,7 +18,7 @@ from nightjar.benchmarks.question import Question, questions_of
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage
-from nightjar.core.params import System
+from nightjar.core.predict_params import System
 from nightjar.search.encoders import Encoder, load_encoder
 from stages.predict.output import NOTHING_WRITTEN, publish
 

@@ -9,7 +9,7 @@ from typing import Any
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.harness import Stage
-from nightjar.core.params import System
+from nightjar.core.predict_params import System
 
 PREDICTED = Path("data/predict")
 TIMINGS = Path(".nightjar/timings")

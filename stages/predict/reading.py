@@ -28,7 +28,7 @@ from nightjar.core.files import safe_name
 from nightjar.core.harness import Stage
 from nightjar.core.journal import code, digest
 from nightjar.core.json_text import read_object
-from nightjar.core.params import System
+from nightjar.core.predict_params import System
 from nightjar.core.reader_params import ReaderRecipe
 from nightjar.lm.load import device_name, prepare
 from nightjar.lm.reader import Base, all_answers, answer_scores, encode, load, passes, restore

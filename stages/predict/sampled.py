@@ -8,7 +8,7 @@ from typing import Any
 
 from nightjar.benchmarks.card import Card
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import PredictBenchmark
+from nightjar.core.predict_params import PredictBenchmark
 from nightjar.lm.forward import causal_only
 from nightjar.lm.load import LanguageModel
 from nightjar.lm.row import Prompt

@@ -1,0 +1,102 @@
+"""The group predict of params.yaml: the systems that answer, and how each benchmark's questions are answered."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from nightjar.core.config import Count, Item, Model, Name, Positive
+from nightjar.core.errors import NightjarError
+
+EncodingName = Literal[
+    "input_only",
+    "task_name",
+    "def",
+    "pos1",
+    "pos2",
+    "pos4",
+    "def_pos1",
+    "def_pos2",
+    "def_pos4",
+    "def_pos2_neg2",
+    "def_pos2_neg2_expl",
+    "tk_instruct",
+]
+
+
+class PredictBenchmark(Model):
+    """`batch_tokens` bounds the tokens of all rows in memory: prompts and longest answers. `encoding` names another
+    encoding than the training's (null: the same). `neighbours`: how many training questions vote in k-NN.
+
+    For tasks that are answered by a ranked list: `samples` of each question are drawn, and the first `keep` answers of
+    the list remain. `require_full_stop`: a sample without a full stop is an empty answer, which is listed; otherwise it
+    is kept as it is, and no empty answer is listed.
+    """
+
+    encoding: EncodingName | None
+    max_new_tokens: Positive
+    batch_size: Positive
+    batch_tokens: Positive
+    temperature: Annotated[float, Field(ge=0, le=100)]
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    cut_at_full_stop: bool
+    precision: Literal["float32", "bfloat16"]
+    stop: list[Annotated[str, Field(min_length=1)]]
+    call_top_k: Count
+    max_calls: Count
+    neighbours: Positive = 5
+    samples: Positive = 300
+    keep: Positive = 20
+    require_full_stop: bool = False
+
+    @model_validator(mode="after")
+    def _of_full_stops(self) -> PredictBenchmark:
+        if self.require_full_stop and not self.cut_at_full_stop:
+            raise ValueError("require_full_stop is for answers that are cut; set cut_at_full_stop to true")
+        return self
+
+
+class System(Model):
+    """A system on a benchmark: its weights, the artifact with its evidence, and what the tools read that it calls.
+
+    `weights` may be a file of predictions in the benchmark's own form, .json or .jsonl: then these are the answers.
+    Evidence and resource are the questions themselves for a system that uses none. `calls`: whether it may call tools
+    ("on"), must not begin a call ("disabled"), or is not steered ("off"); None is "on" if its recipe trained with
+    calls, else "off".
+    """
+
+    benchmark: Item
+    system: Item
+    weights: Name
+    evidence: Name
+    resource: Name
+    calls: Literal["on", "disabled", "off"] | None = None
+
+
+class Predict(Model, extra="allow"):
+    """`systems` lists what is predicted, as BENCHMARK-SYSTEM; the settings of a benchmark are under its own name."""
+
+    systems: dict[Name, System]
+    __pydantic_extra__: dict[str, PredictBenchmark]
+
+    def benchmark(self, name: str) -> PredictBenchmark:
+        """The settings of a benchmark. Raises NightjarError if there are none of that name."""
+        found = (self.__pydantic_extra__ or {}).get(name)
+        if found is None:
+            fix = f"benchmarks are {', '.join(self.__pydantic_extra__ or {})}"
+            raise NightjarError("no settings for this benchmark", f"predict.{name}", fix)
+        return found
+
+    def of(self, benchmark: str) -> list[str]:
+        """The systems of a benchmark, in their order."""
+        return [one.system for one in self.systems.values() if one.benchmark == benchmark]
+
+    @model_validator(mode="after")
+    def _named(self) -> Predict:
+        for name, one in self.systems.items():
+            if name != f"{one.benchmark}-{one.system}":
+                raise ValueError(f"systems.{name} is {one.benchmark}-{one.system}; give it that name")
+            if one.benchmark not in (self.__pydantic_extra__ or {}):
+                raise ValueError(f"systems.{name} has no settings; add the group {one.benchmark}")
+        return self
