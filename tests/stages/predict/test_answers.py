@@ -11,8 +11,8 @@ import pytest
 
 from nightjar.benchmarks.card import Task
 from nightjar.benchmarks.registry import card
-from nightjar.core.params import PredictBenchmark
 from nightjar.core.params import load as load_params
+from nightjar.core.predict_params import PredictBenchmark
 from nightjar.lm.generate import generate
 from nightjar.lm.load import LanguageModel, load, prepare
 from nightjar.lm.sample import Sampling, generator_for

@@ -23,7 +23,7 @@ from tests.conftest import ROOT
 from tests.nightjar.lm.test_choices import plain
 from tests.questions import write_questions
 from tests.stages.predict.test_answers import Asked
-from tests.stages.predict.test_stage import break_off_after, finish, outputs
+from tests.stages.predict.test_stage import ends_as_unbroken, finish
 from tests.tiny_models import sentence_encoder
 
 ITEM = "classification-icl"
@@ -88,16 +88,9 @@ def test_the_answer_is_the_likeliest_choice(
     assert len({row["answers"][0] for row in rows}) > 1
 
 
-def test_a_killed_run_ends_as_an_unbroken_one(
-    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_run_ends_as_an_unbroken_one(tiny_model: Path, tmp_path: Path) -> None:
     whole, killed = (project(tmp_path / name, tiny_model) for name in ("whole", "killed"))
-    finish(whole, monkeypatch, ITEM)
-    with monkeypatch.context() as patch:
-        patch.setattr(finish, "__defaults__", (ITEM,))
-        assert break_off_after(killed, 3) == 3
-    finish(killed, monkeypatch, ITEM)
-    assert outputs(killed) == outputs(whole)
+    ends_as_unbroken(whole, killed, ITEM, 3)
 
 
 def test_neighbours_answer_with_labels_of_training_questions(

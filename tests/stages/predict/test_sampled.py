@@ -30,7 +30,7 @@ from tests.conftest import ROOT
 from tests.nightjar.lm.test_samples import HEAT, TOP_P, alone
 from tests.questions import write_questions
 from tests.stages.predict.test_answers import Asked
-from tests.stages.predict.test_stage import break_off_after, finish, outputs
+from tests.stages.predict.test_stage import ends_as_unbroken, finish
 
 BENCHMARK = CARD.name
 ITEM, RETRIEVAL = f"{BENCHMARK}-untuned", f"{BENCHMARK}-retrieval"
@@ -114,16 +114,9 @@ def test_a_list_is_ranked_again_without_the_model(
     assert any("" in answers for answers in wanted)
 
 
-def test_a_killed_run_ends_as_an_unbroken_one(
-    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_run_ends_as_an_unbroken_one(tiny_model: Path, tmp_path: Path) -> None:
     whole, killed = (project(tmp_path / name, tiny_model) for name in ("whole", "killed"))
-    finish(whole, monkeypatch, ITEM)
-    with monkeypatch.context() as patch:
-        patch.setattr(finish, "__defaults__", (ITEM,))
-        assert break_off_after(killed, 2) == 2
-    finish(killed, monkeypatch, ITEM)
-    assert outputs(killed) == outputs(whole)
+    ends_as_unbroken(whole, killed, ITEM, 2)
 
 
 def write_evidence(folder: Path, found: dict[str, list[tuple[str, str, float]]]) -> None:

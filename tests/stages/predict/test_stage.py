@@ -118,6 +118,18 @@ def break_off_after(folder: Path, questions: int) -> int:
     return len(added)
 
 
+def ends_as_unbroken(whole: Path, killed: Path, item: str, questions: int) -> None:
+    """Break a run of `item` off after so many questions, and run it again: it ends with the outputs of the other."""
+    with pytest.MonkeyPatch.context() as patch:
+        finish(whole, patch, item)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(finish, "__defaults__", (item,))
+        assert break_off_after(killed, questions) == questions
+    with pytest.MonkeyPatch.context() as patch:
+        finish(killed, patch, item)
+    assert outputs(killed) == outputs(whole)
+
+
 def outputs(folder: Path) -> dict[str, bytes]:
     found = (folder / "data/predict").rglob("*")
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found if path.is_file()}

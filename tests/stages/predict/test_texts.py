@@ -14,12 +14,12 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.scoring import score
 from nightjar.core import contracts, params, tables
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import System
+from nightjar.core.predict_params import System
 from nightjar.lm.load import load, prepare
 from nightjar.lm.perplexity import text_loss
 from stages.predict.prompts import write_prompts
 from tests.questions import write_questions
-from tests.stages.predict.test_stage import ROOT, break_off_after, finish, outputs
+from tests.stages.predict.test_stage import ROOT, ends_as_unbroken, finish
 
 ITEM = "tool_use-untuned"
 TEXTS = ["A short text.", "Today is a text that is longer than one window of tokens. " * 4]
@@ -83,16 +83,9 @@ def test_the_answer_to_a_text_is_its_likelihood(
     assert (scores["tokens"][3:] > 0).all()
 
 
-def test_a_killed_run_ends_as_an_unbroken_one(
-    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_run_ends_as_an_unbroken_one(tiny_model: Path, tmp_path: Path) -> None:
     whole, killed = (project(tmp_path / name, tiny_model) for name in ("whole", "killed"))
-    finish(whole, monkeypatch, ITEM)
-    with monkeypatch.context() as patch:
-        patch.setattr(finish, "__defaults__", (ITEM,))
-        assert break_off_after(killed, 3) == 3
-    finish(killed, monkeypatch, ITEM)
-    assert outputs(killed) == outputs(whole)
+    ends_as_unbroken(whole, killed, ITEM, 3)
 
 
 def test_texts_have_no_line_among_the_prompts(
