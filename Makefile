@@ -65,6 +65,7 @@ bench: $(STAMP)  ## Measure speed in a rebuilt project; BENCH_INPUT=folder of ta
 
 lock: $(STAMP)  ## Write requirements.lock from the environment, with the extra ray
 	@$(PIP) install -c requirements.lock -e ".[ray]"
-	@$(BIN)/python -m pipelines.lockfile > requirements.lock.new
+	@$(PIP) list --format=freeze --exclude-editable --exclude pip --exclude setuptools --exclude wheel \
+		| sed -E 's/\+.*//' | tr A-Z_ a-z- > requirements.lock.new
 	@mv requirements.lock.new requirements.lock
 	@touch $(STAMP)

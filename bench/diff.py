@@ -118,8 +118,8 @@ def measure(route: str, folder: Path) -> None:
     """Run one route here and print its seconds and the memory it took as JSON."""
     import pyarrow.parquet as pq
 
-    from pipelines import diff as diffs
-    from pipelines.versions import File, Version
+    from pipelines.versions import diff as diffs
+    from pipelines.versions.files import File, Version
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     told: dict[str, Any] = {}

@@ -37,7 +37,13 @@ from nightjar.judge import files as judge_files
 from nightjar.judge import sets as judge_sets
 from nightjar.tools import calculator, syntax
 from nightjar.tools.run import call_text
-from pipelines import ledger, ledger_entry, lock_copy, nightly_facts, profiles, scores, stamp, verify
+from pipelines.execution import checks as verify
+from pipelines.execution import profiles
+from pipelines.graph import lock_copy
+from pipelines.history import entry as ledger_entry
+from pipelines.history import ledger, scores
+from pipelines.nightly import facts as nightly_facts
+from pipelines.nightly import stamp
 from stages.ingest.accounts import UnreadableFile
 from stages.ingest.checks import check_task
 from stages.ingest.corpus import ingest_corpus

@@ -24,9 +24,9 @@ import psutil
 from ray.cluster_utils import Cluster
 
 from nightjar.core.driver_params import Shards
-from pipelines import server as servers
-from pipelines import shards
-from pipelines.graph import Graph, Stage
+from pipelines.execution import shards
+from pipelines.graph.graph import Graph, Stage
+from pipelines.prefect_view import server as servers
 
 STAGES = ("augment@calculator", "encode@combined", "predict@supernatinst-untuned")
 ROOT = Path(__file__).parent.parent

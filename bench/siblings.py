@@ -23,7 +23,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from pipelines import graph as graphs
+from pipelines.graph import graph as graphs
 
 LIMIT = 1.4
 NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts
 from nightjar.judge import files as judge_files
-from pipelines import ledger_entry
+from pipelines.history import entry as ledger_entry
 
 
 def lines(*rows: dict[str, Any]) -> bytes:

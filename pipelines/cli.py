@@ -17,9 +17,12 @@ from nightjar.core.errors import NightjarError, from_os_error
 # Command: (module, what the list of commands says of it).
 COMMANDS = {
     "plan": ("pipelines.commands.plan", "What a rebuild would do, why, and how long it would take."),
-    "rebuild": ("pipelines.commands.run", "Rebuild what changed, side by side, shown in the Prefect UI."),
+    "rebuild": ("pipelines.commands.rebuild", "Rebuild what changed, side by side, shown in the Prefect UI."),
     "check": ("pipelines.commands.check", "Check artifacts as they are on disk."),
-    "ui": ("pipelines.commands.run", "Start the Prefect server of this project and say where to open it."),
+    "ui": (
+        "pipelines.commands.rebuild",
+        "Start the Prefect server of this project and say where to open it.",
+    ),
     "serve": ("pipelines.commands.serve", "Run the nightly when it is due, and what is started in the UI."),
     "nightly": ("pipelines.commands.nightly", "Evaluate every benchmark afresh; has a score moved?"),
     "ledger": ("pipelines.commands.nightly", "The nightly runs and their verdicts."),

@@ -46,19 +46,19 @@ def _folder(variable: str) -> Path:
 # The files that take half a minute and more on two cores, the longest first (pytest --durations=0).
 LONGEST = (
     "pipelines/test_end_to_end.py",
-    "pipelines/test_serve.py",
+    "pipelines/serving/test_serve.py",
     "pipelines/test_reliability.py",
     "nightjar/tools/test_annotate_real.py",
-    "pipelines/test_nightly.py",
-    "pipelines/test_study.py",
-    "pipelines/test_rebuild.py",
-    "pipelines/test_shards.py",
+    "pipelines/nightly/test_flow.py",
+    "pipelines/study/test_study.py",
+    "pipelines/rebuild/test_flow.py",
+    "pipelines/execution/test_shards.py",
     "bench/test_fuzz.py",
     "stages/train/test_launch.py",
     "stages/train/test_checkpoint.py",
-    "pipelines/test_lock_order.py",
+    "pipelines/graph/test_lock_order.py",
     "pipelines/test_folders.py",
-    "pipelines/test_run_stage.py",
+    "pipelines/execution/test_run_stage.py",
 )
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from pipelines.commands.console import bytes_bar, say, say_json, say_table
 from pipelines.commands.data import FILE, Listed, as_json_option
 from pipelines.commands.score import benchmark_option, encoder_option, references_option
-from pipelines.printing import bytes_bar, say, say_json, say_table
 
 
 def _analyses() -> Iterable[str]:

@@ -13,7 +13,7 @@ import click
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import kind
-from pipelines.printing import say, say_json
+from pipelines.commands.console import say, say_json
 
 
 @dataclass
@@ -48,7 +48,7 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     from nightjar.core import checks
     from nightjar.core.config import PARAMS_FILE
     from nightjar.core.driver_params import load_checks
-    from pipelines.verify import findings
+    from pipelines.execution.checks import findings
 
     root, units, empty = _units(artifacts)
     if not units:
@@ -110,9 +110,9 @@ def _units(wanted: tuple[str, ...]) -> tuple[Path, list[_Unit], list[str]]:
     Raises NightjarError for a name in `wanted` that leads to no artifact.
     """
     from nightjar.core import checks
-    from pipelines import graph
-    from pipelines.graph import Stage
-    from pipelines.verify import artifacts, read_facts
+    from pipelines.execution.checks import artifacts, read_facts
+    from pipelines.graph import graph
+    from pipelines.graph.graph import Stage
 
     for given in wanted:
         if not given:

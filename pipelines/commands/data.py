@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from nightjar.core.errors import NightjarError
-from pipelines.printing import bytes_bar, say, say_json, say_text
+from pipelines.commands.console import bytes_bar, say, say_json, say_text
 
 
 class _Name(click.Path):
@@ -64,8 +64,8 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -
       nightjar use real --set ingest.natural_instructions.path=/data/natural-instructions --set split.train_tasks=24
     """
     from nightjar.core.files import write_text
-    from pipelines.describe import PROFILE
-    from pipelines.profiles import apply
+    from pipelines.execution.profiles import apply
+    from pipelines.graph.describe import PROFILE
 
     changes = apply(Path(), profile, settings, write=not dry_run)
     if not dry_run:
@@ -234,7 +234,7 @@ def trace(id: str, system: str | None, benchmark: str | None, as_json: bool) -> 
       nightjar trace task1344-0a1b2c
       nightjar trace task1344_rte:task1344-0a1b2c --system combined --json
     """
-    from pipelines.trace import trace as walk
+    from pipelines.versions.trace import trace as walk
 
     found = walk(Path(), id, system, benchmark)
     if as_json:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipelines.printing import bytes_bar, say, say_json, say_table
+from pipelines.commands.console import bytes_bar, say, say_json, say_table
 
 if TYPE_CHECKING:
-    from pipelines.diff import ArtifactDiff, TableDiff
-    from pipelines.versions import Version
+    from pipelines.versions.diff import ArtifactDiff, TableDiff
+    from pipelines.versions.files import Version
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
@@ -45,7 +45,7 @@ def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width:
       nightjar diff HEAD workspace data/split
       nightjar diff v1 main data/predict/supernatinst/combined --table predictions --examples 10 --json
     """
-    from pipelines.diff import diff as compare
+    from pipelines.versions.diff import diff as compare
 
     with bytes_bar("comparing") as progress:
         found = compare(Path(), a, b, artifact, table, examples, progress)

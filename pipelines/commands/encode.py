@@ -13,8 +13,8 @@ from click.core import ParameterSource
 
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input
+from pipelines.commands.console import say, say_exact, say_json
 from pipelines.commands.data import FILE
-from pipelines.printing import say, say_exact, say_json
 
 if TYPE_CHECKING:
     from nightjar.core.params import Encoding

@@ -10,7 +10,7 @@ from typing import Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_output
-from pipelines.printing import say, say_json, say_table
+from pipelines.commands.console import say, say_json, say_table
 
 
 def check(

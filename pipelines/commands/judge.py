@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from pipelines.commands.console import say, say_json
 from pipelines.commands.data import FILE, as_json_option
-from pipelines.printing import say, say_json
 
 MOST = 1_000_000
 # What a 64-bit integer of the key file holds.

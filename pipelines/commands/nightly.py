@@ -13,12 +13,12 @@ import click
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import load_nightly
 from nightjar.core.errors import NightjarError
-from pipelines import groups, lock
-from pipelines import ledger as ledgers
-from pipelines import server as servers
-from pipelines.graph import Graph
-from pipelines.notify import notify, warning
-from pipelines.printing import say, say_json, say_table, say_text
+from pipelines.commands.console import say, say_json, say_table, say_text
+from pipelines.graph.graph import Graph
+from pipelines.history import ledger as ledgers
+from pipelines.prefect_view import server as servers
+from pipelines.process import groups, lock
+from pipelines.project.notify import notify, warning
 
 
 @click.command()
@@ -42,7 +42,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
       nightjar nightly
       nightjar nightly --pull --wait
     """
-    from pipelines import graph as graphs
+    from pipelines.graph import graph as graphs
 
     graph = graphs.read()
     load_nightly(graph.root / PARAMS_FILE)
@@ -53,7 +53,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
         with lock.rebuild_lock(graph.root, wait):
             pass  # a rebuild takes its server away when it ends
         _prepare(graph.root)
-        load = partial(importlib.import_module, "pipelines.nightly")
+        load = partial(importlib.import_module, "pipelines.nightly.flow")
         with servers.running(graph.root, "nightly", load) as server:
             code = _run(graph, server, pull, jobs, wait, accept, verbose, as_json)
             away = not servers.healthy(server.url)
@@ -82,10 +82,12 @@ def _run(
     """Run the flow and show it; returns the exit status."""
     from prefect.exceptions import Abort
 
-    from pipelines import nightly as flows
-    from pipelines import nightly_text as text
-    from pipelines import rebuild, record, show
-    from pipelines.nightly_run import selected
+    from pipelines.commands import show
+    from pipelines.nightly import flow as flows
+    from pipelines.nightly import text
+    from pipelines.nightly.stages import selected
+    from pipelines.prefect_view import record
+    from pipelines.rebuild import flow as rebuild
 
     graph = selected(graph, load_nightly(graph.root / PARAMS_FILE).stages)
     say(f"Watch it at {server.url}", err=as_json)
@@ -191,7 +193,7 @@ def _check(folder: Path, as_json: bool) -> None:
 
 
 def _one(entry: Mapping[str, Any], as_json: bool) -> None:
-    from pipelines import nightly_text as text
+    from pipelines.nightly import text
 
     verdicts = ledgers.read(entry, "verdicts.parquet").to_pylist()
     scores = [row for row in ledgers.read(entry, "scores.parquet").to_pylist() if row["level"] == "overall"]
@@ -205,7 +207,7 @@ def _one(entry: Mapping[str, Any], as_json: bool) -> None:
 
 
 def _list(folder: Path, as_json: bool) -> None:
-    from pipelines import nightly_text as text
+    from pipelines.nightly import text
 
     aside = Path.cwd() / ledgers.ASIDE
     if aside.resolve() != folder.resolve() and (waiting := ledgers.entries(aside, _warn)):
@@ -235,6 +237,6 @@ def _list(folder: Path, as_json: bool) -> None:
 
 
 def _table(verdicts: Sequence[Mapping[str, Any]]) -> None:
-    from pipelines import nightly_text as text
+    from pipelines.nightly import text
 
     say_table([{"benchmark": row["benchmark"], **text.cell_texts(row)} for row in verdicts], width=200)

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from pipelines import graph as graphs
-from pipelines import leftovers
-from pipelines.estimate import AHEAD, Estimate, Expected, Span, estimates, whole
-from pipelines.printing import say, say_json, say_table
+from pipelines.commands.console import say, say_json, say_table
+from pipelines.execution.estimate import AHEAD, Estimate, Expected, Span, estimates, whole
+from pipelines.graph import graph as graphs
+from pipelines.graph import leftovers
 
 COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bold red", "follows": "yellow"}
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import click
 
 from nightjar.core.errors import NightjarError
+from pipelines.commands.console import say, say_exact, say_json, say_table
 from pipelines.commands.data import FILE, Listed, as_json_option
-from pipelines.printing import say, say_exact, say_json, say_table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 # As for the stage (nightjar.core.config.Samples): more would take the memory of the machine.

@@ -18,15 +18,18 @@ from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder
 from nightjar.core.json_text import recorded
-from pipelines import groups, lock, notify, served_runs
-from pipelines import server as servers
-from pipelines.printing import say, say_json
-from pipelines.run_stage import SERVED
+from pipelines.commands.console import say, say_json
+from pipelines.execution.run_stage import SERVED
+from pipelines.prefect_view import server as servers
+from pipelines.process import groups, lock
+from pipelines.project import notify, places
+from pipelines.project.environment import WEBHOOK
+from pipelines.serving import served_runs
 
-LOCK = Path(".nightjar/serve.lock")
+LOCK = places.SERVE_LOCK
 LOG = servers.HOME / "serve.log"
-# Written by pipelines.serve once its deployments stand; that module needs Prefect.
-READY = Path(".nightjar/serve.json")
+# Written by pipelines.serving.serve once its deployments stand; that module needs Prefect.
+READY = places.DEPLOYMENTS
 WATCH_SECONDS = 1.0
 # Of the ten seconds in which all has to be ended: the runs first, which end their own stages.
 GRACE = 5.5
@@ -47,7 +50,7 @@ SHORT_SECONDS = 60.0
 @click.option("--pull", is_flag=True, help="Let a nightly take from the DVC remote what is missing.")
 @click.option(
     "--webhook",
-    envvar=servers.WEBHOOK,
+    envvar=WEBHOOK,
     metavar="URL",
     help="Post runs that fail or crash there, from now on; `none` to stop. It is kept as a block of the server.",
 )
@@ -64,7 +67,7 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
       nightjar serve
       nightjar serve --webhook https://chat.example.org/hooks/nightjar
     """
-    from pipelines import graph as graphs
+    from pipelines.graph import graph as graphs
 
     servers.require()
     root = graphs.read().root
@@ -192,7 +195,7 @@ class _Serving:
         (self.root / LOG).touch(mode=0o600)
         with (self.root / LOG).open("ab") as log:
             process, group = groups.start(
-                [sys.executable, "-m", "pipelines.serve"],
+                [sys.executable, "-m", "pipelines.serving.serve"],
                 self.root,
                 # Safe path: a folder `pipelines` of the repository must not be taken for this one.
                 servers.environment(self.root, self.url) | {"PYTHONSAFEPATH": "1", SERVED: "1"},

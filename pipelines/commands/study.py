@@ -11,8 +11,9 @@ import click
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import LONGEST_NAME
-from pipelines import groups, study_kinds
-from pipelines.printing import say, say_json, say_table
+from pipelines.commands.console import say, say_json, say_table
+from pipelines.process import groups
+from pipelines.study import kinds as study_kinds
 
 KINDS = ("tasks", "instances", "models", "encodings", "calls", *study_kinds.KINDS)
 
@@ -61,10 +62,10 @@ def study(
     """
     from nightjar.lm import weights
     from nightjar.prompts.encodings import NAMED
-    from pipelines import study as studies
-    from pipelines import study_results as results
-    from pipelines.study_scores import Scoring
-    from pipelines.study_workspace import saved
+    from pipelines.clone.workspace import saved
+    from pipelines.study import results
+    from pipelines.study import study as studies
+    from pipelines.study.scores import Scoring
 
     root = Path.cwd()
     folder = _folder(name)
@@ -121,7 +122,7 @@ def _print_plan(root: Path, plan: Any, as_json: bool) -> None:
 
 
 def _print(result: Mapping[str, Any], written: Path) -> None:
-    from pipelines import study_results as results
+    from pipelines.study import results
 
     for track in results.tracks(result):
         say()

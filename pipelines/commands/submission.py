@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from nightjar.core.errors import NightjarError
+from pipelines.commands.console import say, say_json, say_table
 from pipelines.commands.data import FILE, as_json_option
 from pipelines.commands.score import benchmark_option
-from pipelines.printing import say, say_json, say_table
 
 
 @click.command()

@@ -21,9 +21,9 @@ from typing import Any
 import psutil
 import pytest
 
-from pipelines import server as servers
-from pipelines import watchdog
 from pipelines.cli import main
+from pipelines.prefect_view import server as servers
+from pipelines.process import watchdog
 from tests.conftest import shared_folder
 from tests.pipelines import forked, study_project
 

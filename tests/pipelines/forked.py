@@ -171,7 +171,7 @@ def start(
     waits: Mapping[str, float] = NONE,
 ) -> Forked:
     """`nightjar` or `dvc` with these arguments, in a session of its own. `waits` are seconds by the name of the
-    constant in pipelines/server.py, for `nightjar` alone.
+    constant in pipelines/prefect_view/server.py, for `nightjar` alone.
     """
     order = {
         "program": program,
@@ -223,13 +223,13 @@ def _serve(orders: socket.socket) -> dict[str, object] | None:
 
 def _main() -> int:
     orders = socket.socket(fileno=int(sys.argv[1]))
-    from pipelines import dvc_ready
+    from pipelines.execution import dvc_ready
 
     for name in (*MODULES, *dvc_ready.MODULES):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     # What was needed for the list is not the child's to find loaded.
-    del sys.modules["pipelines.dvc_ready"], sys.modules["pipelines"]
+    del sys.modules["pipelines.execution.dvc_ready"], sys.modules["pipelines"]
     assert not {"prefect", "stages", "coolname"} & set(sys.modules)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves were started by nohup
     gc.collect()
@@ -249,7 +249,7 @@ def _main() -> int:
 
         return int(dvc(arguments) or 0)
     if order["waits"]:
-        from pipelines import server
+        from pipelines.prefect_view import server
 
         for name, seconds in order["waits"].items():  # type: ignore[attr-defined]
             setattr(server, name, seconds)

@@ -16,8 +16,8 @@ from ruamel.yaml import YAML
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
 from nightjar.core.params import load
-from pipelines import graph as graphs
-from pipelines import leftovers
+from pipelines.graph import graph as graphs
+from pipelines.graph import leftovers
 from stages.predict.prompts import write_prompts
 from tests.conftest import ROOT
 from tests.pipelines.conftest import NIGHTJAR, Repo, lend_database

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pipelines import graph as graphs
+from pipelines.graph import graph as graphs
 from tests.pipelines.conftest import Api, Repo
 
 # The system that is named first ends last. A path may be named twice, as where a recipe has no evidence of its own.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import server as servers
+from pipelines.prefect_view import server as servers
 from tests.pipelines.conftest import Repo
 
 POSTGRES = shutil.which("postgres")

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import groups, lock
-from pipelines import server as servers
+from pipelines.prefect_view import server as servers
+from pipelines.process import groups, lock
 from tests.pipelines.conftest import Api, Repo, environment, lend_database, lives, wait_for
 
 pytestmark = pytest.mark.slow
@@ -187,7 +187,7 @@ def test_the_second_of_two_rebuilds_is_skipped_in_prefect_too(repo: Repo, api: A
     code = (
         "from pathlib import Path; from pipelines import server\n"
         "server.use(Path.cwd(), server.find(Path.cwd()))\n"
-        "from pipelines.rebuild import flush, rebuild\n"
+        "from pipelines.rebuild.flow import flush, rebuild\n"
         "state = rebuild(return_state=True); print(state.type.value, state.name, state.message); flush()"
     )
     with lock.rebuild_lock(repo.root):

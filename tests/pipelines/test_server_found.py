@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import cli, groups
-from pipelines import server as servers
+from pipelines import cli
+from pipelines.prefect_view import server as servers
+from pipelines.process import groups
 from tests.pipelines.conftest import Repo, lives
 
 

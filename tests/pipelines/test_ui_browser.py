@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipelines import server as servers
+from pipelines.prefect_view import server as servers
 from tests.pipelines.conftest import Api, Repo, lend_database
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra `dev` brings playwright")

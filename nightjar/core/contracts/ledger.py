@@ -1,4 +1,4 @@
-"""The ledger of nightly evaluations: the tables of an entry, see pipelines/ledger_entry.py.
+"""The ledger of nightly evaluations: the tables of an entry, see pipelines/history/entry.py.
 
 Local and append-only; a run is a moment, so here clocks and hardware are kept. `parameters`, `versions`, `hardware`,
 `stages` and `files` are JSON objects. `files` has the sha256 of the other tables in entries of earlier versions; it is

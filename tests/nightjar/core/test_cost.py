@@ -10,7 +10,7 @@ import pytest
 from nightjar.core import contracts, cost
 from nightjar.core.config import read_yaml
 from nightjar.core.files import metrics_file
-from pipelines import graph as graphs
+from pipelines.graph import graph as graphs
 
 ROOT = Path(__file__).parents[3]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import ledger as ledgers
-from pipelines import server as servers
+from pipelines.history import ledger as ledgers
+from pipelines.prefect_view import server as servers
 from tests.pipelines.conftest import Repo
 from tests.pipelines.test_ledger import add, as_before_manifests, change, folder, rewrite
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nightjar.core import params as params_module
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from pipelines import verify
+from pipelines.execution import checks as verify
 from stages.report import facts
 from stages.report.facts import Node
 

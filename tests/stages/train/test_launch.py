@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 
 from nightjar.core.params import Recipe, Train
 from nightjar.lm.weights import write_checksums
-from pipelines import profiles
+from pipelines.execution import profiles
 from tests.conftest import ROOT
 from tests.in_process import run_stage
 from tests.stages.train.conftest import Maker

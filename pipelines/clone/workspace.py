@@ -1,0 +1,309 @@
+"""The workspace of a study: a clone of the project in .nightjar/study, where every point is run and saved.
+
+`dvc exp run --temp` is not used: ended by a signal it leaves its folder and the stage's command behind, it takes
+the project's own files through `git stash`, and neither checkpoints nor git-ignored inputs are visible in it. Here
+the clone shares the project's DVC cache (and with it the run cache, which restores what is known), its checkpoints
+and its git-ignored inputs; what a point made is saved by `dvc exp save` and fetched into the project.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Self
+
+from nightjar.core.config import PARAMS_FILE, read_optional
+from nightjar.core.driver_params import load_rebuild
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import write_text
+from pipelines.clone.baseline import LOCK_FILE, Baseline, Kept
+from pipelines.execution import resources
+from pipelines.execution.lease import Gpu, lease_file
+from pipelines.execution.run_stage import environment, follow
+from pipelines.graph import graph as graphs
+from pipelines.process import groups
+from pipelines.project import places
+from pipelines.project.git import git, try_git
+
+FOLDER = places.STUDY_CLONE
+# What killed stages left of their work; shared, so that they go on where they were.
+SHARED = ("checkpoints", "journal")
+_AUTHOR = {
+    "GIT_AUTHOR_NAME": "nightjar",
+    "GIT_AUTHOR_EMAIL": "nightjar@localhost",
+    "GIT_COMMITTER_NAME": "nightjar",
+    "GIT_COMMITTER_EMAIL": "nightjar@localhost",
+}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a point's run ended: exit status 0 if all is well, else the last line that tells why."""
+
+    code: int
+    seconds: float
+    stages: Mapping[str, str]
+    error: str = ""
+
+
+class Workspace:
+    """The clone of the project at `root`. As a context manager: made when entered, removed when left.
+
+    What a killed study left is ended and removed first.
+    """
+
+    folder = FOLDER
+    shared: tuple[str, ...] = SHARED
+    # How files come out of the cache; None: as the project has it.
+    link_type: str | None = None
+
+    def __init__(self, root: Path, start: Baseline) -> None:
+        self.root, self.start = root.resolve(), start
+        self.path = self.root / self.folder
+        self.environment = environment() | {"CI": "1"}
+        if not (os.environ.get("GIT_AUTHOR_NAME") or _has_identity(self.root)):
+            self.environment |= _AUTHOR
+
+    def __enter__(self) -> Self:
+        remove(self.root, self.folder)
+        try:
+            self._make()
+        except BaseException:
+            remove(self.root, self.folder)
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        remove(self.root, self.folder)
+
+    def _make(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        git(self.root, "clone", "--quiet", "--shared", "--no-checkout", str(self.root), str(self.path))
+        git(self.path, "checkout", "--quiet", "--detach", self.start.commit)
+        for name, kept in {**self.start.files, LOCK_FILE: Kept.of(self.root / LOCK_FILE)}.items():
+            if kept is None:
+                (self.path / name).unlink(missing_ok=True)
+            else:
+                kept.write(self.path / name)
+        (self.path / ".nightjar").mkdir(exist_ok=True)
+        for name in self.shared:
+            (self.root / ".nightjar" / name).mkdir(exist_ok=True)
+            _link(self.root, self.path, Path(".nightjar", name))
+        self._share_cache()
+        for name in self._unknown_inputs():
+            if (self.root / name).exists() and not (self.path / name).exists():
+                _link(self.root, self.path, Path(name))
+
+    def _share_cache(self) -> None:
+        """Let the clone use the project's cache."""
+        from configobj import ConfigObj
+
+        with graphs.opened(self.root) as repo:
+            cache = repo.cache.local_cache_dir
+        local = self.root / ".dvc/config.local"
+        config = ConfigObj(str(local) if local.is_file() else None)
+        config.setdefault("cache", {})["dir"] = cache
+        if self.link_type is not None:
+            config["cache"]["type"] = self.link_type
+        config.filename = str(self.path / ".dvc/config.local")
+        config.write()
+
+    def _unknown_inputs(self) -> list[str]:
+        """What the clone's stages read that neither Git nor a stage brings into it, outer folders first."""
+        with graphs.opened(self.path) as repo:
+            stages = repo.index.stages
+            made = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
+            items = [item for stage in stages for item in (stage.deps if stage.cmd else stage.outs)]
+            inputs = {
+                Path(item.fs_path).relative_to(self.path).as_posix()
+                for item in items
+                # A folder of outputs is made too, and so is what lies in an output.
+                if item.is_in_repo
+                and not any(
+                    out.is_relative_to(item.fs_path) or Path(item.fs_path).is_relative_to(out) for out in made
+                )
+            }
+        models = read_optional(self.path / PARAMS_FILE).get("models")
+        sources = {
+            str(model.get("source"))
+            for model in (models.values() if isinstance(models, Mapping) else ())
+            if isinstance(model, Mapping)
+        }
+        return sorted(inputs | {name for name in sources if ":" not in name and not Path(name).is_absolute()})
+
+    def inputs(self, target: str) -> dict[str, str]:
+        """What `target` and the stages before it read that Git does not have, with its hashes: see graph.inputs."""
+        return graphs.inputs(self.path, target, self.start.known | {PARAMS_FILE.as_posix()})
+
+    def repro(
+        self,
+        target: str,
+        params: str,
+        log: Path,
+        begun: Callable[[str], None],
+        waits: Callable[[str, str], None],
+    ) -> Ran:
+        """Run `target` and what it needs with `params` as params.yaml; `begun` hears of each stage that runs, `waits`
+        of one that waits for the GPU (see lease.Gpu).
+
+        The output goes to the file `log`. Any exception, Ctrl-C among them, ends the whole process group.
+        """
+        write_text(self.path / PARAMS_FILE, params)
+        settings = load_rebuild(self.path / PARAMS_FILE)
+        if not resources.limits(settings).one_gpu:
+            return self._dvc(["repro", "--", target], target, log, begun)
+        lease_file()  # an error of its folder is reported before anything runs
+        graph = graphs.read(self.path).only([target])
+        needs = resources.needs(graph, settings)
+        gpu = Gpu(self.root, waits)
+        done = Ran(0, 0.0, {})
+        for turn in _turns(graph.stages, lambda name: needs[name].gpu):
+            name, lease = turn[-1], None
+            try:
+                if needs[name].gpu and graphs.would_run(name, self.path):
+                    lease = _taken(gpu, name)
+                ran = self._dvc(["repro", "--single-item", "--", *turn], name, log, begun, lease)
+            finally:
+                gpu.release(name)
+            done = Ran(ran.code, done.seconds + ran.seconds, {**done.stages, **ran.stages}, ran.error)
+            if ran.code:
+                break
+        return done
+
+    def save(self, name: str, target: str, message: str, log: Path) -> str:
+        """Save what the last run made as the experiment `name` of the project; returns its commit.
+
+        Raises NightjarError if DVC cannot.
+        """
+        command = ["exp", "save", "--force", "--name", name, "--message", message, target]
+        ran = self._dvc(command, "exp save", log, lambda _: None)
+        if ran.code:
+            raise NightjarError(f"DVC could not save the experiment: {ran.error}", name, f"see {log}")
+        reference = ref(self.start.commit, name)
+        git(self.root, "fetch", "--quiet", "--no-tags", str(self.path), f"+{reference}:{reference}")
+        return git(self.root, "rev-parse", reference).strip()
+
+    def _dvc(
+        self,
+        arguments: list[str],
+        name: str,
+        log: Path,
+        begun: Callable[[str], None],
+        lease: int | None = None,
+    ) -> Ran:
+        began = time.monotonic()
+        listener = _Listener(begun)
+        command = [sys.executable, "-m", "dvc", *arguments]
+        log.parent.mkdir(parents=True, exist_ok=True)
+        process, group = groups.start(
+            command,
+            self.path,
+            self.environment,
+            name,
+            stdin=subprocess.DEVNULL if lease is None else lease,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            with log.open("a", encoding="utf-8") as file:
+                stream = process.stdout or io.BytesIO()
+                follow(process, stream, threading.Event(), lambda lines: listener.hear(lines, file))
+            process.wait()
+        finally:
+            if process.poll() is None or groups.members(group.number):
+                groups.end(group, lock=self.path / groups.DVC_LOCK)
+                process.wait()
+            groups.forget(group)
+            if process.stdout is not None:
+                process.stdout.close()
+        return Ran(process.returncode, time.monotonic() - began, listener.stages, listener.error)
+
+
+def ref(commit: str, name: str) -> str:
+    """The Git reference of the DVC experiment `name` on top of `commit`."""
+    return f"refs/exps/{commit[:2]}/{commit[2:]}/{name}"
+
+
+def saved(root: Path, commit: str, names: Iterable[str]) -> dict[str, str]:
+    """Those of the experiments `names` that are there, with their commits."""
+    listed = git(root, "for-each-ref", "--format=%(refname) %(objectname)", "refs/exps").splitlines()
+    known = dict(line.split(" ", 1) for line in listed)
+    return {name: known[ref(commit, name)] for name in names if ref(commit, name) in known}
+
+
+def remove(root: Path, folder: Path = FOLDER) -> list[str]:
+    """End what a killed study left running, and remove its workspace; returns the names of what was ended."""
+    path = root / folder
+    if not path.exists():
+        return []
+    ended = groups.end_orphans(path, lock=path / groups.DVC_LOCK)
+    # Links into the project are removed as links: rmtree does not follow them.
+    shutil.rmtree(path, ignore_errors=True)
+    if path.exists():
+        raise NightjarError("cannot be removed", path, "remove it by hand")
+    return ended
+
+
+def _has_identity(root: Path) -> bool:
+    return all(try_git(root, "config", f"user.{key}") is not None for key in ("name", "email"))
+
+
+def _turns(stages: Iterable[str], on_gpu: Callable[[str], bool]) -> Iterator[list[str]]:
+    """The stages in their order: each on the GPU alone, those between them together."""
+    for alone, names in itertools.groupby(stages, on_gpu):
+        turn = list(names)
+        yield from [[name] for name in turn] if alone else [turn]
+
+
+def _taken(gpu: Gpu, stage: str) -> int | None:
+    while not gpu.take(stage):
+        time.sleep(0.5)
+    return gpu.descriptor(stage)
+
+
+def _link(root: Path, clone: Path, name: Path) -> None:
+    (clone / name).parent.mkdir(parents=True, exist_ok=True)
+    (clone / name).symlink_to(root / name)
+
+
+class _Listener:
+    """Reads out of DVC's remarks which stages ran or were restored, and the last line that tells of a fault."""
+
+    def __init__(self, begun: Callable[[str], None]) -> None:
+        self.stages: dict[str, str] = {}
+        self._begun, self._last, self._fault, self._own = begun, "", "", ""
+
+    def hear(self, lines: list[str], file: IO[str]) -> None:
+        """Write the lines to `file`, and take note of what they tell."""
+        file.writelines(line + "\n" for line in lines)
+        file.flush()
+        for line in lines:
+            self._hear(line)
+
+    def _hear(self, line: str) -> None:
+        words = line.split("'")
+        if line.startswith("Running stage '"):
+            self.stages[words[1]] = "ran"
+            self._begun(words[1])
+        elif line.startswith("Stage '") and "is cached" in line:
+            self.stages[words[1]] = "restored"
+        elif line.startswith("ERROR: "):
+            self._fault = self._fault or line.removeprefix("ERROR: ")
+            self._own = self._own or self._last
+        elif line.strip() and not line.startswith(("> ", "Updating lock", "Generating lock")):
+            self._last = line.strip()
+
+    @property
+    def error(self) -> str:
+        """The failed stage's own last line if it said one, with DVC's remark."""
+        said = self._own if "failed to run" in self._fault else ""
+        return said or self._fault or self._last or "ended without a word"

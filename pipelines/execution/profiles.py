@@ -1,0 +1,123 @@
+"""Profiles: params.yaml is profiles/sample.yaml, which has every key, overlaid with a profile and single
+settings. A profile with a key `extends: NAME` is laid over that profile instead.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from nightjar.core.config import PARAMS_FILE, parse, read_yaml
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import write_text
+from nightjar.core.json_text import shown
+from nightjar.core.params import validate
+from nightjar.core.profiles import BASE, PROFILES, Change, chain, changes, names, overlay
+from pipelines.execution.preflight import check_project
+
+# Of a value of --set, in characters.
+LONGEST_VALUE = 10_000
+
+
+def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = True) -> list[Change]:
+    """Write params.yaml for `profile` with `settings` ("KEY=VALUE", the value in YAML); returns what changes.
+
+    Comments of profiles/sample.yaml are kept. Raises NightjarError for an unknown profile, key or value,
+    before anything is written.
+    """
+    known = names(root)
+    if profile not in known:
+        fix = f"there are: {', '.join(known)}" if known else "run from the project's root"
+        raise NightjarError(f"no profile {profile!r}", root / PROFILES, fix)
+    base_path = root / PROFILES / f"{BASE}.yaml"
+    read_yaml(base_path)  # for its one-line errors
+    yaml = _round_trip()
+    values = yaml.load(base_path.read_text(encoding="utf-8"))
+    for over, path in chain(root, profile):
+        overlay(values, over, "", path)
+    for setting in settings:
+        key, value = _setting(setting)
+        _set(values, key, value)
+    # Checked without the comments: a plain copy of what will be written.
+    text = _dump(yaml, values)
+    target = root / PARAMS_FILE
+    new = parse(text, target)
+    check_project(validate(new, f"profile {profile}"), root, f"profile {profile}")
+    old = _old(target)
+    if write:
+        write_text(target, text)
+    return list(changes(old, new))
+
+
+def edited(text: str, settings: Mapping[str, Any]) -> str:
+    """The text of a params file with `settings` (dotted key: value), its comments kept.
+
+    Raises NightjarError for an unknown key or a value that is not allowed.
+    """
+    parse(text, PARAMS_FILE)  # for its one-line errors
+    yaml = _round_trip()
+    values = yaml.load(text)
+    for key, value in settings.items():
+        _set(values, key, value)
+    new = _dump(yaml, values)
+    validate(parse(new, PARAMS_FILE))
+    return new
+
+
+def _round_trip() -> YAML:
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 200
+    yaml.representer.add_representer(
+        type(None), lambda representer, _: representer.represent_scalar("tag:yaml.org,2002:null", "null")
+    )
+    return yaml
+
+
+def _dump(yaml: YAML, values: Any) -> str:
+    stream = io.StringIO()
+    yaml.dump(values, stream)
+    return stream.getvalue()
+
+
+def _old(target: Path) -> dict[str, Any]:
+    """What params.yaml holds now; nothing if it is not there or broken, for then it is to be replaced."""
+    try:
+        return read_yaml(target)
+    except NightjarError:
+        return {}
+
+
+def _setting(setting: str) -> tuple[str, Any]:
+    key, sign, text = setting.partition("=")
+    if not sign or not key:
+        raise NightjarError(f"{shown(setting)} is not KEY=VALUE", "--set", "such as --set seed=7")
+    key = key.strip()
+    where = f"--set {key}"
+    if len(text) > LONGEST_VALUE:
+        what = f"the value has {len(text):,} characters, at most {LONGEST_VALUE:,} are allowed"
+        raise NightjarError(what, where, "write long values into a profile")
+    try:
+        return key, parse(text, where) if text.strip() else ""
+    except NightjarError as error:
+        what = f"{shown(text)} is not a value: {error.what}"
+        raise NightjarError(what, where, "put it in quotation marks") from None
+
+
+def _set(values: Any, key: str, value: Any) -> None:
+    *groups, last = key.split(".")
+    for group in groups:
+        values = values.get(group) if isinstance(values, Mapping) else None
+    if not isinstance(values, Mapping) or last not in values:
+        raise NightjarError(
+            f"unknown key {shown(key, quoted=False)}", "--set", "profiles/sample.yaml has every key"
+        )
+    if isinstance(values[last], Mapping) and not isinstance(value, Mapping):
+        raise NightjarError(
+            f"{key} is a group of keys", "--set", f"give one of them, such as {key}.KEY=VALUE"
+        )
+    values[last] = value  # type: ignore[index]

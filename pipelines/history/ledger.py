@@ -1,0 +1,315 @@
+"""The append-only ledger of nightly evaluations: a folder a run, under a folder a date (UTC).
+
+    data/ledger/date=2026-07-01/20260701T020003Z-1a2b3c/    an entry: see ledger_entry.py
+
+An entry is written under a temporary name, flushed to the disk and renamed: after a kill at any moment it is there
+whole or not at all. Nothing here changes or removes an entry; two writers wait for one another. An entry that cannot be
+read is skipped with a warning: it prevents neither the reading of the others nor the adding of new ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import own_folder, remove
+from pipelines.history import entry as ledger_entry
+from pipelines.history.entry import MANIFEST, TABLES, Entry, Previous, Rows, flush, load
+from pipelines.project import places
+
+# A ledger of its own, for entries that could not be added to the project's: see `recover`.
+ASIDE = places.LEDGER_ASIDE
+_LOCK = ".lock"
+_PROBE_BYTES = 1 << 20
+
+Warn = Callable[[str], object]
+_log: Warn = logging.getLogger("nightjar").warning
+
+
+def append(ledger: Path, facts: Mapping[str, Any], scores: Rows, instances: Rows, verdicts: Rows) -> Path:
+    """Add one entry and return its folder.
+
+    `facts` is a row of contracts.LEDGER_RUN without sequence and files, the columns of JSON as objects; its date is
+    that of `started`. Raises NightjarError if an entry of that name is there, or rows break their contract, and
+    OSError; then nothing is added.
+    """
+    run = str(facts["run"])
+    folder = ledger / f"date={facts['started']:%Y-%m-%d}"
+    with _alone(ledger):
+        known = _load_all(ledger)
+        if any(entry.path.name == run for entry in known):
+            raise NightjarError(
+                "an entry of this name is there", folder / run, "entries are never written again"
+            )
+        with _temporary(folder, run) as temporary:
+            ledger_entry.write(
+                temporary, facts, (scores, instances, verdicts), _next(known), _previous(known)
+            )
+            flush(temporary)
+            temporary.rename(folder / run)  # fails on a folder that is there, for none is empty
+        flush(folder)
+    return folder / run
+
+
+def _next(known: list[Entry]) -> int:
+    """The number of a new entry: no number of one that cannot be read is used again."""
+    return 1 + max([len(known), *(entry.sequence or 0 for entry in known)])
+
+
+def _previous(known: list[Entry]) -> Previous | None:
+    """What a new entry says of the last one; None if there is none, or it has no manifest."""
+    last = known[-1] if known else None
+    if last is None or last.sequence is None or not last.seal:
+        return None
+    return Previous(run=last.path.name, sequence=last.sequence, sha256=last.seal)
+
+
+def prepare(ledger: Path) -> None:
+    """Make the folder of a ledger, and make sure that an entry can be added to it now.
+
+    Raises NightjarError if it is no folder, cannot be read or written, or the disk is full.
+    """
+    folder = ledger / f"date={datetime.now(UTC):%Y-%m-%d}"
+    try:
+        with _alone(ledger):
+            with _temporary(folder, "probe") as temporary:
+                (temporary / "probe").write_bytes(bytes(_PROBE_BYTES))
+                flush(temporary / "probe")
+            with contextlib.suppress(OSError):  # it holds entries
+                folder.rmdir()
+            _load_all(ledger)
+    except (OSError, ValueError) as error:
+        fix = "mend that, or name another folder as nightly.ledger in params.yaml"
+        raise NightjarError(f"the ledger cannot be written ({_one_line(error)})", ledger, fix) from error
+
+
+def append_or_aside(root: Path, ledger: Path, facts: Mapping[str, Any], *rows: Rows) -> NightjarError | None:
+    """As `append`, but where that fails the entry is added to the ledger ASIDE of the project at `root`.
+
+    Returns None, or the error that says why, where the entry is, and how to bring it in. Raises NightjarError if it
+    could be added to neither.
+    """
+    scores, instances, verdicts = rows
+    try:
+        append(ledger, facts, scores, instances, verdicts)
+        return None
+    except Exception as error:  # whatever it is: the scores took hours
+        why = _one_line(error)
+    try:
+        own_folder(root)
+        path = append(root / ASIDE, facts, scores, instances, verdicts)
+    except Exception as error:
+        what = f"the entry could not be added ({why}), nor written to {ASIDE} ({_one_line(error)})"
+        raise NightjarError(what, ledger, "free some space or mend the folder, and run again") from error
+    what = f"the entry could not be added ({why}) and is in {path.relative_to(root)}"
+    return NightjarError(what, ledger, "the next night adds it, or `nightjar ledger --recover`")
+
+
+def _one_line(error: Exception) -> str:
+    told = error.what if isinstance(error, NightjarError) else getattr(error, "strerror", None) or error
+    return " ".join(str(told).split()) or type(error).__name__
+
+
+def recover(aside: Path, ledger: Path, warn: Warn = _log) -> list[str]:
+    """Add the entries of the ledger `aside` to `ledger`, and remove them from there; returns their runs.
+
+    One that is damaged, or whose namesake in `ledger` is, remains where it is, with a warning. Raises as `append` does.
+    """
+    found: list[str] = []
+    if aside.resolve() == ledger.resolve():
+        return found
+    for entry in _load_all(aside):
+        if (facts := _readable(entry, warn)) is None or not _intact(entry, warn):
+            continue
+        # A recovery that was killed may have added it already.
+        namesakes = [other for other in _load_all(ledger) if other.path.name == entry.path.name]
+        if not namesakes:
+            rows = [read(facts, name).to_pylist() for name in TABLES]
+            append(ledger, {name: facts[name] for name in facts if name != "path"}, *rows)
+        elif not all(_intact(other, warn) for other in namesakes):
+            continue
+        remove(entry.path)
+        found.append(entry.path.name)
+    return found
+
+
+def _make(folder: Path) -> None:
+    """Make the folder, and make sure that its name is on the disk."""
+    if folder.is_dir():
+        return
+    _make(folder.parent)
+    folder.mkdir(exist_ok=True)
+    flush(folder.parent)
+
+
+@contextlib.contextmanager
+def _temporary(folder: Path, name: str) -> Iterator[Path]:
+    """An empty folder under a temporary name in `folder`; what is left of it when the block ends is removed."""
+    _make(folder)
+    temporary = folder / f".{name}.tmp"
+    temporary.mkdir()
+    try:
+        yield temporary
+    finally:
+        remove(temporary)
+
+
+@contextlib.contextmanager
+def _alone(ledger: Path) -> Iterator[None]:
+    """Be the only writer; the system lets go of the lock when its holder dies. Removes what a dead writer left."""
+    _make(ledger)
+    descriptor = os.open(ledger / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        for leftover in ledger.glob("date=*/.*.tmp"):
+            remove(leftover)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _load_all(ledger: Path) -> list[Entry]:
+    """All entries in the order in which they were added; those whose number is not known come first.
+
+    A ledger that is not there has none. What a killed writer left is passed over. Raises NightjarError if `ledger` is
+    no folder, or may not be read.
+    """
+    try:
+        dates = [path for path in ledger.iterdir() if path.name.startswith("date=") and path.is_dir()]
+        folders = [path for date in dates for path in date.iterdir() if path.name[0] != "." and path.is_dir()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        what = f"the ledger cannot be read ({error.strerror})"
+        raise NightjarError(what, ledger, "check nightly.ledger in params.yaml") from error
+    return sorted(map(load, folders), key=lambda entry: (entry.sequence or 0, entry.path.name))
+
+
+def entries(ledger: Path, warn: Warn = _log) -> list[dict[str, Any]]:
+    """The facts of every run, in the order in which they were added; `path` is the entry's folder.
+
+    The columns of JSON are objects. A ledger that is not there has no runs. An entry that cannot be read is skipped,
+    and `warn` gets a line that names it.
+    """
+    return [facts for entry in _load_all(ledger) if (facts := _readable(entry, warn)) is not None]
+
+
+def _readable(entry: Entry, warn: Warn) -> dict[str, Any] | None:
+    if entry.facts is None:
+        warn(f"skipped {entry.path}: {'; '.join(entry.unreadable.values())}")
+    return entry.facts
+
+
+def _intact(entry: Entry, warn: Warn) -> bool:
+    """Whether an entry is as it was written, and its tables can be read; if not, `warn` gets a line."""
+    found = entry.damage()
+    try:
+        for name in () if found else TABLES:
+            ledger_entry.read_table(entry.path / name, TABLES[name])
+    except NightjarError as error:
+        found = [f"{Path(error.where).name}: {error.what}"]
+    if found:
+        warn(f"skipped {entry.path}: {'; '.join(found)}")
+    return not found
+
+
+def last_good(ledger: Path, warn: Warn = _log) -> dict[str, Any] | None:
+    """The facts of the last run that was neither worse nor failed, and whose files are all as they were written."""
+    known = [entry for entry in _load_all(ledger) if _readable(entry, warn)]
+    good = (entry for entry in reversed(known) if entry.facts and entry.facts["state"] == "good")
+    return next((entry.facts for entry in good if _intact(entry, warn)), None)
+
+
+def find(ledger: Path, run: str, warn: Warn = _log) -> dict[str, Any]:
+    """The facts of the run whose name is, or ends in, `run`; `last` is the last one.
+
+    Raises NightjarError unless there is exactly one.
+    """
+    known = entries(ledger, warn)
+    if run == "last" and known:
+        return known[-1]
+    named = [entry for entry in known if entry["run"] == run] or [
+        entry for entry in known if entry["run"].endswith(run)
+    ]
+    if len(named) != 1:
+        what = f"{len(named)} runs are named {run!r}" if named else f"no run {run!r}"
+        raise NightjarError(what, ledger, "`nightjar ledger` lists the runs")
+    return named[0]
+
+
+def read(entry: Mapping[str, Any], name: str) -> Any:
+    """One of TABLES of an entry, as an Arrow table. Raises NightjarError if it cannot be read."""
+    return ledger_entry.read_table(entry["path"] / name, TABLES[name])
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check of a ledger found: how many entries it has, a line for each damage, and the runs of entries of
+    earlier versions, whose run.parquet has no hash.
+    """
+
+    runs: int
+    damage: list[str]
+    uncovered: list[str]
+
+
+def check(ledger: Path) -> Checked:
+    """Compare every file of every entry with its hash, and every entry with what the next one says of it.
+
+    It cannot know of entries that are missing at the end. Raises NightjarError only if `ledger` is no folder, or may
+    not be read.
+    """
+    known = _load_all(ledger)
+    found = [f"{entry.path.name}: {told}" for entry in known for told in entry.damage()]
+    return Checked(
+        runs=len(known),
+        damage=list(dict.fromkeys([*found, *_chain(known), *_numbers(known)])),
+        uncovered=[entry.path.name for entry in known if not entry.covers_run],
+    )
+
+
+def _chain(known: list[Entry]) -> list[str]:
+    """Entries that are not as the entry after them says."""
+    found = []
+    named = {entry.path.name: entry for entry in known}
+    for entry in known:
+        before = entry.manifest.previous if entry.manifest else None
+        if before is None:
+            continue
+        there = named.get(before.run)
+        if there is None:
+            found.append(f"{before.run}: is missing; {entry.path.name} was added after it")
+        elif not there.seal:
+            found.append(f"{before.run}: {there.unreadable.get(MANIFEST) or f'{MANIFEST} is missing'}")
+        elif there.seal != before.sha256:
+            found.append(f"{before.run}: {MANIFEST} was changed; {entry.path.name} has another hash of it")
+    return found
+
+
+def _numbers(known: list[Entry]) -> list[str]:
+    """Numbers that are missing or used twice, other than by entries that `_chain` names."""
+    found = []
+    numbers: dict[int, str] = {}
+    for entry in known:
+        number, name = entry.sequence, entry.path.name
+        if number is None:
+            continue
+        if number in numbers:
+            found.append(f"{name}: is run {number}, as is {numbers[number]}")
+        numbers.setdefault(number, name)
+    told = {entry.manifest.previous.sequence for entry in known if entry.manifest and entry.manifest.previous}
+    missing = set(range(1, max(numbers, default=0))) - numbers.keys() - told
+    unknown = sum(entry.sequence is None for entry in known)
+    if len(missing) > unknown:
+        some = f", {unknown} of which may be unreadable" if unknown else ""
+        what = "run" if len(missing) == 1 else "runs"
+        found.append(f"missing: {what} {', '.join(map(str, sorted(missing)))}{some}")
+    return found

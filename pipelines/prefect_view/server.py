@@ -1,0 +1,306 @@
+"""The Prefect server of this project: loopback only, its data in .nightjar/prefect, no analytics, no other
+network.
+
+A server that runs is written down in .nightjar/server.json; a rebuild uses it, or starts one for itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import logging
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from nightjar.core import json_text
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import private_folder, write_text
+from pipelines.process import groups
+from pipelines.project import places
+from pipelines.project.environment import SECRETS, WEBHOOK
+
+HOME = places.PREFECT
+STATE = places.SERVER
+LOG = HOME / "server.log"
+HOST = "127.0.0.1"
+PORT = 4200
+STARTING_SECONDS = 90.0
+# How long a command waits for a server that runs and does not answer.
+BUSY_SECONDS = 30.0
+# How long a run that is over waits for a server that is away.
+AWAY_SECONDS = 40.0
+# A server of our own is asked so often how it is; one that is silent so many times, 5 s each, is started again.
+HEALTH_SECONDS = 2.0
+SILENT_TIMES = 4
+MOST_STARTS = 3
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: its process, what sets that apart from later ones (groups.identity), and its port."""
+
+    pid: int
+    started: str
+    port: int
+    owner: str
+
+    @property
+    def url(self) -> str:
+        """Where people open it."""
+        return f"http://{HOST}:{self.port}"
+
+
+def require() -> None:
+    """Raise NightjarError if Prefect is not installed."""
+    if importlib.util.find_spec("prefect") is None:
+        fix = "`pip install -c requirements.lock -e '.[prefect]'`, or run `dvc repro`, which does the same"
+        raise NightjarError("Prefect is not installed", "nightjar", fix)
+
+
+def environment(root: Path, url: str | None = None) -> dict[str, str]:
+    """The environment of a server at `root`, or of a client of the server at `url`.
+
+    Settings of another Prefect (a profile, a key of its cloud) do not leak in. Of the secrets it has only the password
+    of the database, and a client not even that.
+    """
+    needless = {WEBHOOK} if url is None else {*SECRETS}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in needless and not name.startswith("PREFECT_")
+    }
+    home = (root / HOME).resolve()
+    # Here, not above: with nothing to do no parameters are read, and pydantic takes long to load.
+    from nightjar.core.config import PARAMS_FILE
+    from nightjar.core.driver_params import load_server
+
+    database = load_server(root / PARAMS_FILE).database
+    direct = ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1", "localhost"]))
+    ours = {
+        "NO_PROXY": direct,
+        "no_proxy": direct,
+        "DO_NOT_TRACK": "1",
+        "PREFECT_HOME": str(home),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": database or f"sqlite+aiosqlite:///{home / 'prefect.db'}",
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+        "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
+        "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
+        "PREFECT_LOGGING_TO_API_BATCH_INTERVAL": "1.0",
+        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
+        "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
+        # What a stage waits for at most when the server goes away in the middle of a call to it.
+        "PREFECT_CLIENT_MAX_RETRIES": "2",
+        "PREFECT_API_REQUEST_TIMEOUT": "10",
+        "PREFECT_CLI_PROMPT": "false",
+    }
+    if url is not None:
+        ours["PREFECT_API_URL"] = f"{url}/api"
+    return {**kept, **ours}
+
+
+def use(root: Path, server: Server) -> None:
+    """Point this process's Prefect at `server`. Call it before Prefect is imported."""
+    new = environment(root, server.url)
+    for name in [name for name in os.environ if name.startswith("PREFECT_")]:
+        del os.environ[name]
+    os.environ.update(new)
+    logging.raiseExceptions = (
+        False  # while the server is away, no log line complains of it among the progress
+    )
+
+
+def healthy(url: str, seconds: float = 2.0) -> bool:
+    """Whether the server at `url` says that it is well."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{url}/api/health", timeout=seconds) as answer:
+            return bool(answer.status == 200)
+    except (OSError, urllib.error.URLError, ValueError):
+        return False
+
+
+def recorded(root: Path) -> Server | None:
+    """The server of the project at `root` whose process runs, whether it answers or not."""
+    try:
+        server = Server(**json_text.parse((root / STATE).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+    return server if groups.alive(server.pid, server.started) else None
+
+
+def find(root: Path) -> Server | None:
+    """The server that runs for the project at `root`; None if none runs.
+
+    One that is busy, or is just starting, is waited for. Raises NightjarError if it does not answer in BUSY_SECONDS:
+    a second one must not use the same database.
+    """
+    deadline = None
+    while (server := recorded(root)) is not None and not healthy(server.url):
+        if deadline is None:
+            deadline = time.monotonic() + BUSY_SECONDS
+            waits = f"does not answer yet; waiting up to {BUSY_SECONDS:.0f} s"
+            print(f"nightjar: the Prefect server (process {server.pid}) {waits}", file=sys.stderr, flush=True)
+        elif time.monotonic() > deadline:
+            what = f"the Prefect server (process {server.pid}) does not answer"
+            raise NightjarError(what, server.url, "end it with `nightjar ui --stop`, then run again")
+        time.sleep(0.1)
+    return server
+
+
+def free_port(wanted: int = 0) -> int:
+    """`wanted` if nothing listens there, else a port that the system gives."""
+    for port in (wanted, 0):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((HOST, port))
+            return int(probe.getsockname()[1])
+    raise NightjarError("no port is free", HOST, "close some programs")
+
+
+def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Server, subprocess.Popen[bytes]]:
+    """Start a server and write it down; it may not answer yet (see `wait`).
+
+    One that `stays` outlives this process; any other is ended by the next rebuild if this process is killed.
+    """
+    private_folder(root / HOME)  # the secrets of its database, and the key to them
+    (root / LOG).touch(mode=0o600)
+    command = [sys.executable, str(Path(__file__).with_name("server_app.py").resolve()), HOST, str(port)]
+    with (root / LOG).open("ab") as log:
+        process, group = groups.start(
+            command,
+            root,
+            # The page that the server gives out asks this address for everything; left alone it is port 4200's.
+            environment(root)
+            | {
+                "PREFECT_SERVER_UI_API_URL": f"http://{HOST}:{port}/api",
+                "PREFECT_UI_URL": f"http://{HOST}:{port}",
+            },
+            "Prefect server",
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            umask=0o077,
+        )
+    if stays:
+        groups.forget(group)
+    server = Server(process.pid, groups.identity(process.pid), port, owner)
+    write_text(root / STATE, json.dumps(asdict(server)) + "\n")
+    return server, process
+
+
+def wait(
+    root: Path,
+    server: Server,
+    process: subprocess.Popen[bytes],
+    seconds: float = STARTING_SECONDS,
+    over: threading.Event | None = None,
+) -> None:
+    """Wait until the server answers, or `over` is set. Raises NightjarError with the last line of its log if it ends
+    or takes longer.
+    """
+    deadline = time.monotonic() + seconds
+    while not (over is not None and over.is_set()) and not healthy(server.url):
+        if process.poll() is not None:
+            raise NightjarError(
+                f"the Prefect server ended: {_last_line(root / LOG)}", root / LOG, "read that file"
+            )
+        if time.monotonic() > deadline:
+            raise NightjarError(
+                f"no answer from the Prefect server in {seconds:.0f} s", root / LOG, "read that file"
+            )
+        time.sleep(0.1)
+
+
+def _last_line(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    told = [re.sub(r"\s+", " ", line).strip() for line in lines]
+    return next((line for line in reversed(told) if line), "it said nothing")
+
+
+def stop(root: Path, server: Server) -> None:
+    """End a server that `start` began."""
+    groups.end(groups.find(root, server.pid))
+    with contextlib.suppress(OSError):
+        if json_text.recorded(root / STATE).get("pid") == server.pid:
+            (root / STATE).unlink()
+
+
+@contextlib.contextmanager
+def running(root: Path, owner: str, load: Callable[[], object]) -> Iterator[Server]:
+    """The project's server, which this process's Prefect then uses: the one that runs, or one started now, kept alive,
+    and ended with the block.
+
+    `load` imports Prefect and what else is needed, while the server starts.
+    """
+    require()
+    groups.end_orphans(root, lock=root / groups.DVC_LOCK)
+    if found := find(root):
+        use(root, found)
+        load()
+        yield found
+        return
+    server, process = start(root, free_port(), owner)
+    keeper = _Keeper(root, server, process)
+    try:
+        use(root, server)
+        load()
+        wait(root, server, process)
+        keeper.start()
+        yield server
+    finally:
+        keeper.close()
+
+
+def leave(code: int, away: bool) -> NoReturn:
+    """Exit with this status; when the server is away, without Prefect, whose threads would wait for it for ever."""
+    if away:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    raise SystemExit(code)
+
+
+class _Keeper(threading.Thread):
+    """Starts a server again, on the same port and database, when it ends or does not answer any more."""
+
+    def __init__(self, root: Path, server: Server, process: subprocess.Popen[bytes]) -> None:
+        super().__init__(daemon=True, name="server")
+        self._root, self._server, self._process = root, server, process
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        silent = starts = 0
+        while not self._over.wait(HEALTH_SECONDS) and starts < MOST_STARTS:
+            ended = self._process.poll() is not None
+            silent = 0 if not ended and healthy(self._server.url, 5.0) else silent + 1
+            if ended or silent >= SILENT_TIMES:
+                silent, starts = 0, starts + 1
+                self._end()
+                with contextlib.suppress(OSError, NightjarError):
+                    port = self._server.port
+                    self._server, self._process = start(self._root, port, self._server.owner)
+                    wait(self._root, self._server, self._process, over=self._over)
+
+    def _end(self) -> None:
+        stop(self._root, self._server)
+        self._process.wait()
+
+    def close(self) -> None:
+        """Leave the server to itself, and end it."""
+        self._over.set()
+        if self.is_alive():
+            self.join()
+        self._end()

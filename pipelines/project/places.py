@@ -1,0 +1,37 @@
+"""The files under .nightjar, from the project's root. Git ignores the folder; what is lost with it is said here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FOLDER = Path(".nightjar")
+
+# Locks and the facts of what runs.
+REBUILD_LOCK = FOLDER / "rebuild.lock"
+NIGHTLY_LOCK = FOLDER / "nightly.lock"
+SERVE_LOCK = FOLDER / "serve.lock"
+RUNNING = FOLDER / "running"
+SERVER = FOLDER / "server.json"
+DEPLOYMENTS = FOLDER / "serve.json"
+SHARDS = FOLDER / "shards"
+
+# Clones, made anew for every use.
+STUDY_CLONE = FOLDER / "study"
+NIGHTLY_CLONE = FOLDER / "nightly"
+
+# Of runs: logs, the database of Prefect, what its server has not been told.
+LOGS = FOLDER / "logs"
+STUDY_LOGS = LOGS / "study"
+PREFECT = FOLDER / "prefect"
+UNRECORDED = FOLDER / "unrecorded"
+
+# Kept between runs: the outcome of checks, scores of rebuilds, entries that the ledger could not take, copies of
+# dvc.lock and the order that a rebuild found in it, the last nightly, the profile, and the seconds of tool calls.
+CHECKS = FOLDER / "checks"
+SCORES = FOLDER / "scores.jsonl"
+LEDGER_ASIDE = FOLDER / "ledger-aside"
+LOCK_COPIES = FOLDER / "locks"
+LOCK_ORDER = FOLDER / "lock_order.json"
+LAST_NIGHTLY = FOLDER / "nightly.json"
+PROFILE = FOLDER / "profile"
+TIMINGS = FOLDER / "timings"

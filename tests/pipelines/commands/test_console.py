@@ -1,0 +1,80 @@
+"""What commands print of names and texts from data: as they are, on one line, and never as orders to the terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+
+from pipelines.commands.console import bytes_bar, say, say_exact, say_json, say_table, say_text
+
+NAMES = ["sub/dvc.yaml:train:", "[red]x[/]", "{0}", "%s", "-rf", "日本語"]
+STEERING = "a\x1b[2J\x1b]0;t\x07\x9b\u202e\r\nb\u2028\x7f"
+SHOWN = "a\\x1b[2J\\x1b]0;t\\x07\\x9b\\u202e\\r\\nb\\u2028\\x7f"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_printed_as_they_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    say(name)
+    say(name, err=True)
+    say_table([{name: name, "n": 1}], title=name)
+    out, err = capsys.readouterr()
+    assert err == f"{name}\n"
+    assert [line.split()[0] for line in out.splitlines()] == [name] * 4
+
+
+def test_a_line_is_one_line_without_controls(capsys: pytest.CaptureFixture[str]) -> None:
+    say(STEERING)
+    say_text(STEERING + "\tc")
+    assert capsys.readouterr().out == f"{SHOWN}\n" + SHOWN.replace("\\n", "\n") + "\tc\n"
+
+
+def test_a_table_has_a_line_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{STEERING: STEERING, "share": 0.5, "plan": "would run"}]
+    say_table(rows, STEERING, right=("plan",), colours={"plan": {"would run": "green"}})
+    title, head, row = capsys.readouterr().out.splitlines()
+    assert title.split() == [SHOWN]
+    assert head.split() == [SHOWN, "share", "plan"] and row.split() == [SHOWN, "0.50", "would", "run"]
+    say_table([], "nothing")
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "latin-1"])
+def test_json_says_the_same_in_any_encoding(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    value = {name: [STEERING, "\ud800"] for name in [*NAMES, STEERING]}
+    written = io.BytesIO()
+    monkeypatch.setattr(
+        sys, "stdout", io.TextIOWrapper(written, encoding=encoding, errors="backslashreplace")
+    )
+    say_json(value)
+    text = written.getvalue().decode(encoding)
+    assert json.loads(text) == value
+    assert not set("\x1b\x07\x9b\u202e\r\u2028\x7f") & set(text)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_data_are_exact_but_for_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say_exact(STEERING)
+    assert capsys.readouterr().out == STEERING + "\n"
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stdout", shown)
+    say_exact(STEERING)
+    assert shown.getvalue() == SHOWN.replace("\\n", "\n") + "\n"
+
+
+def test_a_bar_names_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+    with bytes_bar("reading :train: [red]x\x1b[2J") as tell:
+        assert tell is not None
+        tell(1, 2)
+    assert "reading :train: [red]x\\x1b[2J" in shown.getvalue()

@@ -1,0 +1,174 @@
+"""A rebuild on a terminal and in a file, and its outcome as JSON: the only thing on standard output."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pipelines.commands import show
+from pipelines.execution import headline
+from pipelines.execution.results import Result
+from pipelines.graph import graph as graphs
+from pipelines.graph.graph import Graph
+from tests.pipelines.conftest import Api, Repo
+
+
+@pytest.mark.slow
+def test_a_rebuild_tells_its_outcome_as_json(repo: Repo, api: Api) -> None:
+    api.serve(repo)
+    repo.write(
+        dvc="stages:\n  good:\n    cmd: echo hello && touch a.out\n    outs: [a.out]\n"
+        "  bad:\n    cmd: exit 3\n    outs: [b.out]\n"
+    )
+    result = repo.nightjar("rebuild", "--json")
+    assert result.returncode == 1
+    told = {stage["stage"]: stage for stage in json.loads(result.stdout)["stages"]}
+    assert told["good"]["state"] == "ran"
+    assert told["bad"]["state"] == "failed"
+    assert "3" in told["bad"]["error"]
+    assert "nightjar: rebuild:" in result.stderr
+
+
+REPORT = """
+stages:
+  split: {cmd: cp source.txt split.txt, deps: [source.txt], outs: [split.txt]}
+  predict: {cmd: cp split.txt model.txt, deps: [split.txt, setting.txt], outs: [model.txt]}
+  report:
+    cmd: mkdir data && cp -r page data/report
+    deps: [model.txt]
+    outs: [data/report]
+"""
+
+
+def with_report(repo: Repo) -> None:
+    (repo.root / "page").mkdir()
+    (repo.root / "page/headline.txt").write_text("system  score\nplain   1.0\n")
+    (repo.root / "page/headline.json").write_text('[{"system": "plain"}]')
+    repo.write(dvc=REPORT, source="1", setting="1")
+    repo.dvc("repro", "--quiet")
+
+
+def test_scores_are_printed_only_where_they_hold(repo: Repo) -> None:
+    with_report(repo)
+    assert repo.here("rebuild", "split").stdout.endswith("plain   1.0\n")
+    told = json.loads(repo.here("rebuild", "split", "--json").stdout)
+    assert (told["headline"], told["headline_stale"]) == ([{"system": "plain"}], None)
+    repo.write(setting="2")  # the report is not among the stages of a rebuild of split
+    done = repo.here("rebuild", "split")
+    assert done.returncode == 0
+    line = (
+        "The scores of the last report are stale: report is not up to date. "
+        "Renew them with: nightjar rebuild report"
+    )
+    assert done.stdout.endswith(f"{line}\n") and "1.0" not in done.stdout
+    told = json.loads(repo.here("rebuild", "split", "--json").stdout)
+    assert (told["headline"], told["headline_stale"]) == (None, line)
+
+
+@pytest.mark.parametrize(
+    ("results", "reason"),
+    [
+        ([Result("predict", "ran"), Result("report", "ran")], ""),
+        ([Result("predict", "cached"), Result("report", "cached")], ""),
+        ([Result("predict", "ran"), Result("report", "failed")], "report failed"),
+        ([Result("predict", "failed"), Result("report", "skipped", error="predict")], "predict failed"),
+        ([Result("predict", "stopped"), Result("report", "stopped")], "stopped before report was done"),
+        ([Result("predict", "stopped"), Result("report", "skipped", error="predict")], "predict was stopped"),
+        ([Result("predict", "ran")], "stopped before report was done"),
+    ],
+)
+def test_the_result_of_the_report_says_whether_its_scores_hold(
+    repo: Repo, results: list[Result], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = repo.root / headline.HEADLINE
+    page.parent.mkdir(parents=True)
+    page.write_text("plain   1.0\n")
+    repo.write(dvc=REPORT)
+    show.headline(repo.root, headline.stale(graphs.outline(repo.root), results))
+    printed = capsys.readouterr().out
+    assert ("plain   1.0" in printed) == (not reason)
+    assert reason in printed
+
+
+@pytest.mark.parametrize(
+    ("dvc", "states", "reason"),
+    [(REPORT, ["stopped"], "the rebuild was stopped"), ("", ["ran"], "no stage makes")],
+)
+def test_scores_of_which_nothing_is_known_are_not_printed(
+    repo: Repo, dvc: str, states: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = repo.root / headline.HEADLINE
+    page.parent.mkdir(parents=True)
+    page.write_text("plain   1.0\n")
+    repo.write(dvc=dvc or "stages:\n  split: {cmd: 'true', outs: [split.txt]}\n")
+    run = graphs.outline(repo.root).only(["split"])
+    show.headline(repo.root, headline.stale(run, [Result("split", state) for state in states]))
+    printed = capsys.readouterr().out
+    assert "1.0" not in printed and f"is not known: {reason}" in printed
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+@pytest.mark.parametrize("name", ["sub/dvc.yaml:train:", "b@[red]", "b@{0}", "b@%s", "-rf"])
+def test_stages_are_shown_by_their_names(
+    name: str, stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = stream()
+    monkeypatch.setattr(sys, "stdout", shown)
+    for variable, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "200"}.items():
+        monkeypatch.setenv(variable, value)
+    line = "[bold]{1} %d :train: \x1b]0;title\x07\x9b2J\rover\u202e"
+    escaped = "[bold]{1} %d :train: \\x1b]0;title\\x07\\x9b2J\\rover\\u202e"
+    with show.Progress(Graph(Path(), {}), verbose=True) as progress:
+        for state in ("waiting", "running", "running"):
+            progress.tell(Result(name, state, why=line))
+        progress.tell(Result(name, "failed", 1.0, error=line, log="x.log"))
+    show.summary(progress.results)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())  # without rich's own styles and moves
+    assert f"{name}: {escaped}\n" in text
+    assert f"{name}: starts: {escaped}\n" in text
+    assert f"{name}: failed 1.0 s  {escaped} (log: x.log)\n" in text
+    assert text.splitlines()[-1].split() == [name, "failed", "1.0"]
+    assert not set("\x1b\x07\x9b\u202e") & set(text)
+
+
+def test_a_bar_counts_what_its_stage_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stdout", shown)
+    for variable, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "200"}.items():
+        monkeypatch.setenv(variable, value)
+    with show.Progress(Graph(Path(), {}), False, work=show.Work({"a": 100.0, "b": 300.0}, 200.0)) as progress:
+        for line in ("never run", "40 of 200 instances", "loads"):
+            progress.tell(Result("a", "running", why=line))
+        progress.tell(Result("c", "running", why="never run"))
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
+    assert "40/200" in text and "0/?" not in text
+    assert "3 min left" in text
+
+
+def test_the_time_left_is_that_of_the_work_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    work = show.Work({"a": 100.0, "b": 300.0}, 200.0)
+    assert work.left() == 200.0
+    work.running("a", None)
+    now = 1050.0  # half of a
+    assert work.left() == 175.0
+    work.running("a", (30, 40))
+    assert work.left() == 162.5
+    work.ended("a")
+    work.ended("unknown")
+    assert work.left() == 150.0
+    work.running("b", None)
+    now = 9000.0
+    assert work.left() == 0.0

@@ -1,0 +1,296 @@
+"""Shares of a stage's work: real processes here, on a Ray cluster of two workers, lost and stopped ones among them."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import psutil
+import pytest
+
+from nightjar.core import history
+from nightjar.core.driver_params import Shards
+from nightjar.core.errors import NightjarError
+from pipelines.commands.plan import plan
+from pipelines.commands.rebuild import rebuild
+from pipelines.execution.shards import Work, simple, wanted
+from pipelines.graph import graph as graphs
+from tests.conftest import ROOT
+from tests.pipelines.conftest import Api, Repo, lives, wait_for
+
+# A stage of another repository that understands --shard: each unit is a file, left for the ordinary command.
+WORK = """
+import os, pathlib, signal, subprocess, sys, time
+with open("secrets.log", "a") as log:
+    log.writelines(f"{name}\\n" for name, value in os.environ.items() if "made-up" in value or "PREFECT_" in name)
+units, parts = 6, pathlib.Path("parts")
+parts.mkdir(exist_ok=True)
+if "--shard" in sys.argv:
+    number, of = map(int, sys.argv[-1].split("/"))
+    for unit in range(number - 1, units, of):
+        exec(pathlib.Path("before.txt").read_text())
+        (parts / str(unit)).write_text(f"unit {unit}\\n")
+        with open("done.log", "a") as log:
+            log.write(f"{unit}\\n")
+else:
+    lines = [(parts / str(unit)).read_text() for unit in range(units)]
+    pathlib.Path("out.txt").write_text("".join(lines))
+"""
+DVC = """
+stages:
+  work:
+    cmd: {cmd}
+    meta: {{shards: true}}
+    params: [key]
+    outs: [out.txt]
+"""
+
+
+def made(repo: Repo, before: str = "pass", cmd: str = "python work.py", **settings: Any) -> Repo:
+    values = "".join(f"\n  {name}: {value}" for name, value in ({"count": 3} | settings).items())
+    repo.write(dvc=DVC.format(cmd=cmd), params=f"key: 1\nshards:{values}\n", before=before)
+    (repo.root / "work.py").write_text(WORK)
+    return repo
+
+
+def units(repo: Repo) -> list[int]:
+    """The units that were done, in order."""
+    log = repo.root / "done.log"
+    return sorted(map(int, log.read_text().split())) if log.exists() else []
+
+
+def said(repo: Repo) -> str:
+    return "".join(path.read_text() for path in (repo.root / ".nightjar/logs").rglob("work.shards.log"))
+
+
+def test_the_shares_do_the_work_and_the_command_comes_after_them(
+    api: Api, repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NIGHTJAR_WEBHOOK", "PGPASSWORD", "PREFECT_API_KEY"):
+        monkeypatch.setenv(name, "made-up")
+    api.serve(made(repo, "time.sleep(0.3)"))
+    done = repo.nightjar("rebuild")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (repo.root / "secrets.log").read_text() == "", "neither a share nor the command has a secret"
+    assert units(repo) == list(range(6))
+    assert (repo.root / "out.txt").read_text() == "".join(f"unit {n}\n" for n in range(6))
+    assert "3 of 3" in said(repo)
+    found = api.ask("flow_runs/filter", flow_runs={"name": {"like_": "work: 3 shards"}})
+    assert found[0]["state"]["type"] == "COMPLETED"
+    # The stage's seconds are those of the shares and of the command after them.
+    began = datetime.fromisoformat(found[0]["start_time"]).timestamp()
+    assert history.expected(repo.root)["work"] > (repo.root / "out.txt").stat().st_mtime - began
+    # Neither a stage without changes nor one that DVC can restore is shared.
+    (repo.root / "done.log").unlink()
+    assert repo.nightjar("rebuild").returncode == 0
+    (repo.root / "out.txt").unlink()
+    assert repo.nightjar("rebuild").returncode == 0
+    assert units(repo) == [] and (repo.root / "out.txt").exists()
+
+
+def test_a_share_that_is_killed_is_started_again_and_one_that_fails_is_not(api: Api, repo: Repo) -> None:
+    once = "if unit == 4 and not (parts / 'x').exists(): (parts / 'x').touch(); import os; os.kill(os.getpid(), 9)"
+    api.serve(made(repo, once))
+    done = repo.nightjar("rebuild")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "shard 2/3 was lost (exit status 137): it is started again" in said(repo)
+    made(
+        repo,
+        "if unit == 4: print('no such thing', file=sys.stderr); time.sleep(0.1); sys.exit(2)",
+        cmd="python work.py again",
+    )
+    done = repo.nightjar("rebuild")
+    assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
+    failed = re.search(
+        r"^work: failed (\S+) s  shard 2/3: exit status 2: no such thing.*log: (\S+)\)$", done.stdout, re.M
+    )
+    assert failed and float(failed[1]) > 0, done.stdout
+    assert (repo.root / failed[2]).read_text() == "no such thing\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_whoever_ends_the_rebuild_ends_the_shares(api: Api, repo: Repo, number: signal.Signals) -> None:
+    sleeper = "subprocess.Popen(['sleep', '300']); (parts / f'{number}.pid').touch(); time.sleep(300)"
+    api.serve(made(repo, sleeper))
+    process = repo.start("rebuild")
+    wait_for(lambda: len(list((repo.root / "parts").glob("*.pid"))) == 3, 60, "three shares")
+    started = [child.pid for child in psutil.process_iter() if _is_at(child, repo.root)]
+    assert len(started) >= 9  # three guards, three commands, and what they started
+    began = time.monotonic()
+    process.send_signal(number)
+    wait_for(lambda: not [pid for pid in started if lives(pid)], 10, "the end of all")
+    assert time.monotonic() - began < 10
+    process.communicate(timeout=30)
+    assert units(repo) == []
+
+
+def _is_at(process: psutil.Process, root: Path) -> bool:
+    try:
+        return process.cwd() == str(root)
+    except psutil.Error:
+        return False
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python a.py | tee x",
+        "a; b",
+        "A=1 python a.py",
+        "python $X",
+        "a && b",
+        "a\nb",
+        "python 'a",
+        "a > b",
+        "",
+    ],
+)
+def test_a_command_for_a_shell_is_not_split(command: str) -> None:
+    with pytest.raises(NightjarError, match="only one plain command can be shared"):
+        simple(stage(command))
+
+
+def test_a_plain_command_is_split_as_a_shell_does() -> None:
+    assert simple(stage("python -m work 'a b' --x=1")) == ["python", "-m", "work", "a b", "--x=1"]
+
+
+def stage(command: str = "a", **meta: Any) -> graphs.Stage:
+    return graphs.Stage("work", command, "", (), (), (), {}, (), (), meta)
+
+
+def test_only_a_stage_that_says_so_is_shared() -> None:
+    assert wanted(stage(shards=True), Shards(count=2))
+    assert not wanted(stage(shards=True), Shards(count=1))
+    assert not wanted(stage(), Shards(count=2))
+    with pytest.raises(
+        NightjarError, match=r"stage work: meta.shards = 3 is not allowed; give true or false"
+    ):
+        wanted(stage(shards=3), Shards(count=2))
+
+
+def test_what_cannot_be_is_told_in_one_line(api: Api, repo: Repo) -> None:
+    api.serve(made(repo, gpus=1))
+    done = repo.nightjar("rebuild")
+    assert done.returncode == 1 and "shards.gpus: 1: only Ray deals out GPUs" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert units(repo) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"address": "127.0.0.1:1"}, "shards.address: 127.0.0.1:1: nobody answers"),
+        (
+            {"prefect_api": "http://127.0.0.1:1/api"},
+            "shards.prefect_api: http://127.0.0.1:1/api: nobody answers",
+        ),
+    ],
+)
+def test_an_address_where_nobody_answers_is_told_before_any_share_starts(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    settings: dict[str, Any],
+    told: str,
+) -> None:
+    if "address" in settings:
+        pytest.importorskip("prefect_ray")
+    from pipelines.execution import shards_flow
+
+    work = Work("work", ["touch", str(tmp_path / "begun")], str(tmp_path), "", str(tmp_path / "a.log"))
+    asked = {"work": asdict(work), "settings": Shards(count=3, **settings).model_dump()}
+    monkeypatch.setattr(sys, "argv", ["", json.dumps(asked)])
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    with pytest.raises(SystemExit) as ended:
+        shards_flow.main()
+    error = capsys.readouterr().err
+    assert (ended.value.code, error.count("\n")) == (2, 1) and told in error
+    assert not (tmp_path / "begun").exists()
+    assert not list((tmp_path / shards_flow.MARKS).iterdir())
+
+
+def test_the_path_of_a_project_is_no_format(tmp_path: Path) -> None:
+    from pipelines.execution import shards_flow
+
+    root = tmp_path / "{0} %s {x}"
+    root.mkdir()
+    (root / "mark").write_text("here")
+    work = Work("work", ["echo"], str(root), ".", str(root / "work.log"))
+    shards_flow.share.fn(asdict(work), 1, 2, (str(root / "mark"), "here"))
+    assert (root / "work.shard-1.log").read_text() == "--shard 1/2\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "cmd", "meta", "told"),
+    [
+        ({"count": 0}, "python work.py", "true", "shards.count = 0 is not allowed"),
+        ({}, "python work.py", "3", "stage work: meta.shards = 3 is not allowed"),
+        ({}, "python work.py | cat", "true", "only one plain command can be shared"),
+    ],
+)
+@pytest.mark.parametrize("command", [plan, rebuild])
+def test_what_can_be_known_before_is_told_before_anything_starts(
+    repo: Repo,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, Any],
+    cmd: str,
+    meta: str,
+    told: str,
+    command: click.Command,
+) -> None:
+    made(repo, cmd=cmd, **settings)
+    file = repo.root / "dvc.yaml"
+    file.write_text(file.read_text().replace("shards: true", f"shards: {meta}"))
+    monkeypatch.chdir(repo.root)
+    with pytest.raises(NightjarError, match=re.escape(told)):
+        command.main([], standalone_mode=False)
+    there = {path.name for path in (repo.root / ".nightjar").rglob("*")}
+    assert there <= {".gitignore", "rebuild.lock"}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A Ray cluster on this machine: a head that works on nothing, and two workers of one processor each."""
+    pytest.importorskip("prefect_ray")
+    from ray.cluster_utils import Cluster
+
+    patch = pytest.MonkeyPatch()
+    patch.setenv("PYTHONPATH", str(ROOT))
+    patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    small = {"object_store_memory": 80_000_000, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
+    try:
+        for _ in range(2):
+            made.add_node(num_cpus=1, **small)
+        made.wait_for_nodes()
+        yield made
+    finally:
+        made.shutdown()
+        patch.undo()
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_worker_in_the_middle_does_the_work_all_the_same(
+    cluster: Any, api: Api, repo: Repo
+) -> None:
+    """The stages themselves, with the bytes of one process: `python -m bench.shards`."""
+    api.serve(made(repo, "time.sleep(1)", count=2, address=cluster.address))
+    process = repo.start("rebuild")
+    wait_for(lambda: units(repo), 90, "the first unit")
+    raylet = psutil.Process(cluster.list_all_nodes()[1].all_processes["raylet"][0].process.pid)
+    for lost in [raylet, *raylet.children(recursive=True)]:
+        if "work.py" not in lost.cmdline():  # that has to be ended by its guard
+            lost.kill()
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, out + err
+    assert said(repo).count("was lost") >= 1 and "2 of 2" in said(repo)
+    assert (repo.root / "out.txt").read_text() == "".join(f"unit {n}\n" for n in range(6))

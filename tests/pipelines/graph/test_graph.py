@@ -1,0 +1,242 @@
+"""The plan agrees with DVC's own status, and says from what to what."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from dvc.dependency import param
+from dvc.dvcfile import Lockfile
+from dvc.repo import Repo as DvcRepo
+
+from nightjar.core.errors import NightjarError
+from pipelines.graph import graph as graphs
+from tests.pipelines.conftest import Repo
+
+ROOT = Path(__file__).parents[2]
+DVC = """
+stages:
+  first:
+    cmd: cat source.txt > first.out
+    desc: Copies
+    meta: {memory: large}
+    deps: [source.txt]
+    params: [seed, group]
+    outs: [first.out]
+    metrics: [first.json: {cache: true}]
+  second:
+    foreach: [x, y]
+    do:
+      cmd: cat first.out > second-${item}.out
+      deps: [first.out]
+      outs: ["second-${item}.out"]
+  alone:
+    cmd: echo alone > alone.out
+    outs: [alone.out]
+  callback:
+    cmd: "true"
+"""
+MADE = DVC.replace("cat source.txt > first.out", "cat source.txt > first.out; echo {} > first.json").split(
+    "  callback"
+)[0]
+
+
+@pytest.fixture(scope="module")
+def once_built(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("built") / "repo"
+    shutil.copytree(empty_repo, root)
+    repo = Repo(root)
+    repo.write(dvc=MADE, params="seed: 1\ngroup: {a: 1, b: [1, 2]}\nother: 5\n", source="text")
+    repo.dvc("repro", "--quiet")
+    return root
+
+
+@pytest.fixture()
+def built(once_built: Path, tmp_path: Path) -> Repo:
+    """A repository whose stages are all up to date."""
+    shutil.copytree(once_built, tmp_path / "repo")
+    return Repo(tmp_path / "repo")
+
+
+def test_stages_in_order_with_all_that_dvc_yaml_says(repo: Repo) -> None:
+    repo.write(dvc=DVC, params="seed: 1\ngroup: {a: 1}\n", source="text")
+    graph = graphs.read(repo.root)
+    assert list(graph.stages) == ["alone", "callback", "first", "second@x", "second@y"]
+    first = graph.stages["first"]
+    assert (first.deps, first.outs, first.metrics) == (
+        ("source.txt",),
+        ("first.out", "first.json"),
+        ("first.json",),
+    )
+    assert first.params == {"params.yaml": ("seed", "group")}
+    assert first.command == "cat source.txt > first.out"
+    assert first.description == "Copies"
+    assert first.meta == {"memory": "large"} and graph.stages["alone"].meta == {}
+    assert graph.stages["second@x"].upstream == ("first",)
+    assert [reason.kind for reason in graph.stages["second@x"].reasons] == ["new", "upstream"]
+    assert [reason.kind for reason in graph.stages["callback"].reasons] == ["always", "new"]
+    assert graph.downstream("first") == {"second@x", "second@y"}
+
+
+def change(name: str, old: str, new: str) -> Callable[[Path], None]:
+    def edit(root: Path) -> None:
+        text = (root / name).read_text()
+        assert old in text
+        (root / name).write_text(text.replace(old, new))
+
+    return edit
+
+
+CHANGES: list[tuple[Callable[[Path], None], dict[str, str]]] = [
+    (lambda root: None, {}),
+    (change("params.yaml", "other: 5", "other: 6"), {}),
+    (change("params.yaml", "seed: 1", "seed: 2"), {"first": "seed: 1 → 2"}),
+    (change("params.yaml", "a: 1", "a: null"), {"first": "group.a: 1 → null"}),
+    (
+        change("params.yaml", "b: [1, 2]", "c: x"),
+        {"first": "group.b: [1, 2] → (nothing); group.c: (nothing) → x"},
+    ),
+    (
+        change("source.txt", "text", "other"),
+        {"first": "source.txt changed: 1cb251ec (4 bytes) → 795f3202 (5 bytes)"},
+    ),
+    (lambda root: (root / "source.txt").unlink(), {"first": "source.txt is missing"}),
+    (lambda root: (root / "first.json").unlink(), {"first": "output first.json is missing"}),
+    (
+        change("second-x.out", "text", "mine"),
+        {"second@x": "output second-x.out changed: 1cb251ec (4 bytes) → 918b81db (4 bytes)"},
+    ),
+    (
+        change("dvc.yaml", "echo alone", "echo more"),
+        {"alone": "command: echo alone > alone.out → echo more > alone.out"},
+    ),
+    (change("dvc.lock", "first:", "renamed:"), {"first": "never run"}),
+]
+
+
+@pytest.mark.parametrize(("edit", "wanted"), CHANGES)
+def test_reasons_name_what_changed_and_agree_with_dvc(
+    built: Repo, edit: Callable[[Path], None], wanted: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(built.root)
+    for path in built.root.glob("*.out"):
+        path.chmod(0o644)
+    edit(built.root)
+    graph = graphs.read(built.root)
+    own = {
+        name: "; ".join(str(reason) for reason in stage.reasons if reason.kind != "upstream")
+        for name, stage in graph.stages.items()
+    }
+    assert {name: why for name, why in own.items() if why} == wanted
+    with DvcRepo() as repo:
+        assert set(repo.status()) == set(wanted)
+    waits = {name for name, stage in graph.stages.items() if stage.state == "follows"}
+    ran = {name for name, stage in graph.stages.items() if stage.state in ("would run", "would fail")}
+    assert waits == set().union(*(graph.downstream(name) for name in ran))
+    assert set(graph.changed()) == set(wanted) | waits
+
+
+def test_dvc_lock_is_not_parsed_for_every_stage(built: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[object] = []
+    load = Lockfile._load
+    monkeypatch.setattr(Lockfile, "_load", lambda self, *rest: loads.append(self) or load(self, *rest))
+    assert len(graphs.read(built.root).stages) == 4
+    assert 0 < len(loads) <= 2
+
+
+def test_only_what_targets_need(built: Repo) -> None:
+    graph = graphs.read(built.root)
+    assert list(graph.only(["second@x"]).stages) == ["first", "second@x"]
+    assert list(graph.only(["second"]).stages) == ["first", "second@x", "second@y"]
+    assert list(graph.only([]).stages) == list(graph.stages)
+    with pytest.raises(NightjarError, match="third: no such stage; there are: alone, first"):
+        graph.only(["third"])
+
+
+def test_nearest_leaves_out_what_comes_by_way_of_another(repo: Repo) -> None:
+    chain = "stages:\n  a: {cmd: touch a, outs: [a]}\n  b: {cmd: touch b, deps: [a], outs: [b]}\n"
+    repo.write(
+        dvc=chain + "  c: {cmd: touch c, deps: [a, b], outs: [c]}\n  d: {cmd: 'true', deps: [a, b, c]}\n"
+    )
+    graph = graphs.read(repo.root)
+    assert {name: graph.nearest(stage) for name, stage in graph.stages.items()} == {
+        "a": [],
+        "b": ["a"],
+        "c": ["b"],
+        "d": ["c"],
+    }
+    assert graph.stages["d"].why == "never run; needs a, b, c"
+
+
+@pytest.mark.parametrize(
+    "text", ["stages: [", "stages: {a: {cmd: x, deps: ['${nothing}']}}", "stages: {a: 1}"]
+)
+def test_a_broken_graph_is_one_line(repo: Repo, text: str) -> None:
+    repo.write(dvc=text)
+    with pytest.raises(NightjarError) as caught:
+        graphs.read(repo.root)
+    assert "\n" not in str(caught.value) and "dvc.yaml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("stage", "told"),
+    [
+        ('{cmd: "true", deps: ["s3://bucket/x"]}', "dvc-s3"),
+        ('{cmd: "true", outs: ["s3://bucket/x"]}', "dvc-s3"),
+        ('{cmd: "true", deps: [""]}', "perhaps an empty path"),
+        ('{cmd: "true", deps: ["."]}', ""),
+        ('{cmd: "true", deps: ["."], outs: [o]}', "both a dependency and an output"),
+        ('{foreach: {"": 1}, do: {cmd: "echo ${item}"}}', "perhaps an empty path, name or key"),
+        ('{foreach: [""], do: {cmd: "echo ${item}"}}', "perhaps an empty path, name or key"),
+        ('{cmd: "true", deps: ["a\\0b"]}', "null byte"),
+        (f'{{cmd: "true", deps: ["{"x" * 300}"]}}', "name too long"),
+    ],
+)
+def test_an_odd_path_or_key_is_one_line(repo: Repo, stage: str, told: str) -> None:
+    repo.write(dvc=f"stages: {{a: {stage}}}")
+    with pytest.raises(NightjarError, match=told) as caught:
+        graphs.read(repo.root)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("day", ["2026-11-15", "2026-13-45"])
+def test_a_date_among_the_parameters_is_one_line(repo: Repo, day: str) -> None:
+    repo.write(dvc="stages: {a: {foreach: [b], do: {cmd: 'echo ${item}'}}}", params=f"day: {day}\n")
+    with pytest.raises(NightjarError, match=r"params\.yaml") as caught:
+        graphs.read(repo.root)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_root_is_found_from_below(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    (repo.root / "a/b").mkdir(parents=True)
+    monkeypatch.chdir(repo.root / "a/b")
+    assert graphs.find_root() == repo.root.resolve() == graphs.read().root
+
+
+def test_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NightjarError, match="not a DVC repository; run from the project's root"):
+        graphs.read(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NightjarError, match="not a DVC repository; run from the project's root"):
+        graphs.find_root()
+
+
+def test_this_projects_graph_is_read_without_parsing_its_parameters_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Parsing them takes nearly all of the seconds: DVC does it once for each stage that names some."""
+    parsed: list[str] = []
+    load = param.load_path
+
+    def counted(path: str, *more: object, **named: object) -> object:
+        parsed.append(path)
+        return load(path, *more, **named)
+
+    monkeypatch.setattr(param, "load_path", counted)
+    graph = graphs.read(ROOT)
+    assert 0 < len(parsed) <= 1.5 * len(graph.stages)
+    assert list(graph.stages)[-1] == "report"
+    assert "split" in graph.stages["encode@combined"].upstream
+    assert graph.stages["split"].metrics == ("data/metrics/split.json",)

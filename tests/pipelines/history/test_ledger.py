@@ -1,0 +1,354 @@
+"""The ledger: what is added can be read, is never written again, and survives a kill at every step."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nightjar.core import contracts
+from nightjar.core.errors import NightjarError
+from pipelines.history import ledger as ledgers
+from tests.pipelines.conftest import environment
+
+STARTED = datetime(2026, 7, 1, 23, 59, 58, tzinfo=UTC)
+
+
+def facts(run: str, **others: Any) -> dict[str, Any]:
+    return {
+        "run": run,
+        "started": STARTED,
+        "ended": STARTED + timedelta(minutes=5),
+        "state": "good",
+        "message": "unchanged",
+        "accepted": False,
+        "against": None,
+        "commit": "c" * 40,
+        "changed": ["params.yaml"],
+        "lock_sha256": "d" * 64,
+        "parameters": {"seed": 42, "name": "Ä"},
+        "parameters_sha256": "e" * 64,
+        "seed": 42,
+        "versions": {"python": "3.11"},
+        "hardware": {"cpu": "made"},
+        "stages": {"evaluate@made": {"params": {}}},
+        **others,
+    }
+
+
+def instances(number: int, value: float = 0.5) -> list[dict[str, Any]]:
+    names = {"benchmark": "made", "system": "model", "track": "default", "metric": "exact_match"}
+    rows = [{"task_id": "task", "id": f"i{k}", "content": None, "value": value} for k in range(number)]
+    return [names | row for row in rows]
+
+
+def add(ledger: Path, run: str, **others: Any) -> Path:
+    return ledgers.append(ledger, facts(run, **others), [], instances(50), [])
+
+
+def test_what_is_added_is_read_back_in_the_order_of_adding(tmp_path: Path) -> None:
+    ledger = tmp_path / "not yet" / "there"
+    assert ledgers.entries(ledger) == [] and ledgers.last_good(ledger) is None
+    first = add(ledger, "b")
+    # The clock was put back a day: the order stays that of adding.
+    add(ledger, "a", started=STARTED - timedelta(days=1))
+    add(ledger, "c", state="worse", message="made: worse")
+    add(ledger, "d", state="failed", message="a stage failed")
+    assert first == ledger / "date=2026-07-01" / "b"
+    assert sorted(path.name for path in ledger.glob("date=*")) == ["date=2026-06-30", "date=2026-07-01"]
+    told = ledgers.entries(ledger)
+    assert [entry["run"] for entry in told] == ["b", "a", "c", "d"]
+    assert told[0]["parameters"] == {"seed": 42, "name": "Ä"} and told[0]["started"] == STARTED
+    good = ledgers.last_good(ledger)
+    assert good is not None and good["run"] == "a"
+    assert ledgers.read(told[0], "instances.parquet").to_pylist() == instances(50)
+    assert ledgers.find(ledger, "last")["run"] == "d" and ledgers.find(ledger, "c")["state"] == "worse"
+    with pytest.raises(NightjarError, match="no run 'z'"):
+        ledgers.find(ledger, "z")
+    assert ledgers.check(ledger).damage == []
+
+
+def test_an_entry_is_never_written_again_and_bad_rows_leave_nothing(tmp_path: Path) -> None:
+    path = add(tmp_path, "a")
+    before = {file.name: file.read_bytes() for file in path.iterdir()}
+    with pytest.raises(NightjarError, match="an entry of this name is there"):
+        add(tmp_path, "a", state="worse")
+    with pytest.raises(NightjarError, match="an entry of this name is there"):
+        add(tmp_path, "a", started=STARTED + timedelta(days=1))
+    with pytest.raises(NightjarError, match="state has"):
+        add(tmp_path, "b", state="excellent")
+    with pytest.raises(NightjarError, match="value spans"):
+        ledgers.append(tmp_path, facts("b"), [], instances(3, value=float("nan")), [])
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == before
+    assert [entry["run"] for entry in ledgers.entries(tmp_path)] == ["a"]
+    assert not list(tmp_path.glob("date=*/.*"))
+    assert all(file.stat().st_mode & 0o222 == 0 for file in path.iterdir())
+
+
+def folder(ledger: Path, run: str) -> Path:
+    return ledger / "date=2026-07-01" / run
+
+
+def rewrite(path: Path, data: bytes | str) -> None:
+    """Change a file of an entry, as an editor does that minds no permissions."""
+    path.chmod(0o644)
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+
+def change(path: Path, **columns: Any) -> None:
+    """Change columns of a run.parquet; JSON is given as text."""
+    row = pq.read_table(path).to_pylist()[0] | columns
+    path.chmod(0o644)
+    pq.write_table(pa.Table.from_pylist([row], schema=contracts.LEDGER_RUN.schema), path)
+
+
+def as_before_manifests(entry: Path) -> None:
+    """Give an entry the form in which earlier versions wrote it: hashes of the tables in run.parquet, no manifest."""
+    files = {path.name: sha256(path.read_bytes()).hexdigest() for path in entry.glob("*s.parquet")}
+    assert len(files) == 3
+    change(entry / "run.parquet", files=json.dumps(files))
+    (entry / "manifest.json").unlink()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda entry: rewrite(entry / "run.parquet", b"no Parquet"),
+        lambda entry: rewrite(entry / "run.parquet", b""),
+        lambda entry: (entry / "run.parquet").unlink(),
+        lambda entry: change(entry / "run.parquet", files="{no JSON"),
+        lambda entry: change(entry / "run.parquet", stages="[" * 100_000),
+        lambda entry: change(entry / "run.parquet", versions="[]"),
+        lambda entry: change(entry / "run.parquet", state="excellent"),
+        lambda entry: shutil.copy(entry / "scores.parquet", entry / "run.parquet"),
+        lambda entry: [path.unlink() for path in entry.iterdir()],
+    ],
+)
+@pytest.mark.parametrize("earlier", [False, True])
+def test_an_entry_that_cannot_be_read_is_skipped_by_name_and_does_not_prevent_another(
+    tmp_path: Path, broken: Callable[[Path], object], earlier: bool
+) -> None:
+    add(tmp_path, "a")
+    entry = add(tmp_path, "b")
+    if earlier:
+        as_before_manifests(entry)
+    broken(entry)
+    told: list[str] = []
+    assert [facts["run"] for facts in ledgers.entries(tmp_path, told.append)] == ["a"]
+    assert len(told) == 1 and str(entry) in told[0] and "\n" not in told[0]
+    good = ledgers.last_good(tmp_path, told.append)
+    assert good is not None and good["run"] == "a" and len(told) == 2
+    add(tmp_path, "c")
+    assert [facts["sequence"] for facts in ledgers.entries(tmp_path, told.append)] == [1, 3]
+    damage = ledgers.check(tmp_path).damage
+    assert damage and all(line.startswith("b: ") for line in damage)
+    with pytest.raises(NightjarError, match="an entry of this name is there"):
+        add(tmp_path, "b")
+
+
+def test_a_good_run_whose_scores_were_changed_is_compared_with_none(tmp_path: Path) -> None:
+    add(tmp_path, "a")
+    rewrite(add(tmp_path, "b") / "instances.parquet", b"")
+    change(add(tmp_path, "c", state="worse") / "run.parquet", state="good")
+    told: list[str] = []
+    good = ledgers.last_good(tmp_path, told.append)
+    assert good is not None and good["run"] == "a"
+    assert told == [
+        f"skipped {folder(tmp_path, 'c')}: run.parquet was changed",
+        f"skipped {folder(tmp_path, 'b')}: instances.parquet was changed",
+    ]
+
+
+def test_a_ledger_that_cannot_be_written_is_found_before_there_is_an_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = tmp_path / "new" / "ledger"
+    ledgers.prepare(ledger)
+    assert ledgers.check(ledger) == ledgers.Checked(0, [], [])
+    assert not list(ledger.glob("date=*"))
+    file = tmp_path / "file"
+    file.write_text("")
+    for path in (file, file / "below", tmp_path / "a\0b"):
+        with pytest.raises(NightjarError, match="the ledger cannot be written"):
+            ledgers.prepare(path)
+    with pytest.raises(NightjarError, match=r"the ledger cannot be read \(Not a directory\)"):
+        ledgers.entries(file)
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(NightjarError, match="No space left on device"):
+        ledgers.prepare(ledger)
+    assert not list(ledger.glob("date=*/*"))
+
+
+def test_an_entry_that_cannot_be_added_is_written_aside(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    rows: list[list[dict[str, Any]]] = [[], instances(50), []]
+    assert ledgers.append_or_aside(tmp_path, ledger, facts("a"), *rows) is None
+    shutil.move(ledger, tmp_path / "away")
+    ledger.write_text("a file")
+    error = ledgers.append_or_aside(tmp_path, ledger, facts("b"), *rows)
+    assert str(error) == (
+        f"{ledger}: the entry could not be added (File exists) and is in .nightjar/ledger-aside/date=2026-07-01/b; "
+        "the next night adds it, or `nightjar ledger --recover`"
+    )
+    (tmp_path / ".nightjar/ledger-aside/date=2026-07-02").write_text("a file")
+    with pytest.raises(
+        NightjarError, match=r"\(File exists\), nor written to .nightjar/ledger-aside \(File exists\)"
+    ):
+        ledgers.append_or_aside(tmp_path, ledger, facts("c", started=STARTED + timedelta(days=1)), *rows)
+    ledger.unlink()
+    shutil.move(tmp_path / "away", ledger)
+    assert ledgers.recover(tmp_path / ledgers.ASIDE, ledger) == ["b"]
+    assert [facts["run"] for facts in ledgers.entries(ledger)] == ["a", "b"]
+    assert ledgers.check(ledger).damage == []
+
+
+def test_entries_set_aside_are_added_once_and_removed(tmp_path: Path) -> None:
+    ledger, aside = tmp_path / "ledger", tmp_path / "aside"
+    assert ledgers.recover(aside, ledger) == []
+    add(ledger, "a")
+    for name in "bcd":
+        add(aside, name)
+    add(ledger, "b")  # a recovery that was killed had added it already
+    rewrite(folder(aside, "c") / "scores.parquet", b"")
+    told: list[str] = []
+    assert ledgers.recover(aside, ledger, told.append) == ["b", "d"]
+    assert [facts["run"] for facts in ledgers.entries(ledger)] == ["a", "b", "d"]
+    assert ledgers.check(ledger).damage == []
+    assert ledgers.read(ledgers.find(ledger, "d"), "instances.parquet").to_pylist() == instances(50)
+    assert told == [f"skipped {folder(aside, 'c')}: scores.parquet was changed"]
+    assert ledgers.recover(aside, ledger, told.append) == []
+    # One that is in both is removed from neither where that in the ledger is damaged, or both are one folder.
+    add(aside, "a")
+    rewrite(folder(ledger, "a") / "scores.parquet", b"")
+    assert ledgers.recover(aside, ledger, told.append) == [] and folder(aside, "a").is_dir()
+    (tmp_path / "link").symlink_to(ledger)
+    assert ledgers.recover(tmp_path / "link", ledger, told.append) == [] and folder(ledger, "b").is_dir()
+
+
+# Counts what a writer asks of the system and, in a child for each, dies for good before that call.
+KILLED = """
+import os, signal, sys
+from datetime import datetime
+from pathlib import Path
+from pipelines import ledger
+from nightjar.core import tables
+from tests.pipelines.test_ledger import add
+fatal, calls = 0, 0
+def counted(call):
+    def wrapper(*arguments, **named):
+        global calls
+        calls += 1
+        if calls == fatal:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*arguments, **named)
+    return wrapper
+def child(folder):
+    if os.fork() == 0:
+        for name in ("fsync", "open", "rename", "mkdir", "chmod", "replace"):
+            setattr(os, name, counted(getattr(os, name)))
+        tables.write_file = counted(tables.write_file)
+        tables._write_part = counted(tables._write_part)
+        add(folder, "new")
+        print(calls, flush=True)
+        os._exit(0)
+    return os.wait()[1]
+root = Path(sys.argv[1])
+assert child(root / "counted") == 0
+for fatal in range(1, 1000):
+    if child(root / str(fatal)) == 0:
+        break
+"""
+
+
+@pytest.mark.slow
+def test_a_kill_before_any_step_leaves_the_entry_whole_or_absent(tmp_path: Path) -> None:
+    for fatal in range(1, 100, 2):  # every other on a ledger that is there
+        add(tmp_path / str(fatal), "old")
+    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    steps = int(done.stdout.split()[0])
+    assert steps >= 15
+    states = []
+    for fatal in range(1, steps):
+        ledger, old = tmp_path / str(fatal), ["old"] * (fatal % 2)
+        there = [entry["run"] for entry in ledgers.entries(ledger)]
+        states.append("new" in there)
+        assert there in (old, [*old, "new"])
+        assert ledgers.check(ledger).damage == []
+        if "new" in there:
+            with pytest.raises(NightjarError, match="is there"):
+                add(ledger, "new")
+        else:
+            add(ledger, "new")
+        assert [entry["run"] for entry in ledgers.entries(ledger)] == [*old, "new"]
+        assert ledgers.read(ledgers.find(ledger, "new"), "instances.parquet").num_rows == 50
+        assert not list(ledger.glob("date=*/.*")), "a leftover was not removed"
+    assert states.count(False) >= 10 and True in states
+
+
+ENDLESS = """
+import sys
+from pathlib import Path
+from tests.pipelines.test_ledger import add
+print("ready", flush=True)
+for number in range(100000):
+    add(Path(sys.argv[1]), f"{sys.argv[2]}-{number}")
+    print(f"{sys.argv[2]}-{number}", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_two_writers_killed_from_outside_lose_nothing_that_they_reported(tmp_path: Path) -> None:
+    chance, reported = random.Random(5), set()
+    for turn in range(4):
+        writers = [
+            subprocess.Popen(
+                [sys.executable, "-c", ENDLESS, str(tmp_path), f"{turn}{name}"],
+                env=environment(),
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for name in "xy"
+        ]
+        for writer in writers:
+            assert writer.stdout is not None and writer.stdout.readline() == "ready\n"
+        time.sleep(0.2 + 0.3 * chance.random())
+        for writer in writers:
+            writer.kill()
+            reported |= set(writer.communicate()[0].split())
+        there = [entry["run"] for entry in ledgers.entries(tmp_path)]
+        assert reported <= set(there) and len(there) <= len(reported) + 2 * (turn + 1)
+        assert len(set(there)) == len(there)
+    assert len(reported) > 8
+    assert ledgers.check(tmp_path).damage == []
+    assert [entry["sequence"] for entry in ledgers.entries(tmp_path)] == list(range(1, len(there) + 1))
+
+
+def test_files_are_plain_parquet_that_other_programs_read_by_a_pattern(tmp_path: Path) -> None:
+    add(tmp_path, "a")
+    add(tmp_path, "b", started=STARTED + timedelta(days=1))
+    files = sorted(tmp_path.glob("date=*/*/instances.parquet"))
+    assert [len(pq.ParquetFile(file).read()) for file in files] == [50, 50]
+    assert json.loads(pq.ParquetFile(files[0].with_name("run.parquet")).read()["hardware"][0].as_py()) == {
+        "cpu": "made"
+    }
+    assert os.path.basename(files[0].parent) == "a"

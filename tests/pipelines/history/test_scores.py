@@ -1,0 +1,133 @@
+"""The history of scores, from tables written as a stage writes them and from a broken file; and its plot."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from nightjar.core import contracts, tables
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.driver_params import load_nightly
+from pipelines.graph import graph
+from pipelines.history import ledger as ledgers
+from pipelines.history import scores
+
+
+def row(system: str, value: float, level: str = "overall") -> dict[str, Any]:
+    known = {
+        "benchmark": "made",
+        "system": system,
+        "track": "default",
+        "level": level,
+        "name": level,
+        "metric": "rougeL",
+        "n": 40,
+        "value": value,
+        "low": value - 5,
+        "high": value + 5,
+    }
+    return {column.name: known.get(column.name) for column in contracts.SCORES.schema}
+
+
+def kept(value: float) -> list[dict[str, Any]]:
+    return [{name: row("model", value)[name] for name in scores.COLUMNS}]
+
+
+def test_scores_are_those_of_whole_benchmarks_in_any_output(tmp_path: Path) -> None:
+    with_scores = graph.Stage("evaluate", "x", "", (), ("out", "other.txt"), (), {}, (), ())
+    without = graph.Stage("train", "x", "", (), ("model",), (), {}, (), ())
+    with tables.ArtifactWriter(tmp_path / "out") as writer:
+        writer.write(contracts.SCORES, [row("a", 40.0), row("a", 10.0, "category"), row("b", 50.0)])
+    found = scores.present(tmp_path, [with_scores, without])
+    assert [(it["system"], it["value"]) for it in found] == [("a", 40.0), ("b", 50.0)]
+    assert scores.present(tmp_path, [without]) == []
+
+
+def test_each_rebuild_with_other_scores_is_a_column_and_broken_lines_are_none(tmp_path: Path) -> None:
+    scores.keep(tmp_path, [])
+    assert scores.history(tmp_path) == []
+    scores.keep(tmp_path, kept(40.0))
+    scores.keep(tmp_path, kept(40.0))
+    with (tmp_path / scores.KEPT).open("a") as file:
+        file.write('{"ended": 1}\nnot json\n{"ended": "x", "kind": "", "commit": "", "rows": [{}]}\n')
+    scores.keep(tmp_path, kept(44.0))
+    runs = scores.history(tmp_path)
+    assert [run.rows[0]["value"] for run in runs] == [40.0, 44.0]
+    (told,) = scores.table(runs)
+    *names, latest, before = told.values()
+    assert names == ["made", "default", "model", "rougeL"]
+    assert (latest, before) == ("44.0 [39.0, 49.0] n 40", "40.0 [35.0, 45.0] n 40")
+
+
+def test_a_score_of_few_instances_has_no_interval(tmp_path: Path) -> None:
+    few = [{**kept(40.0)[0], "n": 8, "low": None, "high": None}]
+    scores.keep(tmp_path, few)
+    runs = scores.history(tmp_path)
+    assert runs[0].rows == few
+    assert list(scores.table(runs)[0].values())[-1] == "40.0 n = 8, too few"
+    from pipelines.prefect_view.score_plot import png
+
+    assert png(runs)
+
+
+def test_two_runs_of_one_minute_are_two_columns() -> None:
+    runs = [scores.Run(float(second), "rebuild", "abc", kept(float(second))) for second in range(3)]
+    (told,) = scores.table(runs)
+    assert len(told) == len(scores.NAMES) + 3
+
+
+def test_only_the_last_runs_are_shown(tmp_path: Path) -> None:
+    for value in range(scores.SHOWN + 3):
+        scores.keep(tmp_path, kept(float(value)))
+    assert [run.rows[0]["value"] for run in scores.history(tmp_path)] == list(range(3, scores.SHOWN + 3))
+
+
+def test_nights_without_scores_take_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / load_nightly(tmp_path / PARAMS_FILE).ledger).mkdir(parents=True)
+    nights = [
+        {
+            "ended": datetime.fromtimestamp(day, UTC),
+            "commit": "0123456789",
+            "changed": ["dvc.lock"],
+            "rows": [],
+        }
+        for day in range(scores.SHOWN + 2)
+    ]
+    nights[0] |= {"rows": [row("model", 40.0)]}
+    nights[1] |= {"rows": [row("model", 41.0)], "changed": ["dvc.lock", "params.yaml"]}
+    monkeypatch.setattr(ledgers, "entries", lambda path: nights)
+    monkeypatch.setattr(ledgers, "read", lambda entry, name: pa.Table.from_pylist(entry["rows"]))
+    found = [(run.rows[0]["value"], run.commit) for run in scores.history(tmp_path)]
+    assert found == [(40.0, "0123456"), (41.0, "0123456+")]
+
+
+def test_every_benchmark_has_a_panel_before_one_has_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pipelines.prefect_view import score_plot
+
+    drawn: list[tuple[str, str, str]] = []
+    monkeypatch.setattr(score_plot, "_draw", lambda axes, runs, panel: drawn.append(panel))
+    names = [("a", metric) for metric in "uvwxyz"] + [("b", "u"), ("b", "v"), ("c", "u")]
+    rows = [it | {"benchmark": name, "metric": metric} for it in kept(1.0) for name, metric in names]
+    score_plot.png([scores.Run(1.0, "rebuild", "abc", rows)])
+    told = [panel[::2] for panel in drawn]
+    assert told == [("a", "u"), ("b", "u"), ("c", "u"), ("a", "v"), ("b", "v"), ("a", "w")]
+
+
+@pytest.mark.parametrize("systems", [1, 12])
+def test_the_plot_is_a_small_png(systems: int) -> None:
+    from matplotlib.image import imread
+
+    from pipelines.prefect_view.score_plot import png
+
+    rows = [it for number in range(systems) for it in json.loads(json.dumps(kept(40.0 + number)))]
+    for number, it in enumerate(rows):
+        it["system"] = f"system {number}"
+    data = png([scores.Run(1e9, "rebuild", "abc", rows), scores.Run(2e9, "nightly", "def", rows[:1])])
+    assert len(data) < 100_000
+    assert imread(io.BytesIO(data)).shape[0] > 100

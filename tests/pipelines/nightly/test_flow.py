@@ -1,0 +1,403 @@
+"""Nights on a made project: real DVC, real Prefect, real signals, and scores that are known beforehand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.history import ledger as ledgers
+from pipelines.prefect_view import server as servers
+from tests.conftest import ROOT
+from tests.pipelines import nightly_stages as made
+from tests.pipelines.conftest import Api, Repo, environment, lend_database, lives, wait_for
+
+
+@pytest.fixture(scope="module")
+def prepared(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose model is trained and whose data are split; nothing was ever evaluated."""
+    root = tmp_path_factory.mktemp("nightly") / "repo"
+    shutil.copytree(empty_repo, root)
+    repo = Repo(root)
+    repo.write(dvc=made.DVC, params=made.PARAMS, strength="30")
+    shutil.copy(ROOT / "tests/pipelines/nightly_stages.py", root / "made.py")
+    (root / ".gitignore").write_text("/data/\n/models/\n/ledger/\n.nightjar/\n__pycache__/\n")
+    commit(root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NIGHT_RUNS", str(root.parent / "unused"))
+        repo.dvc("repro", "questions", "train")
+    return root
+
+
+def commit(root: Path) -> None:
+    subprocess.run(["git", "add", "--all"], cwd=root, check=True)
+    identity = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
+    subprocess.run(["git", *identity, "commit", "-qm", "made"], cwd=root, check=True)
+
+
+@pytest.fixture()
+def project(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api: Api) -> Repo:
+    root = tmp_path / "repo"
+    shutil.copytree(prepared, root)
+    monkeypatch.setenv("NIGHT_RUNS", str(tmp_path / "runs"))
+    repo = Repo(root)
+    api.serve(repo)
+    return repo
+
+
+# `nightjar` for one command after another, in one process: Prefect takes three processor seconds to load.
+SHELL = """
+import contextlib, io, json, sys, threading
+from pipelines.cli import main
+class Unread(io.StringIO):
+    def write(self, text):
+        if threading.current_thread() is not threading.main_thread():
+            raise BrokenPipeError  # what shows the progress fails; the process's own streams never do
+        return super().write(text)
+for line in sys.stdin:
+    arguments, read = json.loads(line)
+    out, err, code = io.StringIO(), io.StringIO() if read else Unread(), 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(arguments)
+        except SystemExit as ended:
+            code = ended.code or 0
+    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
+"""
+
+
+@dataclass
+class Nights:
+    """What became of one night after another in the same project."""
+
+    repo: Repo
+    told: dict[str, dict[str, Any]] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    # The project's files before and after a night.
+    states: dict[str, tuple[dict[str, str], dict[str, str]]] = field(default_factory=dict)
+    stages: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def nights(prepared: Path, tmp_path_factory: pytest.TempPathFactory, api: Api) -> Iterator[Nights]:
+    """Seven nights: model and data come from a remote, other parameters, a broken model, a worse one, that one
+    accepted, a better one whose progress nobody reads, and nothing to be had. While one is accepted, the ledger has an
+    entry that cannot be read.
+    """
+    folder = tmp_path_factory.mktemp("nights")
+    repo = Repo(folder / "repo")
+    shutil.copytree(prepared, repo.root)
+    api.serve(repo)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NIGHT_RUNS", str(folder / "runs"))
+        shell = subprocess.Popen(
+            [sys.executable, "-c", SHELL],
+            cwd=repo.root,
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        found = Nights(repo)
+
+        def night(name: str, *options: str, expect: int = 0, read: bool = True) -> None:
+            assert shell.stdin is not None and shell.stdout is not None
+            before = state(repo.root)
+            print(json.dumps([["nightly", "--json", *options], read]), file=shell.stdin, flush=True)
+            code, out, err = json.loads(shell.stdout.readline())
+            assert (code, "Traceback" in err) == (expect, False), out + err
+            found.told[name], found.errors[name] = json.loads(out), err
+            found.states[name] = before, state(repo.root)
+
+        try:
+            repo.dvc("remote", "add", "--local", "-d", "store", str(folder / "store"))
+            repo.dvc("push", "data/questions/made", "models/train/model.json")
+            shutil.rmtree(repo.root / ".dvc/cache/files")
+            shutil.rmtree(repo.root / "models")
+            night("pulled", "--pull")
+            repo.write(params=made.PARAMS.replace("seed: 1", "seed: 2").replace("threads: 1", "threads: 2"))
+            night("other parameters")
+            (repo.root / "broken.txt").write_text("")
+            commit(repo.root)
+            night("broken", expect=1)
+            (repo.root / "broken.txt").unlink()
+            retrain(repo, 12)
+            night("worse", expect=1)
+            unreadable = repo.root / "ledger/date=2026-01-01/old"
+            unreadable.mkdir(parents=True)
+            (unreadable / "run.parquet").write_text("no Parquet")
+            night("accepted", "--accept")
+            shutil.rmtree(unreadable.parent)
+            retrain(repo, 38)
+            night("better", read=False)
+            shutil.rmtree(repo.root / ".dvc/cache/files")
+            night("nothing there", expect=1)
+            found.stages = (folder / "runs").read_text().split("\n")[:-1]
+        finally:
+            shell.communicate(timeout=60)
+    yield found
+
+
+def cells(told: dict[str, Any]) -> dict[tuple[str, str], str]:
+    return {(row["system"], row["metric"]): row["verdict"] for row in told["verdicts"]}
+
+
+def state(root: Path) -> dict[str, str]:
+    """What a night must not change: every file of the project but what is Nightjar's and DVC's own."""
+    return {
+        path.relative_to(root).as_posix(): hashlib.md5(path.read_bytes()).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+        and path.relative_to(root).parts[0] not in (".nightjar", "ledger", ".git")
+        and path.relative_to(root).parts[:2] != (".dvc", "tmp")
+    }
+
+
+def retrain(repo: Repo, strength: int) -> None:
+    repo.write(strength=str(strength))
+    repo.dvc("repro", "train")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_night_changes_nothing_in_the_project_and_runs_every_stage_afresh(nights: Nights) -> None:
+    root = nights.repo.root
+    for name, (before, after) in nights.states.items():
+        if name == "pulled":
+            after = {path: told for path, told in after.items() if path in before or "/cache/" not in path}
+        assert after == before, name
+    assert not (root / ".nightjar/nightly").exists()
+    # Those stages and only those, in their own folder, though between two of the nights nothing had changed.
+    scratch = root / ".nightjar/nightly"
+    both = [f"{name} {scratch}" for name in ("predict", "evaluate")]
+    assert nights.stages == [
+        *both * 2,
+        both[0],
+        f"train {root}",
+        *both * 2,
+        f"train {root}",
+        *both,
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_first_night_is_compared_with_none_and_a_remote_gives_what_is_missing(nights: Nights) -> None:
+    first = nights.told["pulled"]
+    assert (first["state"], first["against"]) == ("good", None)
+    assert set(cells(first).values()) == {"not comparable"}
+    assert first["verdicts"][0]["reason"] == "there is no earlier good run"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_other_parameters_are_not_compared(nights: Nights) -> None:
+    told = nights.told["other parameters"]
+    assert told["against"] == nights.told["pulled"]["run"]
+    reasons = {row["system"]: row["reason"] for row in told["verdicts"]}
+    # The seed is a parameter of the stage that predicts, not of the one that scores; threads do not count.
+    assert reasons == {"model": "other parameters: seed 1 → 2", "copy": ""}
+    assert told["benchmarks"] == {"made": "unchanged"}
+    assert told["message"].startswith("made: unchanged (not comparable: model (")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_regression_is_told_until_it_is_accepted(nights: Nights, api: Api) -> None:
+    worse, accepted, better = (nights.told[name] for name in ("worse", "accepted", "better"))
+    assert worse["against"] == nights.told["other parameters"]["run"], "compared with the failed run"
+    verdicts = {cell: "unchanged" for cell in cells(worse)}
+    metrics = ("exact_match", "rouge1", "rougeL")
+    assert cells(worse) == verdicts | {("model", metric): "worse" for metric in metrics}
+    told = next(row for row in worse["verdicts"] if row["system"] == "model")
+    assert (told["before"], told["now"], told["value"], told["worse"]) == (75, 30, -45, 18)
+    shown(api, worse)
+    assert accepted["against"] == worse["against"], "compared with the worse run"
+    assert accepted["state"] == "good" and accepted["message"].startswith("accepted: made: worse (")
+    assert better["against"] == accepted["run"] and better["benchmarks"] == {"made": "better"}
+    lines = (nights.repo.root / ".nightjar/notifications.jsonl").read_text().splitlines()
+    events = [(event["kind"], event["run"]) for event in map(json.loads, lines)]
+    assert events == [
+        (f"nightly {nights.told[name]['state']}", nights.told[name]["run"])
+        for name in ("broken", "worse", "nothing there")
+    ]
+    assert len(json.loads(lines[1])["worse"]) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_failed_night_is_told_and_nothing_to_take_is_one_line(nights: Nights) -> None:
+    broken, gone = nights.told["broken"], nights.told["nothing there"]
+    assert (broken["state"], gone["state"]) == ("failed", "failed")
+    assert broken["message"] == "predict@made-model failed: exit status 3: the model broke"
+    assert gone["message"] == (
+        "data/questions/made is not in the local cache (and 1 more); add it with: dvc commit data/questions/made"
+    )
+    last = ledgers.last_good(nights.repo.root / "ledger")
+    assert last is not None and last["run"] == nights.told["better"]["run"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_display_that_fails_fails_no_stage(nights: Nights) -> None:
+    assert (nights.told["better"]["state"], nights.told["better"]["message"][:14]) == (
+        "good",
+        "made: better (",
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_an_old_entry_that_cannot_be_read_is_named_and_loses_no_night(nights: Nights) -> None:
+    (line,) = [line for line in nights.errors["accepted"].splitlines() if line.startswith("nightjar: ")]
+    assert line.startswith(
+        f"nightjar: ledger: skipped {nights.repo.root}/ledger/date=2026-01-01/old: run.parquet: "
+    )
+    assert nights.told["accepted"]["against"] == nights.told["other parameters"]["run"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_ledger_keeps_every_night(nights: Nights) -> None:
+    repo, told = nights.repo, nights.told
+    entries = ledgers.entries(repo.root / "ledger")
+    states = ["good", "good", "failed", "worse", "good", "good", "failed"]
+    assert [entry["run"] for entry in entries] == [night["run"] for night in told.values()]
+    assert [entry["state"] for entry in entries] == states
+    assert [entry["accepted"] for entry in entries] == [name == "accepted" for name in told]
+    assert entries[0]["changed"] == [] and "strength.txt" in entries[3]["changed"]
+    assert entries[0]["versions"]["made"] == "1.2" and [entry["seed"] for entry in entries[:2]] == [1, 2]
+    assert entries[0]["hardware"]["cores"] >= 1 and len(entries[0]["commit"]) == 40
+    lock = (repo.root / "dvc.lock").read_bytes()
+    assert entries[5]["lock_sha256"] == hashlib.sha256(lock).hexdigest()
+    assert ledgers.read(entries[5], "scores.parquet").num_rows == 6
+    assert ledgers.read(entries[5], "instances.parquet").num_rows == 240
+
+    listed = repo.nightjar("ledger").stdout
+    assert re.findall(r"(?m)^\d{8}T\d{6}Z-\w{6}  (\w+)", listed) == states
+    assert json.loads(repo.nightjar("ledger", "--json").stdout)[3]["benchmarks"] == {"made": "worse"}
+    one = json.loads(repo.nightjar("ledger", told["worse"]["run"][-6:], "--json").stdout)
+    assert len(one["scores"]) == 6 and one["against"] == told["other parameters"]["run"]
+    assert "made: better" in repo.nightjar("ledger", told["better"]["run"]).stdout
+    assert "data/questions/made is not in the local cache" in repo.nightjar("ledger", "last").stdout
+    # The entry that could not be read was the fifth of eight, and was removed.
+    checked = repo.nightjar("ledger", "--check")
+    assert (checked.returncode, checked.stderr) == (1, "nightjar: ledger: missing: run 5\n")
+
+
+def shown(api: Api, told: dict[str, Any]) -> None:
+    """The regression as Prefect's own interface sees it."""
+    runs = api.ask("flow_runs/filter", flow_runs={"state": {"type": {"any_": ["FAILED"]}}})
+    run = next(run for run in runs if run["state"]["message"] == told["message"])
+    of_run = {"flow_runs": {"id": {"any_": [run["id"]]}}}
+    tasks = wait_for(lambda: api.ask("task_runs/filter", **of_run), what="the tasks")
+    assert {task["name"] for task in tasks} == {"take model and data", "predict@made-model", "evaluate@made"}
+    artifacts = api.ask("artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"]]}})
+    kept = {item["key"]: item for item in artifacts if item["type"] != "progress"}
+    assert set(kept) == {"nightly", "scores-history", "scores-plot"}
+    assert "### made: worse" in kept["nightly"]["data"] and "-45.00 [" in kept["nightly"]["data"]
+    assert len(json.loads(kept["scores-history"]["data"])[0]) == 4 + 3, "a column a night"
+
+
+def night(repo: Repo) -> dict[str, Any]:
+    """One night in a process of its own."""
+    done = repo.nightjar("nightly", "--json", timeout=300)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stdout + done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_started_twice_then_cancelled_then_killed_and_started_again(
+    project: Repo, api: Api, tmp_path: Path
+) -> None:
+    slow, pid_file = tmp_path / "runs.slow", tmp_path / "runs.pid"
+    slow.touch()
+
+    def running() -> int | None:
+        return int(pid_file.read_text()) if pid_file.exists() and pid_file.read_text() else None
+
+    first = project.start("nightly")
+    pid = wait_for(running, 300, "the stage")
+    second = project.nightjar("nightly")
+    assert second.returncode == 2
+    assert re.fullmatch(
+        rf"nightjar: \.nightjar/nightly\.lock: a nightly is running \(process {first.pid}, since \S+\); .*\n",
+        second.stderr,
+    )
+    run = next((project.root / ".nightjar/unrecorded").iterdir()).stem
+    cancel = {"type": "CANCELLING", "name": "Cancelling"}  # as the page does
+    api.ask(f"flow_runs/{run}/set_state", state=cancel)
+    wait_for(lambda: not lives(pid), 10)
+    _, err = first.communicate(timeout=120)
+    assert (first.returncode, err) == (130, "nightjar: nightly: stopped; nothing was added to the ledger\n")
+    assert not lives(pid) and not (project.root / ".nightjar/nightly").exists()
+
+    pid_file.unlink()
+    killed = project.start("nightly")
+    orphan = wait_for(running, 300, "the stage")
+    killed.kill()
+    killed.communicate()
+    wait_for(lambda: not lives(orphan), 10)
+    assert (project.root / ".nightjar/nightly").exists()
+    slow.unlink()
+    assert night(project)["state"] == "good"
+    assert not (project.root / ".nightjar/nightly").exists()
+    assert len(ledgers.entries(project.root / "ledger")) == 1
+    (told,) = (project.root / ".nightjar/notifications.jsonl").read_text().splitlines()
+    assert json.loads(told)["kind"] == "nightly crashed"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_server_and_a_ledger_that_go_away_cost_no_night(
+    project: Repo, tables: Path, tmp_path: Path
+) -> None:
+    # The night starts a server of its own, and again when it is killed.
+    (project.root / servers.STATE).unlink()
+    lend_database(tables, project.root)
+    slow, pid_file = tmp_path / "runs.slow", tmp_path / "runs.pid"
+    slow.touch()
+    started = project.start("nightly", "--json")
+    wait_for(pid_file.exists, 300, "the stage")
+    server = json.loads((project.root / servers.STATE).read_text())
+    os.kill(server["pid"], signal.SIGKILL)
+    ledger = project.root / "ledger"
+    shutil.rmtree(ledger)
+    ledger.write_text("a file")
+    slow.unlink()
+    out, err = started.communicate(timeout=300)
+    assert (started.returncode, "server is away" in err, "Traceback" in err) == (2, False, False), out + err
+    (aside,) = (project.root / ledgers.ASIDE).glob("date=*/*")
+    assert (
+        f" and is in {aside.relative_to(project.root)}; the next night adds it, or " in err.splitlines()[-1]
+    )
+    (line,) = (project.root / ".nightjar/notifications.jsonl").read_text().splitlines()
+    assert json.loads(line)["message"].endswith(err.splitlines()[-1].removeprefix("nightjar: "))
+    ledger.unlink()
+    assert project.nightjar("ledger", "--recover").stdout == f"Added {aside.name}.\n"
+    entry = ledgers.last_good(ledger)
+    assert entry is not None and json.loads(out)["run"] == entry["run"]
+    assert not list((project.root / ".nightjar/unrecorded").iterdir()), "it was not recorded"
+
+
+def test_a_repository_without_such_stages_or_without_a_commit_is_one_line(repo: Repo) -> None:
+    repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n")
+    assert repo.nightjar("ledger").stderr.count("\n") == 1
+    repo.write(params="nightly:\n  alpha: 2\n")
+    told = repo.here("nightly")
+    assert (told.returncode, told.stderr.count("\n")) == (2, 1) and "nightly.alpha = 2" in told.stderr
+    repo.write(params="nightly:\n  clock: daily\n")
+    assert "unknown key nightly.clock" in repo.nightjar("ledger").stderr

@@ -1,0 +1,83 @@
+"""A night in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.nightly import text as nightly_text
+
+
+def test_a_benchmark_is_worse_if_any_of_its_scores_is() -> None:
+    rows = [
+        {"benchmark": "a", "system": "s", "verdict": "unchanged"},
+        {"benchmark": "a", "system": "t", "verdict": "better"},
+        {"benchmark": "b", "system": "s", "verdict": "better"},
+        {"benchmark": "b", "system": "s", "verdict": "worse"},
+        {"benchmark": "c", "system": "s", "verdict": "not comparable"},
+    ]
+    assert nightly_text.benchmarks(rows) == {"a": "better", "b": "worse", "c": "not comparable"}
+    assert nightly_text.words(rows)["a", "s"] == "unchanged"
+
+
+def test_a_page_without_comparisons_says_nothing_of_their_correction() -> None:
+    facts = {
+        **dict.fromkeys(("run", "state", "message", "commit", "lock_sha256"), "x"),
+        "changed": [],
+        "hardware": {"cpu": "x", "cores": 2, "gpus": []},
+        "against": None,
+    }
+    row = {
+        **dict.fromkeys(("benchmark", "system", "track", "metric", "reason"), "a"),
+        **dict.fromkeys(("before", "now", "value", "better"), None),
+        "n": 20,
+        "verdict": "not comparable",
+        "p_corrected": None,
+    }
+    assert "Holm" not in nightly_text.markdown(facts, [])
+    assert "Holm" not in nightly_text.markdown(facts, [row])
+    assert "Holm" in nightly_text.markdown(facts, [row, row | {"verdict": "unchanged", "p_corrected": 0.5}])
+
+
+def verdict(system: str, track: str, word: str, metric: str = "rougeL", reason: str = "") -> dict[str, Any]:
+    ends = {"value": -3.0, "low": -5.0, "high": -1.0} if word in ("worse", "better") else {"value": None}
+    return {"benchmark": "b", "system": system, "track": track, "metric": metric, "verdict": word, **ends} | {
+        "reason": reason
+    }
+
+
+def test_a_difference_of_few_instances_has_no_interval() -> None:
+    row = verdict("s", "default", "worse") | {"n": 12}
+    assert nightly_text.difference(row) == "-3.00 [-5.00, -1.00]"
+    assert nightly_text.difference(row | {"low": None, "high": None}) == "-3.00 (n = 12, too few)"
+
+
+FEW = "too few instances: 8, wanted are 20"
+
+
+def test_only_the_track_that_is_not_comparable_is_named() -> None:
+    rows = [verdict(system, "default", "unchanged") for system in "st"]
+    rows += [verdict(system, "xlingual", "not comparable", reason=FEW) for system in "st"]
+    assert (
+        nightly_text.message(rows, None)
+        == f"b: unchanged (not comparable: all systems on track xlingual ({FEW}))"
+    )
+    other = [*rows[:3], verdict("t", "xlingual", "unchanged")]
+    assert nightly_text.message(other, None) == f"b: unchanged (not comparable: s on track xlingual ({FEW}))"
+
+
+def test_a_system_has_one_verdict_on_a_track() -> None:
+    rows = [
+        verdict("s", "default", "worse"),
+        verdict("s", "default", "not comparable", "exact_match", "other instances: 1 new, 0 gone"),
+        verdict("t", "default", "better"),
+        verdict("u", "default", "not comparable", reason="missing now"),
+    ]
+    assert nightly_text.message(rows, {"run": "night"}) == (
+        "b: worse (s default rougeL -3.00 [-5.00, -1.00]; better: t default rougeL -3.00 [-5.00, -1.00]; "
+        "not comparable: u (missing now)); against night"
+    )
+
+
+def test_a_benchmark_that_is_not_comparable_says_why() -> None:
+    rows = [verdict(system, "default", "not comparable", reason=FEW) for system in "st"]
+    assert nightly_text.message(rows, None) == f"b: not comparable ({FEW})"

@@ -1,0 +1,273 @@
+"""Verdicts on a night: which scores may be compared, by which metric, and entries that earlier versions wrote."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nightjar.benchmarks import registry
+from nightjar.core.driver_params import Nightly
+from pipelines.commands.nightly import ledger as show
+from pipelines.history import ledger as ledgers
+from pipelines.nightly import facts as nightly_facts
+from pipelines.nightly import verdicts as nightly_verdicts
+from tests.pipelines.test_ledger import STARTED
+from tests.pipelines.test_ledger import facts as run_facts
+
+SETTINGS = Nightly(alpha=0.05, minimum_instances=10, bootstrap_samples=500)
+COUNT = 40
+# A benchmark whose questions are an input alone.
+NAME = "supernatinst"
+
+
+def rows(metric: str, values: np.ndarray, prefix: str = "question", **names: Any) -> list[dict[str, Any]]:
+    """Rows of LEDGER_INSTANCES of one system."""
+    key = {"benchmark": NAME, "system": "model", "track": "default", "task_id": "task", **names}
+    return [
+        key
+        | {
+            "metric": metric,
+            "id": f"i{n:02d}",
+            "content": nightly_facts.content({"input": f"{prefix} {n}"}, [f"answer {n}"]),
+            "value": float(value),
+        }
+        for n, value in enumerate(values)
+    ]
+
+
+def stages(**others: Any) -> dict[str, Any]:
+    """The facts of stages of this version."""
+    params = {
+        "seed": 42,
+        "evaluate.bootstrap_samples": 1000,
+        "evaluate.confidence": 0.95,
+        f"benchmarks.{NAME}.code": "nightjar/benchmarks",
+        f"benchmarks.{NAME}.copy_demo": "first",
+        f"predict.systems.{NAME}-model.weights": "models/train/model",
+    }
+    return {
+        f"evaluate@{NAME}": {"params": params | others, "benchmarks": [NAME], "card": 1},
+        f"predict@{NAME}-model": {"params": {"seed": 42, f"predict.{NAME}.max_calls": 1}, "benchmarks": []},
+    }
+
+
+# What an entry consisted of at commit b2cabc5, written down anew: intervals were never null.
+TEXT, NUMBER, COUNTS = pa.string(), pa.float64(), pa.int64()
+
+
+def old_schema(*fields: tuple[str, pa.DataType, bool]) -> pa.Schema:
+    return pa.schema([pa.field(name, kind, nullable) for name, kind, nullable in fields])
+
+
+OLD = {
+    "run": old_schema(
+        ("run", TEXT, False),
+        ("sequence", COUNTS, False),
+        ("started", pa.timestamp("ms", tz="UTC"), False),
+        ("ended", pa.timestamp("ms", tz="UTC"), False),
+        ("state", TEXT, False),
+        ("message", TEXT, False),
+        ("accepted", pa.bool_(), False),
+        ("against", TEXT, True),
+        ("commit", TEXT, False),
+        ("changed", pa.list_(pa.field("element", TEXT, nullable=False)), False),
+        ("lock_sha256", TEXT, False),
+        ("parameters", TEXT, False),
+        ("parameters_sha256", TEXT, False),
+        ("seed", COUNTS, True),
+        ("versions", TEXT, False),
+        ("hardware", TEXT, False),
+        ("stages", TEXT, False),
+        ("files", TEXT, False),
+    ),
+    "scores": old_schema(
+        *((name, TEXT, False) for name in ("benchmark", "system", "track", "level", "name", "metric")),
+        ("n", COUNTS, False),
+        *((name, NUMBER, False) for name in ("value", "low", "high")),
+    ),
+    "instances": old_schema(
+        *((name, TEXT, False) for name in ("benchmark", "system", "track", "metric", "task_id", "id")),
+        ("content", TEXT, True),
+        ("value", NUMBER, False),
+    ),
+    "verdicts": old_schema(
+        *((name, TEXT, False) for name in ("benchmark", "system", "track", "metric", "verdict", "reason")),
+        ("n", COUNTS, False),
+        *((name, NUMBER, True) for name in ("now", "before", "value", "low", "high", "p", "p_corrected")),
+        *((name, COUNTS, True) for name in ("better", "worse", "equal")),
+    ),
+}
+
+
+def old_entry(ledger: Path, scores: dict[str, np.ndarray]) -> Path:
+    """An entry as the version of commit b2cabc5 wrote it, with that version's digests and parameters."""
+    instances, means, verdicts = [], [], []
+    for metric, values in scores.items():
+        cell = {"benchmark": NAME, "system": "model", "track": "default", "metric": metric}
+        for n, value in enumerate(values):
+            text = json.dumps([f"question {n}", [f"answer {n}"]], ensure_ascii=False)
+            digest = sha256(text.encode()).hexdigest()[:16]
+            instance = {"task_id": "task", "id": f"i{n:02d}", "content": digest, "value": float(value)}
+            instances.append(cell | instance)
+        mean = 100 * float(values.mean())
+        whole = {"level": "overall", "name": "overall", "n": COUNT, "value": mean, "low": mean, "high": mean}
+        means.append(cell | whole)
+        verdict = {"verdict": "not comparable", "reason": "there is no earlier good run", "n": COUNT}
+        verdicts.append(cell | verdict | {"now": mean})
+    old = {"copy_demo": "first", "bootstrap_samples": 1000, "confidence": 0.95}
+    flat = {f"evaluate.{NAME}.{key}": value for key, value in old.items()} | {"seed": 42}
+    told = {
+        f"evaluate@{NAME}": {"params": flat, "benchmarks": [NAME]},
+        f"predict@{NAME}-model": {
+            "params": {"seed": 42, "threads": 2, f"predict.{NAME}.max_calls": 1},
+            "benchmarks": [],
+        },
+    }
+    row = run_facts("20260701T020003Z-1a2b3c", stages=told) | {"sequence": 1, "files": {}}
+    row |= {name: json.dumps(row[name]) for name in ("parameters", "versions", "hardware", "stages", "files")}
+    folder = ledger / f"date={STARTED:%Y-%m-%d}" / row["run"]
+    folder.mkdir(parents=True)
+    filled = {"run": [row], "scores": means, "instances": instances, "verdicts": verdicts}
+    for name, written in filled.items():
+        table = pa.Table.from_pylist(written, schema=OLD[name])
+        pq.write_table(table.replace_schema_metadata(None), folder / f"{name}.parquet", store_schema=False)
+    hashes = {path.name: sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
+    manifest = {"run": row["run"], "sequence": 1, "files": hashes, "previous": None}
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    return folder
+
+
+def good_run(ledger: Path) -> nightly_verdicts.Good:
+    facts = ledgers.last_good(ledger)
+    assert facts is not None
+    return nightly_verdicts.Good(facts, ledgers.read(facts, "instances.parquet").to_pylist())
+
+
+def test_a_night_is_compared_with_an_entry_of_the_version_before_cards(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    before = {name: rng.random(COUNT) * 0.5 for name in ("exact_match", "rouge1", "rougeL")}
+    old_entry(tmp_path, before)
+    assert ledgers.check(tmp_path) == ledgers.Checked(1, [], [])
+    now = before | {"rougeL": before["rougeL"] + 0.1}
+    facts = {"seed": 42, "stages": stages()}
+    instances = [row for metric, values in now.items() for row in rows(metric, values)]
+    told = nightly_verdicts.verdicts(SETTINGS, facts, instances, good_run(tmp_path))
+    assert {row["metric"]: (row["verdict"], row["reason"]) for row in told} == {
+        "exact_match": ("unchanged", ""),
+        "rouge1": ("unchanged", ""),
+        "rougeL": ("better", ""),
+    }
+    better = next(row for row in told if row["metric"] == "rougeL")
+    assert (better["value"], better["better"]) == (pytest.approx(10), COUNT)
+    # The next entry goes beside it, and both are read.
+    means = [
+        {"benchmark": NAME, "system": "model", "track": "default", "level": "overall", "name": "overall"}
+        | {"metric": "rougeL", "n": 3, "value": 1.5, "low": None, "high": None}
+    ]
+    ledgers.append(tmp_path, run_facts("next", stages=stages()), means, instances, told)
+    assert ledgers.check(tmp_path) == ledgers.Checked(2, [], [])
+    assert good_run(tmp_path).facts["run"] == "next"
+
+
+def test_other_questions_under_old_ids_are_not_compared_with_an_old_entry(tmp_path: Path) -> None:
+    values = np.linspace(0, 1, COUNT)
+    old_entry(tmp_path, {"rougeL": values})
+    facts = {"seed": 42, "stages": stages()}
+    (row,) = nightly_verdicts.verdicts(SETTINGS, facts, rows("rougeL", values, "another"), good_run(tmp_path))
+    assert row["reason"] == f"{COUNT} instances have another input or other references"
+
+
+def test_the_command_shows_an_old_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    old_entry(tmp_path / "data/ledger", {"rougeL": np.full(COUNT, 0.25)})
+    show.main(["last"], standalone_mode=False)
+    out = capsys.readouterr().out
+    assert "Nightly 20260701T020003Z-1a2b3c: good" in out and "25.00" in out
+    show.main(["last", "--json"], standalone_mode=False)
+    told = json.loads(capsys.readouterr().out)
+    assert [row["value"] for row in told["scores"]] == [25]
+
+
+def test_the_digest_of_parts_other_than_an_input_covers_all_of_them() -> None:
+    digest = nightly_facts.content
+    whole = digest({"question": "q", "choices": ["a", "b"]}, ["a"])
+    assert whole == digest({"choices": ["a", "b"], "question": "q"}, ["a"])
+    others = [
+        digest({"question": "q", "choices": ["b", "a"]}, ["a"]),
+        digest({"question": "q"}, ["a"]),
+        digest({"question": "q", "choices": ["a", "b"]}, ["b"]),
+        digest({"input": "q", "choices": ["a", "b"]}, ["a"]),
+        digest("q", ["a"]),
+    ]
+    assert len({whole, *others}) == 6
+
+
+def test_what_decides_an_evaluation_is_compared_and_nothing_else() -> None:
+    def found(now: dict[str, Any], before: dict[str, Any]) -> str:
+        return nightly_verdicts.other_evaluation(now, before, NAME, "model")
+
+    same = stages()
+    elsewhere = {
+        "threads": 7,
+        f"benchmarks.{NAME}.code": "mine",
+        f"predict.systems.{NAME}-model.weights": "models/other",
+    }
+    assert found(same, stages(**elsewhere)) == ""
+    told = found(stages(**{f"benchmarks.{NAME}.copy_demo": "random"}), same)
+    assert told == f'other parameters: benchmarks.{NAME}.copy_demo "first" → "random"'
+    other_system = same | {f"predict@{NAME}-other": {"params": {"top": 3}, "benchmarks": []}}
+    assert found(same, other_system) == ""
+    version = json.loads(json.dumps(same))
+    version[f"evaluate@{NAME}"]["card"] = 2
+    assert found(version, same) == "another version of the benchmark: 1 → 2"
+    version[f"evaluate@{NAME}"]["card"] = None
+    assert found(version, same) == ""
+    assert found(same, {}).startswith("other parameters: ")
+
+
+@dataclass(frozen=True)
+class Made:
+    """A card, as far as verdicts need one."""
+
+    metrics: tuple[Any, ...]
+
+
+def test_the_metrics_are_those_of_the_card_and_means_where_there_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from nightjar.benchmarks.card import Metric
+
+    def ratio(values: np.ndarray) -> np.ndarray:
+        return values[:, :, 0].sum(axis=1) / values[:, :, 1].sum(axis=1)
+
+    metric = Metric("loss", "Loss", ("total", "tokens"), ratio, scale=1.0, higher_is_better=False)
+    monkeypatch.setattr(registry, "names", lambda: ["carded"])
+    monkeypatch.setattr(registry, "card", lambda name: Made((metric,)))
+    rng = np.random.default_rng(2)
+    tokens, total = rng.integers(5, 50, COUNT), rng.random(COUNT) * 100
+
+    def night(factor: float, benchmark: str) -> list[dict[str, Any]]:
+        return rows("total", factor * total, benchmark=benchmark) + rows(
+            "tokens", tokens, benchmark=benchmark
+        )
+
+    def verdicts(benchmark: str) -> dict[str, tuple[str, float]]:
+        facts = {"seed": 1, "stages": {}}
+        good = nightly_verdicts.Good({"stages": {}}, night(1.0, benchmark))
+        told = nightly_verdicts.verdicts(SETTINGS, facts, night(0.5, benchmark), good)
+        return {row["metric"]: (row["verdict"], row["value"]) for row in told}
+
+    change = -0.5 * total.sum() / tokens.sum()
+    assert verdicts("carded") == {"loss": ("better", pytest.approx(change, abs=1e-4))}
+    mean = pytest.approx(-50 * total.mean(), abs=1e-3)
+    assert verdicts("another") == {"tokens": ("unchanged", 0.0), "total": ("worse", mean)}

@@ -1,0 +1,124 @@
+"""The lines of the notifications: where they go, whole, and that a run which was killed leaves one, once."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.core.errors import NightjarError
+from pipelines import cli
+from pipelines.prefect_view import server as servers
+from pipelines.project.notify import notify, warning
+from tests.pipelines.conftest import Api, Repo
+
+FILE = ".nightjar/notifications.jsonl"
+
+
+def lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("params", "file"),
+    [
+        (None, FILE),
+        ("seed: 1\n", FILE),
+        ("nightly: {notifications: logs/told.jsonl}\n", "logs/told.jsonl"),
+        ("nightly: {notifications: 7}\n", FILE),
+        ("nightly: [\n", FILE),
+    ],
+)
+def test_a_line_is_left_whatever_params_yaml_is(tmp_path: Path, params: str | None, file: str) -> None:
+    if params is not None:
+        (tmp_path / "params.yaml").write_text(params)
+    notify(tmp_path, {"kind": "x", "message": "é\n\u2028"})
+    notify(tmp_path, {"kind": "y"})
+    text = (tmp_path / file).read_text(encoding="utf-8")
+    assert [json.loads(line) for line in text.split("\n")[:-1]] == [
+        {"kind": "x", "message": "é\n\u2028"},
+        {"kind": "y"},
+    ]
+
+
+def test_writers_do_not_mix(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: notify(tmp_path, {"kind": n, "message": "x" * 5000}), range(40)))
+    assert sorted(event["kind"] for event in lines(tmp_path / FILE)) == list(range(40))
+
+
+def test_a_file_that_cannot_be_written_is_one_line_of_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".nightjar").write_text("a file is in the way")
+    notify(tmp_path, {"kind": "x"})
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and '{"kind": "x"}' in told and (tmp_path / ".nightjar").is_file()
+
+
+def test_whether_the_file_can_be_written_is_known_beforehand(tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_text("nightly: {notifications: logs/told.jsonl}\n")
+    assert warning(tmp_path) == ""
+    notify(tmp_path, {"kind": "x"})
+    assert warning(tmp_path) == "" and lines(tmp_path / "logs/told.jsonl") == [{"kind": "x"}]
+    for place in ("logs", "logs/told.jsonl/deeper"):
+        (tmp_path / "params.yaml").write_text(f"nightly: {{notifications: {place}}}\n")
+        told = warning(tmp_path)
+        assert place in told and "nightly.notifications" in told and "\n" not in told
+    assert lines(tmp_path / "logs/told.jsonl") == [{"kind": "x"}]
+
+
+@pytest.mark.parametrize("command", ["serve", "nightly"])
+def test_serve_and_nightly_warn_once_before_they_begin(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    repo.write(
+        dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n",
+        params="nightly: {notifications: data.txt/no}\n",
+    )
+    repo.write(data="a file is in the way")
+    monkeypatch.chdir(repo.root)
+
+    def begin(*_: object, **__: object) -> None:
+        raise NightjarError("begun", "server", "nothing")
+
+    monkeypatch.setattr(servers, "find", begin)
+    with pytest.raises(SystemExit):
+        cli.main([command])
+    told = capsys.readouterr().err
+    assert told.count("nightly.notifications") == 1
+    assert told.index("data.txt/no") < told.index("begun")
+
+
+@pytest.mark.parametrize(
+    ("served", "state", "told"),
+    [
+        (True, "RUNNING", ["rebuild crashed"]),
+        (True, "CRASHED", ["rebuild crashed"]),  # by the server, which heard no more of it
+        (True, "FAILED", []),  # the run had said so itself
+        (False, "RUNNING", []),
+    ],
+)
+def test_a_served_rebuild_that_was_killed_is_told_once(
+    api: Api, tmp_path: Path, served: bool, state: str, told: list[str]
+) -> None:
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    from pipelines.prefect_view import record
+
+    flow = api.ask("flows/", name="rebuild")["id"]
+    run = api.ask("flow_runs/", flow_id=flow, name="quick-owl", state={"type": state})
+    record.Record(tmp_path, run["id"], run["name"], served)
+    (path,) = (tmp_path / record.FOLDER).iterdir()
+    facts = json.loads(path.read_text())
+    path.write_text(json.dumps(facts | {"owner_started": "another process, that is no more"}))
+    with temporary_settings({PREFECT_API_URL: f"{api.server.url}/api"}):
+        assert record.settle(tmp_path, 0.0) == 0
+        assert record.settle(tmp_path, 0.0) == 0
+    file = tmp_path / FILE
+    events = lines(file) if file.exists() else []
+    assert [event["kind"] for event in events] == told
+    assert all(event["run"] == "quick-owl" for event in events)

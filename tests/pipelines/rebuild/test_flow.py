@@ -1,0 +1,341 @@
+"""Rebuilds as a user starts them: side by side, seen in Prefect, stopped, started twice, nothing to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.prefect_view import server as servers
+from pipelines.process import groups
+from tests.pipelines.conftest import (
+    NIGHTJAR,
+    Api,
+    Repo,
+    environment,
+    lend_database,
+    lives,
+    wait_for,
+    watchdog_of,
+)
+
+pytestmark = pytest.mark.slow
+
+METRICS = '{"rows_in": 7, "rows_out": 5, "rows_rejected": 2}'
+DVC = """
+stages:
+  First_Stage:
+    cmd: >-
+      cp source.txt first.out; echo '%s' > first.json; echo hello from first
+    deps: [source.txt]
+    outs: [first.out]
+    metrics: [first.json]
+  sibling:
+    foreach: [x, y, z]
+    do:
+      cmd: >-
+        date +%%s.%%N > ${item}.began; sleep 3; date +%%s.%%N > ${item}.ended; cp first.out ${item}.out
+      deps: [first.out]
+      outs: ["${item}.out"]
+  bad:
+    cmd: test -f mended && cp first.out bad.out || (echo bad went wrong; exit 4)
+    deps: [first.out]
+    outs: [bad.out]
+  after:
+    cmd: cp bad.out after.out
+    deps: [bad.out]
+    outs: [after.out]
+  last:
+    cmd: cp after.out last.out
+    deps: [after.out]
+    outs: [last.out]
+"""
+
+
+def lines(result: subprocess.CompletedProcess[str]) -> dict[str, str]:
+    """The last word on each stage of a rebuild's output: its line after the name."""
+    found = {}
+    for line in result.stdout.splitlines():
+        if match := re.match(r"(\S+): (ran|cached|failed|skipped|stopped) (.*)", line):
+            found[match[1]] = f"{match[2]} {re.sub(r'^[0-9.]+ s  ', '', match[3])}"
+    return found
+
+
+def test_a_rebuild_from_failure_to_nothing_to_do(repo: Repo, api: Api) -> None:
+    api.serve(repo)
+    repo.write(dvc=DVC % METRICS, source="1")
+    first = repo.nightjar("rebuild", "--jobs", "4")
+    assert first.returncode == 1, first.stderr
+    assert lines(first) == {
+        "First_Stage": "ran never run",
+        "sibling@x": "ran never run; First_Stage ran",
+        "sibling@y": "ran never run; First_Stage ran",
+        "sibling@z": "ran never run; First_Stage ran",
+        "bad": f"failed exit status 4: bad went wrong (log: {_log(first, 'bad')})",
+        "after": "skipped bad before it did not succeed",
+        "last": "skipped bad before it did not succeed",
+    }
+    assert first.stderr.count("\n") == 1 and "Traceback" not in first.stdout
+    began = [float((repo.root / f"{item}.began").read_text()) for item in "xyz"]
+    ended = [float((repo.root / f"{item}.ended").read_text()) for item in "xyz"]
+    assert max(began) < min(ended), "the siblings did not run side by side"
+    assert "hello from first" in (repo.root / _log(first, "First_Stage")).read_text()
+    _shown(api, first)
+
+    (repo.root / "mended").touch()
+    second = repo.nightjar("rebuild")
+    assert second.returncode == 0, second.stdout + second.stderr
+    told = lines(second)
+    assert {name: text.split()[0] for name, text in told.items()} == {
+        "First_Stage": "cached",
+        **{f"sibling@{item}": "cached" for item in "xyz"},
+        **{name: "ran" for name in ("bad", "after", "last")},
+    }
+    assert (repo.root / "last.out").read_text() == "1"
+
+    began_at = time.monotonic()
+    third = repo.nightjar("rebuild")
+    assert (third.returncode, third.stdout) == (0, "Nothing to do: 7 stages are up to date.\n")
+    assert time.monotonic() - began_at < 10
+
+    repo.write(source="2")
+    only = repo.nightjar("rebuild", "sibling@y")
+    assert only.returncode == 0 and list(lines(only)) == ["First_Stage", "sibling@y"]
+    assert [stage["state"] for stage in json.loads(repo.nightjar("plan", "--json").stdout)["stages"]].count(
+        "would run"
+    )
+    repo.dvc("repro")
+    assert repo.nightjar("plan").stdout.endswith("Nothing to do.\n")
+
+
+def _log(result: subprocess.CompletedProcess[str], stage: str) -> str:
+    found = re.search(r"\.nightjar/logs/[^/]+/", result.stdout)
+    assert found
+    return f"{found[0]}{stage}.log"
+
+
+def _shown(api: Api, result: subprocess.CompletedProcess[str]) -> None:
+    """The run as Prefect's own interface sees it: states, messages, edges, logs, artifacts."""
+    name = _log(result, "x").split("/")[2]
+    run = wait_for(lambda: _run(api, name), what="the flow run")
+    assert run["state"]["message"] == "1 failed, 4 ran, 2 skipped"
+    of_run = {"flow_runs": {"id": {"any_": [run["id"]]}}}
+    tasks = wait_for(lambda: _ended(api.ask("task_runs/filter", **of_run), 7), what="seven ended tasks")
+    states = {task["name"]: (task["state"]["type"], task["state"]["name"]) for task in tasks}
+    assert states == {
+        "First_Stage": ("COMPLETED", "Ran"),
+        **{f"sibling@{item}": ("COMPLETED", "Ran") for item in "xyz"},
+        "bad": ("FAILED", "Failed"),
+        "after": ("CANCELLED", "Skipped"),
+        "last": ("CANCELLED", "Skipped"),
+    }
+    ids = {task["id"]: task["name"] for task in tasks}
+    by_name = {task["name"]: task for task in tasks}
+    edges = {ids[edge["id"]] for edge in by_name["sibling@x"]["task_inputs"]["wait_for"]}
+    assert edges == {"First_Stage"}
+    assert by_name["bad"]["state"]["message"] == "exit status 4: bad went wrong"
+    logs = wait_for(
+        lambda: _with(
+            api.ask("logs/filter", logs={"flow_run_id": {"any_": [run["id"]]}}), "hello from first"
+        ),
+        what="the stage's own output in the logs",
+    )
+    assert {log["task_run_id"] for log in logs} == {by_name["First_Stage"]["id"]}
+    artifacts = api.ask("artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"]]}})
+    tables = {item["key"]: item for item in artifacts if item["type"] != "progress"}
+    assert set(tables) == {
+        "first-stage",
+        "sibling-x",
+        "sibling-y",
+        "sibling-z",
+        "bad",
+        "after",
+        "last",
+        "rebuild",
+    }
+    assert json.loads(tables["after"]["data"])[0]["state"] == "skipped"
+    row = json.loads(tables["first-stage"]["data"])[0]
+    assert (row["rows in"], row["rows out"], row["rejected"], row["state"]) == (7, 5, 2, "ran")
+    assert row["seconds"] > 0 and row["why"] == "never run"
+    assert tables["first-stage"]["task_run_id"] == by_name["First_Stage"]["id"]
+    assert "| bad | failed |" in tables["rebuild"]["data"]
+
+
+def _run(api: Api, name: str) -> dict[str, Any] | None:
+    runs = api.ask("flow_runs/filter", flow_runs={"name": {"any_": [name]}})
+    return next((run for run in runs if run["state"]["type"] == "FAILED"), None)
+
+
+def _ended(tasks: list[dict[str, Any]], number: int) -> list[dict[str, Any]] | None:
+    ended = [task for task in tasks if task["state"]["type"] in ("COMPLETED", "FAILED", "CANCELLED")]
+    return ended if len(ended) == number else None
+
+
+def _with(logs: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
+    return [log for log in logs if log["message"] == text]
+
+
+SLEEPER = """
+stages:
+  a:
+    cmd: echo $$ > pid; sleep 300; touch a.out
+    outs: [a.out]
+  b:
+    cmd: cp a.out b.out
+    deps: [a.out]
+    outs: [b.out]
+"""
+
+
+def test_dvc_decides_what_is_skipped_when_its_turn_comes(repo: Repo, api: Api) -> None:
+    """The chain is a, b, c; a edits what c depends on, after the graph was read, and c's own input stays as it is."""
+    api.serve(repo)
+    repo.write(
+        dvc="stages:\n"
+        "  a:\n    cmd: cp source.txt other.txt; echo same > a.out\n    deps: [source.txt]\n    outs: [a.out]\n"
+        "  b:\n    cmd: cp a.out b.out\n    deps: [a.out]\n    outs: [b.out]\n"
+        "  c:\n    cmd: cat b.out other.txt > c.out\n    deps: [b.out, other.txt]\n    outs: [c.out]\n"
+        "  d:\n    cmd: cp b.out d.out\n    deps: [b.out]\n    outs: [d.out]\n",
+        source="1",
+        other="0",
+    )
+    assert repo.nightjar("rebuild").returncode == 0
+    repo.write(source="2")
+    assert lines(repo.nightjar("rebuild")) == {
+        "a": "ran source.txt changed: c4ca4238 (1 byte) → c81e728d (1 byte)",
+        "b": "cached no difference in what it needs (a ran)",
+        "c": "ran other.txt changed: c4ca4238 (1 byte) → c81e728d (1 byte)",
+        "d": "cached nothing changed",
+    }
+    assert (repo.root / "c.out").read_text() == "same\n2"
+
+
+def test_started_twice_then_stopped_then_killed_and_started_again(repo: Repo, api: Api) -> None:
+    api.serve(repo)
+    repo.write(dvc=SLEEPER)
+    first = repo.start("rebuild")
+    pid = wait_for(lambda: _pid(repo), what="the stage")
+    second = repo.nightjar("rebuild")
+    assert second.returncode == 2
+    assert re.fullmatch(
+        rf"nightjar: \.nightjar/rebuild\.lock: a rebuild is running \(process {first.pid}, since \S+\); .*\n",
+        second.stderr,
+    )
+    began = time.monotonic()
+    first.terminate()
+    out, err = first.communicate(timeout=20)
+    assert time.monotonic() - began < 10
+    assert first.returncode == 130
+    assert err == "nightjar: rebuild: 2 stopped\n"
+    assert "Traceback" not in out
+    assert not lives(pid)
+    assert not (repo.root / "a.out").exists()
+    assert not list((repo.root / groups.RUNNING).glob("*"))
+
+    (repo.root / "pid").unlink()
+    killed = repo.start("rebuild")
+    orphan = wait_for(lambda: _pid(repo), what="the stage")
+    os.kill(watchdog_of(killed.pid), signal.SIGKILL)  # it would do what the next start does
+    killed.kill()
+    killed.communicate()
+    assert lives(orphan)
+    (repo.root / "pid").unlink()
+    next_one = repo.start("rebuild", "--verbose")
+    wait_for(lambda: not lives(orphan), what="the end of the orphan")
+    wait_for(lambda: _pid(repo) or next_one.poll() is not None, what="the stage again")
+    next_one.send_signal(signal.SIGINT)
+    out, err = next_one.communicate(timeout=20)
+    assert next_one.returncode == 130, out + err
+    assert "Ended what a killed rebuild left running: a\n" in out
+
+
+def _pid(repo: Repo) -> int | None:
+    path = repo.root / "pid"
+    text = path.read_text().strip() if path.exists() else ""
+    return int(text) if text else None
+
+
+def test_a_rebuild_without_a_server_starts_one_and_ends_it(repo: Repo) -> None:
+    # The stage's name looks like an option and like a template: it is neither.
+    repo.write(
+        dvc="stages:\n  '-{0}':\n    cmd: cp .nightjar/server.json a.out\n    outs: [a.out]\n"
+        "  page:\n    cmd: mkdir data && cp -r page data/report\n    deps: [page]\n    outs: [data/report]\n"
+    )
+    (repo.root / "page").mkdir()
+    (repo.root / "page" / "index.html").touch()
+    (repo.root / "page" / "headline.txt").write_text("system  score\nplain   1.0\n")
+    result = repo.nightjar("rebuild")
+    assert (result.returncode, result.stderr) == (0, "")
+    server = servers.Server(**json.loads((repo.root / "a.out").read_text()))
+    assert server.url in result.stdout
+    assert result.stdout.endswith("The report: data/report/index.html\nsystem  score\nplain   1.0\n")
+    assert not lives(server.pid) and servers.find(repo.root) is None
+    assert not (repo.root / servers.STATE).exists()
+    assert (repo.root / servers.HOME / "prefect.db").is_file()
+
+
+def test_ui_in_the_background_says_where_it_is(repo: Repo, tables: Path) -> None:
+    lend_database(tables, repo.root)
+    port = servers.free_port()
+    first = repo.nightjar("ui", "--background", "--port", str(port))
+    assert (first.returncode, first.stdout) == (0, f"The Prefect UI is at http://127.0.0.1:{port}\n"), (
+        first.stderr
+    )
+    try:
+        again = repo.nightjar("ui")
+        assert (again.returncode, again.stdout) == (0, f"Already running at http://127.0.0.1:{port}\n")
+    finally:
+        stopped = repo.nightjar("ui", "--stop", "--json")
+    assert stopped.returncode == 0
+    assert json.loads(stopped.stdout) == {
+        "url": f"http://127.0.0.1:{port}",
+        "owner": "ui",
+        "state": "stopped",
+    }
+    assert repo.nightjar("ui", "--stop").returncode == 2
+
+
+def test_without_prefect_all_but_rebuild_and_ui_work(repo: Repo) -> None:
+    repo.write(dvc="stages:\n  a:\n    cmd: touch a.out\n    outs: [a.out]\n")
+    without = "import sys; sys.modules['prefect'] = None; "
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [NIGHTJAR[0], "-c", without + NIGHTJAR[2], *arguments]
+        return subprocess.run(
+            command, cwd=repo.root, env=environment(), capture_output=True, text=True, timeout=60
+        )
+
+    told = run("rebuild")
+    assert told.returncode == 2 and told.stderr.count("\n") == 1
+    assert "Prefect is not installed; " in told.stderr and "dvc repro" in told.stderr
+    assert run("ui").returncode == 2
+    assert run("plan").returncode == 0
+    repo.dvc("repro")
+    assert run("rebuild").stdout.startswith("Nothing to do")
+
+
+def test_the_lock_is_let_go_when_its_holder_is_killed(tmp_path: Path) -> None:
+    code = (
+        "import time; from pathlib import Path; from pipelines.process.lock import rebuild_lock\n"
+        "with rebuild_lock(Path()):\n    Path('held').touch(); time.sleep(100)"
+    )
+    command = [sys.executable, "-c", code]
+    first = subprocess.Popen(command, cwd=tmp_path, env=environment())
+    wait_for((tmp_path / "held").exists)
+    second = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert f"process {first.pid}" in second.stderr
+    first.kill()
+    first.wait()
+    (tmp_path / "held").unlink()
+    third = subprocess.Popen(command, cwd=tmp_path, env=environment())
+    wait_for((tmp_path / "held").exists)
+    third.kill()
+    third.wait()

@@ -1,0 +1,371 @@
+"""`nightjar serve` as people use it: started runs, missed nights, a webhook, a Cancel, a dead server, Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.server
+import json
+import os
+import shutil
+import signal
+import threading
+import time
+import urllib.error
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psutil
+import pytest
+
+from pipelines import cli
+from pipelines.nightly import stamp
+from pipelines.prefect_view import server as servers
+from pipelines.process import groups
+from tests.pipelines.conftest import Api, Repo, lend_database, lives, prefect_server, wait_for
+from tests.pipelines.forked import Forked
+
+pytestmark = pytest.mark.slow
+
+DVC = """
+stages:
+  fine:
+    cmd: echo 1 > fine.out
+    outs: [fine.out]
+  bad:
+    cmd: echo it went wrong; exit 3
+    outs: [bad.out]
+  long:
+    cmd: trap '' TERM; echo $$ > pid; while true; do sleep 1; done
+    outs: [long.out]
+"""
+ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
+
+
+@dataclass
+class Serving:
+    """A `nightjar serve` that runs, on the server of this file, and the lines that its webhook received."""
+
+    repo: Repo
+    api: Api
+    process: Forked
+    told: list[dict[str, Any]]
+
+    def deployment(self, flow: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._get(f"deployments/name/{flow}/{self.repo.root.name}")
+        return found
+
+    def run(self, flow: str, **parameters: Any) -> str:
+        """What the Run button does; the id of the run."""
+        path = f"deployments/{self.deployment(flow)['id']}/create_flow_run"
+        made: str = self.api.ask(path, state={"type": "SCHEDULED"}, parameters=parameters)["id"]
+        return made
+
+    def state(self, run: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._get(f"flow_runs/{run}")["state"]
+        return found
+
+    def ended(self, run: str) -> dict[str, Any]:
+        """The state of a run once it has ended."""
+        wait_for(lambda: self.state(run)["type"] in ENDED, 200, "the end of the run")
+        return self.state(run)
+
+    def _get(self, path: str) -> Any:
+        import urllib.request
+
+        with urllib.request.urlopen(f"{self.api.server.url}/api/{path}", timeout=20) as answer:
+            return json.load(answer)
+
+
+@pytest.fixture(scope="module")
+def api(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """A server of this file's own: the webhook receives every run on a server."""
+    with prefect_server(tmp_path_factory.mktemp("prefect"), tables) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def serving(empty_repo: Path, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    root = tmp_path_factory.mktemp("serving") / f"served-{os.getpid()}"
+    shutil.copytree(empty_repo, root)
+    repo = Repo(root)
+    repo.write(dvc=DVC)
+    api.serve(repo)
+    told: list[dict[str, Any]] = []
+
+    class Hook(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            told.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    hook = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
+    threading.Thread(target=hook.serve_forever, daemon=True).start()
+    process = repo.start("serve", "--webhook", f"http://127.0.0.1:{hook.server_port}/hook")
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(f"Serving rebuild/{root.name} and nightly/{root.name}")
+        yield Serving(repo, api, process, told)
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+        hook.shutdown()
+
+
+def test_a_run_started_in_the_ui_works_and_one_that_fails_is_told_to_the_webhook(serving: Serving) -> None:
+    # A package of the repository's own must not be taken for ours.
+    package = serving.repo.root / "pipelines"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise SystemExit('not this one')\n")
+    fine = serving.run("rebuild", targets=["fine"])
+    bad = serving.run("rebuild", targets=["bad"])
+    state = serving.ended(fine)
+    assert (state["type"], state["message"]) == ("COMPLETED", "1 ran")
+    assert (serving.repo.root / "fine.out").read_text() == "1\n"
+    assert serving.ended(bad)["message"] == "1 failed"
+    wait_for(lambda: serving.told, 30, "the webhook")
+    event = serving.told[0]
+    assert (event["flow"], event["state"], event["message"]) == ("rebuild", "Failed", "1 failed")
+    assert event["url"].endswith(bad)
+    unknown = serving.ended(serving.run("rebuild", targets=["nothing"]))
+    assert unknown["type"] == "FAILED" and "no such stage" in unknown["message"]
+    assert [event["message"] for event in serving.told].count("1 failed") == 1
+    assert _notified(serving) == [("rebuild failed", "1 failed"), ("rebuild failed", unknown["message"])]
+    for flow in ("rebuild", "nightly"):
+        for jobs in (0, -1, 65):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                serving.run(flow, jobs=jobs)
+            assert refused.value.code == 409 and b"jobs" in refused.value.read()
+    shutil.rmtree(package)
+
+
+@pytest.mark.skipif(
+    version("sqlalchemy") >= "2.1",
+    reason="Prefect 3.8 plans nothing beside SQLAlchemy 2.1: see requirements.lock",
+)
+def test_of_three_missed_nights_one_is_made_up_for(serving: Serving) -> None:
+    deployment = serving.deployment("nightly")
+    assert deployment["schedules"][0]["schedule"] == {
+        "cron": "0 2 * * *",
+        "timezone": "UTC",
+        "day_or": True,
+    }
+    wait_for(lambda: len(_planned(serving)) >= 3, 60, "the planned nights")
+    states = [serving.ended(run) for run in _missed(serving, 3, 1)]
+    ran = [state for state in states if state["type"] != "CANCELLED"]
+    # The repository has no stages to evaluate: the one that ran says so.
+    assert len(states) == 2 and len(ran) == 1, states
+    assert "no stage is named predict or evaluate" in ran[0]["message"]
+    last = stamp.last(serving.repo.root)
+    assert last is not None and last.ended is not None
+    assert _notified(serving)[-1] == ("nightly failed", ran[0]["message"])
+
+    # One more late one, when no other runs: the flow itself finds that it was made up for.
+    (run,) = _missed(serving, 1, 0)
+    state = serving.ended(run)
+    assert (state["type"], state["name"]) == ("CANCELLED", "Skipped"), state
+    assert "made up for by" in state["message"]
+    assert stamp.last(serving.repo.root) == last
+
+
+def _notified(serving: Serving) -> list[tuple[str, str]]:
+    lines = (serving.repo.root / ".nightjar/notifications.jsonl").read_text().splitlines()
+    return [(event["kind"], event["message"]) for event in map(json.loads, lines)]
+
+
+def _planned(serving: Serving) -> dict[str, str]:
+    """The runs that the schedule made and that have not begun: when each is due, by its id."""
+    found = serving.api.ask(
+        "flow_runs/filter",
+        flow_runs={"deployment_id": {"any_": [serving.deployment("nightly")["id"]]}},
+    )
+    return {
+        run["id"]: run["expected_start_time"]
+        for run in found
+        if run["auto_scheduled"] and run["state"]["type"] == "SCHEDULED"
+    }
+
+
+def _missed(serving: Serving, days: int, until: int) -> list[str]:
+    """Plan the nights from `days` ago `until` so many ago, as the server would have planned them then; their ids."""
+    now = datetime.now(UTC)
+    begin, end = (now - timedelta(days=ago) for ago in (days, until))
+    path = f"deployments/{serving.deployment('nightly')['id']}/schedule"
+    window = {"start_time": begin.isoformat(), "end_time": end.isoformat()}
+    serving.api.ask(path, **window, min_runs=days, max_runs=days)
+    runs = serving.api.ask(
+        "flow_runs/filter",
+        flow_runs={
+            "deployment_id": {"any_": [serving.deployment("nightly")["id"]]},
+            "expected_start_time": {"after_": window["start_time"], "before_": window["end_time"]},
+        },
+    )
+    return [run["id"] for run in runs]
+
+
+def test_late_runs_of_another_schedule_are_deleted_and_those_of_the_same_kept(api: Api) -> None:
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    from pipelines.serving import serve
+
+    def runs() -> list[str]:
+        found = api.ask("flow_runs/filter", flow_runs={"deployment_id": {"any_": [deployment]}})
+        return [run["expected_start_time"][11:19] for run in found]
+
+    def plan(days: int) -> None:
+        begin, end = ((datetime.now(UTC) - timedelta(days=ago)).isoformat() for ago in (days, 0))
+        api.ask(
+            f"deployments/{deployment}/schedule", start_time=begin, end_time=end, min_runs=days, max_runs=days
+        )
+
+    flow = api.ask("flows/", name="other")["id"]
+
+    def register(cron: str) -> str:
+        schedule = {"schedule": {"cron": cron, "timezone": "UTC"}, "active": True}
+        made: str = api.ask("deployments/", name="other", flow_id=flow, schedules=[schedule])["id"]
+        return made
+
+    deployment = register("0 3 * * *")
+    plan(2)
+    register("0 3 * * *")
+    with temporary_settings({PREFECT_API_URL: f"{api.server.url}/api"}):
+        asyncio.run(serve._forget_others(UUID(deployment), [("0 3 * * *", "UTC")]))
+        kept = runs()
+        register("0 4 * * *")
+        plan(1)
+        asyncio.run(serve._forget_others(UUID(deployment), [("0 3 * * *", "UTC")]))
+    assert kept.count("03:00:00") >= 2
+    assert set(runs()) == {"04:00:00"}
+
+
+def test_automations_are_renewed_and_never_doubled(serving: Serving) -> None:
+    names = [found["name"] for found in serving.api.ask("automations/filter")]
+    assert sorted(names) == ["nightjar: crash runs without a heartbeat", "nightjar: tell the webhook"]
+    block = serving.api.ask("block_documents/filter", block_documents={"name": {"any_": ["nightjar"]}})
+    assert "127.0.0.1" not in json.dumps(block), "the address is a secret of the block"
+
+
+def test_a_cancel_in_the_ui_ends_a_stage_that_does_not_listen(serving: Serving) -> None:
+    run = serving.run("rebuild", targets=["long"])
+    pid = wait_for(lambda: _pid(serving.repo), 60, "the stage")
+    serving.api.ask(f"flow_runs/{run}/set_state", state={"type": "CANCELLING", "name": "Cancelling"})
+    began = time.monotonic()
+    # The runner asks for cancelled runs in between; from then on it takes seconds.
+    wait_for(lambda: not lives(pid), 30, "the end of the stage")
+    assert time.monotonic() - began < 20
+    assert serving.ended(run)["type"] == "CANCELLED"
+    (serving.repo.root / "pid").unlink()
+
+
+def test_a_second_serve_says_who_serves_and_sigterm_ends_all_within_ten_seconds(serving: Serving) -> None:
+    second = serving.repo.nightjar("serve")
+    assert second.returncode == 2 and f"process {serving.process.pid}" in second.stderr
+    assert second.stderr.endswith("; use that one, or end it first\n")
+    serving.run("rebuild", targets=["long"])
+    pid = wait_for(lambda: _pid(serving.repo), 60, "the stage")
+    began = time.monotonic()
+    serving.process.send_signal(signal.SIGTERM)
+    assert serving.process.wait(timeout=20) == 130
+    assert time.monotonic() - began < 10
+    assert not lives(pid)
+    assert not list((serving.repo.root / groups.RUNNING).glob("*.json"))
+    assert serving.deployment("nightly")["paused"] is False
+    assert servers.healthy(serving.api.server.url), "a server that others started is left alone"
+
+
+def test_a_run_killed_with_all_that_served_it_keeps_no_later_one_waiting(repo: Repo, api: Api) -> None:
+    repo.write(dvc=DVC)
+    api.serve(repo)
+
+    def serve() -> Serving:
+        process = repo.start("serve", "--json")
+        assert process.stdout is not None and process.stdout.readline(), process.communicate()[1]
+        return Serving(repo, api, process, [])
+
+    killed = serve()
+    run = killed.run("rebuild", targets=["long"])
+    wait_for(lambda: _pid(repo), 60, "the stage")
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if Path(process.cwd()) == repo.root:
+                process.kill()
+    killed.process.wait(timeout=20)
+    (repo.root / "pid").unlink()
+    serving = serve()
+    try:
+        assert serving.ended(run)["type"] == "CRASHED"
+        assert [kind for kind, _ in _notified(serving)] == ["rebuild crashed"]
+        assert serving.ended(serving.run("rebuild", targets=["fine"]))["type"] == "COMPLETED"
+    finally:
+        serving.process.terminate()
+        serving.process.wait(timeout=20)
+
+
+def _pid(repo: Repo) -> int | None:
+    path = repo.root / "pid"
+    text = path.read_text().strip() if path.exists() else ""
+    return int(text) if text else None
+
+
+@pytest.mark.parametrize(
+    ("params", "webhook", "told"),
+    [
+        ("nightly:\n  cron: daily\n", "none", "nightly.cron = 'daily' is not allowed: not a cron line"),
+        (
+            "nightly:\n  cron: 0 0 2 * * *\n",
+            "none",
+            "nightly.cron = '0 0 2 * * *' is not allowed: not a cron line",
+        ),
+        ("nightly:\n  cron: 0 0 31 2 *\n", "none", "nightly.cron = '0 0 31 2 *' is not allowed: never comes"),
+        ("nightly:\n  timezone: Mars/Olympus\n", "none", "nightly.timezone = 'Mars/Olympus' is not allowed"),
+        ("seed: 1\n", "ftp://a", "--webhook: not an http or https address"),
+        ("seed: 1\n", "http://", "--webhook: not an http or https address"),
+        ("seed: 1\n", "http://[", "--webhook: not an http or https address"),
+    ],
+)
+def test_wrong_settings_are_one_line(
+    repo: Repo,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    params: str,
+    webhook: str,
+    told: str,
+) -> None:
+    repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n", params=params)
+    monkeypatch.chdir(repo.root)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["serve", "--webhook", webhook])
+    error = capsys.readouterr().err
+    assert (ended.value.code, error.count("\n")) == (2, 1) and told in error
+
+
+def test_a_server_that_dies_is_started_again_at_its_address(repo: Repo, tables: Path) -> None:
+    lend_database(tables, repo.root)
+    repo.write(dvc=DVC)
+    port = servers.free_port()
+    process = repo.start("serve", "--json", "--port", str(port))
+    try:
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["url"]
+        assert url == f"http://127.0.0.1:{port}"
+        first = servers.find(repo.root)
+        assert first is not None
+        os.killpg(first.pid, signal.SIGKILL)
+        again = wait_for(
+            lambda: (found := servers.find(repo.root)) and found.pid != first.pid and found, 60, "the server"
+        )
+        assert again.url == url
+    finally:
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        process.communicate(timeout=20)
+    assert time.monotonic() - began < 10
+    assert not lives(again.pid) and servers.find(repo.root) is None

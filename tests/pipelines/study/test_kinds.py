@@ -1,0 +1,145 @@
+"""Studies that set one key: which one, for which system, and which values are refused before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.core.errors import NightjarError
+from pipelines.study import kinds as study_kinds
+from pipelines.study import plot as study_plot
+from pipelines.study import study as studies
+from pipelines.study.kinds import KINDS, Kind, default_system, key_of, values_of
+from tests.pipelines.conftest import Repo
+from tests.pipelines.test_study_plot import made
+
+SYSTEMS = [
+    {"benchmark": "made", "system": "plain", "weights": "models/base/lm", "evidence": "data/questions/made"},
+    {
+        "benchmark": "made",
+        "system": "far",
+        "weights": "models/readers/far_4",
+        "evidence": "data/retrieve/made",
+    },
+    {"benchmark": "made", "system": "near", "weights": "models/readers/near", "evidence": "data/rerank/made"},
+]
+PARAMS: dict[str, Any] = {
+    "predict": {"systems": {f"made-{one['system']}": one for one in SYSTEMS}},
+    "rerank": {"candidates": None, "benchmarks": {"made": {"model": "models/base/lm"}}},
+    "retrieve": {"benchmarks": {"made": {"retriever": "dense"}}},
+    "readers": {"far_4": {"passages": 4}, "near": {"passages": 8}},
+    "index": {"granularity": "words"},
+    "encoding": {"max_source_length": 1024},
+}
+
+
+def number(value: str) -> int:
+    return int(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "system", "key"),
+    [
+        ("candidates", "near", "rerank.candidates"),
+        ("passages", "near", "readers.near.passages"),
+        ("passages", "far", "readers.far_4.passages"),
+        ("reranker", "near", "rerank.benchmarks.made.model"),
+        ("granularity", "far", "index.granularity"),
+        ("retriever", "far", "retrieve.benchmarks.made.retriever"),
+        ("input_length", "plain", "encoding.max_source_length"),
+    ],
+)
+def test_the_key_of_a_kind(kind: str, system: str, key: str) -> None:
+    assert key_of(PARAMS, kind, "made", system) == key
+
+
+def test_a_system_that_the_setting_is_not_for() -> None:
+    with pytest.raises(NightjarError, match=r"no setting readers\.lm\.passages"):
+        key_of(PARAMS, "passages", "made", "plain")
+    with pytest.raises(NightjarError, match=r"no setting retrieve\.benchmarks\.other\.retriever"):
+        key_of(PARAMS, "retriever", "other", "near")
+
+
+def test_by_default_the_system_that_reads_reranked_passages() -> None:
+    assert default_system("passages", SYSTEMS, "made") == "near"
+    assert default_system("passages", SYSTEMS[:2], "made") == "far"
+    assert default_system("passages", SYSTEMS[:1], "made") is None
+    assert default_system("passages", SYSTEMS, "other") is None
+
+
+def test_by_default_the_first_system_at_several_lengths_of_input() -> None:
+    assert default_system("input_length", SYSTEMS, "made") == "plain"
+    assert default_system("input_length", SYSTEMS, "other") is None
+
+
+def test_keys_that_take_precedence_are_null() -> None:
+    key = "benchmarks.made.total_tokens"
+    with_total = PARAMS | {"benchmarks": {"made": {"total_tokens": 2048}, "other": {}}}
+    assert study_kinds.cleared(with_total, "input_length", "made") == {key: None}
+    assert study_kinds.cleared(with_total, "input_length", "other") == {}
+    assert (
+        study_kinds.cleared(PARAMS | {"benchmarks": {"made": {"total_tokens": None}}}, "input_length", "made")
+        == {}
+    )
+    assert study_kinds.cleared(with_total, "passages", "made") == {}
+
+
+def test_values(tmp_path: Path) -> None:
+    assert list(values_of(tmp_path, "candidates", ["100", "16"], number).items()) == [
+        ("16", 16),
+        ("100", 100),
+    ]
+    assert list(values_of(tmp_path, "input_length", [], number)) == ["512", "1024", "2048", "4096", "8192"]
+    assert list(values_of(tmp_path, "passages", [], number).values()) == [4, 8, 16, 24]
+    assert values_of(tmp_path, "retriever", ["bm25", "dense"], number) == {"bm25": "bm25", "dense": "dense"}
+    with pytest.raises(NightjarError, match="no values for rerank"):
+        values_of(tmp_path, "reranker", [], number)
+    with pytest.raises(NightjarError, match=r"nowhere: no model there \(no config.json\)"):
+        values_of(tmp_path, "reranker", ["nowhere"], number)
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small/config.json").write_text("{}")
+    assert values_of(tmp_path, "reranker", ["small"], number) == {"small": str(tmp_path / "small")}
+
+
+def test_a_plan_has_a_point_for_each_value(study_repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Kind("predict.{benchmark}.max_new_tokens", ("2", "3"), numbers=True)
+    monkeypatch.setattr(study_kinds, "KINDS", {**KINDS, "made": one})
+
+    def planned(values: list[str]) -> studies.Study:
+        return studies.plan(study_repo.root, "made", values, recipe="tk_instruct")
+
+    plan = planned(["9", "4"])
+    assert [(it.label, it.settings, it.against) for it in plan.points] == [
+        ("4", {"predict.supernatinst.max_new_tokens": 4}, None),
+        ("9", {"predict.supernatinst.max_new_tokens": 9}, "4"),
+    ]
+    assert len({it.name for it in plan.points}) == 2
+    assert [it.label for it in planned([]).points] == ["2", "3"]
+    with pytest.raises(NightjarError, match="4 is given twice"):
+        planned(["4", "04"])
+    words = Kind("predict.{benchmark}.precision", ("float32",))
+    monkeypatch.setattr(study_kinds, "KINDS", {**KINDS, "made": words})
+    with pytest.raises(NightjarError, match="precision = 'half' is not allowed"):
+        planned(["float32", "half"])
+
+
+def test_a_study_of_the_length_of_input_sets_it(study_repo: Repo) -> None:
+    plan = studies.plan(study_repo.root, "input_length", ["1024", "512"], recipe="tk_instruct")
+    assert plan.name == "input_length-tk_instruct"
+    assert [dict(it.settings) for it in plan.points] == [
+        {"encoding.max_source_length": 512},
+        {"encoding.max_source_length": 1024},
+    ]
+
+
+def test_names_are_evenly_spaced_in_their_order() -> None:
+    result = made(["default"], untuned=False) | {"study": "retriever"}
+    for point, name in zip(result["points"], ("dense", "bm25", "hybrid"), strict=True):
+        point["value"] = name
+    figure = study_plot.figure(result)
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["dense", "bm25", "hybrid"]
+    assert list(axes.get_xticks()) == [0, 1, 2] and axes.get_xlabel() == "first stage"

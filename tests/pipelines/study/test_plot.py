@@ -1,0 +1,205 @@
+"""The plot of a study by its parts, and the scores of the untuned model in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nightjar.core import contracts
+from nightjar.core.tables import ArtifactWriter
+from pipelines.clone.baseline import Baseline
+from pipelines.study import plot as study_plot
+from pipelines.study import results
+from pipelines.study import scores as study_scores
+from pipelines.study.study import Study
+from tests.conftest import ROOT
+from tests.pipelines.conftest import Repo
+from tests.pipelines.test_trace import prediction
+from tests.questions import question, write_questions
+
+UNTUNED = {"default": 33.6, "xlingual": 25.0}
+METRICS = [{"name": "f1", "title": "F1", "unit": "%"}, {"name": "loss", "title": "Loss", "unit": ""}]
+
+
+def scores(value: float, tracks: list[str]) -> list[dict[str, Any]]:
+    ends = {"n": 9, "value": value, "low": value - 2, "high": value + 1}
+    return [{"track": track, "metric": it["name"], **ends} for track in tracks for it in METRICS]
+
+
+def made(tracks: list[str], untuned: bool) -> dict[str, Any]:
+    points = [{"value": str(v), "scores": scores(30.0 + v, tracks)} for v in (4, 8, 16)]
+    base = [row for track in tracks for row in scores(UNTUNED[track], [track])] if untuned else []
+    about: dict[str, Any] = {
+        "study": "tasks",
+        "recipe": "made",
+        "benchmark": "made",
+        "confidence": 0.95,
+        "metrics": METRICS,
+    }
+    return about | {"points": points, "untuned": base}
+
+
+@pytest.mark.parametrize("tracks", [["default"], ["default", "xlingual"]])
+def test_the_legend_covers_no_plot_and_the_untuned_model_has_a_line_and_a_band(tracks: list[str]) -> None:
+    figure = study_plot.figure(made(tracks, untuned=True))
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    for axes in figure.axes:
+        assert axes.get_legend() is None
+        assert not legend.get_window_extent().overlaps(axes.get_window_extent())
+        flat = {line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"}
+        assert flat == {UNTUNED[track] for track in tracks}
+        bands = {round(patch.get_height(), 6) for patch in axes.patches}
+        assert bands == {3.0}
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert len(labels) == 2 * len(tracks) and any("untuned model" in label for label in labels)
+
+
+@pytest.mark.parametrize("study", ["tasks", "encodings"])
+def test_a_study_on_few_instances_shows_no_intervals(study: str) -> None:
+    result = made(["default"], untuned=True) | {"study": study, "bootstrap_samples": 10, "commit": "0" * 40}
+    result |= {"changed_files": []}
+    for point in result["points"]:
+        point |= {"axes": [point["value"]] * (1 + (study == "encodings")), "differences": [], "state": "done"}
+        point["scores"] = [row | {"low": None, "high": None} for row in point["scores"]]
+    result["untuned"] = [row | {"low": None, "high": None} for row in result["untuned"]]
+    text = results.markdown(result)
+    assert "F1 in percent, with 95% intervals from 10 bootstrap samples. Differences are paired" in text
+    assert "34.0 (n = 9, too few)" in text and "33.6 (n = 9, too few)" in text and "[" not in text
+    study_plot.figure(result).canvas.draw()
+
+
+def test_without_the_untuned_model_one_track_needs_no_legend() -> None:
+    figure = study_plot.figure(made(["default"], untuned=False))
+    assert not figure.legends and not figure.axes[0].patches
+
+
+def test_axes_have_the_unit_of_their_metric_and_room_for_negative_values() -> None:
+    result = made(["default"], untuned=False)
+    for point in result["points"]:
+        point["scores"][1] |= {"value": -3.0, "low": -4.0, "high": -2.0}
+    first, second = study_plot.figure(result).axes
+    assert (first.get_ylabel(), second.get_ylabel()) == ("F1 (%)", "Loss")
+    assert first.get_ylim()[0] == 0 and second.get_ylim()[0] < -4
+
+
+def test_a_track_shows_the_metrics_that_it_has() -> None:
+    result = made(["default", "other"], untuned=False)
+    for point in result["points"]:
+        point["scores"] = [
+            row for row in point["scores"] if row["track"] != "other" or row["metric"] == "loss"
+        ]
+    assert results.metrics(result, "default") == {"f1": "F1", "loss": "Loss"}
+    assert results.metrics(result, "other") == {"loss": "Loss"}
+    assert len(study_plot.figure(result).axes) == 2
+
+
+def of_tasks(kind: str = "input_length") -> dict[str, Any]:
+    """A study whose ten tracks have three main metrics, with an average and a published system."""
+    names = ["f1", "rouge", "accuracy"]
+    result = made(["default"], untuned=False)
+    result |= {
+        "study": kind,
+        "average": "mean",
+        "metrics": [{"name": it, "title": it, "unit": "%"} for it in names],
+    }
+    result["metrics"].append({"name": "mean", "title": "mean of all", "unit": "%"})
+    result["published"] = [
+        {
+            "system": "Large",
+            "source": "a paper",
+            "points": {"512": {"mean": 17.5}, "8192": {"mean": 29.0, "t0": 9.0}},
+        }
+    ]
+    for point, length in zip(result["points"], (512, 1024, 2048), strict=True):
+        point["value"] = str(length)
+        tracks = [(f"t{n}", names[n % 3], float(n)) for n in range(10)] + [("mean", "mean", 4.5)]
+        point["scores"] = [
+            {"track": t, "metric": m, "n": 30, "value": v + length / 1024, "low": v, "high": v + 3}
+            for t, m, v in tracks
+        ]
+        point["scores"].append(point["scores"][0] | {"metric": "mean", "value": 99.0})
+    return result
+
+
+def test_tracks_with_several_main_metrics_share_one_plot_each_by_its_own() -> None:
+    figure = study_plot.figure(of_tasks())
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    assert figure.get_suptitle() == "made, 30 instances of each of 10 tracks; 95% intervals"
+    assert axes.get_ylabel() == "main metric of each track (%)"
+    assert axes.get_xlabel() == "most tokens of a prompt"
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["512", "1024", "2048", "8192"]
+    (legend,) = figure.legends
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert {f"t{n}" for n in range(10)} | {"mean", "Large, published"} == set(labels)
+    shown = legend.get_window_extent()
+    assert shown.x0 >= 0 and shown.x1 <= figure.bbox.x1
+    lines = {tuple(line.get_xydata().flatten()): line for line in axes.lines}
+    average = lines[512.0, 5.0, 1024.0, 5.5, 2048.0, 6.5]
+    assert average.get_color() == study_plot.OF_AVERAGE
+    # Of the published system the average alone.
+    published = lines[512.0, 17.5, 8192.0, 29.0]
+    assert published.get_marker() == "x"
+    colours = {line.get_color() for line in axes.lines}
+    assert len(colours) == 11
+    assert not any(99.0 in points for points in lines)
+
+
+def test_published_values_are_beside_those_of_a_study() -> None:
+    result = of_tasks() | {"bootstrap_samples": 10, "commit": "0" * 40, "changed_files": []}
+    for point in result["points"]:
+        point |= {"axes": [point["value"]], "differences": [], "state": "done"}
+    text = results.markdown(result)
+    mean = text.partition("## Track mean")[2].partition("## ")[0]
+    assert "- Published for Large (a paper): 512: 17.5, 8192: 29.0" in mean
+    assert (
+        "- Published for Large (a paper): 8192: 9.0" in text.partition("## Track t0")[2].partition("## ")[0]
+    )
+    assert "Published" not in text.partition("## Track t1")[2].partition("## ")[0]
+
+
+def test_published_models_have_no_place_on_the_axis() -> None:
+    result = of_tasks("models")
+    for point in result["points"]:
+        point["parameters"] = 1000
+    (axes,) = study_plot.figure(result).axes
+    assert all(line.get_marker() != "x" for line in axes.lines)
+
+
+DVC = """
+stages:
+  predict:
+    foreach: [supernatinst-untuned]
+    do:
+      cmd: "true"
+      deps: [setting.txt, data/questions/supernatinst]
+      outs: [data/predict/supernatinst/untuned]
+"""
+
+
+def test_the_untuned_model_counts_for_the_same_instances_only(repo: Repo) -> None:
+    asked = [
+        question({"task_id": "t", "id": str(n), "input": "question", "outputs": ["yes"]}) for n in range(2)
+    ]
+    write_questions(repo.root / "data/questions/supernatinst", asked)
+    answers = [prediction("untuned", "t", str(n), "supernatinst") for n in range(2)]
+    with ArtifactWriter(repo.root / "data/predict/supernatinst/untuned") as writer:
+        writer.write(contracts.PREDICTIONS, answers)
+    params = (ROOT / "profiles/sample.yaml").read_text()
+    repo.write(dvc=DVC, setting="1", params=params)
+    repo.dvc("commit", "--force", "--quiet")
+    start = Baseline("c", {}, (), frozenset())
+    study = Study("tasks", "supernatinst", "tk_instruct", "tasks", start, params, {}, ())
+    scoring = study_scores.Scoring.of(study)
+    same = study_scores.Artifacts(asked, {}).instances
+
+    def values(instances: str) -> dict[str, float]:
+        rows = study_scores.untuned(repo.root, study, instances, scoring)
+        return {row["metric"]: row["value"] for row in rows}
+
+    assert values(same) == {"rougeL": 0.0, "exact_match": 0.0, "rouge1": 0.0}
+    assert values("others") == {}
+    repo.write(setting="2")  # another model, say: the predictions are of the one before
+    assert values(same) == {}

@@ -1,0 +1,395 @@
+"""Versions of an artifact in made DVC repositories: found through dvc.lock, read from the cache, compared by row."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nightjar.core import contracts
+from nightjar.core.errors import NightjarError
+from nightjar.core.tables import ArtifactWriter
+from pipelines.versions import diff as diffs
+from pipelines.versions import parquet_parts
+from pipelines.versions.diff import diff
+from tests.pipelines.conftest import Repo
+
+GRAPH = """
+stages:
+  split:
+    cmd: "true"
+    outs: [data/split]
+  model:
+    cmd: "true"
+    outs: [models/m]
+  facts:
+    cmd: "true"
+    wdir: sub
+    outs: [facts.json]
+"""
+
+Row = dict[str, Any]
+
+
+def train(task: str, id: int, text: str) -> Row:
+    return {
+        "dataset": "d",
+        "file": f"{task}.json",
+        "task_id": task,
+        "id": f"{task}-{id}",
+        "index": id,
+        "input": text,
+        "outputs": [text[:3]],
+    }
+
+
+def tasks(rows: list[Row]) -> list[Row]:
+    names = sorted({row["task_id"] for row in rows})
+    return [{"track": "default", "task_id": name, "role": "train", "reason": "listed"} for name in names]
+
+
+def write_split(root: Path, rows: list[Row], reasons: tuple[str, ...] = ()) -> None:
+    with ArtifactWriter(root / "data/split") as writer:
+        for task in sorted({row["task_id"] for row in rows}):
+            writer.write(contracts.TRAIN, [row for row in rows if row["task_id"] == task], part=task)
+        writer.write(contracts.SPLIT_TASKS, tasks(rows))
+        for reason in reasons:
+            writer.reject("d", "f.json", reason, "raw text")
+
+
+def git(root: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=n", "-c", "user.email=e@x", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(
+        ["git", *identity, *arguments], cwd=root, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def keep(repo: Repo, tag: str) -> None:
+    """Take what lies in the workspace into DVC's cache and a commit."""
+    repo.dvc("commit", "--force", "--quiet")
+    git(repo.root, "add", "-A")
+    git(repo.root, "commit", "-q", "-m", tag)
+    git(repo.root, "tag", tag)
+
+
+def contracts_by_key() -> list[contracts.Table]:
+    return [it for it in vars(contracts).values() if isinstance(it, contracts.Table)]
+
+
+OLD = [train(task, n, f"text {n} of {task} " + "long " * 40) for task in ("t1", "t2", "t3") for n in range(6)]
+# Of t1 one row changes and one goes, t2 stays, t3 goes, t4 comes.
+NEW = [
+    row | ({"input": row["input"].replace("text 2", "word 2")} if row["id"] == "t1-2" else {})
+    for row in OLD
+    if row["task_id"] != "t3" and row["id"] != "t1-4"
+] + [train("t4", n, f"new {n}") for n in range(3)]
+
+
+@pytest.fixture(scope="session")
+def two_versions(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with the tags v1 and v2; the workspace is v2."""
+    root = tmp_path_factory.mktemp("versions") / "repo"
+    shutil.copytree(empty_repo, root)
+    made = Repo(root)
+    made.write(dvc=GRAPH)
+    (root / "sub").mkdir()
+    for tag, rows, model, facts in (("v1", OLD, b"abc", "{}"), ("v2", NEW, b"abcd", "{}")):
+        write_split(root, rows, ("broken",) if tag == "v1" else ("broken", "broken", "too long"))
+        (root / "models/m").mkdir(parents=True, exist_ok=True)
+        (root / "models/m/weights.safetensors").write_bytes(model)
+        (root / "models/m/config.json").write_text("{}")
+        (root / "sub/facts.json").write_text(facts)
+        keep(made, tag)
+    return root
+
+
+@pytest.fixture()
+def project(two_versions: Path, tmp_path: Path) -> Repo:
+    root = tmp_path / "repo"
+    shutil.copytree(two_versions, root, symlinks=True)
+    return Repo(root)
+
+
+def by_name(found: diffs.ArtifactDiff) -> dict[str, diffs.TableDiff]:
+    return {table.table: table for table in found.tables}
+
+
+def test_rows_between_two_tags(project: Repo) -> None:
+    found = diff(project.root, "v1", "v2", "data/split", examples=10)
+    tables = by_name(found)
+    old, new = ({row["id"]: row for row in rows} for rows in (OLD, NEW))
+    table = tables["train"]
+    assert table.key == ["task_id", "id"]
+    assert table.parts == {"same": 1, "changed": 1, "added": 1, "removed": 1}
+    assert table.rows == {"added": 3, "removed": 7, "changed": 1}
+    assert {row["id"] for row in table.examples["added"]} == new.keys() - old.keys()
+    assert {row["id"] for row in table.examples["removed"]} == old.keys() - new.keys()
+    assert table.examples["added"][0] == new[table.examples["added"][0]["id"]]
+    assert table.examples["changed"] == [
+        {
+            "key": {"task_id": "t1", "id": "t1-2"},
+            "columns": {"input": {"a": old["t1-2"]["input"], "b": new["t1-2"]["input"]}},
+        }
+    ]
+    assert tables["split_tasks"].rows == {"added": 1, "removed": 1, "changed": 0}
+    # Refused rows have no key: two equal ones more count as two.
+    assert tables["rejected"].rows == {"added": 2, "removed": 0, "changed": 0}
+    assert [row["reason"] for row in tables["rejected"].examples["added"]] == ["broken", "too long"]
+    json.dumps(found.as_json(), default=str)
+
+
+def test_the_other_way_round_added_is_removed(project: Repo) -> None:
+    table = by_name(diff(project.root, "v2", "v1", "data/split"))["train"]
+    assert table.rows == {"added": 7, "removed": 3, "changed": 1}
+
+
+def test_the_workspace_is_a_version(project: Repo) -> None:
+    assert diff(project.root, "v2", "workspace", "data/split").same
+    rows = [row | ({"outputs": ["other"]} if row["id"] == "t2-0" else {}) for row in NEW]
+    write_split(project.root, rows, ("broken", "broken", "too long"))
+    table = by_name(diff(project.root, "HEAD", "workspace", "data/split"))["train"]
+    assert table.rows == {"added": 0, "removed": 0, "changed": 1}
+    assert table.columns == {"outputs": 1}
+    assert table.examples["changed"][0]["columns"] == {"outputs": {"a": ["tex"], "b": ["other"]}}
+
+
+def test_parts_that_are_the_same_are_not_opened(project: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    true: Callable[..., None] = parquet_parts.Opened.__init__
+
+    def spy(self: Any, content: Any, where: str) -> None:
+        opened.append(where)
+        true(self, content, where)
+
+    monkeypatch.setattr(parquet_parts.Opened, "__init__", spy)
+    diff(project.root, "v1", "v2", "data/split", table="train")
+    assert sorted(set(opened)) == [
+        "v1:data/split: train/t1.parquet",
+        "v1:data/split: train/t3.parquet",
+        "v2:data/split: train/t1.parquet",
+        "v2:data/split: train/t4.parquet",
+    ]
+
+
+def test_a_part_with_another_name_is_the_same(project: Repo) -> None:
+    shutil.move(project.root / "data/split/train/t2.parquet", project.root / "data/split/train/z.parquet")
+    keep(project, "v3")
+    table = by_name(diff(project.root, "v2", "v3", "data/split"))["train"]
+    assert (table.same, table.parts) == (True, {"same": 3, "changed": 0, "added": 0, "removed": 0})
+
+
+@pytest.mark.parametrize(
+    "path", ["data/split/train", "data/split/train/t1.parquet", "./data/../data/split/train"]
+)
+def test_a_path_within_an_artifact(project: Repo, path: str) -> None:
+    (table,) = diff(project.root, "v1", "v2", path).tables
+    whole = "t1" not in path
+    assert table.rows == {"added": 3 if whole else 0, "removed": 7 if whole else 1, "changed": 1}
+    assert table.table == "train"
+
+
+def test_a_folder_of_artifacts_from_a_folder_within(project: Repo) -> None:
+    found = diff(project.root / "data", "v1", "v2", ".")
+    assert set(by_name(found)) == {"split/train", "split/split_tasks", "split/rejected"}
+    assert by_name(found)["split/train"].rows == {"added": 3, "removed": 7, "changed": 1}
+    assert found.as_json()["a"]["hash"] is None
+    assert diff(project.root, "v2", "workspace", ".").same
+
+
+def test_files_that_are_no_tables_are_told_by_hash(project: Repo) -> None:
+    found = diff(project.root, "v1", "v2", "models/m")
+    lock = git(project.root, "show", "v1:dvc.lock")
+    assert found.a.digest and found.a.digest in lock
+    (file,) = found.files
+    assert (file["path"], file["state"], found.files_same) == ("weights.safetensors", "changed", 1)
+    assert file["a"] == "900150983cd24fb0d6963f7d28e17f72"  # the published md5 of "abc"
+    assert diff(project.root, "v1", "v2", "sub/facts.json").same
+
+
+def test_an_artifact_that_only_one_version_has(project: Repo) -> None:
+    project.write(dvc=GRAPH.replace("models/m", "models/n"))
+    (project.root / "models/m").rename(project.root / "models/n")
+    keep(project, "v3")
+    found = diff(project.root, "v2", "v3", "models/n")
+    assert (found.a.there, found.b.there) == (False, True)
+    assert {file["state"] for file in found.files} == {"added"}
+
+
+def test_an_experiment_by_its_name(project: Repo) -> None:
+    write_split(project.root, OLD, ("broken",))
+    project.dvc("commit", "--force", "--quiet")
+    made = project.dvc("exp", "save", "--force", "--name", "old-again")
+    assert "old-again" in made
+    assert diff(project.root, "old-again", "v1", "data/split").same
+    assert not diff(project.root, "old-again", "v2", "data/split").same
+
+
+def test_what_is_not_in_the_cache_is_said_with_the_command(project: Repo) -> None:
+    found = diff(project.root, "v1", "v2", "data/split")
+    for name in ("train/t1.parquet", "train/t2.parquet"):
+        place = found.a.files[name].place
+        place.chmod(0o644)
+        place.unlink()
+    # t2 is the same in both, so nobody needs it.
+    with pytest.raises(
+        NightjarError,
+        match=r"v1: not in the local cache: data/split/train/t1.parquet; get it with: dvc fetch --all-",
+    ):
+        diff(project.root, "v1", "v2", "data/split")
+    assert found.b.digest
+    listing = project.root / ".dvc/cache/files/md5" / found.b.digest[:2] / found.b.digest[2:]
+    listing.chmod(0o644)
+    listing.unlink()
+    with pytest.raises(
+        NightjarError, match="HEAD: not in the local cache: data/split; get it with: dvc fetch data/"
+    ):
+        diff(project.root, "HEAD", "workspace", "data/split")
+
+
+def test_wrong_input_is_one_line(project: Repo, tmp_path: Path) -> None:
+    for arguments, told in (
+        (("v1", "v9", "data/split"), "v9: no such revision"),
+        (("v1", "--all", "data/split"), "--all: no such revision"),
+        (("v1", "^HEAD", "data/split"), r"\^HEAD: no such revision"),
+        (("v1", "v1..v2", "data/split"), r"v1\.\.v2: no such revision"),
+        (("v1", "v2^@", "data/split"), r"v2\^@: no such revision"),
+        (("v1", "v2^!", "data/split"), r"v2\^!: no such revision"),
+        (("v1", "", "data/split"), "no such revision"),
+        (("v1", "v2", "dvc.yaml"), "tracked by Git, .* git diff v1 v2 -- dvc.yaml"),
+        (("v1", "workspace", "dvc.yaml"), "tracked by Git, .* git diff v1 -- dvc.yaml"),
+        (
+            ("v1", "v2", "data/spit"),
+            "not an artifact in v1 or v2; .* there are data/split, models/m, sub/facts.json",
+        ),
+        (("v1", "v2", "../other"), "outside the repository"),
+        (("v1", "v2", "data/split", "tests"), "no table tests; it has"),
+    ):
+        with pytest.raises(NightjarError, match=told):
+            diff(project.root, *arguments)
+    with pytest.raises(NightjarError, match="not a DVC repository"):
+        diff(tmp_path, "v1", "v2", "data")
+    done = project.nightjar("diff", "v1", "v9", "data/split")
+    assert (done.returncode, done.stderr.count("\n"), done.stdout) == (2, 1, "")
+
+
+def test_tables_without_a_contract_and_columns_that_come_and_go(repo: Repo) -> None:
+    repo.write(dvc="stages:\n  s:\n    cmd: 'true'\n    outs: [out, scores.parquet]\n")
+    (repo.root / "out").mkdir()
+    first = pa.table({"x": [1, 2, 2, 3], "y": ["a", "b", "b", None], "gone": [0, 0, 0, 0]})
+    second = pa.table(
+        {"x": pa.array([2, 3, 4, 1], pa.int32()), "y": ["b", None, "c", "a"], "come": [1.5] * 4}
+    )
+    for tag, table in (("v1", first), ("v2", second)):
+        # Two parts of one table, and a name that a contract has whose key this table has not.
+        pq.write_table(table.slice(0, 2), repo.root / "out/part-0.parquet")
+        pq.write_table(table.slice(2), repo.root / "out/part-1.parquet")
+        pq.write_table(table, repo.root / "scores.parquet")
+        keep(repo, tag)
+    for artifact, name in (("out", "out"), ("scores.parquet", "scores")):
+        (found,) = diff(repo.root, "v1", "v2", artifact).tables
+        assert (found.table, found.key) == (name, [])
+        assert found.schema == {"removed": ["gone"], "added": ["come"], "retyped": ["x: int64 → int32"]}
+        assert found.rows == {"added": 1, "removed": 1, "changed": 0}
+        assert found.examples["added"] == [{"x": 4, "y": "c", "come": 1.5}]
+
+
+@pytest.mark.parametrize(
+    "contract",
+    sorted(contracts_by_key(), key=lambda it: (it.name, it.key)),
+    ids=lambda it: "-".join([it.name, *it.key]),
+)
+def test_every_contract_is_found_by_its_columns(contract: contracts.Table) -> None:
+    """Also where two artifacts have tables of one name."""
+    types = {field.name: field.type for field in contract.schema}
+    found = diffs._contract_of(contract.name, [contract.schema], types)
+    assert found is not None and found.schema.names == contract.schema.names
+    assert found is contract or set(found.key) <= set(contract.key)
+
+
+def test_files_of_dvc_add_and_of_git_and_a_cache_elsewhere(repo: Repo, tmp_path: Path) -> None:
+    repo.dvc("cache", "dir", "--local", str(tmp_path / "cache"))
+    repo.write(dvc="stages:\n  s:\n    cmd: 'true'\n    outs: [{kept.parquet: {cache: false}}]\n")
+    for tag, values in (("v1", [1, 2]), ("v2", [2, 3, 4])):
+        for name in ("kept.parquet", "added.parquet"):
+            pq.write_table(pa.table({"x": values}), repo.root / name)
+        repo.dvc("add", "--quiet", "added.parquet")
+        keep(repo, tag)
+    assert (tmp_path / "cache/files/md5").is_dir()
+    for name in ("kept.parquet", "added.parquet"):
+        (table,) = diff(repo.root, "v1", "v2", name).tables
+        assert table.rows == {"added": 2, "removed": 1, "changed": 0}
+
+
+def test_the_command_prints_a_table_and_json(project: Repo) -> None:
+    done = project.nightjar("diff", "v1", "v2", "data/split", "--examples", "1", "--width", "40")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    header = "table added removed changed parts that differ parts that do not"
+    assert " ".join(lines[0].split()) == header
+    assert ["train", "3", "7", "1", "3", "1"] in [line.split() for line in lines]
+    (change,) = (line.strip() for line in lines if line.strip().startswith("input: ") and "→" in line)
+    assert change == f'input: "text 2 of t1 {"long " * 5}lo…" → "word 2 of t1 {"long " * 5}lo…"'
+    assert "  … 6 more removed" in lines
+    told = json.loads(project.nightjar("diff", "v1", "v2", "data/split", "--json").stdout)
+    assert (told["same"], told["a"]["revision"], told["b"]["commit"]) == (
+        False,
+        "v1",
+        git(project.root, "rev-parse", "v2"),
+    )
+    assert {table["table"]: table["rows"]["changed"] for table in told["tables"]} == {
+        "rejected": 0,
+        "split_tasks": 0,
+        "train": 1,
+    }
+    same = project.nightjar("diff", "v2", "workspace", "data/split")
+    assert same.stdout == "data/split: no row and no file differs between v2 and workspace.\n"
+    models = project.nightjar("diff", "v1", "v2", "models/m").stdout
+    assert "~ weights.safetensors  900150983cd2 → e2fc714c4727" in models
+
+
+def test_a_pipe_among_the_files_of_the_workspace_is_refused_unread(project: Repo) -> None:
+    part = next((project.root / "data/split/train").glob("*.parquet"))
+    part.unlink()
+    os.mkfifo(part)
+    done = project.here("diff", "v2", "workspace", "data/split")
+    assert (
+        done.returncode == 2 and f"{part.name}: a named pipe" in done.stderr and done.stderr.count("\n") == 1
+    )
+
+
+def test_a_revision_without_a_lock_is_said_with_what_to_do(repo: Repo) -> None:
+    repo.write(dvc="stages:\n  s: {cmd: 'true', outs: [out.txt]}\n", out="1")
+    git(repo.root, "add", "dvc.yaml")
+    git(repo.root, "commit", "--quiet", "--message", "graph")
+    repo.dvc("commit", "--force", "--quiet")
+    done = repo.nightjar("diff", "HEAD", "workspace", "out.txt")
+    assert done.stdout.startswith(
+        "HEAD has no dvc.lock, so everything counts as added: commit dvc.lock.\n+ out.txt"
+    )
+    told = repo.nightjar("diff", "HEAD", "workspace", "out.txt", "--json")
+    assert json.loads(told.stdout)["a"]["there"] is False and "HEAD has no dvc.lock" in told.stderr
+
+
+def test_an_artifact_that_was_not_checked_out_is_said_with_the_command(project: Repo) -> None:
+    shutil.rmtree(project.root / "data/split")
+    told = project.nightjar("diff", "HEAD", "workspace", "data/split").stdout
+    assert told.startswith(
+        "data/split is not in the workspace, so everything counts as removed; get it with: dvc checkout data/split"
+    )
+
+
+def test_an_output_may_be_an_empty_folder(repo: Repo) -> None:
+    repo.write(dvc="stages:\n  a:\n    cmd: mkdir out\n    outs: [out]\n")
+    repo.dvc("repro", "--quiet")
+    keep(repo, "v1")
+    told = json.loads(repo.nightjar("diff", "v1", "workspace", "out", "--json").stdout)
+    assert told["tables"] == []
