@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.pipelines.conftest import Api, Repo
-from tests.pipelines.test_diff import git
+from tests.pipelines.versions.test_diff import git
 
 TO_PARQUET = """
 import pyarrow as pa, pyarrow.parquet as pq

@@ -11,7 +11,7 @@ import pytest
 from pipelines.history import ledger as ledgers
 from pipelines.prefect_view import server as servers
 from tests.pipelines.conftest import Repo
-from tests.pipelines.test_ledger import add, as_before_manifests, change, folder, rewrite
+from tests.pipelines.history.test_ledger import add, as_before_manifests, change, folder, rewrite
 
 LEDGER = "data/ledger"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.history import ledger as ledgers
-from tests.pipelines.test_ledger import add, as_before_manifests, change, folder, rewrite
+from tests.pipelines.history.test_ledger import add, as_before_manifests, change, folder, rewrite
 
 
 def test_every_damage_is_named_by_entry_and_file(tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ from datetime import datetime
 from pathlib import Path
 from pipelines import ledger
 from nightjar.core import tables
-from tests.pipelines.test_ledger import add
+from tests.pipelines.history.test_ledger import add
 fatal, calls = 0, 0
 def counted(call):
     def wrapper(*arguments, **named):
@@ -308,7 +308,7 @@ def test_a_kill_before_any_step_leaves_the_entry_whole_or_absent(tmp_path: Path)
 ENDLESS = """
 import sys
 from pathlib import Path
-from tests.pipelines.test_ledger import add
+from tests.pipelines.history.test_ledger import add
 print("ready", flush=True)
 for number in range(100000):
     add(Path(sys.argv[1]), f"{sys.argv[2]}-{number}")

@@ -19,8 +19,8 @@ from pipelines.commands.nightly import ledger as show
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly import verdicts as nightly_verdicts
-from tests.pipelines.test_ledger import STARTED
-from tests.pipelines.test_ledger import facts as run_facts
+from tests.pipelines.history.test_ledger import STARTED
+from tests.pipelines.history.test_ledger import facts as run_facts
 
 SETTINGS = Nightly(alpha=0.05, minimum_instances=10, bootstrap_samples=500)
 COUNT = 40

@@ -13,7 +13,7 @@ from pipelines.study import plot as study_plot
 from pipelines.study import study as studies
 from pipelines.study.kinds import KINDS, Kind, default_system, key_of, values_of
 from tests.pipelines.conftest import Repo
-from tests.pipelines.test_study_plot import made
+from tests.pipelines.study.test_plot import made
 
 SYSTEMS = [
     {"benchmark": "made", "system": "plain", "weights": "models/base/lm", "evidence": "data/questions/made"},

@@ -15,7 +15,7 @@ from pipelines.study import scores as study_scores
 from pipelines.study.study import Study
 from tests.conftest import ROOT
 from tests.pipelines.conftest import Repo
-from tests.pipelines.test_trace import prediction
+from tests.pipelines.versions.test_trace import prediction
 from tests.questions import question, write_questions
 
 UNTUNED = {"default": 33.6, "xlingual": 25.0}

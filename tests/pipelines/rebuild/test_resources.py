@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipelines.conftest import Api, Repo, lives, wait_for
-from tests.pipelines.test_rebuild import lines
+from tests.pipelines.rebuild.test_flow import lines
 
 pytestmark = pytest.mark.slow
 
