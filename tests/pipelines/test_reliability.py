@@ -185,7 +185,7 @@ def test_the_second_of_two_rebuilds_is_skipped_in_prefect_too(repo: Repo, api: A
     repo.write(dvc=DVC)
     api.serve(repo)
     code = (
-        "from pathlib import Path; from pipelines import server\n"
+        "from pathlib import Path; from pipelines.prefect_view import server\n"
         "server.use(Path.cwd(), server.find(Path.cwd()))\n"
         "from pipelines.rebuild.flow import flush, rebuild\n"
         "state = rebuild(return_state=True); print(state.type.value, state.name, state.message); flush()"

@@ -248,7 +248,7 @@ KILLED = """
 import os, signal, sys
 from datetime import datetime
 from pathlib import Path
-from pipelines import ledger
+from pipelines.history import ledger
 from nightjar.core import tables
 from tests.pipelines.history.test_ledger import add
 fatal, calls = 0, 0

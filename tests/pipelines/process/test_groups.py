@@ -16,7 +16,7 @@ from tests.pipelines.conftest import environment, lives, wait_for
 STRUCK = """
 import os, signal, subprocess
 from pathlib import Path
-from pipelines import groups
+from pipelines.process import groups
 class Popen(subprocess.Popen):
     def __init__(self, *words, **more):
         super().__init__(*words, **more)
