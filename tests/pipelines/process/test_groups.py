@@ -18,6 +18,7 @@ STRUCK = """
 import os, signal, subprocess
 from pathlib import Path
 from pipelines.process import groups
+from pipelines.process.signals import stopped_by_signals
 class Popen(subprocess.Popen):
     def __init__(self, *words, **more):
         super().__init__(*words, **more)
