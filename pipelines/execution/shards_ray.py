@@ -30,12 +30,14 @@ FIX = "every worker must see the project's folder under the same path, and have 
 
 def work_on(work: Work, number: int) -> int:
     """Run one share on a worker of Ray; returns the exit status of the command."""
+    # Ray cancels a task by SIGINT, which a cluster that was started in the background ignores.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         child = work.start(number)
     except FileNotFoundError:
         raise NightjarError(f"{work.folder} is not there", socket.gethostname(), FIX) from None
     with child:
-        while (status := child.poll()) is None:  # Ray can cancel the task between two calls of the system
+        while (status := child.poll()) is None:  # a call that waits longer is not interrupted
             time.sleep(POLL_SECONDS)
         return status
 

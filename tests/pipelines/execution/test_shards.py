@@ -265,19 +265,22 @@ def test_what_can_be_known_before_is_told_before_anything_starts(
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A Ray cluster on this machine: a head that works on nothing, and two workers of one processor each."""
+    """A Ray cluster of two nodes of one processor each. It ignores SIGINT, as one that a script starts in the
+    background.
+    """
     pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
     patch = pytest.MonkeyPatch()
     patch.setenv("PYTHONPATH", str(ROOT))
     patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    small = {"object_store_memory": 80_000_000, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
+    small = {"num_cpus": 1, "object_store_memory": 80_000_000, "include_dashboard": False}
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    made = Cluster(initialize_head=True, head_node_args=small)
     try:
-        for _ in range(2):
-            made.add_node(num_cpus=1, **small)
+        made.add_node(**small)
         made.wait_for_nodes()
+        signal.signal(signal.SIGINT, interrupt)
         yield made
     finally:
         made.shutdown()
@@ -286,7 +289,9 @@ def cluster() -> Iterator[Any]:
 
 @pytest.mark.slow
 def test_stop_ends_the_shares_on_a_cluster_with_all_that_they_started(cluster: Any, repo: Repo) -> None:
-    made(repo, "subprocess.Popen(['sleep', '300']); (parts / f'{number}.pid').touch(); time.sleep(300)")
+    ends = "time.sleep(0.5), (parts / f'{number}.ended').touch(), sys.exit()"
+    sleeps = "subprocess.Popen(['sleep', '300']); (parts / f'{number}.pid').touch(); time.sleep(300)"
+    made(repo, f"signal.signal(signal.SIGTERM, lambda *_: ({ends})); {sleeps}")
     stop = threading.Event()
     thread = threading.Thread(
         target=shared, args=(repo,), kwargs={"stop": stop, "count": 2, "address": cluster.address}
@@ -300,6 +305,7 @@ def test_stop_ends_the_shares_on_a_cluster_with_all_that_they_started(cluster: A
     thread.join()
     assert time.monotonic() - began < 10
     assert not [pid for pid in started if lives(pid)] and units(repo) == []
+    assert len(list((repo.root / "parts").glob("*.ended"))) == 2, "by TERM, with time to end"
 
 
 @pytest.mark.slow
@@ -315,6 +321,9 @@ def test_a_cluster_that_loses_a_worker_in_the_middle_does_the_work_all_the_same(
     assert fault is None
     assert said(repo).count("was lost") >= 1 and "2 of 2" in said(repo)
     assert set(units(repo)) == set(range(6))
+    assert not [child for child in psutil.process_iter() if _is_at(child, repo.root)], (
+        "the guard ended the lost share"
+    )
 
 
 def _lose_a_worker(cluster: Any, repo: Repo) -> None:
