@@ -30,7 +30,7 @@ from prefect.states import Running, State
 from nightjar.core.files import write_text
 from nightjar.core.json_text import parse
 from pipelines.prefect_view import watch
-from pipelines.process import groups
+from pipelines.process.identity import alive, identity
 from pipelines.project import places
 from pipelines.project.notify import notify
 
@@ -66,7 +66,7 @@ class Record:
             "name": name,
             "told": told,
             "owner": os.getpid(),
-            "owner_started": groups.identity(os.getpid()),
+            "owner_started": identity(os.getpid()),
             "state": None,
             "tasks": [],
         }
@@ -124,9 +124,7 @@ def settle(root: Path, seconds: float = SECONDS) -> int:
         for path in paths:
             try:
                 facts = _read(path)
-                over = not groups.alive(*facts["owner"]) or (
-                    facts["state"] and facts["owner"][0] == os.getpid()
-                )
+                over = not alive(*facts["owner"]) or (facts["state"] and facts["owner"][0] == os.getpid())
                 if over and _settle(client, facts, seconds) and facts["told"]:
                     message = f"the rebuild {facts['name']} was killed"
                     notify(root, {"kind": "rebuild crashed", "run": facts["name"], "message": message})

@@ -18,7 +18,7 @@ from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
 
 from pipelines.prefect_view import server as servers
-from pipelines.process import groups
+from pipelines.process.signals import at_signals
 
 POLL_SECONDS = 1.5
 
@@ -97,5 +97,5 @@ def _signals(stop: threading.Event) -> Iterator[None]:
         yield
         return
 
-    with groups.at_signals(stop.set):
+    with at_signals(stop.set):
         yield

@@ -13,7 +13,6 @@ SERVE_LOCK = FOLDER / "serve.lock"
 RUNNING = FOLDER / "running"
 SERVER = FOLDER / "server.json"
 DEPLOYMENTS = FOLDER / "serve.json"
-SHARDS = FOLDER / "shards"
 
 # Clones, made anew for every use.
 STUDY_CLONE = FOLDER / "study"
