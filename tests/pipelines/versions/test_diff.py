@@ -18,8 +18,8 @@ from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
 from pipelines.versions import diff as diffs
-from pipelines.versions import parquet_parts
 from pipelines.versions.diff import diff
+from pipelines.versions.files import File
 from tests.pipelines.conftest import Repo
 
 GRAPH = """
@@ -164,19 +164,19 @@ def test_the_workspace_is_a_version(project: Repo) -> None:
 
 def test_parts_that_are_the_same_are_not_opened(project: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    true: Callable[..., None] = parquet_parts.Opened.__init__
+    provide: Callable[..., None] = File.provide
 
-    def spy(self: Any, content: Any, where: str) -> None:
-        opened.append(where)
-        true(self, content, where)
+    def spy(self: File, target: Path) -> None:
+        opened.append(f"{self.version.revision}: {self.name}")
+        provide(self, target)
 
-    monkeypatch.setattr(parquet_parts.Opened, "__init__", spy)
+    monkeypatch.setattr(File, "provide", spy)
     diff(project.root, "v1", "v2", "data/split", table="train")
-    assert sorted(set(opened)) == [
-        "v1:data/split: train/t1.parquet",
-        "v1:data/split: train/t3.parquet",
-        "v2:data/split: train/t1.parquet",
-        "v2:data/split: train/t4.parquet",
+    assert sorted(opened) == [
+        "v1: train/t1.parquet",
+        "v1: train/t3.parquet",
+        "v2: train/t1.parquet",
+        "v2: train/t4.parquet",
     ]
 
 
