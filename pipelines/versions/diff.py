@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from nightjar.core import contracts
 from nightjar.core.contracts import REJECTED
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, first_line
 from pipelines.versions import row_diff
 from pipelines.versions.files import File, Version, find_root, read
 
@@ -113,7 +113,7 @@ def diff(
         some = f"; there are {', '.join(known[:8])}{', …' if len(known) > 8 else ''}" if known else ""
         fix = f"give the path of an output of dvc.yaml{some}"
         raise NightjarError(f"not an artifact in {a} or {b}", artifact, fix)
-    return compare_versions(*versions, table, examples, progress)
+    return compare_versions(versions[0], versions[1], table, examples, progress)
 
 
 def compare_versions(
@@ -212,18 +212,19 @@ def _compare(work: _Work, examples: int) -> TableDiff:
     result = TableDiff(work.name, [], work.counts())
     with tempfile.TemporaryDirectory(prefix="nightjar-diff-") as name:
         folder = Path(name)
-        a, b = _side(work.a, folder / "a"), _side(work.b, folder / "b")
-        if a is None and b is None:
+        sides = [_side(work.a, folder / "a"), _side(work.b, folder / "b")]
+        present = [side for side in sides if side is not None]
+        if not present:
             return result
-        a, b = a or replace(b, empty=True), b or replace(a, empty=True)
+        a, b = (side or replace(present[0], empty=True) for side in sides)
         columns = _shared(a.schema, b.schema, result.schema)
         contract = _contract_of(PurePosixPath(work.name).name, [a.schema, b.schema], columns)
         result.key = list(contract.key) if contract else []
         try:
             found = row_diff.compare(a, b, result.key, columns, examples, folder)
         except duckdb.Error as error:
-            what = str(error).splitlines()[0]
-            raise NightjarError(f"cannot be compared ({what})", work.name, "rebuild or fetch it") from None
+            what = f"cannot be compared ({first_line(error)})"
+            raise NightjarError(what, work.name, "rebuild or fetch it, or free memory") from None
     result.rows, result.columns = found.counts, found.columns
     changed = [_changed(result.key, *example) for example in found.changed]
     result.examples = {"added": found.added, "removed": found.removed, "changed": changed}
@@ -257,7 +258,9 @@ def _side(files: Mapping[str, File], folder: Path) -> row_diff.Side | None:
     return row_diff.Side(paths, schemas[0]) if schemas else None
 
 
-def _changed(key: Sequence[str], old: row_diff.Row, new: row_diff.Row, columns: Sequence[str]) -> dict[str, Any]:
+def _changed(
+    key: Sequence[str], old: row_diff.Row, new: row_diff.Row, columns: Sequence[str]
+) -> dict[str, Any]:
     cells = {name: {"a": old[name], "b": new[name]} for name in columns}
     return {"key": {name: old[name] for name in key}, "columns": cells}
 

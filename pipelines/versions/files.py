@@ -190,7 +190,9 @@ def _committed(repo: Repo, root: Path, artifact: str, revision: str) -> Version:
         if known is None or revision.startswith("refs/exps/"):
             version.command = f"dvc exp pull origin {revision}"
         else:
-            version.command = f"dvc fetch {'' if commit == _commit(root, 'HEAD') else '--all-commits '}{artifact}"
+            version.command = (
+                f"dvc fetch {'' if commit == _commit(root, 'HEAD') else '--all-commits '}{artifact}"
+            )
         version.locked = repo.fs.exists(repo.fs.join(repo.root_dir, "dvc.lock"))
         version.tracked = version.git_has("")
         outs = _outs(repo)
@@ -211,7 +213,9 @@ def _commit(root: Path, name: str) -> str | None:
 def _add(version: Version, path: str, out: Any) -> None:
     """Add the files of one output that lie in the artifact."""
     if out.hash_name not in KNOWN_HASHES:
-        raise NightjarError(f"DVC recorded {out.hash_name} of it, not md5", version.revision, "compare it by hand")
+        raise NightjarError(
+            f"DVC recorded {out.hash_name} of it, not md5", version.revision, "compare it by hand"
+        )
     if path == version.artifact:
         version.digest = out.hash_info.value
     entries = {path: out.hash_info}

@@ -79,7 +79,10 @@ def compare(
         {name: counts[name] for name in values if counts[name]},
         [_row(read, b, *place_b) for _, place_b, _ in places["added"]],
         [_row(read, a, *place_a) for place_a, _, _ in places["removed"]],
-        [(_row(read, a, *place_a), _row(read, b, *place_b), names) for place_a, place_b, names in places["changed"]],
+        [
+            (_row(read, a, *place_a), _row(read, b, *place_b), names)
+            for place_a, place_b, names in places["changed"]
+        ],
     )
 
 
@@ -99,7 +102,7 @@ def _find_differing(
     turn = "1"
     if not key or any(_repeats(database, *it, identity) for it in zip(scans, files, strict=True)):
         turn = f"row_number() OVER (PARTITION BY {', '.join(['1', *identity])} ORDER BY file, row)"
-    a, b = (f"(SELECT *, {turn} AS turn FROM ({scan}))" for scan in scans)
+    a, b = (f"(SELECT *, {turn} AS turn FROM ({scan}))" for scan in scans)  # noqa: S608
     same = " AND ".join(["a.turn = b.turn", *(f"a.{it} IS NOT DISTINCT FROM b.{it}" for it in identity)])
     places = "a.file AS file_a, a.row AS row_a, b.file AS file_b, b.row AS row_b"
     cells = "".join(f", a.value{number} <> b.value{number} AS differs{number}" for number in values)
