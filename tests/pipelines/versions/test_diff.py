@@ -255,6 +255,30 @@ def test_what_is_not_in_the_cache_is_said_with_the_command(project: Repo) -> Non
         diff(project.root, "HEAD", "workspace", "data/split")
 
 
+def test_a_file_that_is_no_parquet_is_one_line(project: Repo) -> None:
+    part = project.root / "data/split/train/t1.parquet"
+    good = part.read_bytes()
+    for data, message in (
+        (b"PAR1 not really", "workspace:data/split: train/t1.parquet: not readable as Parquet"),
+        (good[:4] + bytes(300) + good[304:], "train: cannot be compared"),
+    ):
+        part.unlink()
+        part.write_bytes(data)
+        done = project.nightjar("diff", "v1", "workspace", "data/split")
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1) and message in done.stderr
+
+
+def test_a_broken_listing_is_named(project: Repo) -> None:
+    digest = diff(project.root, "v1", "v2", "data/split").a.digest
+    assert digest
+    listing = project.root / ".dvc/cache/files/md5" / digest[:2] / digest[2:]
+    listing.chmod(0o644)
+    for text in ("{}", "[1]", '[{"md5": "0"}]', "["):
+        listing.write_text(text)
+        with pytest.raises(NightjarError, match="the listing of data/split is broken; remove it"):
+            diff(project.root, "v1", "v2", "data/split")
+
+
 def test_wrong_input_is_one_line(project: Repo, tmp_path: Path) -> None:
     for arguments, told in (
         (("v1", "v9", "data/split"), "v9: no such revision"),
@@ -327,6 +351,23 @@ def test_files_of_dvc_add_and_of_git_and_a_cache_elsewhere(repo: Repo, tmp_path:
     for name in ("kept.parquet", "added.parquet"):
         (table,) = diff(repo.root, "v1", "v2", name).tables
         assert table.rows == {"added": 2, "removed": 1, "changed": 0}
+
+
+def test_a_cache_and_lock_of_dvc_2(project: Repo) -> None:
+    """Whose objects lie one folder higher, and whose hashes have no name in dvc.lock."""
+    expected = by_name(diff(project.root, "v1", "v2", "data/split"))["train"].rows
+    cache = project.root / ".dvc/cache"
+    for folder in (cache / "files/md5").iterdir():
+        folder.rename(cache / folder.name)
+    locks = []
+    for tag in ("v1", "v2"):
+        git(project.root, "checkout", "--quiet", "--force", tag)
+        lock = project.root / "dvc.lock"
+        lock.write_text("".join(line for line in lock.open() if "hash: md5" not in line))
+        git(project.root, "add", "dvc.lock")
+        git(project.root, "commit", "-q", "-m", tag)
+        locks.append(git(project.root, "rev-parse", "HEAD"))
+    assert by_name(diff(project.root, *locks, "data/split"))["train"].rows == expected
 
 
 def test_the_command_prints_a_table_and_json(project: Repo) -> None:
