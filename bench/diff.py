@@ -122,12 +122,12 @@ def measure(route: str, folder: Path) -> None:
     from pipelines.versions.files import File, Version
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    told: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     started, busy = time.perf_counter(), time.process_time()
     if route == "read":
         # Both are held, as whoever compares them in memory does.
         held = [pq.read_table(next(it for it in (folder / name).iterdir() if it.is_dir())) for name in "ab"]
-        told["rows"] = {"read": sum(map(len, held))}
+        result["rows"] = {"read": sum(map(len, held))}
     else:
         versions = []
         for name in "ab":
@@ -139,11 +139,11 @@ def measure(route: str, folder: Path) -> None:
         (table,) = (
             it for it in diffs.compare_versions(versions[0], versions[1]).tables if it.table != "rejected"
         )
-        told["rows"] = table.rows
-    told["seconds"] = time.perf_counter() - started
-    told["cpu"] = time.process_time() - busy
-    told["memory"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(json.dumps(told))
+        result["rows"] = table.rows
+    result["seconds"] = time.perf_counter() - started
+    result["cpu"] = time.process_time() - busy
+    result["memory"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(json.dumps(result))
 
 
 def _hashes(folder: Path) -> None:

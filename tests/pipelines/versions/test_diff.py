@@ -205,7 +205,7 @@ def test_a_folder_of_artifacts_from_a_folder_within(project: Repo) -> None:
     assert diff(project.root, "v2", "workspace", ".").same
 
 
-def test_files_that_are_no_tables_are_told_by_hash(project: Repo) -> None:
+def test_files_that_are_no_tables_are_compared_by_hash(project: Repo) -> None:
     found = diff(project.root, "v1", "v2", "models/m")
     lock = git(project.root, "show", "v1:dvc.lock")
     assert found.a.digest and found.a.digest in lock
@@ -280,7 +280,7 @@ def test_a_broken_listing_is_named(project: Repo) -> None:
 
 
 def test_wrong_input_is_one_line(project: Repo, tmp_path: Path) -> None:
-    for arguments, told in (
+    for arguments, message in (
         (("v1", "v9", "data/split"), "v9: no such revision"),
         (("v1", "--all", "data/split"), "--all: no such revision"),
         (("v1", "^HEAD", "data/split"), r"\^HEAD: no such revision"),
@@ -297,7 +297,7 @@ def test_wrong_input_is_one_line(project: Repo, tmp_path: Path) -> None:
         (("v1", "v2", "../other"), "outside the repository"),
         (("v1", "v2", "data/split", "tests"), "no table tests; it has"),
     ):
-        with pytest.raises(NightjarError, match=told):
+        with pytest.raises(NightjarError, match=message):
             diff(project.root, *arguments)
     with pytest.raises(NightjarError, match="not a DVC repository"):
         diff(tmp_path, "v1", "v2", "data")
@@ -380,13 +380,13 @@ def test_the_command_prints_a_table_and_json(project: Repo) -> None:
     (change,) = (line.strip() for line in lines if line.strip().startswith("input: ") and "→" in line)
     assert change == f'input: "text 2 of t1 {"long " * 5}lo…" → "word 2 of t1 {"long " * 5}lo…"'
     assert "  … 6 more removed" in lines
-    told = json.loads(project.nightjar("diff", "v1", "v2", "data/split", "--json").stdout)
-    assert (told["same"], told["a"]["revision"], told["b"]["commit"]) == (
+    printed = json.loads(project.nightjar("diff", "v1", "v2", "data/split", "--json").stdout)
+    assert (printed["same"], printed["a"]["revision"], printed["b"]["commit"]) == (
         False,
         "v1",
         git(project.root, "rev-parse", "v2"),
     )
-    assert {table["table"]: table["rows"]["changed"] for table in told["tables"]} == {
+    assert {table["table"]: table["rows"]["changed"] for table in printed["tables"]} == {
         "rejected": 0,
         "split_tasks": 0,
         "train": 1,
@@ -416,14 +416,14 @@ def test_a_revision_without_a_lock_is_said_with_what_to_do(repo: Repo) -> None:
     assert done.stdout.startswith(
         "HEAD has no dvc.lock, so everything counts as added: commit dvc.lock.\n+ out.txt"
     )
-    told = repo.nightjar("diff", "HEAD", "workspace", "out.txt", "--json")
-    assert json.loads(told.stdout)["a"]["there"] is False and "HEAD has no dvc.lock" in told.stderr
+    printed = repo.nightjar("diff", "HEAD", "workspace", "out.txt", "--json")
+    assert json.loads(printed.stdout)["a"]["there"] is False and "HEAD has no dvc.lock" in printed.stderr
 
 
 def test_an_artifact_that_was_not_checked_out_is_said_with_the_command(project: Repo) -> None:
     shutil.rmtree(project.root / "data/split")
-    told = project.nightjar("diff", "HEAD", "workspace", "data/split").stdout
-    assert told.startswith(
+    printed = project.nightjar("diff", "HEAD", "workspace", "data/split").stdout
+    assert printed.startswith(
         "data/split is not in the workspace, so everything counts as removed; get it with: dvc checkout data/split"
     )
 
@@ -432,5 +432,5 @@ def test_an_output_may_be_an_empty_folder(repo: Repo) -> None:
     repo.write(dvc="stages:\n  a:\n    cmd: mkdir out\n    outs: [out]\n")
     repo.dvc("repro", "--quiet")
     keep(repo, "v1")
-    told = json.loads(repo.nightjar("diff", "v1", "workspace", "out", "--json").stdout)
-    assert told["tables"] == []
+    printed = json.loads(repo.nightjar("diff", "v1", "workspace", "out", "--json").stdout)
+    assert printed["tables"] == []
