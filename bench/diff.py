@@ -4,7 +4,7 @@
 
 Made tables of predictions (a prompt of some 800 characters a row), in five pairs of versions:
 `answers`: one part, the same rows in the same order, 30% of the answers differ, the prompts do not;
-`inserted`: one part, 1% of the rows gone and 1% new, so that nothing stands at its place;
+`inserted`: one part, 1% of the rows gone and 1% new, so that no row is at its place;
 `shuffled`: one part, the same rows in another order, 1% changed;
 `shards`: a part a task, four of which differ, by the contract's key;
 `rows`: one part of a table without a contract, 1% of the rows differ: compared as whole rows.
@@ -107,7 +107,7 @@ def _write_shards(writer: Any, contract: Any, rows: Sequence[dict[str, Any]], na
                 "id": row["id"],
                 "index": index,
                 "input": row["prompt"],
-                "outputs": [row["prediction"] if name == "b" and number % 10 == 0 else row["text"]],
+                "outputs": [row["answers"][0] if name == "b" and number % 10 == 0 else row["text"]],
             }
             for index, row in enumerate(row for row in rows if row["task_id"] == task)
         ]
@@ -122,32 +122,32 @@ def measure(route: str, folder: Path) -> None:
     from pipelines.versions.files import File, Version
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    told: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     started, busy = time.perf_counter(), time.process_time()
     if route == "read":
         # Both are held, as whoever compares them in memory does.
         held = [pq.read_table(next(it for it in (folder / name).iterdir() if it.is_dir())) for name in "ab"]
-        told["rows"] = {"read": sum(map(len, held))}
+        result["rows"] = {"read": sum(map(len, held))}
     else:
         versions = []
         for name in "ab":
-            version = Version(folder, name, None, name)
+            version = Version(name, None, name)
             for line in (folder / f"{name}.json").read_text().splitlines():
                 path, digest = json.loads(line)
-                version.files[path] = File(path, folder / name / path, digest, None, version)
+                version.files[path] = File(path, folder / name / path, digest, version)
             versions.append(version)
         (table,) = (
             it for it in diffs.compare_versions(versions[0], versions[1]).tables if it.table != "rejected"
         )
-        told["rows"] = table.rows
-    told["seconds"] = time.perf_counter() - started
-    told["cpu"] = time.process_time() - busy
-    told["memory"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(json.dumps(told))
+        result["rows"] = table.rows
+    result["seconds"] = time.perf_counter() - started
+    result["cpu"] = time.process_time() - busy
+    result["memory"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(json.dumps(result))
 
 
 def _hashes(folder: Path) -> None:
-    """What dvc.lock and the .dir objects would tell."""
+    """Write the hashes that DVC would have recorded."""
     import hashlib
 
     for name in "ab":

@@ -38,7 +38,7 @@ def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width:
 
     A and B are branches, tags, commits, names of experiments, or the word `workspace`. ARTIFACT is the path of an
     output (data/split), of something in it, or of a folder of outputs. Reads DVC's cache; checks nothing out. Files
-    that are no tables are told by their hashes. Other repositories' Parquet is compared by whole rows.
+    that are no tables are compared by their hashes, tables of other repositories by whole rows.
 
     \b
     Example:
@@ -73,7 +73,7 @@ def _absent(artifact: str, version: Version, state: str) -> str:
 
 
 def _short(row: dict[str, Any], width: int) -> dict[str, Any]:
-    """An example with its texts cut to `width` characters; of two versions, to where they part."""
+    """An example with its texts cut to `width` characters; of two versions, around their first difference."""
     if set(row) == {"key", "columns"} and isinstance(row["columns"], dict):
         cells = {
             name: dict(zip("ab", _pair(cell["a"], cell["b"], width), strict=True))
@@ -87,9 +87,8 @@ def _pair(a: Any, b: Any, width: int) -> tuple[Any, Any]:
     old, new = _text(a), _text(b)
     if isinstance(a, int | float) or isinstance(b, int | float) or max(len(old), len(new)) <= width:
         return a, b
-    same = next(
-        (at for at, (x, y) in enumerate(zip(old, new, strict=False)) if x != y), min(len(old), len(new))
-    )
+    shorter = min(len(old), len(new))
+    same = next((at for at, (x, y) in enumerate(zip(old, new, strict=False)) if x != y), shorter)
     start = max(0, same - width // 4)
     return _cut(a, start, width), _cut(b, start, width)
 

@@ -164,7 +164,7 @@ def take(night: Night, pull: bool) -> None:
 
 def _lacking(root: Path, work: Path, missing: Sequence[str], pull: bool) -> str:
     """Why the paths that are `missing` in the clone `work` could not be taken, and which command gets them."""
-    outputs = [path for path in missing if versions.read(work, versions.WORKSPACE, path).made]
+    outputs = versions.outputs(work, missing)
     if not outputs:
         return f"{missing[0]} is missing{_more(missing)}; commit it, or make a stage of dvc.yaml write it"
     told = f"{outputs[0]} is not in the local cache{' or the remote' if pull else ''}{_more(missing)}"

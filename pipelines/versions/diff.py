@@ -1,23 +1,26 @@
 """What differs between two versions of an artifact: rows of its tables by the keys of their contracts, and its
-other files by their hashes. Parts that are the same bytes in both versions are never opened.
+other files by their hashes. Parts that have the same bytes in both versions are not opened.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from nightjar.core import contracts
 from nightjar.core.contracts import REJECTED
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, first_line
 from pipelines.versions import row_diff
 from pipelines.versions.files import File, Version, find_root, read
-from pipelines.versions.parquet_parts import Parts, Place
 
 # Several tables may have one name, in artifacts of their own.
 CONTRACTS: dict[str, list[contracts.Table]] = {}
@@ -27,11 +30,12 @@ for _contract in vars(contracts).values():
 # A part of the table that its folder is, in the names that common writers give.
 _PART = re.compile(r"(part|data|chunk|shard)?[-_.]?\d+([-_.].*)?")
 Progress = Callable[[int, int], None]
+KINDS = ("added", "removed", "changed")
 
 
 @dataclass
 class TableDiff:
-    """One table in two versions. `key` is empty where a row is known by all its values.
+    """One table in two versions. `key` is empty where a row is identified by all its values.
 
     `parts` counts the Parquet files that are the same, changed, added and removed; `columns` the changed cells;
     `schema` names columns that only one version has, and those of another type.
@@ -40,12 +44,10 @@ class TableDiff:
     table: str
     key: list[str]
     parts: dict[str, int]
-    rows: dict[str, int] = field(default_factory=lambda: {"added": 0, "removed": 0, "changed": 0})
+    rows: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     columns: dict[str, int] = field(default_factory=dict)
     schema: dict[str, list[str]] = field(default_factory=lambda: {"added": [], "removed": [], "retyped": []})
-    examples: dict[str, list[dict[str, Any]]] = field(
-        default_factory=lambda: {"added": [], "removed": [], "changed": []}
-    )
+    examples: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
 
     @property
     def same(self) -> bool:
@@ -68,14 +70,13 @@ class ArtifactDiff:
         return not self.files and all(table.same for table in self.tables)
 
     def as_json(self) -> dict[str, Any]:
-        def side(version: Version) -> dict[str, Any]:
-            told = {"revision": version.revision, "commit": version.commit}
-            return told | {"hash": version.digest, "there": version.there}
-
+        sides = (
+            {"revision": it.revision, "commit": it.commit, "hash": it.digest, "there": it.there}
+            for it in (self.a, self.b)
+        )
         return {
             "artifact": self.artifact,
-            "a": side(self.a),
-            "b": side(self.b),
+            **dict(zip("ab", sides, strict=True)),
             "same": self.same,
             "tables": [vars(table) | {"same": table.same} for table in self.tables],
             "files": self.files,
@@ -96,13 +97,13 @@ def diff(
     `start` lies in.
 
     `artifact` is the path of an output, of something in it, or of a folder with outputs. `table` leaves the other
-    tables and files out; `examples` is how many rows of each kind to show. `progress` hears the compared and all
-    bytes that differ. Raises NightjarError for an unknown revision, artifact or table, and for data that are not
-    in the local cache, naming the command that gets them.
+    tables and files out; `examples` is how many rows of each kind to show. `progress` is called with the number of
+    bytes that have been compared and of all that must be. Raises NightjarError for an unknown revision, artifact or
+    table, and for data that are not in the local cache, naming the command that gets them.
     """
     root = find_root(start.resolve())
     path = _from_root(root, start, artifact)
-    versions = (read(root, a, path), read(root, b, path))
+    versions = read(root, path, a, b)
     if not any(version.made for version in versions) and any(version.tracked for version in versions):
         commits = " ".join(version.revision for version in versions if version.commit)
         what = "tracked by Git, not an artifact of the graph"
@@ -112,14 +113,14 @@ def diff(
         some = f"; there are {', '.join(known[:8])}{', …' if len(known) > 8 else ''}" if known else ""
         fix = f"give the path of an output of dvc.yaml{some}"
         raise NightjarError(f"not an artifact in {a} or {b}", artifact, fix)
-    return compare_versions(*versions, table, examples, progress)
+    return compare_versions(versions[0], versions[1], table, examples, progress)
 
 
 def compare_versions(
     a: Version, b: Version, table: str | None = None, examples: int = 3, progress: Progress | None = None
 ) -> ArtifactDiff:
-    """`diff` of two versions that have been found. Raises NightjarError for an unknown table and missing data."""
-    left, right = _grouped(a), _grouped(b)
+    """`diff` of two versions that have been read. Raises NightjarError for an unknown table and missing data."""
+    left, right = _by_table(a), _by_table(b)
     names = sorted({*left, *right} - {""})
     if table is not None:
         known = names or "no tables"
@@ -127,53 +128,40 @@ def compare_versions(
         if not names:
             raise NightjarError(f"no table {table}", a.artifact, f"it has {known}")
     work = [_Work(name, left.get(name, {}), right.get(name, {})) for name in names]
-    _need(file for one in work for file in one.differing())
-    done, whole = 0, sum(one.size() for one in work)
+    _check_present(file for one in work for file in (*one.a.values(), *one.b.values()))
+    sizes = [sum(file.size for file in (*one.a.values(), *one.b.values())) for one in work]
     tables = []
-    for one in work:
+    for number, one in enumerate(work, start=1):
         tables.append(_compare(one, examples))
-        done += one.size()
         if progress:
-            progress(done, whole)
+            progress(sum(sizes[:number]), sum(sizes))
     files, same = ([], 0) if table is not None else _plain(left.get("", {}), right.get("", {}))
     return ArtifactDiff(a.artifact, a, b, tables, files, same)
 
 
 def _from_root(root: Path, start: Path, artifact: str) -> str:
-    full = (start.resolve() / artifact).absolute()
-    try:
-        normal = Path(*_normal(full)).relative_to(root)
-    except ValueError:
-        raise NightjarError("it lies outside the repository", artifact, f"give a path in {root}") from None
-    return normal.as_posix()
+    """The artifact as a path from the root. Links remain, since DVC's names are those of the links."""
+    full = Path(os.path.normpath(start.resolve() / artifact))
+    if not full.is_relative_to(root):
+        raise NightjarError("it lies outside the repository", artifact, f"give a path in {root}")
+    return full.relative_to(root).as_posix()
 
 
-def _normal(path: Path) -> list[str]:
-    """The parts of a path without `..`; links stay, since DVC's names are those of the links."""
-    parts: list[str] = []
-    for part in path.parts:
-        if part == "..":
-            parts.pop()
-        else:
-            parts.append(part)
-    return parts
-
-
-def _grouped(version: Version) -> dict[str, dict[str, File]]:
-    """The files of an artifact by table; the name "" has those that are no tables. A table's parts lie in a folder
-    of its name; a Parquet file at the top is a table too, unless the artifact is itself a table's folder.
+def _by_table(version: Version) -> dict[str, dict[str, File]]:
+    """The files of an artifact by table; those of no table have the name "". A table's parts lie in a folder of its
+    name; a Parquet file at the top is a table too, unless the artifact is itself a table's folder.
     """
     artifact = PurePosixPath(version.artifact)
     own = artifact.name or "data"
     if artifact.suffix == ".parquet" and artifact.parent.name in CONTRACTS:
         own = artifact.parent.name  # one part of a table
     found: dict[str, dict[str, File]] = {}
-    for name, file in version.files.items():
+    for name, file in sorted(version.files.items()):
         path = PurePosixPath(name or artifact.name)
         if path.suffix != ".parquet":
             table = ""
         elif path.parent != PurePosixPath():
-            # The refused rows of one of several artifacts stand beside its tables, not in one.
+            # The refused rows of one of several artifacts lie beside its tables, not in one.
             beside = path.stem == REJECTED.name and path.parent.name not in CONTRACTS
             table = str(path.with_suffix("") if beside else path.parent)
         elif own in CONTRACTS or _PART.fullmatch(path.stem):
@@ -194,64 +182,53 @@ class _Work:
     same: int = 0
 
     def __post_init__(self) -> None:
-        self.changed = 0
-        for name in [name for name in self.a if name in self.b]:
-            if self.a[name].same(self.b[name]):
-                self._leave_out(name, name)
-            else:
-                self.changed += 1
-        # Another name, the same bytes: nothing to read either.
-        names = {file.known: name for name, file in self.b.items() if file.known and name not in self.a}
-        for name, file in list(self.a.items()):
-            if name not in self.b and file.known in names:
-                self._leave_out(name, names.pop(file.known))
-
-    def _leave_out(self, name: str, other: str) -> None:
-        del self.a[name], self.b[other]
-        self.same += 1
-
-    def differing(self) -> list[File]:
-        return [*self.a.values(), *self.b.values()]
-
-    def size(self) -> int:
-        return sum(file.length() or 0 for file in self.differing())
+        both = [name for name in self.a if name in self.b]
+        pairs = [(name, name) for name in both if self.a[name].same(self.b[name])]
+        self.changed = len(both) - len(pairs)
+        others = {file.known: name for name, file in self.b.items() if file.known and name not in self.a}
+        for name, file in self.a.items():
+            if name not in self.b and file.known in others:
+                pairs.append((name, others.pop(file.known)))
+        self.same = len(pairs)
+        for name, other in pairs:
+            del self.a[name], self.b[other]
 
     def counts(self) -> dict[str, int]:
         added, removed = len(self.b) - self.changed, len(self.a) - self.changed
         return {"same": self.same, "changed": self.changed, "added": added, "removed": removed}
 
 
-def _need(files: Any) -> None:
-    """Raise NightjarError, one for all of a version, if bytes that must be read are not on this machine."""
-    lost: dict[int, list[File]] = {}
+def _check_present(files: Iterable[File]) -> None:
+    """Raise NightjarError, one for all files of a version, if bytes that must be read are not on this machine."""
+    absent: dict[str, list[File]] = {}
     for file in files:
-        if not file.place.is_file():
-            lost.setdefault(id(file.version), []).append(file)
-    for gone in lost.values():
-        if not gone[0].is_here():
-            raise gone[0].version.missing([file.name for file in gone])
+        if not file.is_here():
+            absent.setdefault(file.version.revision, []).append(file)
+    for lost in absent.values():
+        raise lost[0].version.missing([file.name for file in lost])
 
 
 def _compare(work: _Work, examples: int) -> TableDiff:
-    pair = row_diff.Pair(_opened(work.a), _opened(work.b))
-    told = TableDiff(work.name, [], work.counts())
-    known = [schema for schema in (side.schema() for side in pair) if schema is not None]
-    if not known:
-        return told
-    shared = _shared(known[0], known[-1], told.schema)
-    contract = _contract_of(PurePosixPath(work.name).name, known, shared)
-    told.key = list(contract.key) if contract else []
-    for side in pair:
-        side.types = shared
-    shard = contract.shard if contract and contract.shard in contract.key else None
-    found = row_diff.compare(pair, told.key, list(shared), shard, examples)
-    told.rows, told.columns = found.counts, found.columns
-    told.examples = {
-        "added": [pair.b.row(place) for place in found.added],
-        "removed": [pair.a.row(place) for place in found.removed],
-        "changed": [_changed(pair, told.key, *example) for example in found.changed],
-    }
-    return told
+    result = TableDiff(work.name, [], work.counts())
+    with tempfile.TemporaryDirectory(prefix="nightjar-diff-") as name:
+        folder = Path(name)
+        sides = [_side(work.a, folder / "a"), _side(work.b, folder / "b")]
+        present = [side for side in sides if side is not None]
+        if not present:
+            return result
+        a, b = (side or replace(present[0], empty=True) for side in sides)
+        columns = _shared(a.schema, b.schema, result.schema)
+        contract = _contract_of(PurePosixPath(work.name).name, [a.schema, b.schema], columns)
+        result.key = list(contract.key) if contract else []
+        try:
+            found = row_diff.compare(a, b, result.key, columns, examples, folder)
+        except duckdb.Error as error:
+            what = f"cannot be compared ({first_line(error)})"
+            raise NightjarError(what, work.name, "rebuild or fetch it, or free memory") from None
+    result.rows, result.columns = found.counts, found.columns
+    changed = [_changed(result.key, *example) for example in found.changed]
+    result.examples = {"added": found.added, "removed": found.removed, "changed": changed}
+    return result
 
 
 def _contract_of(
@@ -265,40 +242,45 @@ def _contract_of(
     return next(iter(exact or fitting), None)
 
 
-def _opened(files: Mapping[str, File]) -> Parts:
-    first = next(iter(files.values()), None)
-    where = f"{first.version.revision}:{first.version.artifact}" if first else ""
-    return Parts({name: file.content() for name, file in files.items()}, where)
+def _side(files: Mapping[str, File], folder: Path) -> row_diff.Side | None:
+    """The files as links in `folder`, whose names hold no pattern; None if there are none."""
+    folder.mkdir()
+    schemas = []
+    for number, (name, file) in enumerate(files.items()):
+        target = folder / f"{number}.parquet"
+        file.provide(target)
+        try:
+            schemas.append(pq.read_schema(target))
+        except (pa.ArrowInvalid, OSError) as error:
+            where = f"{file.version.revision}:{file.version.artifact}: {name}"
+            raise NightjarError(f"not readable as Parquet ({error})", where, "rebuild or fetch it") from None
+    paths = [folder / f"{number}.parquet" for number in range(len(files))]
+    return row_diff.Side(paths, schemas[0]) if schemas else None
 
 
 def _changed(
-    pair: row_diff.Pair,
-    key: Sequence[str],
-    was: Place,
-    now: Place,
-    columns: Sequence[str],
+    key: Sequence[str], old: row_diff.Row, new: row_diff.Row, columns: Sequence[str]
 ) -> dict[str, Any]:
-    old, new = pair.a.row(was), pair.b.row(now)
     cells = {name: {"a": old[name], "b": new[name]} for name in columns}
     return {"key": {name: old[name] for name in key}, "columns": cells}
 
 
-def _shared(a: pa.Schema, b: pa.Schema, told: dict[str, list[str]]) -> dict[str, pa.DataType]:
-    """The columns of both versions with the type to compare them in; writes the differences into `told`."""
-    told["removed"] = [name for name in a.names if name not in b.names]
-    told["added"] = [name for name in b.names if name not in a.names]
+def _shared(a: pa.Schema, b: pa.Schema, changes: dict[str, list[str]]) -> dict[str, pa.DataType]:
+    """The columns of both versions with the type to compare them in; adds the differences to `changes`."""
+    changes["removed"] = [name for name in a.names if name not in b.names]
+    changes["added"] = [name for name in b.names if name not in a.names]
     shared = {}
     for name in (name for name in a.names if name in b.names):
         old, new = a.field(name).type, b.field(name).type
         if old != new:
-            told["retyped"].append(f"{name}: {old} → {new}")
+            changes["retyped"].append(f"{name}: {old} → {new}")
         if (kind := _common(old, new)) is not None:
             shared[name] = kind
     return shared
 
 
 def _common(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
-    """A type that holds the values of both; None if that is not plain."""
+    """A type that holds the values of both; None if there is no plain one."""
     a, b = (kind.value_type if pa.types.is_dictionary(kind) else kind for kind in (a, b))
     if a.equals(b):
         return a

@@ -1,232 +1,175 @@
-"""Rows that were added, removed or changed between two versions of a Parquet table, without holding either.
+"""Rows that were added, removed or changed between two versions of a Parquet table, found by DuckDB.
 
-Three ways, the cheapest first. Row groups at the same place whose key columns are the same bytes hold the same
-keys, row by row: of those only the columns whose bytes differ are decoded. Of the others the keys alone are read
-and matched, then the other columns of the matched rows compared (matched_rows). Rows without a key are matched by
-short columns that tell them apart, or else by digests of whole rows. In memory at once: codes of the keys, or
-digests, of what differs, and a few row groups.
+Each version is scanned once, and its key once more. DuckDB keeps the key of a row, its place and a hash of 64 bits
+for each other column, and joins the versions by the key. Above the memory limit it writes to a temporary folder.
+
+Values are equal if they would be written alike: null equals null and NaN equals NaN, 0.0 and -0.0 differ. Columns
+have numbers in the SQL, so that no name from a file is a part of it.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-import numpy as np
+import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from pipelines.versions import matched_rows, row_hashes
-from pipelines.versions import row_codes as rows
-from pipelines.versions.matched_rows import Pair, Step, first_rows
-from pipelines.versions.parquet_parts import Block, Parts, Place
+# Each thread needs a part of the memory.
+MEMORY, THREADS = "1GB", min(4, os.cpu_count() or 1)
+KINDS = {
+    "added": "row_a IS NULL",
+    "removed": "row_b IS NULL",
+    "changed": "row_a IS NOT NULL AND row_b IS NOT NULL",
+}
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The files of one version of a table and the schema of the first. Of an empty side no row counts."""
+
+    files: Sequence[Path]
+    schema: pa.Schema
+    empty: bool = False
 
 
 @dataclass
 class Found:
-    """What differs: numbers of rows, the changed cells of each column, and where the first `examples` are."""
+    """What differs: numbers of rows, changed cells by column, and the first rows of each kind in their order.
 
-    examples: int
-    counts: dict[str, int] = field(default_factory=lambda: {"added": 0, "removed": 0, "changed": 0})
-    columns: dict[str, int] = field(default_factory=dict)
-    added: list[Place] = field(default_factory=list)
-    removed: list[Place] = field(default_factory=list)
-    changed: list[tuple[Place, Place, list[str]]] = field(default_factory=list)
+    A changed row is given as it is in both versions, with the names of the columns that differ.
+    """
 
-    def one_sided(self, kind: str, block: Block, at: rows.Integers) -> None:
-        """The rows `at` of a block are `kind`: added or removed."""
-        self.counts[kind] += len(at)
-        places: list[Place] = getattr(self, kind)
-        places += [Place(block, int(row)) for row in at[: self.examples - len(places)]]
-
-    def cells(self, masks: Mapping[str, rows.Mask], where: Callable[[int], tuple[Place, Place]]) -> None:
-        """Matched rows differ where the masks of the columns say; `where` finds the nth of them in both versions."""
-        if not masks:
-            return
-        for name, mask in masks.items():
-            if count := int(mask.sum()):
-                self.columns[name] = self.columns.get(name, 0) + count
-        changed = np.flatnonzero(np.logical_or.reduce(list(masks.values())))
-        self.counts["changed"] += len(changed)
-        for row in changed[: self.examples - len(self.changed)]:
-            columns = [name for name, mask in masks.items() if mask[row]]
-            self.changed.append((*where(int(row)), columns))
+    counts: dict[str, int]
+    columns: dict[str, int]
+    added: list[Row]
+    removed: list[Row]
+    changed: list[tuple[Row, Row, list[str]]]
 
 
 def compare(
-    pair: Pair, key: Sequence[str], columns: Sequence[str], shard: str | None, examples: int
+    a: Side, b: Side, key: Sequence[str], columns: Mapping[str, pa.DataType], examples: int, folder: Path
 ) -> Found:
     """Compare two versions of a table.
 
-    `columns` are those that both versions have; `key` is a part of them, and empty if a row is known by all its
-    values. A key that occurs more than once is matched in order. `shard` is a column of which no value is in
-    two parts of a version, part of the key; then only parts that share a value are held against one another.
+    `columns` has the columns to compare and the types to compare them in. `key` is a part of them, and empty if a row
+    is identified by all its values. A key that occurs more than once is matched in order. `folder` is for temporary
+    files. Raises duckdb.Error for a file that cannot be read.
     """
-    # Two threads, one for each version: a Parts serves one at a time.
-    with ThreadPoolExecutor(2) as pool:
-        comparison = _Comparison(pool, pair, key, columns, Found(examples))
-        for names in shard_groups(pair, shard):
-            comparison.parts(*names)
-    return comparison.found
+    settings: dict[str, Any] = {"memory_limit": MEMORY, "threads": THREADS, "temp_directory": str(folder)}
+    settings |= {"preserve_insertion_order": False, "enable_external_file_cache": False}
+    settings |= {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    values = {name: number for number, name in enumerate(columns) if key and name not in key}
+    with duckdb.connect(config=settings) as database:
+        _find_differing(database, (a, b), key, columns)
+        conditions = [*KINDS.values(), *(f"differs{number}" for number in values.values())]
+        query = f"SELECT {', '.join(f'count(*) FILTER ({it})' for it in conditions)} FROM differing"  # noqa: S608
+        counts = dict(zip([*KINDS, *values], database.execute(query).fetchall()[0], strict=True))
+        places = {kind: _places(database, kind, values, examples) for kind in KINDS}
+    read = lru_cache(maxsize=2)(_read_row_group)
+    return Found(
+        {kind: counts[kind] for kind in KINDS},
+        {name: counts[name] for name in values if counts[name]},
+        [_row(read, b, *place_b) for _, place_b, _ in places["added"]],
+        [_row(read, a, *place_a) for place_a, _, _ in places["removed"]],
+        [
+            (_row(read, a, *place_a), _row(read, b, *place_b), names)
+            for place_a, place_b, names in places["changed"]
+        ],
+    )
 
 
-class _Comparison:
-    def __init__(
-        self, pool: Executor, pair: Pair, key: Sequence[str], columns: Sequence[str], found: Found
-    ) -> None:
-        self.pool, self.pair = pool, pair
-        self.a, self.b = pair
-        self.key, self.columns, self.found = key, columns, found
-        self.values = [column for column in columns if column not in key]
-
-    def parts(self, names_a: Sequence[str], names_b: Sequence[str]) -> None:
-        """Compare parts that share no key with other parts."""
-        rest_a: list[Block] = []
-        rest_b: list[Block] = []
-        both = set(names_a) & set(names_b)
-        for name in names_a:
-            left, right = self._aligned(name) if name in both else (self.a.blocks(name), [])
-            rest_a += left
-            rest_b += right
-        for name in names_b:
-            rest_b += [] if name in both else self.b.blocks(name)
-        if rest_a and rest_b:
-            self._matched(rest_a, rest_b)
-            return
-        for kind, blocks in (("removed", rest_a), ("added", rest_b)):
-            for block in blocks:
-                self.found.one_sided(kind, block, np.arange(block.rows))
-
-    def _aligned(self, name: str) -> tuple[list[Block], list[Block]]:
-        """Compare the row groups of a part that hold the same keys in both; returns those that do not."""
-        left, right = self.a.blocks(name), self.b.blocks(name)
-        one, other = self.a.open(name), self.b.open(name)
-        if not one.metadata.schema.equals(other.metadata.schema):
-            return left, right
-        rest_a, rest_b = left[len(right) :], right[len(left) :]
-        for block_a, block_b in zip(left, right, strict=False):
-            identified = self.key or self.columns
-            if block_a.rows != block_b.rows or not all(
-                one.same_bytes(other, block_a.group, column) for column in identified
-            ):
-                rest_a.append(block_a)
-                rest_b.append(block_b)
-                continue
-            unlike = [column for column in self.values if not one.same_bytes(other, block_a.group, column)]
-            if self.key and unlike:
-                was, now = self._read([block_a], [block_b], unlike)
-                masks = {column: rows.differ(was[column], now[column]) for column in unlike}
-                self.found.cells(masks, partial(_same_place, block_a, block_b))
-        return rest_a, rest_b
-
-    def _matched(self, left: list[Block], right: list[Block]) -> None:
-        """Compare the rows of blocks that may hold the same keys at other places."""
-        numbers, others = self._numbers(left, right)
-        partner, matched = _partners(numbers, sum(block.rows for block in left))
-        lost = partner < 0
-        starts = first_rows(right)
-
-        def where(step: Step, row: int) -> tuple[Place, Place]:
-            partner = int(step.partners[row])
-            other = int(np.searchsorted(starts, partner, side="right")) - 1
-            return Place(step.block, row), Place(right[other], partner - int(starts[other]))
-
-        if others:
-            steps = matched_rows.differences(self.pool, self.pair, left, right, partner, others)
-            for step, masks in steps:
-                if self.key:
-                    self.found.cells(masks, partial(where, step))
-                else:
-                    # A row that is known by all its values is another one if any differs.
-                    unlike = np.flatnonzero(np.logical_or.reduce(list(masks.values())))
-                    lost[step.first + unlike] = True
-                    matched[step.partners[unlike]] = False
-        for kind, blocks, alone in (("removed", left, lost), ("added", right, ~matched)):
-            for block, start in zip(blocks, first_rows(blocks), strict=True):
-                self.found.one_sided(kind, block, np.flatnonzero(alone[start : start + block.rows]))
-
-    def _numbers(self, left: Sequence[Block], right: Sequence[Block]) -> tuple[rows.Integers, Sequence[str]]:
-        """Numbers to match rows by, of those of `left`, then of `right`; and the columns that they leave out.
-
-        They are codes of the key. Without one they are codes of shorter columns, if no two rows of a version are
-        alike in these, or else of digests of all columns.
-        """
-        if self.key:
-            return rows.combined(self._codes(left, right, name) for name in self.key), self.values
-        size = sum(block.rows for block in left)
-        numbers = np.zeros(size + sum(block.rows for block in right), np.int64)
-        telling = self.a.short(left[0], self.columns)
-        for at, name in enumerate(telling, start=1):
-            numbers = rows.combined([numbers, self._codes(left, right, name)])
-            if not any(rows.turns(own).any() for own in (numbers[:size], numbers[size:])):
-                return numbers, [column for column in self.columns if column not in telling[:at]]
-        was, now = self.pool.map(self._digests, self.pair, (left, right))
-        return rows.codes(pa.concat_arrays([*was, *now])), []
-
-    def _read(
-        self, left: Sequence[Block], right: Sequence[Block], columns: Sequence[str]
-    ) -> tuple[pa.Table, pa.Table]:
-        was = self.pool.submit(self.a.read, left, columns)
-        now = self.pool.submit(self.b.read, right, columns)
-        return was.result(), now.result()
-
-    def _codes(self, left: Sequence[Block], right: Sequence[Block], name: str) -> rows.Integers:
-        """The codes of a column in the rows of `left`, then of `right`."""
-        was, now = self._read(left, right, [name])
-        chunks = [*was[name].chunks, *now[name].chunks]
-        return rows.codes(rows.whole(pa.chunked_array(chunks, was[name].type)))
-
-    def _digests(self, parts: Parts, blocks: Sequence[Block]) -> list[pa.Array]:
-        return [row_hashes.digests(parts.read([block], self.columns)) for block in blocks]
-
-
-def _same_place(a: Block, b: Block, row: int) -> tuple[Place, Place]:
-    return Place(a, row), Place(b, row)
-
-
-def _partners(numbers: rows.Integers, size: int) -> tuple[rows.Integers, rows.Mask]:
-    """For each of the first `size` numbers the place of its like among the others, or -1; and which of those
-    have one. What occurs more than once is matched in order.
+def _find_differing(
+    database: duckdb.DuckDBPyConnection,
+    sides: tuple[Side, Side],
+    key: Sequence[str],
+    columns: Mapping[str, pa.DataType],
+) -> None:
+    """Create the table `differing`: the places of rows that differ, and for each column that is not a part of the key
+    whether it does.
     """
-    turn = np.concatenate([rows.turns(numbers[:size]), rows.turns(numbers[size:])])
-    if turn.any():
-        numbers = rows.combined([numbers, turn])
-    left, right = numbers[:size], numbers[size:]
-    at = np.full(int(numbers.max(initial=0)) + 1, -1, np.int64)
-    at[right] = np.arange(len(right))
-    partner = at[left]
-    matched = np.zeros(len(right), np.bool_)
-    matched[partner[partner >= 0]] = True
-    return partner, matched
+    files = [[str(path) for path in side.files] for side in sides]
+    scans = [_scan(side, key, columns) for side in sides]
+    identity = [f"value{number}" for number, name in enumerate(columns) if name in key or not key]
+    values = [number for number, name in enumerate(columns) if key and name not in key]
+    turn = "1"
+    if not key or any(_repeats(database, *it, identity) for it in zip(scans, files, strict=True)):
+        turn = f"row_number() OVER (PARTITION BY {', '.join(['1', *identity])} ORDER BY file, row)"
+    a, b = (f"(SELECT *, {turn} AS turn FROM ({scan}))" for scan in scans)  # noqa: S608
+    same = " AND ".join(["a.turn = b.turn", *(f"a.{it} IS NOT DISTINCT FROM b.{it}" for it in identity)])
+    places = "a.file AS file_a, a.row AS row_a, b.file AS file_b, b.row AS row_b"
+    cells = "".join(f", a.value{number} <> b.value{number} AS differs{number}" for number in values)
+    any_cell = "".join(f" OR differs{number}" for number in values)
+    database.execute(
+        f"CREATE TEMP TABLE differing AS SELECT {places}{cells} FROM {a} AS a FULL JOIN {b} AS b ON {same} "  # noqa: S608
+        f"WHERE row_a IS NULL OR row_b IS NULL{any_cell}",
+        files,
+    )
 
 
-@dataclass(eq=False)
-class _Group:
-    """Parts of both versions that share values of the shard column."""
+def _scan(side: Side, key: Sequence[str], columns: Mapping[str, pa.DataType]) -> str:
+    """The query for the place of each row, the values of its key and the hashes of its other columns."""
+    names = [f"column{number}" for number in range(len(side.schema))]
+    chosen = ["file_index AS file", "file_row_number AS row"]
+    for number, (name, kind) in enumerate(columns.items()):
+        value = _comparable(names[side.schema.get_field_index(name)], kind)
+        chosen.append(f"{value if name in key else f'hash({value})'} AS value{number}")
+    source = f"read_parquet(?, hive_partitioning = false) AS t({', '.join(names)})"
+    return f"SELECT {', '.join(chosen)} FROM {source} WHERE {not side.empty}"  # noqa: S608
 
-    values: set[Any]
-    names: tuple[list[str], list[str]]
+
+def _comparable(column: str, kind: pa.DataType) -> str:
+    """The column as values that differ where they would be written differently."""
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    if pa.types.is_signed_integer(kind):
+        return f"{column}::BIGINT"
+    if pa.types.is_floating(kind):
+        return f"{column}::DOUBLE::VARCHAR"
+    return f"{column}::VARCHAR" if pa.types.is_nested(kind) else column
 
 
-def shard_groups(pair: Pair, shard: str | None) -> list[tuple[list[str], list[str]]]:
-    """Groups of parts, by their names in both versions, that share no value of `shard`; without it one group."""
-    if shard is None:
-        return [(list(pair.a.contents), list(pair.b.contents))]
-    by_value: dict[Any, _Group] = {}
-    groups: dict[int, _Group] = {}
-    for side, parts in enumerate(pair):
-        for name in parts.contents:
-            values = set(pc.unique(parts.read(parts.blocks(name), [shard])[shard]).to_pylist())
-            group = _Group(values, ([], []))
-            group.names[side].append(name)
-            for other in {id(it): it for it in map(by_value.get, values) if it}.values():
-                group.values |= other.values
-                for mine, more in zip(group.names, other.names, strict=True):
-                    mine[:0] = more
-                del groups[id(other)]
-            groups[id(group)] = group
-            by_value |= dict.fromkeys(group.values, group)
-    return [group.names for group in groups.values()]
+def _repeats(
+    database: duckdb.DuckDBPyConnection, scan: str, files: Sequence[str], identity: Sequence[str]
+) -> bool:
+    """Whether a key occurs more than once in a version."""
+    query = f"SELECT count(*) > count(DISTINCT hash({', '.join(identity)})) FROM ({scan})"  # noqa: S608
+    return bool(database.execute(query, [files]).fetchall()[0][0])
+
+
+def _places(
+    database: duckdb.DuckDBPyConnection, kind: str, values: Mapping[str, int], count: int
+) -> list[tuple[tuple[int, int], tuple[int, int], list[str]]]:
+    """The first differing rows of a kind: file and row in both versions, and the columns that differ."""
+    cells = "".join(f", differs{number}" for number in values.values())
+    order = "file_b, row_b" if kind == "added" else "file_a, row_a"
+    query = (
+        f"SELECT file_a, row_a, file_b, row_b{cells} FROM differing "  # noqa: S608
+        f"WHERE {KINDS[kind]} ORDER BY {order} LIMIT ?"
+    )
+    return [
+        (found[:2], found[2:4], [name for name, differs in zip(values, found[4:], strict=True) if differs])
+        for found in database.execute(query, [count]).fetchall()
+    ]
+
+
+def _row(read: Callable[[Path, int], pa.Table], side: Side, file: int, number: int) -> Row:
+    """One row with all its columns as Python values."""
+    metadata = pq.read_metadata(side.files[file])
+    for group in range(metadata.num_row_groups):
+        if number < metadata.row_group(group).num_rows:
+            return dict(read(side.files[file], group).slice(number, 1).to_pylist()[0])
+        number -= metadata.row_group(group).num_rows
+    raise IndexError(number)
+
+
+def _read_row_group(path: Path, number: int) -> pa.Table:
+    with pq.ParquetFile(path) as parquet:
+        return parquet.read_row_group(number)

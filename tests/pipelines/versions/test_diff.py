@@ -18,8 +18,8 @@ from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
 from pipelines.versions import diff as diffs
-from pipelines.versions import parquet_parts
 from pipelines.versions.diff import diff
+from pipelines.versions.files import File
 from tests.pipelines.conftest import Repo
 
 GRAPH = """
@@ -164,19 +164,19 @@ def test_the_workspace_is_a_version(project: Repo) -> None:
 
 def test_parts_that_are_the_same_are_not_opened(project: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    true: Callable[..., None] = parquet_parts.Opened.__init__
+    provide: Callable[..., None] = File.provide
 
-    def spy(self: Any, content: Any, where: str) -> None:
-        opened.append(where)
-        true(self, content, where)
+    def spy(self: File, target: Path) -> None:
+        opened.append(f"{self.version.revision}: {self.name}")
+        provide(self, target)
 
-    monkeypatch.setattr(parquet_parts.Opened, "__init__", spy)
+    monkeypatch.setattr(File, "provide", spy)
     diff(project.root, "v1", "v2", "data/split", table="train")
-    assert sorted(set(opened)) == [
-        "v1:data/split: train/t1.parquet",
-        "v1:data/split: train/t3.parquet",
-        "v2:data/split: train/t1.parquet",
-        "v2:data/split: train/t4.parquet",
+    assert sorted(opened) == [
+        "v1: train/t1.parquet",
+        "v1: train/t3.parquet",
+        "v2: train/t1.parquet",
+        "v2: train/t4.parquet",
     ]
 
 
@@ -205,7 +205,7 @@ def test_a_folder_of_artifacts_from_a_folder_within(project: Repo) -> None:
     assert diff(project.root, "v2", "workspace", ".").same
 
 
-def test_files_that_are_no_tables_are_told_by_hash(project: Repo) -> None:
+def test_files_that_are_no_tables_are_compared_by_hash(project: Repo) -> None:
     found = diff(project.root, "v1", "v2", "models/m")
     lock = git(project.root, "show", "v1:dvc.lock")
     assert found.a.digest and found.a.digest in lock
@@ -255,8 +255,32 @@ def test_what_is_not_in_the_cache_is_said_with_the_command(project: Repo) -> Non
         diff(project.root, "HEAD", "workspace", "data/split")
 
 
+def test_a_file_that_is_no_parquet_is_one_line(project: Repo) -> None:
+    part = project.root / "data/split/train/t1.parquet"
+    good = part.read_bytes()
+    for data, message in (
+        (b"PAR1 not really", "workspace:data/split: train/t1.parquet: not readable as Parquet"),
+        (good[:4] + bytes(300) + good[304:], "train: cannot be compared"),
+    ):
+        part.unlink()
+        part.write_bytes(data)
+        done = project.nightjar("diff", "v1", "workspace", "data/split")
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1) and message in done.stderr
+
+
+def test_a_broken_listing_is_named(project: Repo) -> None:
+    digest = diff(project.root, "v1", "v2", "data/split").a.digest
+    assert digest
+    listing = project.root / ".dvc/cache/files/md5" / digest[:2] / digest[2:]
+    listing.chmod(0o644)
+    for text in ("{}", "[1]", '[{"md5": "0"}]', "["):
+        listing.write_text(text)
+        with pytest.raises(NightjarError, match="the listing of data/split is broken; remove it"):
+            diff(project.root, "v1", "v2", "data/split")
+
+
 def test_wrong_input_is_one_line(project: Repo, tmp_path: Path) -> None:
-    for arguments, told in (
+    for arguments, message in (
         (("v1", "v9", "data/split"), "v9: no such revision"),
         (("v1", "--all", "data/split"), "--all: no such revision"),
         (("v1", "^HEAD", "data/split"), r"\^HEAD: no such revision"),
@@ -273,7 +297,7 @@ def test_wrong_input_is_one_line(project: Repo, tmp_path: Path) -> None:
         (("v1", "v2", "../other"), "outside the repository"),
         (("v1", "v2", "data/split", "tests"), "no table tests; it has"),
     ):
-        with pytest.raises(NightjarError, match=told):
+        with pytest.raises(NightjarError, match=message):
             diff(project.root, *arguments)
     with pytest.raises(NightjarError, match="not a DVC repository"):
         diff(tmp_path, "v1", "v2", "data")
@@ -329,6 +353,23 @@ def test_files_of_dvc_add_and_of_git_and_a_cache_elsewhere(repo: Repo, tmp_path:
         assert table.rows == {"added": 2, "removed": 1, "changed": 0}
 
 
+def test_a_cache_and_lock_of_dvc_2(project: Repo) -> None:
+    """Whose objects lie one folder higher, and whose hashes have no name in dvc.lock."""
+    expected = by_name(diff(project.root, "v1", "v2", "data/split"))["train"].rows
+    cache = project.root / ".dvc/cache"
+    for folder in (cache / "files/md5").iterdir():
+        folder.rename(cache / folder.name)
+    locks = []
+    for tag in ("v1", "v2"):
+        git(project.root, "checkout", "--quiet", "--force", tag)
+        lock = project.root / "dvc.lock"
+        lock.write_text("".join(line for line in lock.open() if "hash: md5" not in line))
+        git(project.root, "add", "dvc.lock")
+        git(project.root, "commit", "-q", "-m", tag)
+        locks.append(git(project.root, "rev-parse", "HEAD"))
+    assert by_name(diff(project.root, *locks, "data/split"))["train"].rows == expected
+
+
 def test_the_command_prints_a_table_and_json(project: Repo) -> None:
     done = project.nightjar("diff", "v1", "v2", "data/split", "--examples", "1", "--width", "40")
     assert (done.returncode, done.stderr) == (0, "")
@@ -339,13 +380,13 @@ def test_the_command_prints_a_table_and_json(project: Repo) -> None:
     (change,) = (line.strip() for line in lines if line.strip().startswith("input: ") and "→" in line)
     assert change == f'input: "text 2 of t1 {"long " * 5}lo…" → "word 2 of t1 {"long " * 5}lo…"'
     assert "  … 6 more removed" in lines
-    told = json.loads(project.nightjar("diff", "v1", "v2", "data/split", "--json").stdout)
-    assert (told["same"], told["a"]["revision"], told["b"]["commit"]) == (
+    printed = json.loads(project.nightjar("diff", "v1", "v2", "data/split", "--json").stdout)
+    assert (printed["same"], printed["a"]["revision"], printed["b"]["commit"]) == (
         False,
         "v1",
         git(project.root, "rev-parse", "v2"),
     )
-    assert {table["table"]: table["rows"]["changed"] for table in told["tables"]} == {
+    assert {table["table"]: table["rows"]["changed"] for table in printed["tables"]} == {
         "rejected": 0,
         "split_tasks": 0,
         "train": 1,
@@ -375,14 +416,14 @@ def test_a_revision_without_a_lock_is_said_with_what_to_do(repo: Repo) -> None:
     assert done.stdout.startswith(
         "HEAD has no dvc.lock, so everything counts as added: commit dvc.lock.\n+ out.txt"
     )
-    told = repo.nightjar("diff", "HEAD", "workspace", "out.txt", "--json")
-    assert json.loads(told.stdout)["a"]["there"] is False and "HEAD has no dvc.lock" in told.stderr
+    printed = repo.nightjar("diff", "HEAD", "workspace", "out.txt", "--json")
+    assert json.loads(printed.stdout)["a"]["there"] is False and "HEAD has no dvc.lock" in printed.stderr
 
 
 def test_an_artifact_that_was_not_checked_out_is_said_with_the_command(project: Repo) -> None:
     shutil.rmtree(project.root / "data/split")
-    told = project.nightjar("diff", "HEAD", "workspace", "data/split").stdout
-    assert told.startswith(
+    printed = project.nightjar("diff", "HEAD", "workspace", "data/split").stdout
+    assert printed.startswith(
         "data/split is not in the workspace, so everything counts as removed; get it with: dvc checkout data/split"
     )
 
@@ -391,5 +432,5 @@ def test_an_output_may_be_an_empty_folder(repo: Repo) -> None:
     repo.write(dvc="stages:\n  a:\n    cmd: mkdir out\n    outs: [out]\n")
     repo.dvc("repro", "--quiet")
     keep(repo, "v1")
-    told = json.loads(repo.nightjar("diff", "v1", "workspace", "out", "--json").stdout)
-    assert told["tables"] == []
+    printed = json.loads(repo.nightjar("diff", "v1", "workspace", "out", "--json").stdout)
+    assert printed["tables"] == []
