@@ -13,13 +13,11 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import LONGEST_NAME
 from pipelines.commands.console import say, say_json, say_table
 from pipelines.process import groups
-from pipelines.study import kinds as study_kinds
-
-KINDS = ("tasks", "instances", "models", "encodings", "calls", *study_kinds.KINDS)
+from pipelines.study.kinds import KINDS
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("kind", type=click.Choice(list(KINDS)))
 @click.option(
     "--values", metavar="A,B,…", help="The values; not given: the published grid, as far as it fits."
 )
