@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input
 from pipelines.commands.console import say, say_exact, say_json
-from pipelines.commands.data import FILE
+from pipelines.commands.options import FILE, as_json_option
 
 if TYPE_CHECKING:
     from nightjar.core.params import Encoding
@@ -26,12 +26,7 @@ FLAGS = ("positive_examples", "negative_examples", "explanation", "task_name", "
 
 
 @click.command()
-@click.option(
-    "--task",
-    required=True,
-    type=FILE,
-    help="A task file in the Super-NaturalInstructions format.",
-)
+@click.option("--task", required=True, type=FILE, help="A task file in the Super-NaturalInstructions format.")
 @click.option("--instance", type=click.IntRange(0, MOST), help="Which of its instances, counted from 0.")
 @click.option("--encoding", metavar="NAME", help="A named encoding, such as def_pos2_neg2; takes no flags.")
 @click.option("--positive-examples", type=click.IntRange(0, MOST), default=2, show_default=True)
@@ -51,7 +46,7 @@ FLAGS = ("positive_examples", "negative_examples", "explanation", "task_name", "
     show_default=True,
     help="For what is drawn: the reference of --tsv, the encoding of --encoding tk_instruct.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@as_json_option
 @click.pass_context
 def encode(
     context: click.Context,

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from pipelines.commands.console import say, say_json, say_table
+from pipelines.commands.options import as_json_option
 from pipelines.execution.estimate import AHEAD, Estimate, Expected, Span, estimates, whole
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
@@ -24,7 +25,7 @@ COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bol
     show_default="rebuild.jobs of params.yaml, else 2",
     help="Stages at once, for the expected time.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@as_json_option
 def plan(stages: tuple[str, ...], jobs: int | None, as_json: bool) -> None:
     """What a rebuild would do with STAGES and what they need, or with all: why, and how long it takes.
 
