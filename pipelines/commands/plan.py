@@ -68,15 +68,12 @@ def _print_json(
         }
         for name, stage in graph.stages.items()
     ]
-    spans: dict[str, Any] = {}
-    for prefix, span in (
-        ("", estimate.whole if estimate else Span(0.0, 0.0, 0.0)),
-        ("clock_", estimate.clock if estimate else Span(0.0, 0.0, 0.0)),
-    ):
-        spans |= {f"{prefix}{end}": round(value, 1) for end, value in vars(span).items()}
+    spans = {"": estimate.whole, "clock_": estimate.clock} if estimate else {"": Span(), "clock_": Span()}
     told = {
         "stages": rows,
-        **spans,
+        **{
+            f"{prefix}{end}": round(at, 1) for prefix, span in spans.items() for end, at in vars(span).items()
+        },
         "jobs": estimate.jobs if estimate else None,
         "without_estimate": len(estimate.unknown) if estimate else 0,
         "leftovers": [it.as_json() for it in left],
@@ -124,7 +121,7 @@ def _print_table(graph: graphs.Graph, expected: Mapping[str, Expected], estimate
 def _cell(stage: graphs.Stage, it: Expected) -> str:
     if it.unknown:
         return "unknown" if stage.state in AHEAD else ""
-    return str(Span(it.seconds, it.low, it.high))
+    return str(it)
 
 
 _WORDS: dict[graphs.State, str] = {

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from nightjar.core import contracts, tables
 from nightjar.core.config import LARGEST, MOST_SHOWN, PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
@@ -223,6 +222,9 @@ def values_of(root: Path, kind: str, given: Sequence[str], track: str = "default
 
 def _training_tasks(root: Path, track: str) -> dict[str, int]:
     """The training tasks of a track without those of the development set, with their instances."""
+    # Here, not above: Arrow takes long to load, and the command line needs the names of the kinds.
+    from nightjar.core import contracts, tables
+
     found = sorted((root / INGEST).glob(f"*/{contracts.INSTANCES.name}"))
     if not found:
         raise NightjarError("no ingested instances", root / INGEST, "run nightjar rebuild split")
