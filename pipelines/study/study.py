@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 from nightjar.core.config import PARAMS_FILE, parse, read_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
-from nightjar.core.params import validate
+from nightjar.core.params import Params, validate
 from pipelines.clone.baseline import Baseline, baseline
 from pipelines.clone.workspace import Ran, Workspace, remove, saved
 from pipelines.execution.profiles import edited
@@ -60,6 +61,11 @@ class Study:
     params: str
     inputs: Mapping[str, str]
     points: tuple[Point, ...]
+
+    @cached_property
+    def settings(self) -> Params:
+        """The parameters."""
+        return validate(parse(self.params, PARAMS_FILE))
 
     @property
     def target(self) -> str:
