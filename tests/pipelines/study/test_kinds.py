@@ -94,6 +94,8 @@ def test_values(tmp_path: Path) -> None:
         values_of(tmp_path, "reranker", [])
     with pytest.raises(NightjarError, match=r"nowhere: no model there \(no config.json\)"):
         values_of(tmp_path, "reranker", ["nowhere"])
+    with pytest.raises(NightjarError, match="no model there"):
+        values_of(tmp_path, "reranker", ["m" * 5000])
     (tmp_path / "small").mkdir()
     (tmp_path / "small/config.json").write_text("{}")
     assert values_of(tmp_path, "reranker", ["small"]) == {"small": str(tmp_path / "small")}
