@@ -14,33 +14,31 @@ import click
 from nightjar.core import display, garbage
 from nightjar.core.errors import NightjarError, from_os_error
 
-# Command: (module, what the list of commands says of it).
+# What the list of commands says of each; a command is in the module of its name, unless MODULES has another.
 COMMANDS = {
-    "plan": ("pipelines.commands.plan", "What a rebuild would do, why, and how long it would take."),
-    "rebuild": ("pipelines.commands.rebuild", "Rebuild what changed, side by side, shown in the Prefect UI."),
-    "check": ("pipelines.commands.check", "Check artifacts as they are on disk."),
-    "ui": (
-        "pipelines.commands.rebuild",
-        "Start the Prefect server of this project and say where to open it.",
-    ),
-    "serve": ("pipelines.commands.serve", "Run the nightly when it is due, and what is started in the UI."),
-    "nightly": ("pipelines.commands.nightly", "Evaluate every benchmark afresh; has a score moved?"),
-    "ledger": ("pipelines.commands.nightly", "The nightly runs and their verdicts."),
-    "use": ("pipelines.commands.data", "Apply a profile to params.yaml and print what it changes."),
-    "ingest": ("pipelines.commands.data", "Read any folder of a dataset into Parquet, or check its tasks."),
-    "score": ("pipelines.commands.score", "Score anybody's predictions."),
-    "compare": ("pipelines.commands.score", "Compare two prediction sets: difference, interval, p."),
-    "analyse": ("pipelines.commands.analyse", "Analyse a benchmark's references with a file of yours."),
-    "references": ("pipelines.commands.score", "Write the references that others score against."),
-    "prompts": ("pipelines.commands.score", "Write the test prompts for a model of your own to answer."),
-    "submission": ("pipelines.commands.submission", "Make the file that a leaderboard takes, or check one."),
-    "judge": ("pipelines.commands.judge", "Let people compare two sets of answers blindly, and score it."),
-    "call": ("pipelines.commands.data", "Run one tool call and print its result."),
-    "encode": ("pipelines.commands.encode", "Print the exact model input of an instance."),
-    "study": ("pipelines.commands.study", "Vary one setting: experiments to a table and a plot."),
-    "diff": ("pipelines.commands.diff", "Rows added, removed or changed between two versions."),
-    "trace": ("pipelines.commands.data", "Follow a prediction back to the raw line it came from."),
+    "plan": "What a rebuild would do, why, and how long it would take.",
+    "rebuild": "Rebuild what changed, side by side, shown in the Prefect UI.",
+    "check": "Check artifacts as they are on disk.",
+    "ui": "Start the Prefect server of this project and say where to open it.",
+    "serve": "Run the nightly when it is due, and what is started in the UI.",
+    "nightly": "Evaluate every benchmark afresh; has a score moved?",
+    "ledger": "The nightly runs and their verdicts.",
+    "use": "Apply a profile to params.yaml and print what it changes.",
+    "ingest": "Read any folder of a dataset into Parquet, or check its tasks.",
+    "score": "Score anybody's predictions.",
+    "compare": "Compare two prediction sets: difference, interval, p.",
+    "analyse": "Analyse a benchmark's references with a file of yours.",
+    "references": "Write the references that others score against.",
+    "prompts": "Write the test prompts for a model of your own to answer.",
+    "submission": "Make the file that a leaderboard takes, or check one.",
+    "judge": "Let people compare two sets of answers blindly, and score it.",
+    "call": "Run one tool call and print its result.",
+    "encode": "Print the exact model input of an instance.",
+    "study": "Vary one setting: experiments to a table and a plot.",
+    "diff": "Rows added, removed or changed between two versions.",
+    "trace": "Follow a prediction back to the raw line it came from.",
 }
+MODULES = {"ui": "rebuild", "ledger": "nightly"}
 
 
 # Those whose exit status tells how a run ended, whether or not its output could be written.
@@ -56,13 +54,14 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(COMMANDS[cmd_name][0]), cmd_name)
+        module = importlib.import_module(f"pipelines.commands.{MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -31,7 +31,7 @@ OF_THE_DATASET = {
     "nightjar/core/params.py",
     "nightjar/core/cost.py",
     "pipelines/commands/encode.py",
-    "pipelines/commands/ingest_check.py",
+    "pipelines/commands/ingest.py",
 }
 
 

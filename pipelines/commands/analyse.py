@@ -8,9 +8,15 @@ from typing import Any
 
 import click
 
-from pipelines.commands.console import bytes_bar, say, say_json, say_table
-from pipelines.commands.data import FILE, Listed, as_json_option
-from pipelines.commands.score import benchmark_option, encoder_option, references_option
+from pipelines.commands.console import bytes_bar, say, say_table
+from pipelines.commands.options import (
+    FILE,
+    Listed,
+    benchmark_option,
+    encoder_option,
+    printed,
+    references_option,
+)
 
 
 def _analyses() -> Iterable[str]:
@@ -20,21 +26,24 @@ def _analyses() -> Iterable[str]:
         yield from (f"{one} ({name})" for one in registry.card(name).analyses)
 
 
+def _print(found: dict[str, Any]) -> None:
+    rows = found.pop("rows")
+    say(f"{found.pop('benchmark')}, {found.pop('analysis')}: {found.pop('title')}")
+    say_table([{name: _shown(value) for name, value in row.items()} for row in rows])
+    for name, value in found.items():
+        say(f"{name}: {_shown(value)}")
+
+
 @click.command()
 @benchmark_option
 @click.option("--analysis", required=True, cls=Listed, names=_analyses)
 @references_option
 @click.option("--input", "file", required=True, type=FILE, help="The file that the analysis reads.")
 @encoder_option
-@as_json_option
+@printed(_print)
 def analyse(
-    benchmark: str,
-    analysis: str,
-    references: Path | None,
-    file: Path,
-    encoder: Path | None,
-    as_json: bool,
-) -> None:
+    benchmark: str, analysis: str, references: Path | None, file: Path, encoder: Path | None
+) -> dict[str, Any]:
     """Analyse the references of a benchmark with a file of yours.
 
     What the analyses of a benchmark read and compute is in its page of docs/. Nothing of the pipeline is needed.
@@ -47,15 +56,7 @@ def analyse(
     from nightjar.benchmarks.analysis import analyse as run
 
     with bytes_bar(analysis) as progress:
-        found = run(benchmark, analysis, references, file, encoder, progress)
-    if as_json:
-        say_json(found)
-        return
-    rows = found.pop("rows")
-    say(f"{found.pop('benchmark')}, {found.pop('analysis')}: {found.pop('title')}")
-    say_table([{name: _shown(value) for name, value in row.items()} for row in rows])
-    for name, value in found.items():
-        say(f"{name}: {_shown(value)}")
+        return run(benchmark, analysis, references, file, encoder, progress)
 
 
 def _shown(value: Any) -> Any:

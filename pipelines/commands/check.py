@@ -14,6 +14,7 @@ import click
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import kind
 from pipelines.commands.console import say, say_json
+from pipelines.commands.options import as_json_option
 
 
 @dataclass
@@ -30,7 +31,7 @@ class _Unit:
 
 @click.command()
 @click.argument("artifacts", nargs=-1, metavar="[ARTIFACT]...")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@as_json_option
 def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     """Check artifacts on disk: all outputs of the graph, or those that are an ARTIFACT (a folder) or below it.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.commands.console import bytes_bar, say, say_json, say_table
+from pipelines.commands.options import as_json_option
 
 if TYPE_CHECKING:
     from pipelines.versions.diff import ArtifactDiff, TableDiff
@@ -32,7 +33,7 @@ SIGNS = {"added": "+", "removed": "-", "changed": "~"}
     show_default=True,
     help="Of a text; 0 for all of it.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@as_json_option
 def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width: int, as_json: bool) -> None:
     """What changed in ARTIFACT from version A to version B: rows added, removed and changed, by key.
 

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input
 from pipelines.commands.console import say, say_exact, say_json
-from pipelines.commands.data import FILE
+from pipelines.commands.options import FILE, as_json_option
 
 if TYPE_CHECKING:
     from nightjar.core.params import Encoding
@@ -26,12 +26,7 @@ FLAGS = ("positive_examples", "negative_examples", "explanation", "task_name", "
 
 
 @click.command()
-@click.option(
-    "--task",
-    required=True,
-    type=FILE,
-    help="A task file in the Super-NaturalInstructions format.",
-)
+@click.option("--task", required=True, type=FILE, help="A task file in the Super-NaturalInstructions format.")
 @click.option("--instance", type=click.IntRange(0, MOST), help="Which of its instances, counted from 0.")
 @click.option("--encoding", metavar="NAME", help="A named encoding, such as def_pos2_neg2; takes no flags.")
 @click.option("--positive-examples", type=click.IntRange(0, MOST), default=2, show_default=True)
@@ -51,7 +46,7 @@ FLAGS = ("positive_examples", "negative_examples", "explanation", "task_name", "
     show_default=True,
     help="For what is drawn: the reference of --tsv, the encoding of --encoding tk_instruct.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@as_json_option
 @click.pass_context
 def encode(
     context: click.Context,
@@ -92,9 +87,7 @@ def encode(
         rows = _taken(read, task)
         # All of them before the first is printed: what goes wrong must not leave part of a file behind.
         lines = list(tsv_lines(read.head, rows, options, remembering(Gpt2Bpe(), load()), seed))
-        _warn(read, task)
-        if read.refused:
-            _tell_refused(read, task)
+        _warn(read, task, refused=True)
         for line in lines:
             say_exact(line)
         return
@@ -136,11 +129,11 @@ def _read(path: Path) -> TaskFile:
 def _refusals(read: TaskFile) -> dict[int, str]:
     """Why ingest refuses an instance, by its place in the file from 0."""
     taken = set(read.instances["index"].to_pylist())
-    places = [number for number in range(len(taken) + len(read.refused)) if number not in taken]
-    # Both stand in the order of the file.
+    left = [number for number in range(len(taken) + len(read.refused)) if number not in taken]
+    # Both are in the order of the file.
     return {
-        place: f"{row.reason}: {row.detail}" if row.detail else row.reason
-        for place, row in zip(places, read.refused, strict=True)
+        number: f"{row.reason}: {row.detail}" if row.detail else row.reason
+        for number, row in zip(left, read.refused, strict=True)
     }
 
 
@@ -148,43 +141,39 @@ def _chosen(read: TaskFile, path: Path, number: int) -> dict[str, Any]:
     """The instance at place `number` of the file. Raises NightjarError if there is none, or ingest refuses it."""
     count = len(read.instances) + len(read.refused)
     if not 0 <= number < count:
-        raise NightjarError(
-            f"there is no instance {number} among {count}", path, f"give a number from 0 to {count - 1}"
-        )
-    refusals = _refusals(read)
-    if number in refusals:
+        fix = f"give a number from 0 to {count - 1}"
+        raise NightjarError(f"there is no instance {number} among {count}", path, fix)
+    if reason := _refusals(read).get(number):
         fix = "mend it or choose another: ingest refuses it too"
-        raise NightjarError(refusals[number], f"{path}: Instances[{number}]", fix)
-    place = read.instances["index"].to_pylist().index(number)
-    row: dict[str, Any] = read.instances.slice(place, 1).to_pylist()[0]
-    return row
+        raise NightjarError(reason, f"{path}: Instances[{number}]", fix)
+    return next(row for row in read.instances.to_pylist() if row["index"] == number)
 
 
 def _taken(read: TaskFile, path: Path) -> list[dict[str, Any]]:
+    """The instances that ingest accepts. Raises NightjarError if there are none."""
     if not len(read.instances):
-        place, reason = next(iter(_refusals(read).items()))
-        what = f"none of its {len(read.refused)} instances can be used (first Instances[{place}]: {reason})"
+        what = f"none of its {len(read.refused)} instances can be used ({_first(read)})"
         raise NightjarError(what, path, "mend the instances: ingest refuses them too")
     rows: list[dict[str, Any]] = read.instances.to_pylist()
     return rows
 
 
-def _tell_refused(read: TaskFile, path: Path) -> None:
-    taken, refused = len(read.instances), len(read.refused)
-    place, reason = next(iter(_refusals(read).items()))
-    counts = f"{taken + refused} instances in, {taken} out, {refused} refused"
-    _tell(f"{path}: {counts} (first Instances[{place}]: {reason})")
+def _first(read: TaskFile) -> str:
+    """The first instance that is refused."""
+    number, reason = next(iter(_refusals(read).items()))
+    return f"first Instances[{number}]: {reason}"
 
 
-def _warn(read: TaskFile, path: Path) -> None:
-    """Tell of examples that are left out; of other entries of the head a prompt shows nothing."""
-    examples = [entry for entry in read.left_out if " Examples: " in entry]
-    if examples:
-        _tell(f"{path}: {len(examples)} examples left out, first {examples[0]}")
-
-
-def _tell(line: str) -> None:
-    say(f"nightjar: {' '.join(line.split())}", err=True)
+def _warn(read: TaskFile, path: Path, refused: bool = False) -> None:
+    """Name what is left out: examples and, with `refused`, instances; a prompt shows no other entries of the head."""
+    found = []
+    if examples := [entry for entry in read.left_out if " Examples: " in entry]:
+        found.append(f"{len(examples)} examples left out, first {examples[0]}")
+    if refused and read.refused:
+        taken, out = len(read.instances), len(read.refused)
+        found.append(f"{taken + out} instances in, {taken} out, {out} refused ({_first(read)})")
+    for line in found:
+        say(f"nightjar: {path}: {' '.join(line.split())}", err=True)
 
 
 def _options(

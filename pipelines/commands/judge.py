@@ -7,12 +7,48 @@ from typing import Any
 
 import click
 
-from pipelines.commands.console import say, say_json
-from pipelines.commands.data import FILE, as_json_option
+from pipelines.commands.console import say
+from pipelines.commands.options import FILE, printed
+from pipelines.project.intervals import interval
 
 MOST = 1_000_000
 # What a 64-bit integer of the key file holds.
 LARGEST_SEED = 2**63 - 1
+
+
+def _print_export(told: dict[str, Any]) -> None:
+    equal = f", {told['equal']} more are ties, their answers being equal" if told["equal"] else ""
+    say(f"{told['page']}: {told['items']} items of {told['tasks']} tasks{equal}")
+    say(f"{told['key']}: the key; keep it from the judges until they are done")
+
+
+def _print_score(told: dict[str, Any]) -> None:
+    say(f"A: {told['a']}")
+    say(f"B: {told['b']}")
+    say()
+    for one in told["judges"]:
+        left = f", {one['open']} left open" if one["open"] else ""
+        say(f"{one['judge']}: {one['answered']} answered{left}")
+    credit, counts = told["credit"], told["ratings"]
+    say()
+    say(
+        f"A at least as good as B: {credit['value']:.1f}% {interval(credit)}"
+        f" of {credit['n']} items; {counts['wins']} wins, {counts['ties']} ties, {counts['losses']} losses"
+    )
+    if told["equal"]:
+        say(f"{told['equal']} of the ties are equal answers that were not shown")
+    if told["left_chosen"] is not None:
+        say(f"left side chosen in {told['left_chosen']:.1f}% of the ratings that are no ties")
+    if told["agreement"]:
+        alpha = told["agreement"]["alpha"]
+        of_chance = f"{alpha:.2f}" if alpha is not None else "undefined (all ratings are the same)"
+        raw, n = told["agreement"]["raw"], told["agreement"]["n"]
+        say(f"agreement: {raw:.1f}% of pairs on {n} items, Krippendorff's alpha {of_chance}")
+    if len(told["by_category"]) > 1:
+        say()
+    for name, row in told["by_category"].items() if len(told["by_category"]) > 1 else ():
+        of = f"{name:<36} {row['value']:5.1f}% {interval(row):<17} n {row['n']:<4}"
+        say(f"{of} {row['wins']} wins, {row['ties']} ties, {row['losses']} losses")
 
 
 @click.group()
@@ -52,7 +88,7 @@ def judge() -> None:
     help="Where inputs, definitions and examples are: the output of nightjar ingest; the pipeline's if not given.",
 )
 @click.option("--equal-are-ties", is_flag=True, help="Count equal answers as ties instead of showing them.")
-@as_json_option
+@printed(_print_export)
 def export(
     a: str,
     b: str,
@@ -63,8 +99,7 @@ def export(
     references: Path | None,
     ingested: Path | None,
     equal_are_ties: bool,
-    as_json: bool,
-) -> None:
+) -> dict[str, Any]:
     """Write one HTML page for the judges, and beside it the key that stays with you.
 
     A SET is a predictions folder, a JSON Lines file of {id, prediction}, or the word references: the gold answers.
@@ -79,13 +114,7 @@ def export(
     from nightjar.judge import sets as judge_sets
 
     texts = judge_sets.Texts(ingested or judge_sets.INGESTED, references)
-    told = judge_page.export(a, b, output, texts, tasks, instances, seed, equal_are_ties)
-    if as_json:
-        say_json(told)
-        return
-    equal = f", {told['equal']} more are ties, their answers being equal" if told["equal"] else ""
-    say(f"{told['page']}: {told['items']} items of {told['tasks']} tasks{equal}")
-    say(f"{told['key']}: the key; keep it from the judges until they are done")
+    return judge_page.export(a, b, output, texts, tasks, instances, seed, equal_are_ties)
 
 
 @judge.command()
@@ -94,8 +123,8 @@ def export(
     "--seed", type=click.IntRange(0, LARGEST_SEED), default=0, show_default=True, help="Of the bootstrap."
 )
 @click.argument("answers", nargs=-1, required=True, type=FILE)
-@as_json_option
-def score(key: Path, seed: int, answers: tuple[Path, ...], as_json: bool) -> None:
+@printed(_print_score)
+def score(key: Path, seed: int, answers: tuple[Path, ...]) -> dict[str, Any]:
     """Score the files that judges saved: how often A was rated at least as good as B.
 
     \b
@@ -104,42 +133,4 @@ def score(key: Path, seed: int, answers: tuple[Path, ...], as_json: bool) -> Non
     """
     from nightjar.judge.score import score as run
 
-    told = run(key, answers, seed)
-    if as_json:
-        say_json(told)
-        return
-    say(f"A: {told['a']}")
-    say(f"B: {told['b']}")
-    say()
-    for one in told["judges"]:
-        left = f", {one['open']} left open" if one["open"] else ""
-        say(f"{one['judge']}: {one['answered']} answered{left}")
-    credit, counts = told["credit"], told["ratings"]
-    say()
-    say(
-        f"A at least as good as B: {credit['value']:.1f}% {_span(credit)}"
-        f" of {credit['n']} items; {counts['wins']} wins, {counts['ties']} ties, {counts['losses']} losses"
-    )
-    if told["equal"]:
-        say(f"{told['equal']} of the ties are equal answers that were not shown")
-    if told["left_chosen"] is not None:
-        say(f"left side chosen in {told['left_chosen']:.1f}% of the ratings that are no ties")
-    if told["agreement"]:
-        alpha = told["agreement"]["alpha"]
-        of_chance = f"{alpha:.2f}" if alpha is not None else "undefined (all ratings are the same)"
-        raw, n = told["agreement"]["raw"], told["agreement"]["n"]
-        say(f"agreement: {raw:.1f}% of pairs on {n} items, Krippendorff's alpha {of_chance}")
-    if len(told["by_category"]) > 1:
-        say()
-    for name, row in told["by_category"].items() if len(told["by_category"]) > 1 else ():
-        of = f"{name:<36} {row['value']:5.1f}% {_span(row):<17} n {row['n']:<4}"
-        say(f"{of} {row['wins']} wins, {row['ties']} ties, {row['losses']} losses")
-
-
-def _span(row: dict[str, Any]) -> str:
-    """The interval of a credit; where there is none, that its n is too small for one."""
-    if row["low"] is None:
-        from nightjar.statistics import too_few
-
-        return f"({too_few(row['n'])})"
-    return f"[{row['low']:.1f}, {row['high']:.1f}]"
+    return run(key, answers, seed)

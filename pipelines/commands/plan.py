@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from pipelines.commands.console import say, say_json, say_table
+from pipelines.commands.options import as_json_option
 from pipelines.execution.estimate import AHEAD, Estimate, Expected, Span, estimates, whole
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
@@ -24,7 +25,7 @@ COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bol
     show_default="rebuild.jobs of params.yaml, else 2",
     help="Stages at once, for the expected time.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@as_json_option
 def plan(stages: tuple[str, ...], jobs: int | None, as_json: bool) -> None:
     """What a rebuild would do with STAGES and what they need, or with all: why, and how long it takes.
 
@@ -67,15 +68,12 @@ def _print_json(
         }
         for name, stage in graph.stages.items()
     ]
-    spans: dict[str, Any] = {}
-    for prefix, span in (
-        ("", estimate.whole if estimate else Span(0.0, 0.0, 0.0)),
-        ("clock_", estimate.clock if estimate else Span(0.0, 0.0, 0.0)),
-    ):
-        spans |= {f"{prefix}{end}": round(value, 1) for end, value in vars(span).items()}
+    spans = {"": estimate.whole, "clock_": estimate.clock} if estimate else {"": Span(), "clock_": Span()}
     told = {
         "stages": rows,
-        **spans,
+        **{
+            f"{prefix}{end}": round(at, 1) for prefix, span in spans.items() for end, at in vars(span).items()
+        },
         "jobs": estimate.jobs if estimate else None,
         "without_estimate": len(estimate.unknown) if estimate else 0,
         "leftovers": [it.as_json() for it in left],
@@ -123,7 +121,7 @@ def _print_table(graph: graphs.Graph, expected: Mapping[str, Expected], estimate
 def _cell(stage: graphs.Stage, it: Expected) -> str:
     if it.unknown:
         return "unknown" if stage.state in AHEAD else ""
-    return str(Span(it.seconds, it.low, it.high))
+    return str(it)
 
 
 _WORDS: dict[graphs.State, str] = {

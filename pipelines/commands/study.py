@@ -13,27 +13,50 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import LONGEST_NAME
 from pipelines.commands.console import say, say_json, say_table
 from pipelines.process.signals import stopped_by_signals
-from pipelines.study import kinds as study_kinds
+from pipelines.study.kinds import KINDS
 
-KINDS = ("tasks", "instances", "models", "encodings", "calls", *study_kinds.KINDS)
+
+def _list(ctx: click.Context, option: click.Parameter, text: str | None) -> list[str]:
+    """The values of a list with commas; none if the option is not given. Raises NightjarError if it is empty."""
+    values = [value.strip() for value in (text or "").split(",") if value.strip()]
+    if text is not None and not values:
+        raise NightjarError("no value", option.opts[0], "give some, or leave the option out")
+    return values
+
+
+def _folder(ctx: click.Context, option: click.Parameter, name: str | None) -> str | None:
+    """The name of a folder. Raises NightjarError if it is none."""
+    if name is None:
+        return None
+    if not name or name.startswith(".") or "/" in name or not name.isprintable():
+        raise NightjarError(f"{name[:40]!r} is not a folder's name", "--name", "give one such as tasks-small")
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        what = f"{name[:40]}… is too long for a folder's name"
+        raise NightjarError(what, "--name", f"give at most {LONGEST_NAME} bytes")
+    return name
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("kind", type=click.Choice(list(KINDS)))
 @click.option(
-    "--values", metavar="A,B,…", help="The values; not given: the published grid, as far as it fits."
+    "--values",
+    metavar="A,B,…",
+    callback=_list,
+    help="The values; not given: the published grid, as far as it fits.",
 )
-@click.option("--evaluated", metavar="A,B,…", help="Encodings to predict with (encodings only).")
+@click.option(
+    "--evaluated", metavar="A,B,…", callback=_list, help="Encodings to predict with (encodings only)."
+)
 @click.option("--benchmark", help="What models are tested on; the first of params.yaml if not given.")
 @click.option("--recipe", help="A trained system of the benchmark; its first one if not given.")
-@click.option("--name", help="Folder under data/studies; not given: the study's kind.")
+@click.option("--name", callback=_folder, help="Folder under data/studies; not given: the study's kind.")
 @click.option("--wait", is_flag=True, help="Wait for a rebuild or a study that is running already.")
 @click.option("--dry-run", is_flag=True, help="Print the experiments and which are missing; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
 def study(
     kind: str,
-    values: str | None,
-    evaluated: str | None,
+    values: list[str],
+    evaluated: list[str],
     benchmark: str | None,
     recipe: str | None,
     name: str | None,
@@ -68,11 +91,9 @@ def study(
     from pipelines.study.scores import Scoring
 
     root = Path.cwd()
-    folder = _folder(name)
-    chosen, tested = _list(values, "--values"), _list(evaluated, "--evaluated")
-    plan = studies.plan(root, kind, chosen, recipe, tested, NAMED, weights.digest, benchmark)
+    plan = studies.plan(root, kind, values, recipe, evaluated, NAMED, weights.digest, benchmark)
     Scoring.of(plan)  # an error of the card is reported before anything runs
-    results.check_folder(root, folder or plan.name)
+    results.check_folder(root, name or plan.name)
     if dry_run:
         _print_plan(root, plan, as_json)
         return
@@ -80,31 +101,12 @@ def study(
         failed = studies.run(root, plan, lambda line: say(line, err=True), wait)
         commits = saved(root, plan.start.commit, [point.name for point in plan.points])
         result = results.collect(root, plan, commits, failed)
-        written = results.write(root, folder or plan.name, result).relative_to(root)
+        written = results.write(root, name or plan.name, result).relative_to(root)
     if as_json:
         say_json(result)
     else:
         _print(result, written)
     raise SystemExit(1 if failed else 0)
-
-
-def _list(text: str | None, option: str) -> list[str]:
-    """The values of a list with commas; none if the option is not given. Raises NightjarError if it is empty."""
-    values = [value.strip() for value in (text or "").split(",") if value.strip()]
-    if text is not None and not values:
-        raise NightjarError("no value", option, "give some, or leave the option out")
-    return values
-
-
-def _folder(name: str | None) -> str | None:
-    if name is None:
-        return None
-    if not name or name.startswith(".") or "/" in name or not name.isprintable():
-        raise NightjarError(f"{name[:40]!r} is not a folder's name", "--name", "give one such as tasks-small")
-    if len(os.fsencode(name)) > LONGEST_NAME:
-        what = f"{name[:40]}… is too long for a folder's name"
-        raise NightjarError(what, "--name", f"give at most {LONGEST_NAME} bytes")
-    return name
 
 
 def _print_plan(root: Path, plan: Any, as_json: bool) -> None:

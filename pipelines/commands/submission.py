@@ -8,8 +8,7 @@ import click
 
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_json, say_table
-from pipelines.commands.data import FILE, as_json_option
-from pipelines.commands.score import benchmark_option
+from pipelines.commands.options import FILE, as_json_option, benchmark_option
 
 
 @click.command()

@@ -29,26 +29,23 @@ AHEAD: tuple[State, ...] = ("would run", "follows")
 
 
 @dataclass(frozen=True)
-class Expected:
-    """Seconds, from `low` to `high`, and the rows they are for; or why nothing is known, in `unknown`."""
+class Span:
+    """Expected seconds, and the ends of their range."""
 
     seconds: float = 0.0
     low: float = 0.0
     high: float = 0.0
-    rows: float | None = None
-    unknown: str = ""
-
-
-@dataclass(frozen=True)
-class Span:
-    """Expected seconds, and the ends of their range."""
-
-    seconds: float
-    low: float
-    high: float
 
     def __str__(self) -> str:
         return f"{duration(self.seconds)} ({duration(self.low)} to {duration(self.high)})"
+
+
+@dataclass(frozen=True)
+class Expected(Span):
+    """The time of a stage, and the rows it is for; or why nothing is known, in `unknown`."""
+
+    rows: float | None = None
+    unknown: str = ""
 
 
 @dataclass(frozen=True)

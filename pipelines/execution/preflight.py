@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Params, check_training, load
+from pipelines.project.stage_name import StageName
 
 if TYPE_CHECKING:
     from pipelines.graph.graph import Graph
@@ -36,12 +37,12 @@ def check(graph: Graph) -> None:
     registry.check(params, file)
     tools.check(params, file)
     for name in own:
-        stage, _, item = name.partition("@")
-        if stage == "train":
-            check_training(params, item, file)
+        it = StageName.of(name)
+        if it.stage == "train":
+            check_training(params, it.item, file)
             _check_launcher(params.train.launcher, graph.root)
         none = params.split.supervised_instances_per_task == 0
-        if stage == "encode" and none and params.train.recipe(item).data == "supervised":
+        if it.stage == "encode" and none and params.train.recipe(it.item).data == "supervised":
             what = f"split.supervised_instances_per_task = 0 leaves {name} nothing to train on"
             raise NightjarError(what, file, "set it higher, or name the stages to rebuild without this one")
 

@@ -10,8 +10,6 @@ from pipelines.graph.graph import Stage
 from pipelines.project import places
 from pipelines.project.git import try_git
 
-# Written by `nightjar use`.
-PROFILE = places.PROFILE
 _MODULE = re.compile(r"(?:^|[\s;&|])python[0-9.]*\s+-m\s+([A-Za-z_][\w.]*)")
 _SCRIPT = re.compile(r"(?:^|[\s;&|])python[0-9.]*\s+([^\s;&|-][^\s;&|]*\.py)\b")
 
@@ -49,7 +47,7 @@ def tags(root: Path) -> list[str]:
     if commit := short_commit(root):
         found.append(f"commit {commit}")
     try:
-        profile = (root / PROFILE).read_text(encoding="utf-8").strip()
+        profile = (root / places.PROFILE).read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
         profile = ""
     return [*found, f"profile {profile[:40]}"] if profile else found

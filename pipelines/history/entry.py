@@ -16,7 +16,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,7 +62,7 @@ class Manifest(Model):
 @dataclass(frozen=True)
 class Entry:
     """An entry as it is on disk. `facts` is the row of its run, with the columns of JSON as objects and `path`, its
-    folder. `unreadable` says of files what is wrong with them: then `facts` or `manifest` is None.
+    folder. `unreadable` has a line for each file that cannot be read: then `facts` or `manifest` is None.
     """
 
     path: Path
@@ -72,7 +72,7 @@ class Entry:
 
     @property
     def sequence(self) -> int | None:
-        """The number of the entry in its ledger; None if no file of it says so."""
+        """The number of the entry in its ledger; None if none of its files has it."""
         if self.manifest is not None:
             return self.manifest.sequence
         return None if self.facts is None else int(self.facts["sequence"])
@@ -91,7 +91,7 @@ class Entry:
         return not (self.manifest is None and self.facts is not None and self.facts["files"])
 
     def damage(self) -> list[str]:
-        """What is not as it was written, a line a file; empty for an intact entry."""
+        """A line for each file that differs from what was written; empty for an intact entry."""
         found = dict(self.unreadable)
         if self.manifest is not None:
             found |= self._changed(MANIFEST, self.manifest.files, {RUN, *TABLES})
@@ -104,17 +104,13 @@ class Entry:
         return [*sorted(strange), *(found[name] for name in sorted(found))]
 
     def _changed(self, where: str, hashes: Mapping[str, Any], wanted: set[str]) -> dict[str, str]:
-        """Of files with a hash, what is wrong. A name is looked up among those of an entry, never as a path."""
-        found = {}
-        for name in sorted(hashes.keys() - wanted):
-            found[name] = f"{where} lists {name!r}, which is not a file of an entry"
-        for name in sorted(wanted):
-            path = self.path / name
-            if name not in hashes:
-                found[name] = f"{name} has no hash in {where}"
-                continue
+        """A line for each file whose hash is missing or another. Only names of an entry's files are read as paths."""
+        strange = hashes.keys() - wanted
+        found = {name: f"{where} lists {name!r}, which is not a file of an entry" for name in strange}
+        found |= {name: f"{name} has no hash in {where}" for name in wanted - hashes.keys()}
+        for name in wanted & hashes.keys():
             try:
-                if digest(path) != hashes[name]:
+                if digest(self.path / name) != hashes[name]:
                     found[name] = f"{name} was changed"
             except FileNotFoundError:
                 found[name] = f"{name} is missing"
@@ -150,7 +146,7 @@ def check_rows(scores: Rows, instances: Rows) -> None:
 
 
 def load(path: Path) -> Entry:
-    """The entry in a folder; what cannot be read of it is noted and raises nothing."""
+    """The entry in a folder. A file that cannot be read is listed in `unreadable` and raises nothing."""
     unreadable: dict[str, str] = {}
     facts = manifest = None
     try:
@@ -189,9 +185,8 @@ def _facts(path: Path) -> dict[str, Any]:
     row: dict[str, Any] = rows[0]
     for name in JSON:
         try:
-            row[name] = exact(
-                row[name].encode()
-            )  # as the parameters of the run: an infinity may be among them
+            # Exactly as the run had them: an infinity may be among the parameters.
+            row[name] = exact(row[name].encode())
         except NotJson as error:
             raise NightjarError(f"unreadable ({name}: {error})", path, _FIX) from None
         if not isinstance(row[name], dict):
@@ -215,10 +210,7 @@ def read_table(path: Path, contract: Table) -> pa.Table:
 def digest(path: Path) -> str:
     """The sha256 of a file. Raises OSError."""
     with path.open("rb") as file:
-        found = sha256()
-        while block := file.read(1 << 20):
-            found.update(block)
-    return found.hexdigest()
+        return file_digest(file, "sha256").hexdigest()
 
 
 def flush(path: Path) -> None:

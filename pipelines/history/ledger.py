@@ -1,10 +1,10 @@
 """The append-only ledger of nightly evaluations: a folder a run, under a folder a date (UTC).
 
-    data/ledger/date=2026-07-01/20260701T020003Z-1a2b3c/    an entry: see ledger_entry.py
+    data/ledger/date=2026-07-01/20260701T020003Z-1a2b3c/    an entry: see entry.py
 
-An entry is written under a temporary name, flushed to the disk and renamed: after a kill at any moment it is there
-whole or not at all. Nothing here changes or removes an entry; two writers wait for one another. An entry that cannot be
-read is skipped with a warning: it prevents neither the reading of the others nor the adding of new ones.
+An entry is written under a temporary name, flushed to the disk and renamed: after a kill at any moment it is complete
+or absent. Nothing here changes or removes an entry; two writers wait for one another. An entry that cannot be read is
+skipped with a warning: the others can still be read, and new ones added.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def _temporary(folder: Path, name: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _alone(ledger: Path) -> Iterator[None]:
-    """Be the only writer; the system lets go of the lock when its holder dies. Removes what a dead writer left."""
+    """Be the only writer; the system releases the lock when its holder dies. Removes what a dead writer left."""
     _make(ledger)
     descriptor = os.open(ledger / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -179,8 +179,8 @@ def _alone(ledger: Path) -> Iterator[None]:
 def _load_all(ledger: Path) -> list[Entry]:
     """All entries in the order in which they were added; those whose number is not known come first.
 
-    A ledger that is not there has none. What a killed writer left is passed over. Raises NightjarError if `ledger` is
-    no folder, or may not be read.
+    A ledger that does not exist has none. What a killed writer left is ignored. Raises NightjarError if `ledger` is no
+    folder, or cannot be read.
     """
     try:
         dates = [path for path in ledger.iterdir() if path.name.startswith("date=") and path.is_dir()]
@@ -196,7 +196,7 @@ def _load_all(ledger: Path) -> list[Entry]:
 def entries(ledger: Path, warn: Warn = _log) -> list[dict[str, Any]]:
     """The facts of every run, in the order in which they were added; `path` is the entry's folder.
 
-    The columns of JSON are objects. A ledger that is not there has no runs. An entry that cannot be read is skipped,
+    The columns of JSON are objects. A ledger that does not exist has no runs. An entry that cannot be read is skipped,
     and `warn` gets a line that names it.
     """
     return [facts for entry in _load_all(ledger) if (facts := _readable(entry, warn)) is not None]
@@ -252,8 +252,8 @@ def read(entry: Mapping[str, Any], name: str) -> Any:
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check of a ledger found: how many entries it has, a line for each damage, and the runs of entries of
-    earlier versions, whose run.parquet has no hash.
+    """The result of a check: the number of entries, a line for each damage, and the runs of entries of earlier
+    versions, whose run.parquet has no hash.
     """
 
     runs: int
@@ -264,8 +264,8 @@ class Checked:
 def check(ledger: Path) -> Checked:
     """Compare every file of every entry with its hash, and every entry with what the next one says of it.
 
-    It cannot know of entries that are missing at the end. Raises NightjarError only if `ledger` is no folder, or may
-    not be read.
+    Entries that are missing at the end are not found. Raises NightjarError only if `ledger` is no folder, or cannot be
+    read.
     """
     known = _load_all(ledger)
     found = [f"{entry.path.name}: {told}" for entry in known for told in entry.damage()]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -21,8 +20,8 @@ from nightjar.core.json_text import parse
 from pipelines.graph import describe
 from pipelines.graph.graph import Stage
 from pipelines.project import places
+from pipelines.project.notify import append_line
 
-KEPT = places.SCORES
 # Runs that a table and a plot show.
 SHOWN = 6
 # What a score is called by, and what is kept of it.
@@ -74,19 +73,14 @@ def keep(root: Path, rows: Rows) -> None:
     if not rows or (known and known[-1].rows == rows):
         return
     run = Run(datetime.now(UTC).timestamp(), "rebuild", describe.short_commit(root), rows)
-    (root / KEPT).parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(root / KEPT, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        os.write(descriptor, (json.dumps(asdict(run)) + "\n").encode())
-    finally:
-        os.close(descriptor)
+    append_line(root / places.SCORES, json.dumps(asdict(run)))
 
 
 def _kept(root: Path) -> list[Run]:
     """The runs in the file; lines that are broken are passed over."""
     found = []
     try:
-        lines = (root / KEPT).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = (root / places.SCORES).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
     for line in lines:

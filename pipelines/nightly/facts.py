@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, machine, tables
 from nightjar.core.config import PARAMS_FILE, read_optional, read_yaml
 from nightjar.core.json_text import parse_at, recorded
 from pipelines.clone.baseline import Baseline
@@ -31,13 +31,14 @@ Rows = list[dict[str, Any]]
 def at_start(work: Path, start: Baseline) -> dict[str, Any]:
     """The facts that are known before anything runs, from the workspace at `work`: columns of LEDGER_RUN."""
     text = parameters(work / PARAMS_FILE)
-    seed = json.loads(text).get("seed")
+    values = json.loads(text)
+    seed = values.get("seed")
     lock = work / LOCK_FILE
     return {
         "commit": start.commit,
         "changed": list(start.changed),
         "lock_sha256": sha256(lock.read_bytes() if lock.is_file() else b"").hexdigest(),
-        "parameters": json.loads(text),
+        "parameters": values,
         "parameters_sha256": sha256(text.encode()).hexdigest(),
         "seed": seed if isinstance(seed, int) else None,
         "versions": versions(),
@@ -65,25 +66,18 @@ def versions() -> dict[str, str]:
 
 def hardware() -> dict[str, Any]:
     """The processor's model, the cores this process may use, memory in bytes, and the names of the GPUs."""
+    known = machine.describe()
     return {
-        "cpu": _processor(),
-        "machine": platform.machine(),
+        "cpu": known["processor"],
+        "machine": known["architecture"],
         "cores": len(os.sched_getaffinity(0)),
         "memory_bytes": psutil.virtual_memory().total,
         "gpus": _gpus(),
     }
 
 
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    named = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    return next(named, platform.processor() or "unknown")
-
-
 def _gpus() -> list[str]:
+    """Names and drivers of the GPUs; asked of NVIDIA's own program, for torch takes long to load."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return []

@@ -16,8 +16,6 @@ from nightjar.core.files import write_text
 from nightjar.core.json_text import parse
 from pipelines.project import places
 
-STAMP = places.LAST_NIGHTLY
-
 
 @dataclass(frozen=True)
 class Attempt:
@@ -31,7 +29,7 @@ class Attempt:
 def last(root: Path) -> Attempt | None:
     """The last attempt; None if there was none, or its file cannot be read."""
     try:
-        told = parse((root / STAMP).read_bytes())
+        told = parse((root / places.LAST_NIGHTLY).read_bytes())
         began, ended = datetime.fromisoformat(told["began"]), told["ended"]
         return Attempt(
             str(told["run"]), began.astimezone(UTC), ended and datetime.fromisoformat(ended).astimezone(UTC)
@@ -65,4 +63,4 @@ def made_up_for(root: Path, due: datetime, now: datetime | None = None) -> str:
 def _write(root: Path, attempt: Attempt) -> None:
     ended = attempt.ended and attempt.ended.isoformat()
     text = json.dumps({"run": attempt.run, "began": attempt.began.isoformat(), "ended": ended})
-    write_text(root / STAMP, text + "\n")
+    write_text(root / places.LAST_NIGHTLY, text + "\n")

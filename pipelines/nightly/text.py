@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pipelines.project.intervals import interval
+from pipelines.project.markdown import plain, table
+
 # What is said first of several verdicts.
 ORDER = ("worse", "better", "unchanged", "not comparable")
 SHOWN = 3
@@ -12,21 +15,18 @@ SHOWN = 3
 Row = Mapping[str, Any]
 
 
-def words(verdicts: Iterable[Row]) -> dict[tuple[str, str], str]:
-    """One word for every system of every benchmark: the first of ORDER that occurs among its verdicts."""
-    found: dict[tuple[str, str], str] = {}
+def words(verdicts: Iterable[Row], *columns: str) -> dict[tuple[str, ...], str]:
+    """One word for every combination of values of `columns`: the first of ORDER that occurs among its verdicts."""
+    found: dict[tuple[str, ...], str] = {}
     for row in verdicts:
-        key = row["benchmark"], row["system"]
+        key = tuple(row[name] for name in columns)
         found[key] = min(found.get(key, ORDER[-1]), row["verdict"], key=ORDER.index)
     return found
 
 
 def benchmarks(verdicts: Iterable[Row]) -> dict[str, str]:
-    """One word for every benchmark, of those of its systems."""
-    found: dict[str, str] = {}
-    for (benchmark, _), word in words(verdicts).items():
-        found[benchmark] = min(found.get(benchmark, ORDER[-1]), word, key=ORDER.index)
-    return found
+    """One word for every benchmark."""
+    return {benchmark: word for (benchmark,), word in words(verdicts, "benchmark").items()}
 
 
 def message(verdicts: list[dict[str, Any]], good: Row | None) -> str:
@@ -41,13 +41,11 @@ def message(verdicts: list[dict[str, Any]], good: Row | None) -> str:
 
 
 def _group(rows: list[dict[str, Any]], word: str, leads: bool) -> str:
-    """What a line says of the systems and tracks whose verdict is `word`, which is the benchmark's own if it `leads`;
-    empty if there are none, or nothing is to be said of them.
+    """The part of a line for the systems and tracks whose verdict is `word`; empty for none, and for unchanged ones.
+
+    `leads`: `word` is the verdict of the benchmark, which the line has already.
     """
-    found: dict[tuple[str, str], str] = {}
-    for row in rows:
-        key = row["system"], row["track"]
-        found[key] = min(found.get(key, ORDER[-1]), row["verdict"], key=ORDER.index)
+    found = words(rows, "system", "track")
     here = [key for key, verdict in found.items() if verdict == word]
     if not here or word == "unchanged":
         return ""
@@ -66,7 +64,7 @@ def _some(texts: list[str]) -> str:
     return "; ".join([*texts[:SHOWN], *more])
 
 
-def _names(some: list[tuple[str, str]], of: list[tuple[str, str]]) -> str:
+def _names(some: list[tuple[str, ...]], of: list[tuple[str, ...]]) -> str:
     """Some of a benchmark's (system, track): a system alone where all its tracks are meant, else the track as well."""
     whole = {system for system, _ in some if all(key in some for key in of if key[0] == system)}
     tracks: dict[str, list[str]] = {}
@@ -84,12 +82,7 @@ def difference(row: Row) -> str:
     """A difference in the unit of its metric with its interval; empty where there is none."""
     if row["value"] is None:
         return ""
-    if row["low"] is None:
-        # Here, not above: NumPy takes long to load.
-        from nightjar.statistics import too_few
-
-        return f"{row['value']:+.2f} ({too_few(row['n'])})"
-    return f"{row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]"
+    return f"{row['value']:+.2f} {interval(row, '+.2f')}"
 
 
 def cell_texts(row: Row) -> dict[str, str]:
@@ -111,7 +104,7 @@ def cell_texts(row: Row) -> dict[str, str]:
 
 def markdown(facts: Row, verdicts: list[dict[str, Any]]) -> str:
     """The page of a night: its state, what it is compared with, and a table a benchmark."""
-    lines = [f"## Nightly {facts['run']}: {facts['state']}", "", _plain(facts["message"]), ""]
+    lines = [f"## Nightly {facts['run']}: {facts['state']}", "", plain(facts["message"]), ""]
     lines.append(f"- commit `{facts['commit'][:12]}`, dvc.lock `{facts['lock_sha256'][:12]}`")
     if facts["changed"]:
         lines.append(f"- files that differ from the commit: {', '.join(facts['changed'])}")
@@ -128,11 +121,5 @@ def markdown(facts: Row, verdicts: list[dict[str, Any]]) -> str:
         )
     for benchmark, word in benchmarks(verdicts).items():
         rows = [cell_texts(row) for row in verdicts if row["benchmark"] == benchmark]
-        lines += ["", f"### {benchmark}: {word}", "", "| " + " | ".join(rows[0]) + " |"]
-        lines.append("|" + " --- |" * len(rows[0]))
-        lines += ["| " + " | ".join(_plain(text) for text in row.values()) + " |" for row in rows]
+        lines += ["", f"### {benchmark}: {word}", "", *table(rows)]
     return "\n".join(lines) + "\n"
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")

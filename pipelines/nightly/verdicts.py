@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from nightjar.core.driver_params import Nightly
 from nightjar.core.params import Evaluate
 from nightjar.statistics import verdict
+from pipelines.project.stage_name import StageName
 
 Rows = list[dict[str, Any]]
 
@@ -83,8 +84,9 @@ def _card(stages: Mapping[str, Any], benchmark: str) -> Any:
 
 def _parameters(stages: Mapping[str, Any], benchmark: str, system: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    item = StageName.predict(benchmark, system).item
     for name, facts in stages.items():
-        if benchmark in facts.get("benchmarks", ()) or name.partition("@")[2] == f"{benchmark}-{system}":
+        if benchmark in facts.get("benchmarks", ()) or StageName.of(name).item == item:
             found |= facts.get("params", {})
     return {key: value for key, value in found.items() if not _is_neutral(key, benchmark)}
 

@@ -15,20 +15,15 @@ from nightjar.core.errors import NightjarError
 
 
 def notify(root: Path, event: Mapping[str, Any]) -> None:
-    """Append `event` as one line of JSON to the project's notifications, in a single write, so that two writers do not
-    mix. If the file cannot be written, a line on standard error has the event instead, and nothing else changes.
+    """Append `event` as one line of JSON to the project's notifications. If the file cannot be written, a line on
+    standard error has the event instead, and nothing else changes.
     """
     path = _path(root)
-    line = json.dumps(event, ensure_ascii=False, default=str) + "\n"
+    line = json.dumps(event, ensure_ascii=False, default=str)
     try:
-        descriptor = _open(path)
-        try:
-            os.write(descriptor, line.encode())
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        append_line(path, line)
     except OSError as error:
-        told = f"nightjar: {path}: no notification of {line.strip()} ({error.strerror})"
+        told = f"nightjar: {path}: no notification of {line} ({error.strerror})"
         print(told, file=sys.stderr, flush=True)
 
 
@@ -38,11 +33,22 @@ def warning(root: Path) -> str:
     """
     path = _path(root)
     try:
-        os.close(_open(path))
+        append_line(path)
     except OSError as error:
         fix = f"see nightly.notifications in {PARAMS_FILE}"
         return f"{path}: runs that fail will leave no notification: {error.strerror}; {fix}"
     return ""
+
+
+def append_line(path: Path, line: str | None = None) -> None:
+    """Append a line to a file in a single write, so that two writers do not mix, and flush it to the disk. Without a
+    line the file is only made. Raises OSError.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab", buffering=0) as file:
+        if line is not None:
+            file.write(f"{line}\n".encode())
+            os.fsync(file)
 
 
 def _path(root: Path) -> Path:
@@ -51,8 +57,3 @@ def _path(root: Path) -> Path:
     except NightjarError:  # that may be what is to be reported
         settings = Nightly()
     return root / settings.notifications
-
-
-def _open(path: Path) -> int:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

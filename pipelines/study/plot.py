@@ -9,39 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core.files import replace, temporary_sibling
-from pipelines.study.results import between, cell, matrix_names, metrics, panels, tracks
+from pipelines.project.intervals import interval
+from pipelines.study.kinds import KINDS
+from pipelines.study.results import cell, matrix_names, metrics, panels, tracks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TITLES = {
-    "tasks": "training tasks",
-    "instances": "instances of a training task",
-    "models": "parameters of the model",
-    "calls": "likeliest tokens among which a call's marker starts it",
-    "candidates": "passages that the reranker compares",
-    "passages": "passages that the reader reads",
-    "reranker": "model that reranks",
-    "granularity": "what the index is made of",
-    "retriever": "first stage",
-    "input_length": "most tokens of a prompt",
-}
-# Their values are names: they are evenly spaced, in the order given.
-NAMES = ("reranker", "granularity", "retriever")
-# Of the tracks, in their order, and of the average.
-COLOURS = (
-    "#1f5f8b",
-    "#b5541c",
-    "#3b7d3b",
-    "#7a4a9c",
-    "#8a6d1f",
-    "#777777",
-    "#c23b6b",
-    "#2b8c8c",
-    "#94b447",
-    "#d9a400",
-)
-OF_AVERAGE = "#000000"
+# The average of the tracks; they have the colours of matplotlib in its order.
+OF_AVERAGE = "black"
 
 
 def draw(result: Mapping[str, Any], folder: Path) -> None:
@@ -110,61 +86,78 @@ def _curve(axes: Any, result: Mapping[str, Any], panel: Mapping[str, str]) -> No
     kind = result["study"]
     points = [point for point in result["points"] if point["scores"]]
     sizes = {point["value"]: _x(kind, point, place) for place, point in enumerate(points)}
-    lowest, others = 0.0, set[int]()
-    colours = _colours(result, panel)
+    others, lows_of_all, colours = set[int](), [0.0], _colours(result, panel)
     for track, metric in panel.items():
         colour = colours[track]
         drawn = sorted(
-            (_place(sizes[point["value"]]), row)
+            (sizes[point["value"]], *_ends(row))
             for point in points
-            if (row := _triple(cell(point["scores"], track, metric)))
+            if (row := cell(point["scores"], track, metric))
         )
         if not drawn:
             continue
-        xs, rows = [x for x, _ in drawn], [row for _, row in drawn]
-        lowest = min(lowest, *(low for _, low, _ in rows))
-        values = [value for value, _, _ in rows]
+        xs, values, lows, highs = zip(*drawn, strict=True)
+        lows_of_all += lows
         errors = [
-            [max(0.0, value - low) for value, low, _ in rows],
-            [max(0.0, high - value) for value, _, high in rows],
+            [max(0.0, value - low) for value, low in zip(values, lows, strict=True)],
+            [max(0.0, high - value) for value, high in zip(values, highs, strict=True)],
         ]
         thick = 2.6 if track == result.get("average") else 1.4
         style = {"marker": "o", "markersize": 4, "capsize": 3, "linewidth": thick, "elinewidth": 1}
         axes.errorbar(xs, values, errors, color=colour, label=_label(result, track, panel), **style)
-        if row := _triple(cell(result.get("untuned", []), track, metric)):
-            value, low, high = row
+        if row := cell(result.get("untuned", []), track, metric):
+            value, low, high = _ends(row)
             label = f"untuned model{f', track {track}' if len(panel) > 1 else ''}"
-            line = {"linestyle": "--", "linewidth": 1.2}
             axes.axhspan(low, high, color=colour, alpha=0.12, linewidth=0)
-            axes.axhline(value, color=colour, label=label, **line)
+            axes.axhline(value, color=colour, label=label, linestyle="--", linewidth=1.2)
         others |= _published(axes, result, track, colour)
-    # A logarithm has no place for 0.
-    if kind not in NAMES:
+    if not _has_names(kind):  # a logarithm has no place for 0
         axes.set_xscale("symlog" if 0 in sizes.values() else "log", base=2)
-    ticks = sorted({_place(size) for size in sizes.values()})
-    # Two values that are nearly equal have one label.
+    _set_ticks(axes, kind, sizes, others)
+    axes.set_ylim(1.05 * min(lows_of_all), max(1.0, axes.get_ylim()[1]))
+    axes.set_xlabel(KINDS[kind].title)
+    axes.set_ylabel(_axis(result, panel))
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _set_ticks(axes: Any, kind: str, sizes: Mapping[str, int], others: set[int]) -> None:
+    """Ticks at the values of the points, and at `others` that are not nearly equal to one of them."""
+    ticks = sorted(set(sizes.values()))
     for x in sorted(others, reverse=True):
         if all(abs(x - tick) > 0.1 * x for tick in ticks):
             ticks.append(x)
     told = [str(tick) for tick in ticks]
-    if kind in NAMES:
+    if _has_names(kind):
         told = [_short(value) for value in sizes]
     if kind == "models":
-        names = [[_short(value) for value, size in sizes.items() if _place(size) == tick] for tick in ticks]
+        names = [[_short(value) for value, size in sizes.items() if size == tick] for tick in ticks]
         told = [f"{', '.join(of)}\n{_millions(tick)}" for of, tick in zip(names, ticks, strict=True)]
     axes.set_xticks(ticks, told)
     axes.minorticks_off()
-    axes.set_ylim(1.05 * lowest, max(1.0, axes.get_ylim()[1]))
-    axes.set_xlabel(TITLES[kind])
-    axes.set_ylabel(_axis(result, panel))
-    axes.grid(alpha=0.3)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+
+
+def _has_names(kind: str) -> bool:
+    """Whether the values are names, which are evenly spaced in the order given."""
+    return KINDS[kind].least is None and kind != "models"
+
+
+def _x(kind: str, point: Mapping[str, Any], place: int) -> int:
+    """Where a point is on the axis; a model of unknown size is at 1."""
+    if _has_names(kind):
+        return place
+    return (point.get("parameters") or 1) if kind == "models" else int(point["value"])
+
+
+def _ends(row: Mapping[str, Any]) -> tuple[float, float, float]:
+    """Value, low and high; the value three times where there is no interval."""
+    value = row["value"]
+    return (value, value, value) if row["low"] is None else (value, row["low"], row["high"])
 
 
 def _colours(result: Mapping[str, Any], panel: Mapping[str, str]) -> dict[str, str]:
     others = [track for track in panel if track != result.get("average")]
-    found = {track: COLOURS[number % len(COLOURS)] for number, track in enumerate(others)}
+    found = {track: f"C{number}" for number, track in enumerate(others)}
     return {track: found.get(track, OF_AVERAGE) for track in panel}
 
 
@@ -174,7 +167,7 @@ def _published(axes: Any, result: Mapping[str, Any], track: str, colour: str) ->
     None are drawn for a study whose values are no numbers.
     """
     drawn: set[int] = set()
-    if track != (result.get("average") or track) or result["study"] in (*NAMES, "models"):
+    if track != (result.get("average") or track) or KINDS[result["study"]].least is None:
         return drawn
     for one, line in zip(result.get("published", []), (":", "-.", "--"), strict=False):
         if pairs := sorted((int(at), of[track]) for at, of in one["points"].items() if track in of):
@@ -201,25 +194,6 @@ def _label(result: Mapping[str, Any], track: str, panel: Mapping[str, str]) -> s
     return f"{result['recipe']}, track {track}" if len(tracks(result)) > 1 else str(result["recipe"])
 
 
-def _x(kind: str, point: Mapping[str, Any], place: int) -> int | None:
-    if kind in NAMES:
-        return place
-    return point.get("parameters") if kind == "models" else int(point["value"])
-
-
-def _place(size: int | None) -> int:
-    """Where a point is on the axis; a model of unknown size is at 1."""
-    return 1 if size is None else size
-
-
-def _triple(row: Mapping[str, Any] | None) -> tuple[float, float, float] | None:
-    """Value, low and high; the value three times where there is no interval."""
-    if row is None:
-        return None
-    low, high = (row["value"], row["value"]) if row["low"] is None else (row["low"], row["high"])
-    return row["value"], low, high
-
-
 def _short(name: str) -> str:
     return name.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1]
 
@@ -241,7 +215,7 @@ def _map(axes: Any, figure: Any, result: Mapping[str, Any], track: str, metric: 
     for down, one in enumerate(trained):
         for across, two in enumerate(tested):
             if row := cells.get((one, two)):
-                text = f"{row['value']:.1f}\n{between(row)}"
+                text = f"{row['value']:.1f}\n{interval(row)}"
                 colour = "white" if row["value"] > middle else "black"
                 axes.text(across, down, text, ha="center", va="center", color=colour, fontsize=7)
     axes.set_xticks(range(len(tested)), tested, rotation=30, ha="right")

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_text
+from pipelines.project.intervals import interval
+from pipelines.project.markdown import table as markdown_table
+from pipelines.study.kinds import KINDS
 from pipelines.study.scores import Rows, Scoring, read, untuned
 
 if TYPE_CHECKING:
@@ -123,17 +126,7 @@ def _shown(row: Mapping[str, Any] | None, sign: str = "") -> str:
     if row is None:
         return "–"
     chance = f", p {row['p']:.2g}" if "p" in row else ""
-    return f"{row['value']:{sign}.1f} {between(row, sign)}{chance}"
-
-
-def between(row: Mapping[str, Any], sign: str = "") -> str:
-    """The interval of a score; where it has none, that its n is too small for one."""
-    if row["low"] is None:
-        # Here, not above: NumPy takes long to load.
-        from nightjar.statistics import too_few
-
-        return f"({too_few(row['n'])})"
-    return f"[{row['low']:{sign}.1f}, {row['high']:{sign}.1f}]"
+    return f"{row['value']:{sign}.1f} {interval(row, f'{sign}.1f')}{chance}"
 
 
 def table(result: Mapping[str, Any], track: str) -> list[dict[str, str]]:
@@ -228,24 +221,10 @@ def _published(result: Mapping[str, Any], track: str) -> list[str]:
 
 
 def _rows(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    if not rows:
-        return []
-    words = (
-        "trained with",
-        "evaluated with",
-        "models",
-        "trained on",
-        "state",
-        "reranker",
-        "granularity",
-        "retriever",
-    )
-    numbers = [name not in words for name in rows[0]]
-    return [
-        f"| {' | '.join(rows[0])} |",
-        f"|{'|'.join('---:' if number else '---' for number in numbers)}|",
-        *(f"| {' | '.join(row.values())} |" for row in rows),
-    ]
+    """The lines of a table, numbers to the right."""
+    names = {"trained with", "evaluated with", "trained on", "state"}
+    names |= {kind for kind, it in KINDS.items() if it.least is None}
+    return markdown_table(rows, right=rows[0].keys() - names if rows else ())
 
 
 def check_folder(root: Path, name: str) -> None:

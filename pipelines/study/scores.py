@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core import contracts, tables
-from nightjar.core.config import PARAMS_FILE, parse
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import parse_at
-from nightjar.core.params import Params, validate
+from pipelines.project.stage_name import StageName
 
 if TYPE_CHECKING:
     from nightjar.benchmarks.card import Card
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
     from pipelines.study.study import Study
 
 SPLIT, MODEL = "data/split", "models/base/language_model"
+
+# Of a score or a difference in study.json.
+_COLUMNS = "track metric baseline n value low high moved p better worse equal"
 
 Rows = list[dict[str, Any]]
 
@@ -44,9 +46,8 @@ class Scoring:
         from nightjar.benchmarks import registry
         from nightjar.statistics import Bootstrap
 
-        params = validate(parse(study.params, PARAMS_FILE))
-        settings = params.evaluate
-        bootstrap = Bootstrap(params.seed, settings.bootstrap_samples, settings.confidence)
+        settings = study.settings.evaluate
+        bootstrap = Bootstrap(study.settings.seed, settings.bootstrap_samples, settings.confidence)
         return cls(registry.card(study.benchmark), bootstrap)
 
     def score(self, label: str, made: Artifacts) -> SystemScores:
@@ -159,7 +160,7 @@ def read(root: Path, commit: str, study: Study, size: bool = False) -> Artifacts
 
     Raises NightjarError or OSError for what is not in the cache.
     """
-    side = _side(validate(parse(study.params, PARAMS_FILE)), study)
+    side = _side(study)
     names = [f"data/questions/{study.benchmark}", f"data/predict/{study.benchmark}/{study.recipe}"]
     with tempfile.TemporaryDirectory() as folder, _files(root, commit) as files:
         for name in [*names, *([SPLIT] if side else [])]:
@@ -190,13 +191,13 @@ def _answered(
     return questions, answers, called(rows)
 
 
-def _side(params: Params, study: Study) -> contracts.Table | None:
+def _side(study: Study) -> contracts.Table | None:
     """The table of the split that the recipe trains on; None if it trains on something else."""
-    system = params.predict.systems.get(f"{study.benchmark}-{study.recipe}")
-    if system is None or Path(system.weights).name not in params.train.recipes:
+    train = study.settings.train
+    system = study.settings.predict.systems.get(StageName.predict(study.benchmark, study.recipe).item)
+    if system is None or (recipe := Path(system.weights).name) not in train.recipes:
         return None
-    data = params.train.recipe(Path(system.weights).name).data
-    return {it.name: it for it in (contracts.TRAIN, contracts.SUPERVISED)}.get(data)
+    return {it.name: it for it in (contracts.TRAIN, contracts.SUPERVISED)}.get(train.recipe(recipe).data)
 
 
 def _parameters(files: Any) -> int | None:
@@ -217,15 +218,15 @@ def untuned(root: Path, study: Study, instances: str, scoring: Scoring) -> Rows:
     """
     from pipelines.graph import graph as graphs
 
-    systems = validate(parse(study.params, PARAMS_FILE)).predict.systems.items()
-    names = [key for key, it in systems if it.benchmark == study.benchmark and it.weights == MODEL]
-    if not names:
+    of_benchmark = [it for it in study.settings.predict.systems.values() if it.benchmark == study.benchmark]
+    system = next((it.system for it in of_benchmark if it.weights == MODEL), None)
+    if system is None:
         return []
-    folders = root / "data/questions" / study.benchmark, root / "data/predict" / names[0].replace("-", "/", 1)
+    asked, predicted = (root / "data" / name / study.benchmark for name in ("questions", "predict"))
     try:
-        if graphs.read(root).only([f"predict@{names[0]}"]).changed():
+        if graphs.read(root).only([str(StageName.predict(study.benchmark, system))]).changed():
             return []
-        made = Artifacts(*_answered(study.benchmark, *folders))
+        made = Artifacts(*_answered(study.benchmark, asked, predicted / system))
     except (NightjarError, OSError):
         return []
     if made.instances != instances or made.missing:
@@ -234,18 +235,4 @@ def untuned(root: Path, study: Study, instances: str, scoring: Scoring) -> Rows:
 
 
 def _columns(row: Mapping[str, Any]) -> dict[str, Any]:
-    names = (
-        "track",
-        "metric",
-        "baseline",
-        "n",
-        "value",
-        "low",
-        "high",
-        "moved",
-        "p",
-        "better",
-        "worse",
-        "equal",
-    )
-    return {name: row[name] for name in names if name in row}
+    return {name: row[name] for name in _COLUMNS.split() if name in row}

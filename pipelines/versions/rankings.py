@@ -17,6 +17,16 @@ MOST = 16
 Rows = list[dict[str, Any]]
 
 
+def rows(
+    root: Path, artifact: Path, table: contracts.Table, where: Any, columns: list[str] | None = None
+) -> Rows:
+    """The rows of a table that `where` selects; none if the artifact lacks the table."""
+    if not (root / artifact / table.name).is_dir():
+        return []
+    found: Rows = tables.read(root / artifact, table, columns, where).to_pylist()
+    return found
+
+
 def ranked(root: Path, benchmark: str, where: Any) -> Rows:
     """The first MOST passages of each ranking of a test question, as rows of contracts.EVIDENCE; best first.
 
@@ -24,58 +34,50 @@ def ranked(root: Path, benchmark: str, where: Any) -> Rows:
     (the rank and score of the first stage, for a passage that was reranked) and `label` (what a reader takes the
     passage for) with `consistent`, whether it is the question's own; each None where it is not known.
     """
-    of_test = where & (pc.field("split") == "test")
     found: Rows = []
     first: dict[int, dict[str, Any]] = {}
     for stage in (RETRIEVE, RERANK):
         folder = stage / benchmark
-        if not (root / folder / contracts.RANKINGS.name).is_dir():
-            continue
-        for row in tables.read(root / folder, contracts.RANKINGS, where=of_test).to_pylist():
-            pairs = list(zip(row["passages"], row["scores"], strict=True))
+        for row in rows(root, folder, contracts.RANKINGS, where & (pc.field("split") == "test")):
             labels = _labels(root, benchmark, where, stage.name)
+            places = [
+                {"rank": rank, "passage": passage, "score": score}
+                for rank, (passage, score) in enumerate(
+                    zip(row["passages"], row["scores"], strict=True), start=1
+                )
+            ]
             found += [
                 {
                     "artifact": folder.as_posix(),
                     **{name: row[name] for name in ("split", "task_id", "id")},
-                    "rank": rank,
-                    "passage": passage,
-                    "score": score,
-                    "before": first.get(passage),
-                    **(labels.get(passage) or {"label": None, "consistent": None}),
+                    **place,
+                    "before": first.get(place["passage"]),
+                    **(labels.get(place["passage"]) or {"label": None, "consistent": None}),
                 }
-                for rank, (passage, score) in enumerate(pairs[:MOST], start=1)
+                for place in places[:MOST]
             ]
             if stage == RETRIEVE:
-                first = {
-                    passage: {"rank": rank, "score": score}
-                    for rank, (passage, score) in enumerate(pairs, start=1)
-                }
-    texts = _texts(root, [row["passage"] for row in found])
-    return [row | texts.get(row["passage"], _GONE) for row in found]
+                first = {place.pop("passage"): place for place in places}
+    wanted = pc.field("passage").isin({row["passage"] for row in found})
+    texts = rows(root, INDEX, contracts.PASSAGES, wanted, ["passage", *_GONE]) if found else []
+    by_passage = {row["passage"]: row for row in texts}
+    return [row | by_passage.get(row["passage"], _GONE) for row in found]
 
 
 _GONE = {"document_id": "", "title": "", "text": ""}
 
 
-def _texts(root: Path, passages: list[int]) -> dict[int, dict[str, Any]]:
-    if not passages or not (root / INDEX / contracts.PASSAGES.name).is_dir():
-        return {}
-    columns = ["passage", *_GONE]
-    rows = tables.read(root / INDEX, contracts.PASSAGES, columns, pc.field("passage").isin(set(passages)))
-    return {row.pop("passage"): row for row in rows.to_pylist()}
-
-
 def _labels(root: Path, benchmark: str, where: Any, ranking: str) -> dict[int, dict[str, Any]]:
     """The labels of passages, and whether they are the question's own, by the numbers of the passages."""
-    folder = root / CONSISTENCY / benchmark
-    if not (folder / contracts.CONSISTENCY.name).is_dir():
+    labelled = rows(
+        root, CONSISTENCY / benchmark, contracts.CONSISTENCY, where & (pc.field("ranking") == ranking)
+    )
+    if not labelled:
         return {}
-    own = where & (pc.field("ranking") == ranking)
-    asked = tables.read(root / "data/questions" / benchmark, contracts.QUESTIONS, ["references"], where)
-    references = asked["references"].to_pylist()
+    asked = rows(root, Path("data/questions", benchmark), contracts.QUESTIONS, where, ["references"])
+    own = asked[0]["references"][0] if asked else None
     return {
-        passage: {"label": label, "consistent": bool(references) and label == references[0][0]}
-        for row in tables.read(folder, contracts.CONSISTENCY, where=own).to_pylist()
+        passage: {"label": label, "consistent": label == own}
+        for row in labelled
         for passage, label in zip(row["passages"], row["labels"], strict=True)
     }

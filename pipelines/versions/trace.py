@@ -17,17 +17,16 @@ from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import parse_at
 from pipelines.project import places
-from pipelines.versions.rankings import CONSISTENCY, INDEX, RETRIEVE, ranked
+from pipelines.project.stage_name import StageName
+from pipelines.versions.rankings import CONSISTENCY, INDEX, RETRIEVE, Rows, ranked, rows
 
 PREDICT, QUESTIONS = Path("data/predict"), Path("data/questions")
-INGEST, TIMINGS = Path("data/ingest"), places.TIMINGS
+INGEST = Path("data/ingest")
 CORPUS = "corpus"
 MODEL = Path("models/base/language_model")
 LOCK = Path("dvc.lock")
 # The tables of datasets whose rows questions are made of.
 SOURCES = (contracts.INSTANCES, contracts.RECORDS)
-
-Rows = list[dict[str, Any]]
 
 
 def trace(root: Path, name: str, system: str | None = None, benchmark: str | None = None) -> dict[str, Any]:
@@ -38,7 +37,7 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     {path: {"stage", "hash"}} of dvc.lock, for everything on the way that it knows: predictions, models, evidence,
     questions, datasets, raw files}. `line` counts from 1; it is None, with a `note`, if the id is not in the raw file
     or the file is gone. A passage has the `systems` whose prompts hold its text, and the `raw` file of its document
-    with the line, where it is found; passages of rankings have more (`trace_rankings.ranked`). A
+    with the line, where it is found; passages of rankings have more (`rankings.ranked`). A
     prediction's `prompt_intact` says whether its prompt has its hash; its `seconds` are None where it was not made on
     this machine. Raises NightjarError if nothing is predicted yet, or no prediction, or several benchmarks or tasks
     have that id.
@@ -53,26 +52,25 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     where = (pc.field("task_id") == first["task_id"]) & (pc.field("id") == first["id"])
     asked = QUESTIONS / first["benchmark"]
     _need(root, asked)
-    question = _one(tables.read(root / asked, contracts.QUESTIONS, where=where), asked)
+    question = _one(rows(root, asked, contracts.QUESTIONS, where), asked)
     question["parts"] = parse_at(question["parts"], asked, "run nightjar rebuild")
     del question["shared"]
     sources = _sources(root, params, question, where)
-    settings = [
-        _settings(params, "predict", "systems", f"{row['benchmark']}-{row['system']}") for row in predictions
-    ]
-    places = [RETRIEVE / first["benchmark"], *(Path(it["evidence"]) for it in settings if "evidence" in it)]
-    places = [path for path in dict.fromkeys(places) if (root / path / contracts.EVIDENCE.name).is_dir()]
-    evidence = _evidence(root, places, where)
+    names = [StageName.predict(row["benchmark"], row["system"]).item for row in predictions]
+    settings = [_settings(params, "predict", "systems", name) for name in names]
+    folders = [RETRIEVE / first["benchmark"], *(Path(it["evidence"]) for it in settings if "evidence" in it)]
+    folders = [path for path in dict.fromkeys(folders) if (root / path / contracts.EVIDENCE.name).is_dir()]
+    evidence = _evidence(root, folders, where)
     if through := ranked(root, first["benchmark"], where):
         evidence += through
-        places += [Path(name) for name in dict.fromkeys(row["artifact"] for row in through)]
+        folders += [Path(name) for name in dict.fromkeys(row["artifact"] for row in through)]
         if (root / CONSISTENCY / first["benchmark"]).is_dir():
-            places.append(CONSISTENCY / first["benchmark"])
+            folders.append(CONSISTENCY / first["benchmark"])
     raw, folder = _raw(root, params, question)
     walked = [Path(str(row["artifact"])) for row in predictions]
     walked += [MODEL, *(Path(it["weights"]) for it in settings if "weights" in it)]
     if evidence:
-        walked += [*places, INDEX, INGEST / CORPUS]
+        walked += [*folders, INDEX, INGEST / CORPUS]
         walked += _evidence_sources(root, params, evidence, predictions)
     walked += [asked, *sources, *([folder] if folder else [])]
     return {
@@ -95,24 +93,30 @@ def _predictions(root: Path, name: str, system: str | None, benchmark: str | Non
         raise NightjarError(f"no predictions{of} yet", PREDICT, "run nightjar rebuild")
     where = pc.field("id") == name
     # An id may hold a colon itself: try every way of reading TASK_ID:ID.
-    for place, sign in enumerate(name):
+    for at, sign in enumerate(name):
         if sign == ":":
-            where |= (pc.field("task_id") == name[:place]) & (pc.field("id") == name[place + 1 :])
+            where |= (pc.field("task_id") == name[:at]) & (pc.field("id") == name[at + 1 :])
     if system is not None:
         where &= pc.field("system") == system
-    rows = [
-        {"artifact": artifact.relative_to(root).as_posix(), **row}
-        for artifact in artifacts
-        for row in tables.read(artifact, contracts.PREDICTIONS, where=where).to_pylist()
-    ]
-    if not rows:
+    known = [path.relative_to(root) for path in artifacts]
+    predictions = _with_artifact(root, known, contracts.PREDICTIONS, where)
+    if not predictions:
         of = f" of the system {system}" if system else ""
         fix = "give an id, or task_id:id, of the table predictions"
         raise NightjarError(f"no prediction{of} has that id", name, fix)
-    for row in rows:
+    for row in predictions:
         row["seconds"] = _seconds(root, row)
         row["prompt_intact"] = hashlib.sha256(row["prompt"].encode()).hexdigest() == row["prompt_sha256"]
-    return rows
+    return predictions
+
+
+def _with_artifact(root: Path, artifacts: Iterable[Path], table: contracts.Table, where: Any) -> Rows:
+    """The rows of the table of each artifact that has one, with a column that names it."""
+    return [
+        {"artifact": artifact.as_posix(), **row}
+        for artifact in artifacts
+        for row in rows(root, artifact, table, where)
+    ]
 
 
 def _settings(params: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
@@ -136,40 +140,33 @@ def _sources(root: Path, params: Mapping[str, Any], question: Mapping[str, Any],
     _need(root, dataset)
     for table in SOURCES:
         if (root / dataset / table.name).is_dir():
-            _one(tables.read(root / dataset, table, ["id"], where), dataset)
+            _one(rows(root, dataset, table, where, ["id"]), dataset)
     return list(dict.fromkeys([*found, dataset]))
 
 
-def _evidence(root: Path, places: Iterable[Path], where: Any) -> Rows:
+def _evidence(root: Path, folders: Iterable[Path], where: Any) -> Rows:
     """The passages that were found for the question, by rank."""
-    rows = [
-        {"artifact": place.as_posix(), **row}
-        for place in places
-        for row in tables.read(
-            root / place, contracts.EVIDENCE, where=where & (pc.field("split") == "test")
-        ).to_pylist()
-    ]
-    return sorted(rows, key=lambda row: int(row["rank"]))
+    found = _with_artifact(root, folders, contracts.EVIDENCE, where & (pc.field("split") == "test"))
+    return sorted(found, key=lambda row: int(row["rank"]))
 
 
 def _evidence_sources(root: Path, params: Mapping[str, Any], evidence: Rows, predictions: Rows) -> list[Path]:
     """Adds to the passages who saw them and where their documents came from; returns the folder of the corpus."""
-    files: dict[str, Path] = {}
-    if (root / INGEST / CORPUS).is_dir():
-        where = pc.field("id").isin([row["document_id"] for row in evidence])
-        documents = tables.read(root / INGEST / CORPUS, contracts.DOCUMENTS, ["dataset", "id", "file"], where)
-        # A document may be an instance of the tasks, whose files lie elsewhere than the corpus.
-        folders = {name: _folder(params, name) for name in documents["dataset"].unique().to_pylist()}
-        for document in documents.to_pylist():
-            if (source := folders[document["dataset"]]) is not None:
-                files[document["id"]] = source / document["file"]
-    folder = _folder(params, CORPUS)
+    where = pc.field("id").isin([row["document_id"] for row in evidence])
+    columns = ["dataset", "id", "file"]
+    # A document may be an instance of the tasks, whose files are in another folder than the corpus.
+    files = {
+        document["id"]: folder / document["file"]
+        for document in rows(root, INGEST / CORPUS, contracts.DOCUMENTS, where, columns)
+        if (folder := _folder(params, document["dataset"])) is not None
+    }
     raw = {path: _bytes(root / path) for path in set(files.values())}
     for row in evidence:
         text = row["text"].strip()
         row["systems"] = [it["system"] for it in predictions if text and text in it["prompt"]]
         path = files.get(row["document_id"])
-        row["raw"] = path and {"path": path.as_posix(), **_place(raw[path], row["document_id"], text)}
+        row["raw"] = path and _place(path, raw[path], row["document_id"], text)
+    folder = _folder(params, CORPUS)
     return [folder] if folder is not None else []
 
 
@@ -181,23 +178,23 @@ def _bytes(path: Path) -> bytes | None:
         return None
 
 
-def _place(data: bytes | None, id: str, text: str) -> dict[str, Any]:
-    """The line of a document's id in its file, or of a passage's text; the hash of the file."""
+def _place(path: Path, data: bytes | None, id: str, text: str = "") -> dict[str, Any]:
+    """The file, the line in it of a JSON string `id` or else of `text`, and its hash; None for what is not there."""
     if data is None:
-        return {"line": None, "sha256": None}
-    return {"line": _line(data, id) or _line_of(data, text), "sha256": hashlib.sha256(data).hexdigest()}
+        return {"path": path.as_posix(), "line": None, "sha256": None}
+    line = _line(data, id) or _line_of(data, text)
+    return {"path": path.as_posix(), "line": line, "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def _line(data: bytes, id: str) -> int | None:
     """The line of a JSON string in a file, counted from 1; None if it is not there."""
-    spellings = {json.dumps(id, ensure_ascii=ascii).encode() for ascii in (True, False)}
-    places = [place for place in (data.find(spelling) for spelling in spellings) if place >= 0]
-    return data.count(b"\n", 0, min(places)) + 1 if places else None
+    spellings = {json.dumps(id, ensure_ascii=ascii) for ascii in (True, False)}
+    return min((line for it in spellings if (line := _line_of(data, it)) is not None), default=None)
 
 
 def _line_of(data: bytes, text: str) -> int | None:
-    place = data.find(text.encode()) if text else -1
-    return data.count(b"\n", 0, place) + 1 if place >= 0 else None
+    at = data.find(text.encode()) if text else -1
+    return data.count(b"\n", 0, at) + 1 if at >= 0 else None
 
 
 def _folder(params: Mapping[str, Any], dataset: str) -> Path | None:
@@ -208,7 +205,7 @@ def _folder(params: Mapping[str, Any], dataset: str) -> Path | None:
 
 def _seconds(root: Path, prediction: dict[str, Any]) -> float | None:
     """How long the answer took where it was made on this machine: its share of its batch; else None."""
-    path = root / TIMINGS / f"predict-{prediction['benchmark']}-{prediction['system']}.parquet"
+    path = root / places.TIMINGS / f"predict-{prediction['benchmark']}-{prediction['system']}.parquet"
     if not path.is_file():
         return None
     same = [pc.field(name) == prediction[name] for name in contracts.TIMINGS.key]
@@ -223,37 +220,29 @@ def _need(root: Path, artifact: Path) -> None:
         raise NightjarError("not in the workspace", artifact, fix)
 
 
-def _one(table: Any, artifact: Path) -> dict[str, Any]:
-    if not len(table):
+def _one(found: Rows, artifact: Path) -> dict[str, Any]:
+    if not found:
         raise NightjarError("no such row", artifact, "it is older than the prediction: nightjar rebuild")
-    row: dict[str, Any] = table.slice(0, 1).to_pylist()[0]
-    return row
+    return found[0]
 
 
 def _raw(
     root: Path, params: Mapping[str, Any], question: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Path | None]:
     """The raw file, the line of the id in it, and its hash; and the folder of the dataset's files."""
-    result: dict[str, Any] = {"path": None, "line": None, "sha256": None}
     dataset = question["dataset"]
     if not dataset:
-        result["note"] = "the question names no dataset"
-        return result, None
+        return {"path": None, "line": None, "sha256": None, "note": "the question names no dataset"}, None
     folder = _folder(params, dataset)
     if folder is None:
         raise NightjarError(f"ingest.{dataset}.path is missing", PARAMS_FILE, "apply a profile: nightjar use")
     path = folder / question["file"]
-    result["path"] = path.as_posix()
-    try:
-        data = (root / path).read_bytes()
-    except OSError:
-        result["note"] = "the file is gone"
-        return result, folder
-    result["sha256"] = hashlib.sha256(data).hexdigest()
-    result["line"] = _line(data, question["id"]) or _numbered(data, question)
-    if result["line"] is None:
-        result["note"] = "the id is not in the file"
-    return result, folder
+    data = _bytes(root / path)
+    result = _place(path, data, question["id"])
+    if data is None:
+        return result | {"note": "the file is gone"}, folder
+    result["line"] = result["line"] or _numbered(data, question)
+    return result if result["line"] else result | {"note": "the id is not in the file"}, folder
 
 
 def _numbered(data: bytes, question: Mapping[str, Any]) -> int | None:
@@ -275,9 +264,5 @@ def _hashes(root: Path, paths: list[Path]) -> dict[str, dict[str, str]]:
             for item in entry.get(key) or ():
                 hashed = str(item.get("md5") or item.get("hash") or "")
                 known.setdefault(str(item.get("path")), {"stage": stage, "hash": hashed})
-    found = {}
-    for path in paths:
-        name = path.as_posix()
-        if entry := made.get(name) or read.get(name):
-            found[name] = entry
-    return found
+    whole = read | made
+    return {name: whole[name] for name in (path.as_posix() for path in paths) if name in whole}

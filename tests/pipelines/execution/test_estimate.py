@@ -15,11 +15,11 @@ from nightjar.core.files import metrics_file
 from pipelines.execution.estimate import FAR_SPREAD, SPREAD, Expected, estimates
 from pipelines.graph.changes import Reason, State, Version
 from pipelines.graph.graph import Graph, Stage
+from tests.conftest import ROOT
 
 QUESTIONS = "questions@supernatinst"
 PREDICT, TRAIN, SPLIT = "predict@supernatinst-untuned", "train@combined", "split"
 INGEST = "ingest@natural_instructions"
-ROOT = Path(__file__).parents[2]
 
 
 def stage(name: str, *reasons: Reason, state: State = "would run", upstream: tuple[str, ...] = ()) -> Stage:

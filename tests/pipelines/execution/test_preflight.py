@@ -14,8 +14,7 @@ from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from pipelines.execution import preflight
 from pipelines.graph.graph import Graph, Stage, State
-
-ROOT = Path(__file__).parents[2]
+from tests.conftest import ROOT
 
 
 @pytest.fixture()

@@ -15,8 +15,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.params import check_training, load, validate
 from pipelines.execution import profiles
 from pipelines.execution.profiles import Change, apply
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "profiles").glob("*.yaml"))
 # A profile that has one of these groups replaces all of it.
 WHOLE = (

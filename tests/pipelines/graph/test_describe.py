@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.graph import describe, graph
+from pipelines.project import places
 from tests.conftest import ROOT
 
 
@@ -61,8 +62,8 @@ def test_tags_name_the_commit_and_the_profile_where_there_are_any(tmp_path: Path
         ["git", "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert not describe.short_commit(tmp_path).endswith("+")
-    (tmp_path / describe.PROFILE).parent.mkdir()
-    (tmp_path / describe.PROFILE).write_text("sample\n")
+    (tmp_path / places.PROFILE).parent.mkdir()
+    (tmp_path / places.PROFILE).write_text("sample\n")
     _, commit, profile = describe.tags(tmp_path)
     assert known.stdout.startswith(commit.removeprefix("commit ")) and profile == "profile sample"
 

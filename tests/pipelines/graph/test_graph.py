@@ -15,7 +15,7 @@ from nightjar.core.errors import NightjarError
 from pipelines.graph import graph as graphs
 from tests.pipelines.conftest import Repo
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DVC = """
 stages:
   first:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.nightly import stamp
+from pipelines.project import places
 
 NOW = datetime.now(UTC)
 
@@ -45,8 +46,8 @@ def test_a_stamp_of_the_future_keeps_no_night_from_running(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"run": 1}', '{"run": "a", "began": "x", "ended": null}'])
 def test_a_broken_stamp_keeps_no_night_from_running(tmp_path: Path, text: str) -> None:
-    (tmp_path / stamp.STAMP).parent.mkdir()
-    (tmp_path / stamp.STAMP).write_text(text)
+    (tmp_path / places.LAST_NIGHTLY).parent.mkdir()
+    (tmp_path / places.LAST_NIGHTLY).write_text(text)
     assert stamp.made_up_for(tmp_path, NOW) == ""
 
 

@@ -16,7 +16,7 @@ def test_a_benchmark_is_worse_if_any_of_its_scores_is() -> None:
         {"benchmark": "c", "system": "s", "verdict": "not comparable"},
     ]
     assert nightly_text.benchmarks(rows) == {"a": "better", "b": "worse", "c": "not comparable"}
-    assert nightly_text.words(rows)["a", "s"] == "unchanged"
+    assert nightly_text.words(rows, "benchmark", "system")["a", "s"] == "unchanged"
 
 
 def test_a_page_without_comparisons_says_nothing_of_their_correction() -> None:

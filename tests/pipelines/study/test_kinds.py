@@ -35,10 +35,6 @@ PARAMS: dict[str, Any] = {
 }
 
 
-def number(value: str) -> int:
-    return int(value)
-
-
 @pytest.mark.parametrize(
     ("kind", "system", "key"),
     [
@@ -87,24 +83,26 @@ def test_keys_that_take_precedence_are_null() -> None:
 
 
 def test_values(tmp_path: Path) -> None:
-    assert list(values_of(tmp_path, "candidates", ["100", "16"], number).items()) == [
+    assert list(values_of(tmp_path, "candidates", ["100", "16"]).items()) == [
         ("16", 16),
         ("100", 100),
     ]
-    assert list(values_of(tmp_path, "input_length", [], number)) == ["512", "1024", "2048", "4096", "8192"]
-    assert list(values_of(tmp_path, "passages", [], number).values()) == [4, 8, 16, 24]
-    assert values_of(tmp_path, "retriever", ["bm25", "dense"], number) == {"bm25": "bm25", "dense": "dense"}
+    assert list(values_of(tmp_path, "input_length", [])) == ["512", "1024", "2048", "4096", "8192"]
+    assert list(values_of(tmp_path, "passages", []).values()) == [4, 8, 16, 24]
+    assert values_of(tmp_path, "retriever", ["bm25", "dense"]) == {"bm25": "bm25", "dense": "dense"}
     with pytest.raises(NightjarError, match="no values for rerank"):
-        values_of(tmp_path, "reranker", [], number)
+        values_of(tmp_path, "reranker", [])
     with pytest.raises(NightjarError, match=r"nowhere: no model there \(no config.json\)"):
-        values_of(tmp_path, "reranker", ["nowhere"], number)
+        values_of(tmp_path, "reranker", ["nowhere"])
+    with pytest.raises(NightjarError, match="no model there"):
+        values_of(tmp_path, "reranker", ["m" * 5000])
     (tmp_path / "small").mkdir()
     (tmp_path / "small/config.json").write_text("{}")
-    assert values_of(tmp_path, "reranker", ["small"], number) == {"small": str(tmp_path / "small")}
+    assert values_of(tmp_path, "reranker", ["small"]) == {"small": str(tmp_path / "small")}
 
 
 def test_a_plan_has_a_point_for_each_value(study_repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Kind("predict.{benchmark}.max_new_tokens", ("2", "3"), numbers=True)
+    one = Kind("predict.{benchmark}.max_new_tokens", ("2", "3"), least=1)
     monkeypatch.setattr(study_kinds, "KINDS", {**KINDS, "made": one})
 
     def planned(values: list[str]) -> studies.Study:

@@ -13,7 +13,7 @@ import pytest
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
-from pipelines.commands.data import duration
+from pipelines.commands.ingest import duration
 from tests.in_process import captured
 from tests.pipelines.test_cli import TASK
 

@@ -1,0 +1,48 @@
+"""The command `call`: one call of a tool."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from pathlib import Path
+
+import click
+
+from nightjar.core.errors import NightjarError
+from pipelines.commands.console import say_text
+from pipelines.commands.options import FILE, printed
+
+
+@click.command()
+@click.argument("text", metavar="CALL")
+@click.option(
+    "--date", "day", metavar="YYYY-MM-DD", help="The day of the call, for Calendar; by default today."
+)
+@click.option("--resource", type=FILE, help="What the tool reads; WikiSearch by default data/index.")
+@printed(lambda found: say_text(found["result"]))
+def call(text: str, day: str | None, resource: Path | None) -> dict[str, str]:
+    """Run one tool call and print its result.
+
+    The tools are Calculator, Calendar, WikiSearch, QA, MT, and those of installed packages (entry points
+    nightjar.tools). Their settings are those of params.yaml, where there is one.
+
+    \b
+    Example:
+      nightjar call "Calculator(400 / 1400)"
+      nightjar call "Calendar()" --date 2024-02-29
+      nightjar call "WikiSearch(harbour museum)" --resource data/ingest/corpus
+    """
+    from nightjar.core.config import PARAMS_FILE
+    from nightjar.core.params import load
+    from nightjar.tools.run import call_text
+
+    settings = load().tools if PARAMS_FILE.exists() else None
+    return {"call": text, "result": call_text(text, _day(day), resource, settings)}
+
+
+def _day(text: str | None) -> date:
+    if text is None:
+        return datetime.now().astimezone().date()
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise NightjarError(f"{text!r} is not a date", "--date", "write it as 2024-02-29") from None

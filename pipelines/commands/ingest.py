@@ -1,0 +1,171 @@
+"""The command `ingest`: read a folder of a dataset, or check it as the contributors of its tasks do."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import check_output as check_file
+from nightjar.core.files import write_output
+from pipelines.commands.console import bytes_bar, say, say_json, say_table
+from pipelines.commands.options import FILE, Listed, as_json_option
+
+
+def _datasets() -> Iterable[str]:
+    from stages.ingest.datasets import names
+
+    return names()
+
+
+@click.command()
+@click.option("--dataset", required=True, cls=Listed, names=_datasets)
+@click.option("--input", "source", required=True, type=FILE, help="The folder of the dataset's own files.")
+@click.option(
+    "--output",
+    type=FILE,
+    help="The folder to write: new, empty, or an older artifact of the dataset, which is replaced. With --check a "
+    "JSON file, if one is wanted.",
+)
+@click.option("--check", is_flag=True, help="Write no tables: run the contributors' checks.")
+@click.option("--strict", is_flag=True, help="With --check: what the published checks let pass is an error.")
+@as_json_option
+def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict: bool, as_json: bool) -> int:
+    """Read any folder of a dataset into Parquet, with the refused rows and the reasons beside it.
+
+    With --check, tell for each task which of the fifteen automatic checks of Super-NaturalInstructions'
+    contributors fail, and for which instances. The published code is followed: what it refuses is an error, a
+    link is a warning, and what it lets pass against its own messages is told as allowed. A check whose document
+    (doc/task-hierarchy.md, tasks/README.md, splits/) is not in the folder counts as not checked. Exit status: 0
+    without errors, 1 with errors, 2 wrong input.
+
+    \b
+    Example:
+      nightjar ingest --dataset natural_instructions --input tasks/ --output out/
+      nightjar ingest --dataset natural_instructions --input natural-instructions/ --check
+    """
+    if check:
+        with bytes_bar(f"checking {dataset}") as progress:
+            return _check(dataset, source, output, strict, as_json, progress)
+    if strict:
+        raise NightjarError("it goes with --check", "--strict", "give both, or neither")
+    if output is None:
+        raise NightjarError("Missing option '--output'", "ingest", "say where to write, or give --check")
+    from stages.ingest.datasets import check_output
+    from stages.ingest.datasets import ingest as run
+
+    check_output(dataset, source, output)
+    with bytes_bar(f"reading {dataset}") as progress:
+        statistics = run(dataset, source, output, progress).as_dict()
+    if as_json:
+        say_json(statistics)
+        return 0
+    _print_statistics(statistics)
+    if statistics["collection"]:
+        _print_collection(statistics["collection"])
+    return 0
+
+
+def _print_statistics(statistics: dict[str, Any]) -> None:
+    """What was read of tasks or of a corpus, and how long it took."""
+    documents = statistics["source"] is not None
+    if documents:
+        say(f"source: {statistics['source']}")
+    say(f"files: {statistics['files']:,}, {statistics['files_rejected']:,} of them rejected")
+    if not documents:
+        say(f"tasks: {statistics['tasks']:,}")
+    say(f"{'documents' if documents else 'instances'}: {statistics['rows_out']:,}")
+    say(f"rejected: {statistics['rows_rejected']:,}")
+    for reason, count in statistics["reasons"].items():
+        say(f"  {reason}: {count:,}")
+    if statistics["remarks"]:
+        say("kept, with remarks:")
+        for remark, count in statistics["remarks"].items():
+            say(f"  {remark}: {count:,}")
+    if statistics["left_out"]:
+        say(f"entries left out of tasks: {statistics['left_out']:,}")
+    if statistics["lists"] is not None:
+        lists = [
+            f"{track} {role} {count:,}"
+            for track, roles in statistics["lists"].items()
+            for role, count in roles.items()
+        ]
+        say(f"published lists: {', '.join(lists) or 'none'}")
+    say(f"size: {statistics['bytes']:,} bytes")
+    say(f"time: {duration(statistics['seconds'])}")
+
+
+def duration(seconds: float) -> str:
+    """Seconds to read: 0.02 s, 12.3 s, 3 min 20 s."""
+    if seconds < 9.995:
+        return f"{seconds:.2f} s"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
+    """What the tasks are: the figures of the paper's table 2, and the values that most tasks have."""
+    distributions = collection.pop("distributions")
+    say()
+    for name, value in collection.items():
+        say(f"{name}: {value:,}")
+    for name in ("task_types", "languages", "domains"):
+        told = ", ".join(f"{value} {tasks:,}" for value, tasks, _ in distributions[name][:most])
+        more = len(distributions[name]) - most
+        say(f"{name}: {told}{f', and {more:,} more' if more > 0 else ''}")
+
+
+def _check(
+    dataset: str,
+    source: Path,
+    output: Path | None,
+    strict: bool,
+    as_json: bool,
+    progress: Callable[[int, int], None] | None,
+) -> int:
+    """Check a folder, print what was found, and write it to `output` if given; 1 if there is an error, else 0.
+
+    Raises NightjarError for another dataset than natural_instructions, or an `output` that must not be written.
+    """
+    from stages.ingest.check_folder import check_folder, inputs
+
+    if dataset != "natural_instructions":
+        raise NightjarError(f"there are no checks of {dataset!r}", "--check", "give natural_instructions")
+    if output is not None:
+        check_file(output, inputs(source))
+    report = check_folder(source, strict, progress)
+    if output is not None:
+        text = json.dumps(report.as_dict(), indent=2, ensure_ascii=False)
+        write_output(output, text + "\n", inputs(source))
+    if as_json:
+        say_json(report.as_dict())
+    else:
+        _print_report(report.as_dict())
+    return 1 if report.count("error") else 0
+
+
+def _print_report(report: dict[str, Any]) -> None:
+    from stages.ingest.findings import names
+
+    for task, found in itertools.groupby(report["findings"], key=lambda finding: finding["task_id"]):
+        say(task or "the documents of the folder")
+        for it in found:
+            of = f" ({len(it['ids']):,}: {names(it['ids'])})" if it["ids"] else ""
+            say(f"  {it['level']:8} {it['check']:>2} {it['name']}: {it['message']}{of}")
+    say()
+    kept = ("check", "name", "status", "error", "warning", "allowed")
+    say_table([{key: line[key] for key in kept} for line in report["checks"]], "tasks by check")
+    say()
+    for line in report["checks"]:
+        for told in filter(None, (line["note"], line["published"] and f"as published: {line['published']}")):
+            say(f"{line['check']:>2} {line['name']}: {told}")
+    counts = f"{report['errors']:,} errors, {report['warnings']:,} warnings, {report['allowed']:,} allowed"
+    say()
+    say(f"{report['files']:,} files, {report['instances']:,} instances: {counts}")

@@ -1,0 +1,76 @@
+"""Options that several commands have, and the option --json."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipelines.commands.console import say_json
+
+Command = Callable[..., Any]
+
+
+class _Name(click.Path):
+    """A path that is not empty: Path("") would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Listed(click.Option):
+    """An option whose help lists the values that it takes; `names` is called when the help is shown."""
+
+    def __init__(self, *declared: Any, names: Callable[[], Iterable[str]], **settings: Any) -> None:
+        super().__init__(*declared, **settings)
+        self.names = names
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        self.help = f"One of: {', '.join(self.names())}."
+        return super().get_help_record(ctx)
+
+
+def _benchmarks() -> list[str]:
+    from nightjar.benchmarks import registry
+
+    return registry.names()
+
+
+FILE = _Name(path_type=Path)
+PREDICTIONS = (
+    "JSON Lines {id, prediction} or the published form, a leaderboard's file NAME.csv, a folder of data/predict, or "
+    "the name of a baseline."
+)
+as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+benchmark_option = click.option("--benchmark", required=True, cls=Listed, names=_benchmarks)
+references_option = click.option(
+    "--references",
+    type=FILE,
+    help="JSON Lines {id, references, task, ...} or the published form; the pipeline's questions if not given.",
+)
+encoder_option = click.option(
+    "--encoder",
+    type=FILE,
+    metavar="FOLDER",
+    help="A sentence encoder, such as models/base/sentence_encoder, for metrics that need one; none if not given.",
+)
+
+
+def printed(show: Callable[[Any], None]) -> Callable[[Command], Command]:
+    """Give a command the option --json: what it returns is printed as JSON, or else by `show`."""
+
+    def decorate(command: Command) -> Command:
+        @as_json_option
+        @functools.wraps(command)
+        def run(*arguments: Any, as_json: bool, **options: Any) -> None:
+            found = command(*arguments, **options)
+            (say_json if as_json else show)(found)
+
+        return run
+
+    return decorate

@@ -1,0 +1,36 @@
+"""The command `references`: what others score against."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipelines.commands.console import say
+from pipelines.commands.options import FILE, benchmark_option, printed
+
+
+def print_written(found: dict[str, Any]) -> None:
+    """Print how many instances a file has."""
+    say(f"{found['output']}: {found['n']:,} instances")
+
+
+@click.command()
+@benchmark_option
+@click.option("--output", required=True, type=FILE, help="The file to write.")
+@printed(print_written)
+def references(benchmark: str, output: Path) -> dict[str, Any]:
+    """Write the questions of a benchmark as references that other systems' predictions are scored against.
+
+    One JSON line an instance: id, references, the task, and where the benchmark has them category, track and texts that
+    `nightjar judge export` shows.
+
+    \b
+    Example:
+      nightjar references --benchmark supernatinst --output references.jsonl
+    """
+    from nightjar.benchmarks import registry
+    from nightjar.benchmarks.files import write_references
+
+    return {"output": output, "n": write_references(registry.card(benchmark), output)}
