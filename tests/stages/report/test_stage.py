@@ -12,7 +12,8 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
-from stages.report import headline, results
+from stages.report import headline
+from stages.report.read import results
 from tests.in_process import run_stage
 from tests.stages.report.building import ARMS, NAME, ROOT, SCORED, SYSTEMS, rewrite
 
