@@ -39,6 +39,7 @@ COMMANDS = {
     "encode": ("pipelines.commands.encode", "Print the exact model input of an instance."),
     "study": ("pipelines.commands.study", "Vary one setting: experiments to a table and a plot."),
     "diff": ("pipelines.commands.diff", "Rows added, removed or changed between two versions."),
+    "report": ("pipelines.commands.report", "Compare scores and answers with another version."),
     "trace": ("pipelines.commands.data", "Follow a prediction back to the raw line it came from."),
 }
 

@@ -152,5 +152,6 @@ def texts(row: Mapping[str, Any], metric: Metric) -> dict[str, Any]:
         "interval": numbers.signed_interval(metric, row["low"], row["high"]),
         "p": numbers.p(row["p"]),
         "seen": bool(row["moved"]),
+        "few": "" if row["low"] is not None else numbers.TOO_FEW,
         **{name: numbers.count(row[name]) for name in ("better", "worse", "equal")},
     }
