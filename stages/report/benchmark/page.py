@@ -102,6 +102,8 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
         "title": card.title,
         "source": card.source,
         "systems": found.systems,
+        "side_by_side": len(found.tracks) > 3
+        and all(len(found.headline(track)) == 1 for track in found.tracks),
         "headline": [_headline(one, track, order, notes[track]["headline"]) for track in found.tracks],
         "published": published.context(card, found, one.calls, one.comparisons),
         "by_call": by_call.context(card, one.calls),

@@ -94,7 +94,7 @@ def test_right_answers_by_share(ranked: Ranked) -> None:
             assert (it.low is None) == (it.n < 20)
     drawn = consistency.context(CARD, ranked, {"fid": 0, "pgra": 1}, BOOTSTRAP)
     assert drawn and all(
-        f"{it['system']}: {it['right']}% of {it['n']}" in drawn["plot"] for it in drawn["lines"]
+        f"{it['system']}: {it['right']}% of {it['n']}" in drawn["plot"].drawing for it in drawn["lines"]
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from html import unescape
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -18,7 +17,7 @@ from stages.report.plots import curves, histograms
 from stages.report.plots.drawings import Lane
 from stages.report.read import results
 from tests.stages.report.building import BASELINES, MODELS, NAME, SCORED
-from tests.stages.report.test_stage import OUT, parsed, run
+from tests.stages.report.test_stage import OUT, parsed, run, text
 
 SVG = "{http://www.w3.org/2000/svg}"
 FACTS = Path("data/metrics/evaluate-supernatinst.json")
@@ -55,11 +54,11 @@ def test_the_page_shows_the_numbers_of_the_tables(reported: Path) -> None:
             continue
         if row["level"] == "category" and metric == CARD.main_metric(row["name"]):
             assert [row["name"].replace("_", " ").capitalize(), *cells] in found
-    text = (OUT / "index.html").read_text()
+    page = (OUT / f"{NAME}.html").read_text()
     entry = json.loads(FACTS.read_text())["correlation"][0]
-    assert f"r = {entry['r']:.3f}" in text and f"{entry['points']} points" in text
-    assert "Published: Pearson's r = 0.970" in text
-    assert text.count(" upper bound</small>") == 2  # in the headline of both tracks
+    assert f"r = {entry['r']:.3f}" in page and f"{entry['points']} points" in page
+    assert "Published: Pearson's r = 0.970" in page
+    assert page.count(" upper bound</small>") == 2  # in the headline of both tracks
 
 
 def test_gains_of_a_task(reported: Path) -> None:
@@ -76,14 +75,17 @@ def gained(task: str, value: float) -> dict[str, Any]:
 def test_gains_of_few_instances_have_no_line() -> None:
     row = gained("task1", 10.0)
     row["low"], row["high"] = 8.0, 10.0  # the axis is the same without them
-    drawn = [curves.gains([("tuned", 3, [one])], METRIC) for one in (row, row | {"low": None, "high": None})]
+    drawn = [
+        curves.gains("x", [("tuned", 3, [one])], METRIC).drawing
+        for one in (row, row | {"low": None, "high": None})
+    ]
     assert drawn[0].count("<line") == drawn[1].count("<line") + 1
     assert "task1: +10.0 too few" in drawn[1]
 
 
 def test_a_metric_of_which_less_is_better() -> None:
     metric = Metric("perplexity", "perplexity", range=(1, 100), scale=1.0, higher_is_better=False)
-    drawn = curves.gains([("tuned", 3, [gained("task1", 10.0), gained("task2", -20.0)])], metric)
+    drawn = curves.gains("x", [("tuned", 3, [gained("task1", 10.0), gained("task2", -20.0)])], metric).drawing
     assert "better on 1 of 2" in drawn and drawn.index(">task2<") < drawn.index(">task1<")
     row = results.Row("x", "X", metric, 9, {"a": Lane(20, None, None), "b": Lane(10, None, None)})
     assert [row.is_best(system) for system in "ab"] == [False, True]
@@ -91,7 +93,7 @@ def test_a_metric_of_which_less_is_better() -> None:
 
 def test_gains_have_task_names_and_are_sorted_and_to_scale() -> None:
     rows = [gained(f"task{number}", value) for number, value in enumerate([10.0, -20.0, 40.0])]
-    root = ElementTree.fromstring(curves.gains([("tuned", 3, rows), ("none", 4, [])], METRIC))
+    root = ElementTree.fromstring(curves.gains("x", [("tuned", 3, rows), ("none", 4, [])], METRIC).drawing)
     bars = [bar for bar in root.iter(f"{SVG}rect") if bar.find(f"{SVG}title") is not None]
     assert [bar.find(f"{SVG}title").text.split(":")[0] for bar in bars] == ["task2", "task0", "task1"]  # type: ignore[union-attr]
     lengths = [float(bar.get("width", "")) for bar in bars]
@@ -110,7 +112,9 @@ def test_gains_have_task_names_and_are_sorted_and_to_scale() -> None:
 def test_a_row_has_the_same_task_in_every_panel() -> None:
     first = [gained("task1", 10.0), gained("task2", 20.0)]
     second = [gained("task2", 1.0), gained("task1", 50.0)]
-    root = ElementTree.fromstring(curves.gains([("one", 3, first), ("other", 4, second)], METRIC))
+    root = ElementTree.fromstring(
+        curves.gains("x", [("one", 3, first), ("other", 4, second)], METRIC).drawing
+    )
     heights: dict[str, set[str]] = {}
     for bar in root.iter(f"{SVG}rect"):
         if (title := bar.findtext(f"{SVG}title")) is not None:
@@ -120,29 +124,33 @@ def test_a_row_has_the_same_task_in_every_panel() -> None:
 
 
 def test_axes_have_round_labels() -> None:
-    losses = curves.losses([("combined", 4, [(10, 0.5891), (20, 0.5707), (27, 0.614)], 20)])
+    losses = curves.losses(
+        "x", [("combined", 4, [(10, 0.5891), (20, 0.5707), (27, 0.614)], 20)], "loss", "label"
+    ).drawing
     texts = [text.text for text in ElementTree.fromstring(losses).iter(f"{SVG}text")]
     assert {"0.57", "0.6", "0.62", "0", "10", "25"} <= set(texts) and "27" not in texts
-    counted = histograms.histograms([("calculator", [0.1] * 37, 1000.0)])
+    counted = histograms.histograms("x", [("calculator", [0.1] * 37, 1000.0)]).drawing
     texts = [text.text for text in ElementTree.fromstring(counted).iter(f"{SVG}text")]
     assert {"0", "10", "20", "30", "−1", "≤ −3", "≥ 4"} <= set(texts) and len(texts) < 20
 
 
 def test_losses_go_down_and_the_chosen_step_is_marked() -> None:
-    root = ElementTree.fromstring(curves.losses([("combined", 4, [(0, 3.0), (10, 1.0), (20, 2.0)], 10)]))
+    found = curves.losses("x", [("combined", 4, [(0, 3.0), (10, 1.0), (20, 2.0)], 10)], "loss", "label")
+    assert found.rows[1] == ("combined", 10, 1.0, "yes")
+    root = ElementTree.fromstring(found.drawing)
     points = re.findall(r"[\d.]+ [\d.]+", root.find(f"{SVG}path").get("d", ""))  # type: ignore[union-attr]
     heights = [float(point.split()[1]) for point in points]
     assert heights[0] < heights[2] < heights[1]  # upwards is more
     assert heights[2] == pytest.approx((heights[0] + heights[1]) / 2, abs=0.01)
     titles = [title.text for title in root.iter(f"{SVG}title")]
     assert titles == ["combined, step 10: 1.000 (chosen)"]
-    curves.losses([("one", 0, [(0, 1.0)], None)])  # a single point has no range
+    curves.losses("x", [("one", 0, [(0, 1.0)], None)], "loss", "label")  # a single point has no range
 
 
 def test_correlation_marks_stand_at_their_means() -> None:
     point = {"system": "a", "category": "word_analogy", "exact_match": 25.0, "rougeL": 75.0}
     root = ElementTree.fromstring(
-        curves.correlation([point], {"b": 0, "a": 1}, CARD.metric("exact_match"), METRIC)
+        curves.correlation("x", [point], {"b": 0, "a": 1}, CARD.metric("exact_match"), METRIC).drawing
     )
     texts = {text.text: text for text in root.iter(f"{SVG}text") if text.get("text-anchor") == "middle"}
     (mark,) = [one for one in root.iter(f"{SVG}polygon") if one.find(f"{SVG}title") is not None]
@@ -157,15 +165,14 @@ def test_an_evaluation_of_few_points(project: Path) -> None:
                              "of": facts["correlation"][0]["of"][:1]}]  # fmt: skip
     FACTS.write_text(json.dumps(facts))
     assert run().returncode == 0
-    assert "not enough points (1)" in unescape((OUT / "index.html").read_text())
+    assert "not enough points (1)" in text(f"{NAME}.html")
 
 
 def test_a_correlation_without_an_interval_says_why(reported: Path) -> None:
     entry = json.loads(FACTS.read_text())["correlation"][1]
     assert entry["points"] == 6 and entry["low"] is None
     told = f"Cross-lingual track: r = {entry['r']:.3f} over 6 points, too few points for an interval"
-    for file in ("index.html", "report.md"):
-        assert told in (OUT / file).read_text()
+    assert told in text(f"{NAME}.html")
 
 
 def test_the_bound_is_not_what_is_best() -> None:

@@ -1,4 +1,4 @@
-"""A benchmark whose tasks have different metrics: the paper's tables, the headline and the examples of the page."""
+"""A benchmark whose tasks have different metrics: the paper's tables, the scores and the examples of the page."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare
 from nightjar.benchmarks.by_call import split_by_call
 from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.core import params as params_module
 from nightjar.statistics import Bootstrap
-from stages.report import headline
-from stages.report.benchmark import answers
+from stages.report.benchmark import answers, instances
 from stages.report.benchmark import page as benchmark
 from stages.report.read.results import Results
 from stages.report.read.systems import Systems
+from tests.stages.report.building import ROOT
 
 CARD = registry.card("tool_use")
 MODELS = ("untuned", "toolformer")
@@ -48,14 +49,17 @@ def shown() -> Mapping[str, Any]:
         [],
         answers.Answers({}, {}, {}, {}, {}, {}),
         [*split_by_call(CARD, made[0], {}), *split_by_call(CARD, made[1], called)],
+        made,
+        instances.Instances([], 0, {}, {}),
         {},
         None,
         None,
         None,
         bootstrap,
     )
-    text = headline.text_table([one.results])
-    return {**benchmark.context(one, {name: at for at, name in enumerate(MODELS)}), "text": text}
+    return benchmark.context(
+        one, {name: at for at, name in enumerate(MODELS)}, params_module.load(ROOT / "params.yaml")
+    )
 
 
 def test_the_papers_tables(shown: Mapping[str, Any]) -> None:
@@ -88,5 +92,4 @@ def test_each_track_has_its_own_metric(shown: Mapping[str, Any]) -> None:
     assert {(row["metric"], row["value"]) for row in shown["comparisons"]} == {
         ("accuracy (%)", "+25.0"), ("perplexity", "−8.0"),
     }  # fmt: skip
-    assert "WikiText, 24 instances" in shown["text"] and "12.00" in shown["text"]
     assert [row["track"] for row in shown["by_call"]] == ["LAMA, T-REx"] * 2

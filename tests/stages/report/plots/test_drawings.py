@@ -26,7 +26,7 @@ def nodes() -> list[Node]:
 
 def test_scores_are_to_scale() -> None:
     rows = [("Title & more", "ROUGE-L", METRIC, {"one": Lane(50, 20, 80), "two": Lane(0, 0, 0)})]
-    root = ElementTree.fromstring(drawings.scores(rows, ["one", "two"], ORDER, "label"))
+    root = ElementTree.fromstring(drawings.scores("x", rows, ["one", "two"], ORDER, "label").drawing)
     texts = {text.text: text for text in root.iter(f"{SVG}text")}
     start, end = float(texts["0"].get("x", "")), float(texts["100"].get("x", ""))
     rings = [ring for ring in root.iter(f"{SVG}circle") if ring.find(f"{SVG}title") is not None]
@@ -54,7 +54,7 @@ def test_few_instances_have_a_mark_without_a_line() -> None:
 def test_the_axis_has_the_range_of_the_metric(ends: tuple[float, float], highest: float, last: str) -> None:
     metric = Metric("other", "other", range=ends, scale=1.0)
     rows = [("Title", "note", metric, {"one": Lane(highest, None, None)})]
-    root = ElementTree.fromstring(drawings.scores(rows, ["one"], ORDER, "label"))
+    root = ElementTree.fromstring(drawings.scores("x", rows, ["one"], ORDER, "label").drawing)
     ticks = [one.text for one in root.iter(f"{SVG}text") if one.get("text-anchor") == "middle"]
     assert ticks[-1] == last
     width = float(root.get("width", ""))
@@ -65,7 +65,7 @@ def test_many_systems_fit_in_the_legend() -> None:
     systems = [f"system_{number:02}_with_a_name" for number in range(12)]
     order = {system: at for at, system in enumerate(systems)}
     rows = [("Title", "note", METRIC, {system: Lane(1, None, None) for system in systems})]
-    root = ElementTree.fromstring(drawings.scores(rows, systems, order, "label"))
+    root = ElementTree.fromstring(drawings.scores("x", rows, systems, order, "label").drawing)
     places = {
         (one.get("x"), one.get("y")) for one in root.iter(f"{SVG}text") if (one.text or "")[:6] == "system"
     }
@@ -75,14 +75,27 @@ def test_many_systems_fit_in_the_legend() -> None:
         float(one.get("y", "")) for one in root.iter(f"{SVG}text") if one.text == "1.0")  # fmt: skip
 
 
-def test_graph_and_mermaid() -> None:
+def test_graph() -> None:
     sources = {"a@<b>": set[str](), 'c"': {"a@<b>"}}
-    root = ElementTree.fromstring(drawings.graph(nodes(), sources))
+    found = drawings.graph(nodes(), sources)
+    root = ElementTree.fromstring(found.drawing)
     texts = [text.text for text in root.iter(f"{SVG}text")]
     assert "<b>" in texts and "1,200 in · 1,199 out · 1 rejected" in texts
     assert len(list(root.iter(f"{SVG}path"))) == 1
-    flow = drawings.mermaid(nodes(), sources)
-    assert "n0 --> n1" in flow and 'c#quot;<br/>5 in · 5 out"]' in flow
+    assert found.rows == [("a@<b>", 1200, 1199, 1, ""), ('c"', 5, 5, 0, "a@<b>")]
+
+
+def test_a_plot_has_its_numbers() -> None:
+    lanes = {"one": Lane(50, 20, 80), "two": Lane(0.5, None, None)}
+    found = drawings.scores(
+        "x", [("Title, & more", "note", METRIC, lanes)], ["one", "two"], ORDER, "label"
+    ).files()
+    assert list(found) == ["x.svg", "x.csv"] and found["x.svg"].startswith("<svg")
+    assert found["x.csv"].splitlines() == [
+        "row,metric,system,value,low,high",
+        '"Title, & more",ROUGE-L,one,50,20,80',
+        '"Title, & more",ROUGE-L,two,0.5,,',
+    ]
 
 
 def test_standalone_brings_its_colours() -> None:

@@ -27,7 +27,8 @@ def test_every_gain_is_counted_once(gains: list[float]) -> None:
 
 def test_bars_are_to_scale_and_kept_calls_differ() -> None:
     gains = [-9.0, *[0.1] * 8, 0.45, *[0.48] * 3, 7.0]
-    root = ElementTree.fromstring(histograms([("calculator", gains, 0.47), ("none", [], 1.0)]))
+    found = histograms("calls", [("calculator", gains, 0.47), ("none", [], 1.0)])
+    root = ElementTree.fromstring(found.drawing)
     texts = [text.text for text in root.iter(f"{SVG}text")]
     assert "4 of 14 save at least 0.47" in texts and "0 of 0 save at least 1" in texts
     bars = [
@@ -44,11 +45,14 @@ def test_bars_are_to_scale_and_kept_calls_differ() -> None:
         ("3.75 to 4: 1, 1 kept", "var(--s4)"),
     ]
     assert [height / unit for _, height, _ in bars] == pytest.approx([1, 8, 1, 3, 1], rel=0.01)
+    assert [(row[1], *row[3:]) for row in found.rows] == [(-3, 1, 0), (0, 8, 0), (0.25, 4, 3), (3.75, 1, 1)]
 
 
 def test_panels_are_three_in_a_row() -> None:
     sizes = [
-        ElementTree.fromstring(histograms([(str(n), [0.0], 1.0) for n in range(tools)])).get("viewBox", "")
+        ElementTree.fromstring(histograms("calls", [(str(n), [0.0], 1.0) for n in range(tools)]).drawing).get(
+            "viewBox", ""
+        )
         for tools in (1, 3, 4, 6)
     ]
     widths, heights = zip(*(map(float, size.split()[2:]) for size in sizes), strict=True)

@@ -18,7 +18,7 @@ from pipelines.execution import checks as verify
 from stages.report.read import facts
 from stages.report.read.facts import Node
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 PARAMS = params_module.load(ROOT / "params.yaml")
 
 
