@@ -93,6 +93,7 @@ def _benchmark(
         "one": benchmark.context(one, order, params),
     }
     site.page(f"{card.name}.html", "benchmark.html.j2", card.title, {**shared, **limits})
+    site.add({f"scores-{card.name}.csv": one.results.csv()})
     if one.clustered and card.matching:
         context = clusters.context(card, card.matching, one.clustered, one.bootstrap.seed)
         site.page(clusters.file(card), "questions.html.j2", f"{card.title}: the questions", context)

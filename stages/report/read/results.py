@@ -11,6 +11,7 @@ from nightjar.benchmarks.card import Card, Metric
 from nightjar.core import contracts, tables
 from stages.report import numbers
 from stages.report.plots.drawings import Lane
+from stages.report.plots.plot import table
 
 # The system that is trained on other instances of the test tasks: an upper bound, so it is not marked as the best.
 BOUND = "supervised"
@@ -101,6 +102,16 @@ class Results:
             self._published(track, "task", name, self._categories.get(name, ""))
             for name in self._names(track, "task")
         ]
+
+    def csv(self) -> str:
+        """All scores: a row for each track, level, name, metric and system."""
+        columns = ("track", "level", "name", "metric", "system", "n", "value", "low", "high")
+        rows = [
+            (*key, system, n, lane.value, lane.low, lane.high)
+            for key, cells in self._cells.items()
+            for system, (lane, n) in cells.items()
+        ]
+        return table(columns, rows)
 
     def _published(self, track: str, level: str, name: str, category: str) -> Row:
         main, present = self.card.main_metric(category), self._metrics(track, level, name)

@@ -202,7 +202,7 @@ def test_same_input_same_bytes(project: Path) -> None:
         *("training.html", "calls.html", "provenance.html", "stages.html", f"{NAME}.html"),
         *(f"{NAME}.{system}.html" for system in MODELS),
         *(f"{name}.{kind}" for name in PLOTS for kind in ("svg", "csv")),
-        "leaderboard.csv",
+        *("leaderboard.csv", f"scores-{NAME}.csv"),
         "headline.json",
         "headline.txt",
     }
