@@ -63,18 +63,6 @@ def graph(nodes: Sequence[Node], sources: Edges) -> Plot:
     return Plot("stages", drawing, ("stage", "rows in", "rows out", "rows rejected", "reads from"), rows)
 
 
-def mermaid(nodes: Sequence[Node], sources: Edges) -> str:
-    """The same graph as a Mermaid flowchart."""
-    number = {node.name: f"n{at}" for at, node in enumerate(nodes)}
-    lines = ["flowchart TD"]
-    for node in nodes:
-        label = f"{node.name}<br/>{row_counts(node)}".replace('"', "#quot;")
-        lines.append(f'  {number[node.name]}["{label}"]')
-    for node in nodes:
-        lines += [f"  {number[one]} --> {number[node.name]}" for one in sorted(sources[node.name])]
-    return "\n".join(lines)
-
-
 @dataclass(frozen=True)
 class Lane:
     """One value with the ends of its interval, which are None for too few instances; in the unit of its metric."""
