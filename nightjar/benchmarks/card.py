@@ -37,7 +37,7 @@ class Metric:
 
     `parts` are the numbers kept for each instance (one named like the metric, if none are given); `statistic` makes the
     reported number of them, times `scale`: 100 for percentages. `range` is that of the reported number, which has so
-    many `decimals`.
+    many `decimals`. One that is not `judged` describes answers, such as their length: the nightly does not compare it.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Metric:
     range: tuple[float, float] = (0.0, 100.0)
     scale: float = 100.0
     higher_is_better: bool = True
+    judged: bool = True
     decimals: int = DECIMALS
 
     def __post_init__(self) -> None:

@@ -42,7 +42,8 @@ def verdicts(settings: Nightly, facts: Mapping[str, Any], instances: Rows, good:
 
 
 def measures(benchmark: str, names: Collection[str]) -> list[verdict.Measure]:
-    """The metrics of a benchmark by its card; of one that the registry does not know, the mean of each of `names`.
+    """The metrics of a benchmark by its card that are judged; of one that the registry does not know, the mean of each
+    of `names`.
 
     Raises NightjarError for a card that cannot be loaded.
     """
@@ -53,6 +54,7 @@ def measures(benchmark: str, names: Collection[str]) -> list[verdict.Measure]:
     return [
         verdict.Measure(it.name, it.parts, it.statistic, it.scale, it.higher_is_better)
         for it in registry.card(benchmark).metrics
+        if it.judged
     ]
 
 

@@ -46,14 +46,15 @@ METRICS = (
     Metric("rouge", "ROUGE, geometric mean of the corpus means", ROUGE, geometric_mean),
     *(Metric(name, name.replace("_", " ").replace("f1", "F1")) for name in _METRICS),
     Metric("rouge_per_instance", "ROUGE, mean of the geometric means of instances"),
-    Metric("forgiving", "score that forgives the form"),
-    Metric("asked_form", "answers in the form asked for"),
+    Metric("forgiving", "score that forgives the form", judged=False),
+    Metric("asked_form", "answers in the form asked for", judged=False),
     Metric(
         "length",
         "words of the answers in percent of the references'",
         ("words", "reference_words"),
         _LENGTH,
         range=(0.0, float("inf")),
+        judged=False,
     ),
 )
 PARTS = tuple(dict.fromkeys(part for metric in METRICS for part in metric.parts))

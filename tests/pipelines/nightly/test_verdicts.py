@@ -251,8 +251,9 @@ def test_the_metrics_are_those_of_the_card_and_means_where_there_is_none(
         return values[:, :, 0].sum(axis=1) / values[:, :, 1].sum(axis=1)
 
     metric = Metric("loss", "Loss", ("total", "tokens"), ratio, scale=1.0, higher_is_better=False)
+    length = Metric("length", "Length", ("total",), judged=False)
     monkeypatch.setattr(registry, "names", lambda: ["carded"])
-    monkeypatch.setattr(registry, "card", lambda name: Made((metric,)))
+    monkeypatch.setattr(registry, "card", lambda name: Made((metric, length)))
     rng = np.random.default_rng(2)
     tokens, total = rng.integers(5, 50, COUNT), rng.random(COUNT) * 100
 
