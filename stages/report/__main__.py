@@ -53,11 +53,12 @@ def run(stage: harness.Stage) -> None:
         name, models = one.systems.card.name, one.systems.models
         stage.reads(benchmark.ASKED / name, benchmark.EVALUATED / name)
         stage.reads(*(benchmark.PREDICTED / name / system for system in models))
-        evidence = {instances.evidence(params.predict.systems[f"{name}-{system}"]) for system in models}
-        stage.reads(*sorted(path for path in evidence if path))
+        listed = [params.predict.systems[f"{name}-{system}"] for system in models]
+        passages = {path for system in listed if (path := instances.evidence(system))}
         if one.ranked:
-            stage.reads(*(rankings.folder(step, name) for step in rankings.STAGES))
-            stage.reads(rankings.CONSISTENCY / name, rankings.INDEX)
+            passages |= {rankings.folder(step, name) for step in rankings.STAGES}
+            passages |= {rankings.CONSISTENCY / name, rankings.INDEX}
+        stage.reads(*sorted(passages))
     stage.count(len(entries), len(entries))
     stage.details["files"] = sorted(files)
     stage.writes(OUT)

@@ -3,13 +3,14 @@
 // Tables are sorted by a button in each head: the first click sorts numbers from the largest and texts from A, the
 // second the other way, the third restores the order of the page. Empty cells come last.
 for (const table of document.querySelectorAll("main table")) {
-  const head = table.tHead && table.tHead.rows[table.tHead.rows.length - 1];
+  if (!table.tHead) continue;
+  const head = table.tHead.rows[table.tHead.rows.length - 1];
   const grouped = [...table.querySelectorAll("tbody tr:not(:first-child) [colspan], tbody [rowspan]")].length > 0;
   const bodies = [...table.tBodies].map((body) => ({
     body,
     rows: [...body.rows].filter((row) => row.cells.length === head.cells.length),
   }));
-  if (!head || grouped || !bodies.some((one) => one.rows.length > 1)) continue;
+  if (grouped || !bodies.some((one) => one.rows.length > 1)) continue;
   const text = (row, column) => {
     const cell = row.cells[column];
     return (cell.dataset.value || cell.innerText.split("\n")[0]).trim().replace(/^[–-]$/, "");

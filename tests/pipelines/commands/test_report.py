@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,9 @@ stages:
 def write(root: Path, right: int) -> None:
     """A system that answers `right` of N questions right."""
     names = {"track": "default", "category": "c", "task_id": "t"}
-    questions, scores, predictions = [], [], []
+    questions: list[dict[str, Any]] = []
+    scores: list[dict[str, Any]] = []
+    predictions: list[dict[str, Any]] = []
     for number in range(N):
         key = names | {"benchmark": BENCHMARK, "id": f"q{number:02}"}
         source = {"dataset": "d", "file": "f", "shared": "{}", "day": None}
