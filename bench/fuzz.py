@@ -49,7 +49,7 @@ from stages.ingest.checks import check_task
 from stages.ingest.corpus import ingest_corpus
 from stages.ingest.natural_instructions import ingest_natural_instructions
 from stages.ingest.task_file import read_task
-from stages.report import facts as report_facts
+from stages.report.read import facts as report_facts
 
 ROOT = Path(__file__).parents[1]
 CARD = card("supernatinst")

@@ -36,6 +36,7 @@ COMMANDS = {
     "encode": "Print the exact model input of an instance.",
     "study": "Vary one setting: experiments to a table and a plot.",
     "diff": "Rows added, removed or changed between two versions.",
+    "report": "Compare scores and answers with another version.",
     "trace": "Follow a prediction back to the raw line it came from.",
 }
 MODULES = {"ui": "rebuild", "ledger": "nightly"}

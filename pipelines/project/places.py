@@ -18,6 +18,9 @@ DEPLOYMENTS = FOLDER / "serve.json"
 STUDY_CLONE = FOLDER / "study"
 NIGHTLY_CLONE = FOLDER / "nightly"
 
+# The page of the last comparison.
+AGAINST = FOLDER / "against"
+
 # Of runs: logs, the database of Prefect, what its server has not been told.
 LOGS = FOLDER / "logs"
 STUDY_LOGS = LOGS / "study"

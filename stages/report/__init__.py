@@ -1,1 +1,1 @@
-"""The report: one page that opens from disk, the same as Markdown, and the headline for a terminal."""
+"""The report: pages that open from disk, the numbers of their plots, and the headline for a terminal."""

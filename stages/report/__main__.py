@@ -1,4 +1,4 @@
-"""python -m stages.report: data/report, one page of scores, facts and tool calls, and the same as Markdown."""
+"""python -m stages.report: data/report, the pages of the report."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from nightjar.core import contracts, harness
 from nightjar.core.files import METRICS, replace, temporary_sibling
 from nightjar.core.params import Augment
 from nightjar.core.tables import read_rows
-from stages.report import benchmark, calls, contamination, facts, headline, page, rankings, systems
-from stages.report.calls import Tool
+from stages.report import headline, pages
+from stages.report.benchmark import instances
+from stages.report.benchmark import page as benchmark
+from stages.report.project import calls, contamination
+from stages.report.project.calls import Tool
+from stages.report.read import facts, rankings, systems
 
 OUT = Path("data/report")
 AUGMENTED, CORPUS = Path("data/augment"), Path("data/ingest/corpus")
@@ -39,7 +43,7 @@ def run(stage: harness.Stage) -> None:
     entries = [entry for one in benchmarks for entry in headline.entries(one.results)]
     sampled = [_calls(tool, params.augment) for tool in tools]
     files = {
-        **page.build(benchmarks, nodes, sampled, params, contamination.read(OVERLAPS)),
+        **pages.build(benchmarks, nodes, sampled, params, contamination.read(OVERLAPS)),
         "headline.json": json.dumps(entries, indent=2) + "\n",
     }
 
@@ -49,9 +53,12 @@ def run(stage: harness.Stage) -> None:
         name, models = one.systems.card.name, one.systems.models
         stage.reads(benchmark.ASKED / name, benchmark.EVALUATED / name)
         stage.reads(*(benchmark.PREDICTED / name / system for system in models))
+        listed = [params.predict.systems[f"{name}-{system}"] for system in models]
+        passages = {path for system in listed if (path := instances.evidence(system))}
         if one.ranked:
-            stage.reads(*(rankings.folder(step, name) for step in rankings.STAGES))
-            stage.reads(rankings.CONSISTENCY / name, rankings.INDEX)
+            passages |= {rankings.folder(step, name) for step in rankings.STAGES}
+            passages |= {rankings.CONSISTENCY / name, rankings.INDEX}
+        stage.reads(*sorted(passages))
     stage.count(len(entries), len(entries))
     stage.details["files"] = sorted(files)
     stage.writes(OUT)

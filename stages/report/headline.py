@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from stages.report import numbers
-from stages.report.curves import shortened
-from stages.report.results import Results, Row
+from stages.report.leaderboard import Column
+from stages.report.plots.curves import shortened
+from stages.report.read.results import Results
 
-# Letters of a system's name and of a metric's title in the text table, at most: its lines have under 100 columns.
-_SYSTEM, _METRIC = 26, 32
+# Columns of the text, and of a system's name in it, at most.
+_WIDTH, _SYSTEM = 100, 24
 
 
 def entries(results: Results) -> list[dict[str, Any]]:
@@ -34,30 +35,40 @@ def entries(results: Results) -> list[dict[str, Any]]:
     return found
 
 
-def text_table(every: Sequence[Results]) -> str:
-    """A table of under 100 columns, a block a benchmark and track; intervals in brackets."""
-    return "\n".join(_block(results, track) for results in every for track in results.tracks)
-
-
-def _block(results: Results, track: str) -> str:
-    rows = results.headline(track)
-    systems = [system for system in results.systems if any(system in row.lanes for row in rows)]
-    width = max(20, *(min(len(system), _SYSTEM) for system in systems))
-    titles = [shortened(numbers.heading(row.metric), _METRIC) for row in rows]
-    column = max(26, *(len(title) + 2 for title in titles))
-    lines = [
-        shortened(f"{results.card.title}, {results.card.track_title(track)}, {rows[0].n:,} instances", 99),
-        f"  {'system':<{width}}" + "".join(f"{title:>{column}}" for title in titles),
+def text(columns: Sequence[Column]) -> str:
+    """The leaderboard, at most 100 characters wide: a row a system, a column a benchmark; in blocks where needed."""
+    systems = list(dict.fromkeys(system for column in columns for system in column.row.lanes))
+    first = 2 + min(_SYSTEM, max(map(len, ["system", *systems])))
+    blocks: list[list[Column]] = []
+    for it in columns:
+        if not blocks or first + sum(map(_width, [*blocks[-1], it])) > _WIDTH:
+            blocks.append([])
+        blocks[-1].append(it)
+    told = "+ and -: better and worse than the system it is compared with, and the paired difference is seen."
+    notes = [
+        f"{it.card.name}: {it.title}, {it.row.n:,} instances; compared with {it.reference}" for it in columns
     ]
+    tables = [_block(block, systems, first) for block in blocks]
+    return "\n\n".join([*tables, "\n".join([told, *(shortened(note, _WIDTH) for note in notes)])]) + "\n"
+
+
+def _width(column: Column) -> int:
+    return max(10, 2 + len(column.card.name))
+
+
+def _block(columns: Sequence[Column], systems: Sequence[str], first: int) -> str:
+    lines = [f"{'system':<{first}}" + "".join(f"{it.card.name:>{_width(it) - 2}}  " for it in columns)]
     for system in systems:
-        cells = "".join(f"{_cell(row, system):>{column}}" for row in rows)
-        lines.append(f"  {shortened(system, _SYSTEM):<{width}}{cells}")
-    return "\n".join([*lines, ""])
+        if any(system in it.row.lanes for it in columns):
+            cells = "".join(f"{_cell(it, system):>{_width(it)}}" for it in columns)
+            lines.append(f"{shortened(system, _SYSTEM):<{first}}{cells}")
+    return "\n".join(line.rstrip() for line in lines)
 
 
-def _cell(row: Row, system: str) -> str:
-    lane = row.lanes.get(system)
+def _cell(column: Column, system: str) -> str:
+    lane, paired = column.row.lanes.get(system), column.differences.get(system)
     if lane is None:
-        return "–"
-    ends = numbers.interval(row.metric, lane.low, lane.high)
-    return f"{numbers.value(row.metric, lane.value, 1)} {ends:>14}"
+        return ""
+    better = paired is not None and (paired["value"] > 0) == column.row.metric.higher_is_better
+    sign = " " if paired is None or not paired["moved"] else "+" if better else "-"
+    return f"{numbers.value(column.row.metric, lane.value, 1)} {sign}"

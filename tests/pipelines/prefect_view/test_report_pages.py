@@ -69,6 +69,12 @@ def test_what_dvc_linked_to_its_cache_is_handed_out(root: Path, place: str) -> N
     assert get(root, "/again.html") == (200, "the report, of the cache")
 
 
+def test_numbers_of_plots_are_handed_out_as_csv(root: Path) -> None:
+    (report(root) / "calls.csv").write_text("tool,calls\n")
+    answer = TestClient(ReportPages(root)).get("/calls.csv")
+    assert (answer.text, answer.headers["content-type"].split(";")[0]) == ("tool,calls\n", "text/csv")
+
+
 def test_links_out_of_the_report_are_not_followed(root: Path) -> None:
     secret = root.parent / "secret.html"
     folder = report(root)

@@ -1,23 +1,30 @@
-"""The finished page, from a whole made-up data folder."""
+"""The finished report, from a whole made-up data folder."""
 
 from __future__ import annotations
 
+import base64
+import csv
+import hashlib
 import json
 import re
 import subprocess
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
-from stages.report import headline, results
+from stages.report import headline
+from stages.report.read import results
 from tests.in_process import run_stage
-from tests.stages.report.building import ARMS, NAME, ROOT, SCORED, SYSTEMS, rewrite
+from tests.stages.report.building import ARMS, MODELS, NAME, ROOT, SCORED, SYSTEMS, rewrite
 
 VOID = {"meta", "br"}
 OUT = Path("data/report")
+PLOTS = ("calls", "stages", "dev-losses", "perplexities", f"correlation-{NAME}",
+         *(f"{kind}-{NAME}-{track}" for kind in ("scores", "gains") for track in ("default", "xlingual")))  # fmt: skip
 
 
 def run() -> subprocess.CompletedProcess[str]:
@@ -58,25 +65,82 @@ class Page(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def parsed() -> Page:
+def parsed(*names: str) -> Page:
+    """These pages of the report one after the other, or all."""
     found = Page()
-    found.feed((OUT / "index.html").read_text())
-    assert not found.open
+    for file in [OUT / name for name in names] or sorted(OUT.glob("*.html")):
+        found.feed(file.read_text())
+        assert not found.open
     return found
 
 
-def test_page_is_self_contained_and_well_formed(reported: Path) -> None:
-    found = parsed()
-    assert all(link.startswith("#") and link[1:] in found.ids for link in found.links)
-    assert not found.tags & {"script", "img", "link", "iframe", "object"}
-    text = (OUT / "index.html").read_text()
-    assert set(re.findall(r"https?://[^\"]*", text)) == {"http://www.w3.org/2000/svg"}
-    assert "url(" not in text and "@import" not in text
+def text(*names: str) -> str:
+    """The texts of these pages, or of all, without their markup."""
+    files = [OUT / name for name in names] or sorted(OUT.glob("*.html"))
+    words = re.sub(
+        r"<(style|script).*?</\1>|<[^>]*>", " ", " ".join(file.read_text() for file in files), flags=re.DOTALL
+    )
+    return " ".join(unescape(words).split())
+
+
+def test_pages_are_self_contained_and_well_formed(reported: Path) -> None:
+    ids = {file.name: parsed(file.name).ids for file in OUT.glob("*.html")}
+    for name in ids:
+        found, page = parsed(name), (OUT / name).read_text()
+        for link in found.links:
+            file, _, target = link.partition("#")
+            assert (OUT / (file or name)).is_file() and (not target or target in ids[file or name]), link
+        assert not found.tags & {"img", "link", "iframe", "object"}
+        (script,) = re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)
+        assert page.count("<script>") == 1
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in page
+        assert set(re.findall(r"https?://[^\"]*", page)) <= {"http://www.w3.org/2000/svg"}
+        assert "url(" not in page and "@import" not in page
+
+
+def test_the_leaderboard(reported: Path) -> None:
+    rows = {row[0].strip(): " ".join("".join(row[1:]).split()) for row in parsed("index.html").rows if row}
+    scores = {
+        row["system"]: row
+        for row in tables.read_rows(SCORED, contracts.SCORES)
+        if (row["track"], row["level"], row["metric"]) == ("default", "overall", "rougeL")
+    }
+    compared = {
+        row["system"]: row
+        for row in tables.read_rows(SCORED, contracts.COMPARISONS)
+        if (row["track"], row["level"], row["metric"], row["baseline"])
+        == ("default", "overall", "rougeL", "untuned")
+    }
+    for system in ("tk_instruct", "combined"):
+        one, paired = scores[system], compared[system]
+        assert rows[system].startswith(f"{one['value']:.1f} [{one['low']:.1f}, {one['high']:.1f}] ☰")
+        p = f"{paired['p']:.4f}" if paired["p"] >= 0.0001 else "< 0.0001"
+        assert rows[system].endswith(
+            f"{paired['value']:+.1f}, p {p}, {'seen' if paired['moved'] else 'not seen'}"
+        )
+    assert rows["untuned"].endswith("reference") and "upper bound; " in rows["supervised"]
+    assert rows["mTk-Instruct 13B"] == "57.1", "a paper's row"
+    found = csv.DictReader((OUT / "leaderboard.csv").read_text().splitlines())
+    assert {row["system"]: float(row["value"]) for row in found if row["n"]} == {
+        system: row["value"] for system, row in scores.items()
+    }
+
+
+def test_the_instances_of_a_system(reported: Path) -> None:
+    predicted = tables.read_rows(Path("data/predict", NAME, "combined"), contracts.PREDICTIONS)
+    page = text(f"{NAME}.combined.html")
+    assert "All 208 instances" in page and "Calendar(2023, <b>) → no result" in page
+    rows = [[cell.strip() for cell in row] for row in parsed(f"{NAME}.combined.html").rows[1:]]
+    assert [row[3] for row in rows] == [row["answers"][0] for row in predicted]
+    assert [row[6] for row in rows] == [str(len(row["calls"])) for row in predicted]
+    assert rows[0][0] == "1" and rows[0][4] in ("right", "wrong") and float(rows[0][5]) <= 100
+    assert "(no prediction)" in text(f"{NAME}.untuned.html"), "two predictions are missing"
 
 
 def test_every_score_stands_where_it_belongs(reported: Path) -> None:
     rows: dict[str, list[str]] = {}
-    for row in parsed().rows:
+    for row in parsed(f"{NAME}.html").rows:
         if "−" not in "".join(row[1:]):  # neither a difference nor a gain
             rows.setdefault(row[0], [cell.strip() for cell in row])
     scores = {
@@ -97,25 +161,12 @@ def test_every_score_stands_where_it_belongs(reported: Path) -> None:
     assert rows["task900_made_up"][3:] == [f"{value:.1f}" for value in task]
 
 
-def test_markdown_tables_are_whole(reported: Path) -> None:
-    text = (OUT / "report.md").read_text()
-    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
-        lines = block.splitlines()
-        assert re.fullmatch(r"[|:\- ]+", lines[1]) and len(lines) > 2
-        assert len({line.count("|") for line in lines}) == 1, block
-    for file in re.findall(r"!\[[^]]*]\(([^)]+)\)", text):
-        assert (OUT / file).is_file()
-    assert "&lt;the&gt; jar" in text and "as well &#124; rain" in text
-    assert "```mermaid\nflowchart TD\n" in text
-    assert not re.search(r"\n{3,}", text)
-
-
 def test_wrong_calls_are_shown_as_such(reported: Path) -> None:
-    text = (OUT / "report.md").read_text()
-    before, after = text.split("The result does not occur there: 1 of 2")
-    assert "Calculator(14 &#42; 30) → 420" in before and "Calculator(18 - 45) → -27" in after
-    assert "| augment@calculator | below threshold | 300 |" in text
-    assert "| ingest@natural_instructions | id occurs twice | 3 |" in text
+    before, after = text("calls.html").split("The result does not occur there: 1 of 2")
+    assert "Calculator(14 * 30) → 420" in before and "Calculator(18 - 45) → -27" in after
+    rows = [row[:3] for row in parsed("stages.html").rows]
+    assert ["augment@calculator", "below threshold", "300"] in rows
+    assert ["ingest@natural_instructions", "id occurs twice", "3"] in rows
 
 
 def test_texts_cannot_become_markup(project: Path) -> None:
@@ -134,8 +185,7 @@ def test_texts_cannot_become_markup(project: Path) -> None:
     rewrite(change)
     assert run().returncode == 0
     assert "img" not in parsed().tags
-    markdown = (OUT / "report.md").read_text()
-    assert "<img" not in markdown and "&#124;&#42;&#42;" in markdown
+    assert attack in text()
 
 
 def test_same_input_same_bytes(project: Path) -> None:
@@ -149,15 +199,10 @@ def test_same_input_same_bytes(project: Path) -> None:
     assert files() == first
     assert set(first) == {
         "index.html",
-        "report.md",
-        "calls.svg",
-        "scores-supernatinst-default.svg",
-        "scores-supernatinst-xlingual.svg",
-        "gains-supernatinst-default.svg",
-        "gains-supernatinst-xlingual.svg",
-        "correlation-supernatinst.svg",
-        "dev-losses.svg",
-        "perplexities.svg",
+        *("training.html", "calls.html", "provenance.html", "stages.html", f"{NAME}.html"),
+        *(f"{NAME}.{system}.html" for system in MODELS),
+        *(f"{name}.{kind}" for name in PLOTS for kind in ("svg", "csv")),
+        *("leaderboard.csv", f"scores-{NAME}.csv"),
         "headline.json",
         "headline.txt",
     }
@@ -178,10 +223,12 @@ def test_headline(reported: Path) -> None:
     assert first["rougeL_low"] <= first["rougeL"] <= first["rougeL_high"]
     assert (crossing["track"], crossing["n"], crossing["rougeL_low"]) == ("xlingual", 16, None)
     table = (OUT / "headline.txt").read_text()
-    assert table == headline.text_table([found]) and all(len(line) < 100 for line in table.splitlines())
-    assert re.search(rf"combined +{entries[4]['rougeL']:.2f} +\[", table)
-    assert table.startswith("Super-NaturalInstructions, English track, 192 instances\n")
-    assert table.count("too few") == 12
+    lines = table.splitlines()
+    assert all(len(line) <= 100 for line in lines) and lines[0].split() == ["system", NAME]
+    assert [line.split()[:2] for line in lines[1:7]] == [
+        [entry["system"], f"{entry['rougeL']:.2f}"] for entry in entries[:6]
+    ]
+    assert re.search(r"supervised .* \+\n", table) and "compared with untuned" in table
 
 
 def test_a_system_without_the_second_metric_has_a_dash_in_its_place(reported: Path) -> None:
@@ -192,7 +239,6 @@ def test_a_system_without_the_second_metric_has_a_dash_in_its_place(reported: Pa
         one for one in headline.entries(found) if (one["system"], one["track"]) == ("untuned", "default")
     ]
     assert "exact_match" not in entry and "rougeL" in entry
-    assert re.search(r"untuned .*–\n", headline.text_table([found]))
 
 
 def test_a_missing_evaluation_is_one_line(project: Path) -> None:
@@ -211,31 +257,29 @@ def test_one_track_without_tasks(project: Path) -> None:
         ]
     )
     assert run().returncode == 0
-    text = (OUT / "index.html").read_text()
-    assert "cross-lingual" not in text.split('id="answers"')[0] and "By task" not in text
+    page = (OUT / f"{NAME}.html").read_text()
+    assert "cross-lingual" not in page.split('id="answers"')[0] and "By task" not in page
 
 
 def test_published_results_are_beside_ours_with_their_source(reported: Path) -> None:
-    rows = [[cell.strip() for cell in row] for row in parsed().rows]
+    rows = [[cell.strip() for cell in row] for row in parsed(f"{NAME}.html").rows]
     at = rows.index(["Published: Wang et al. 2022, table 3"])
     assert rows[at + 1][:2] == ["Copying instance input", "14.2"]
     assert rows.count(["Published: Wang et al. 2022, table 3"]) == 2, "a block a track"
     assert [row[1] for row in rows if row[0] == "mTk-Instruct 13B"] == ["57.1", "66.1"]
     assert [row[1] for row in rows if row[0] == "Tk-Instruct 3B"] == ["54.3"], "no cross-lingual result"
-    text = (OUT / "report.md").read_text()
-    assert "| *Tk-Instruct 11B* (Wang et al. 2022, table 3) | *62.0* | | | |" in text
     assert all(system not in (OUT / "headline.txt").read_text() for system in ("11B", "Published"))
 
 
 def test_all_metrics_are_in_a_table_where_the_headline_shows_some(reported: Path) -> None:
     scores = {(row["system"], row["metric"]): row["value"] for row in tables.read_rows(SCORED, contracts.SCORES)
               if (row["track"], row["level"]) == ("default", "overall")}  # fmt: skip
-    row = next(row for row in parsed().rows if row[0] == "ROUGE-1 (%)")
+    row = next(row for row in parsed(f"{NAME}.html").rows if row[0] == "ROUGE-1 (%)")
     assert [cell.split("[")[0] for cell in row[2:]] == [f"{scores[one, 'rouge1']:.1f}" for one in SYSTEMS]
 
 
 def test_what_helps_is_there_only_with_one_of_the_halves(reported: Path) -> None:
-    assert "arms" not in parsed().ids and "What helps" not in (OUT / "report.md").read_text()
+    assert "arms" not in parsed().ids and "What helps" not in text()
 
 
 def test_what_helps(arms: Path) -> None:
@@ -254,12 +298,11 @@ def test_what_helps(arms: Path) -> None:
         assert row[7] == ("yes" if one["moved"] else "no")
     assert rows[start + 1][3:] == ["–"] * 5
     assert sum(row[:3] == ["system", "adds", "score"] for row in rows) == 4, "two tracks, two metrics"
-    assert "| calls_only | tool calls |" in (OUT / "report.md").read_text()
     assert set(ARMS) <= {row[0] for row in rows if len(row) == 2 and "fine-tuned by the recipe" in row[1]}
 
 
 def test_no_file_of_the_report_names_a_benchmark() -> None:
     named = re.compile(r"super-?_?natural|natural_instructions|tool_use|protoqa|zeroscrolls", re.IGNORECASE)
-    for file in sorted((ROOT / "stages" / "report").iterdir()):
-        if file.is_file():
+    for file in sorted((ROOT / "stages" / "report").rglob("*")):
+        if file.is_file() and file.suffix != ".pyc":
             assert not named.search(file.read_text()), file.name

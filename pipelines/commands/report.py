@@ -1,0 +1,105 @@
+"""The command report: the scores and answers of the workspace compared with those of another version."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import write_text
+from pipelines.commands.console import say, say_json, say_table
+from pipelines.project import places
+
+DATA = Path("data")
+# The artifacts that a comparison reads.
+COMPARED = ("evaluate", "predict", "questions")
+COLUMNS = (
+    "benchmark",
+    "system",
+    "track",
+    "metric",
+    "n",
+    "before",
+    "now",
+    "difference",
+    "p corrected",
+    "verdict",
+)
+
+
+@click.command()
+@click.option(
+    "--against", required=True, metavar="REV|DIR", help="A Git revision, or another project's folder."
+)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=places.AGAINST,
+    show_default=True,
+    help="The folder of the page; files of an earlier comparison are replaced.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def report(against: str, output: Path, as_json: bool) -> None:
+    """Compare the scores and answers in data/ with another version: what moved, and whether by more than chance.
+
+    REV is a branch, tag, commit or experiment, read from DVC's cache; DIR is the folder of another project, or its
+    data folder. Instances are paired, and p is corrected for the number of comparisons. The page has examples of
+    changed answers.
+
+    \b
+    Example:
+      nightjar report --against HEAD
+      nightjar report --against ../other-project --output comparison --json
+    """
+    from stages.report import against as comparison
+
+    with tempfile.TemporaryDirectory(prefix="nightjar-") as scratch:
+        before = _of_folder(Path(against)) or _of_revision(against, Path(scratch))
+        found = comparison.compare(DATA, before)
+    for name, text in comparison.files(found, against).items():
+        write_text(output / name, text)
+    if as_json:
+        say_json(found)
+        return
+    lines = list(comparison.lines(found))
+    moved = [line for line in lines if line["verdict"] in ("better", "worse")]
+    say_table(
+        [{name: line[name] for name in COLUMNS} for line in moved], right=("n", "before", "now", "difference")
+    )
+    counts = Counter(line["verdict"] for line in lines)
+    say(f"{len(lines)} numbers: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
+    changed, answers = (sum(row[name] for row in found["answers"]) for name in ("changed", "n"))
+    say(f"{changed:,} of {answers:,} answers changed")
+    say(f"The comparison: {output / 'index.html'}")
+
+
+def _of_folder(path: Path) -> Path | None:
+    """The data folder at `path`, or in it; None if neither is one."""
+    return next((one for one in (path / DATA, path) if (one / "evaluate").is_dir()), None)
+
+
+def _of_revision(revision: str, scratch: Path) -> Path:
+    """The artifacts of a revision as a data folder of links into DVC's cache.
+
+    Raises NightjarError for a revision that is not known or has no evaluation, and for files that are not in the cache.
+    """
+    from pipelines.versions.files import find_root, read
+
+    root = find_root(Path.cwd())
+    for name in COMPARED:
+        [version] = read(root, (DATA / name).as_posix(), revision)
+        if not version.there:
+            fix = "give a revision whose dvc.lock has data/evaluate, or the folder of a project"
+            raise NightjarError(f"no data/{name} in this version", revision, fix)
+        for file in version.files.values():
+            place = scratch / name / file.name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            content = file.content()
+            if isinstance(content, Path):
+                place.symlink_to(content.absolute())
+            else:
+                place.write_bytes(content)
+    return scratch

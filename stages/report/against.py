@@ -1,0 +1,180 @@
+"""Two reports compared: which numbers moved, by how much and beyond chance, and which answers changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Card
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+from nightjar.statistics import MINIMUM, verdict
+from stages.report import numbers
+from stages.report.benchmark.answers import Key, cut, first
+from stages.report.read.results import HEADLINE
+from stages.report.site import Site
+
+# The chance, at most, that two versions of equal models differ in any number; resamples; changed answers of a system.
+ALPHA, SAMPLES, EXAMPLES = 0.05, 10_000, 5
+
+Rows = list[dict[str, Any]]
+
+
+def compare(now: Path, before: Path) -> dict[str, Any]:
+    """The comparison of two data folders, as JSON values: `numbers` and `answers`.
+
+    `numbers` has the rows of `verdict.judge` for the first metrics of every track and system, `answers` a row for each
+    benchmark and system that both have. The folders have the artifacts of the stages questions, predict and evaluate.
+    Raises NightjarError if a folder has no evaluation or a table is missing.
+    """
+    rule = verdict.Rule.of(ALPHA, MINIMUM, SAMPLES, 0)
+    scored = [_scores(folder) for folder in (now, before)]
+    ours, theirs = (verdict.cells(rows, _measures) for rows in scored)
+    judged = verdict.judge(ours, theirs, {}, rule)
+    answers = []
+    for name in _benchmarks(now):
+        systems = sorted({row["system"] for row in scored[0] if row["benchmark"] == name})
+        values = [_main_values(rows, name) for rows in scored]
+        for system in systems:
+            folders = [folder / "predict" / name / system for folder in (now, before)]
+            if all(folder.is_dir() for folder in folders):
+                card = registry.card(name)
+                found = [_answers(folder) for folder in folders]
+                answers.append(
+                    {"benchmark": name, "system": system} | _changed(card, system, found, values, now)
+                )
+    return {"alpha": ALPHA, "numbers": judged, "answers": answers}
+
+
+def _benchmarks(folder: Path) -> list[str]:
+    """The benchmarks that have an evaluation and a card, in the order of the cards."""
+    there = [name for name in registry.names() if (folder / "evaluate" / name).is_dir()]
+    if not there:
+        raise NightjarError("there is no evaluation", folder / "evaluate", "run: nightjar rebuild")
+    return there
+
+
+def _scores(folder: Path) -> Rows:
+    """The rows of contracts.INSTANCE_SCORES, each with what was asked, by which a changed question is recognised."""
+    found: Rows = []
+    for name in _benchmarks(folder):
+        asked = {
+            (row["task_id"], row["id"]): json.dumps([row["shared"], row["parts"], row["references"]])
+            for row in tables.read_rows(folder / "questions" / name, contracts.QUESTIONS)
+        }
+        rows = tables.read_rows(folder / "evaluate" / name, contracts.INSTANCE_SCORES)
+        found += [row | {"content": asked.get((row["task_id"], row["id"]))} for row in rows]
+    return found
+
+
+def _measures(benchmark: str, names: Collection[str]) -> list[verdict.Measure]:
+    """The first metrics of the card that a track has, those of the report's headline."""
+    present = [it for it in registry.card(benchmark).metrics if set(it.parts) <= set(names)]
+    return [
+        verdict.Measure(it.name, it.parts, it.statistic, it.scale, it.higher_is_better)
+        for it in present[:HEADLINE]
+    ]
+
+
+def _main_values(rows: Rows, benchmark: str) -> dict[tuple[str, str, str], tuple[str, float]]:
+    """The first metric of one part of every instance, by system, task and id: its title and value."""
+    order = [it for it in registry.card(benchmark).metrics if len(it.parts) == 1]
+    by_part = {it.parts[0]: (place, it) for place, it in reversed(list(enumerate(order)))}
+    found: dict[tuple[str, str, str], tuple[int, str, float]] = {}
+    for row in rows:
+        if row["benchmark"] == benchmark and row["metric"] in by_part:
+            place, metric = by_part[row["metric"]]
+            key = row["system"], row["task_id"], row["id"]
+            if key not in found or place < found[key][0]:
+                found[key] = place, numbers.heading(metric), metric.scale * row["value"]
+    return {key: (title, value) for key, (_, title, value) in found.items()}
+
+
+def _answers(folder: Path) -> dict[Key, Sequence[str]]:
+    rows = tables.read_rows(folder, contracts.PREDICTIONS, ["task_id", "id", "answers"])
+    return {(row["task_id"], row["id"]): row["answers"] for row in rows}
+
+
+def _changed(
+    card: Card,
+    system: str,
+    found: Sequence[Mapping[Key, Sequence[str]]],
+    values: Sequence[Mapping[tuple[str, str, str], tuple[str, float]]],
+    folder: Path,
+) -> dict[str, Any]:
+    """How many answers of a system changed, and those whose score changed most."""
+    now, before = found
+    both = sorted(now.keys() & before.keys())
+    changed = [key for key in both if _shown(card, now[key]) != _shown(card, before[key])]
+    moves = {key: [of.get((system, *key), ("", 0.0)) for of in values] for key in changed}
+    changed.sort(key=lambda key: (-abs(moves[key][0][1] - moves[key][1][1]), key))
+    chosen = changed[:EXAMPLES]
+    rows = tables.read_rows(folder / "questions" / card.name, contracts.QUESTIONS) if chosen else []
+    asked = {(row["task_id"], row["id"]): row for row in rows}
+    return {
+        "n": len(both),
+        "changed": len(changed),
+        "examples": [
+            {
+                "task": key[0],
+                "id": key[1],
+                "input": cut(card.query(json.loads(asked[key]["parts"])), 280) if key in asked else "",
+                "references": [cut(text) for text in asked[key]["references"][:3]] if key in asked else [],
+                "metric": moves[key][0][0],
+                **{
+                    name: {"answer": cut(_shown(card, of[key])), "score": round(move[1], 4)}
+                    for name, of, move in zip(("now", "before"), found, moves[key], strict=True)
+                },
+            }
+            for key in chosen
+        ],
+    }
+
+
+def _shown(card: Card, answers: Sequence[str]) -> str:
+    return " | ".join(answers) if card.matching else first(answers)
+
+
+def lines(found: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """The numbers as texts, those that moved beyond chance first, then others that moved."""
+    order = {"worse": 0, "better": 1, "unchanged": 2, "not comparable": 3}
+    rows = sorted(found["numbers"], key=lambda row: (order[row["verdict"]], not row["value"]))
+    for row in rows:
+        card = registry.card(row["benchmark"])
+        metric = card.metric(row["metric"])
+        yield {
+            "benchmark": card.title,
+            "track": card.track_title(row["track"]),
+            "system": row["system"],
+            "metric": numbers.heading(metric),
+            "n": numbers.count(row["n"]),
+            **{
+                name: "–" if row[name] is None else numbers.value(metric, row[name])
+                for name in ("before", "now")
+            },
+            "difference": "–" if row["value"] is None else numbers.signed(metric, row["value"]),
+            "interval": "–"
+            if row["low"] is None
+            else numbers.signed_interval(metric, row["low"], row["high"]),
+            "p": "–" if row["p"] is None else numbers.p(row["p"]),
+            "p corrected": "–" if row["p_corrected"] is None else numbers.p(row["p_corrected"]),
+            "verdict": row["verdict"],
+            "reason": row["reason"],
+        }
+
+
+def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
+    """The page of a comparison, and its values as JSON."""
+    site = Site([], "")
+    shown = {
+        "against": against,
+        "alpha": f"{ALPHA:g}",
+        "lines": list(lines(found)),
+        "answers": [{**row, "title": registry.card(row["benchmark"]).title} for row in found["answers"]],
+    }
+    site.page("index.html", "against.html.j2", f"Compared with {against}", shown)
+    site.add({"comparison.json": json.dumps(found, indent=2, ensure_ascii=False) + "\n"})
+    return site.files

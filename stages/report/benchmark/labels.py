@@ -1,0 +1,78 @@
+"""Labels of questions: how many have each, and the systems' scores with and without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nightjar.benchmarks.aggregate import estimate, interval
+from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.scores import SystemScores
+from nightjar.statistics import Bootstrap
+from stages.report import numbers
+from stages.report.benchmark.clusters import Clustered, Key
+from stages.report.read.results import Results
+
+# Title, and whether a question with these labels belongs to the row.
+Group = tuple[str, frozenset[Key]]
+
+
+def context(card: Card, found: Clustered, results: Results, bootstrap: Bootstrap) -> dict[str, Any] | None:
+    """What the templates show of the questions of the first track; None for a card without labels.
+
+    A row for all questions, two for each label (with it and without), and one for the questions without any. The
+    intervals of equal sets of questions are equal, and those of all questions are the ones of contracts.SCORES.
+    """
+    if not card.labels or not results.tracks:
+        return None
+    track = results.tracks[0]
+    metric = results.headline(track)[0].metric
+    groups = _groups(card, found, track)
+    return {
+        "metric": numbers.heading(metric),
+        "systems": [one.system for one in found.scores],
+        "total": numbers.count(len(groups[0][1])),
+        "labels": [
+            {"name": name, "meaning": meaning, "count": numbers.count(len(keys))}
+            for name, meaning in card.labels.items()
+            for title, keys in groups
+            if title == name
+        ],
+        "rows": [
+            {
+                "title": title,
+                "n": numbers.count(len(keys)),
+                "cells": [
+                    _cell(one, metric, keys, bootstrap, card.name, one.system, track) for one in found.scores
+                ],
+            }
+            for title, keys in groups
+        ],
+    }
+
+
+def _groups(card: Card, found: Clustered, track: str) -> Sequence[Group]:
+    asked = (one for one in found.questions if one.track == track)
+    labels = {one.key: frozenset(one.parts.get("labels", ())) for one in asked}
+    every = frozenset(labels)
+    groups: list[Group] = [("all questions", every)]
+    for name in card.labels:
+        having = frozenset(key for key, some in labels.items() if name in some)
+        groups += [(name, having), (f"not {name}", every - having)]
+    return [*groups, ("without any label", frozenset(key for key, some in labels.items() if not some))]
+
+
+def _cell(
+    one: SystemScores, metric: Metric, keys: frozenset[Key], bootstrap: Bootstrap, *of: str
+) -> Mapping[str, str]:
+    places = np.array([at for at, key in enumerate(one.keys) if key.instance in keys], dtype=np.int64)
+    values = one.of(metric, places)
+    if not len(values):
+        return {"value": "–", "interval": ""}
+    low, high = interval(metric, values, bootstrap, *of, "overall", "overall", metric.name)
+    return {
+        "value": numbers.value(metric, estimate(metric, values)),
+        "interval": numbers.interval(metric, low, high),
+    }

@@ -1,0 +1,250 @@
+"""Everything that the page shows of one benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from nightjar.benchmarks.by_call import ByCall
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.scores import SystemScores, from_rows
+from nightjar.core import contracts, tables
+from nightjar.core.params import Params
+from nightjar.statistics import Bootstrap
+from stages.report import numbers
+from stages.report.benchmark import (
+    answer_calls,
+    answers,
+    bounds,
+    by_call,
+    cases,
+    clusters,
+    consistency,
+    differences,
+    forms,
+    gains,
+    instances,
+    labels,
+    published,
+)
+from stages.report.plots import drawings
+from stages.report.plots.plot import Plot
+from stages.report.read import rankings, results, systems
+from stages.report.read.facts import Node
+from stages.report.read.rankings import Ranked
+from stages.report.read.results import BOUND, HEADLINE, Results, Row, Rows
+from stages.report.read.systems import Systems
+
+EVALUATED, PREDICTED, ASKED = Path("data/evaluate"), Path("data/predict"), Path("data/questions")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers.
+
+    `calls` are the scores by call, `facts` are those of the stage evaluate, `ranked` the rankings of passages, for a
+    benchmark whose label consistency is measured; `clustered` is there for a card with clusters or labels, `forms`
+    for one with a form; `bootstrap` draws the intervals of what the report computes itself.
+    """
+
+    systems: Systems
+    results: Results
+    comparisons: Rows
+    improvements: Rows
+    answers: answers.Answers
+    calls: Sequence[ByCall]
+    scores: Sequence[SystemScores]
+    instances: instances.Instances
+    facts: Mapping[str, Any]
+    ranked: Ranked | None
+    clustered: clusters.Clustered | None
+    forms: forms.Forms | None
+    bootstrap: Bootstrap
+
+
+def read(systems: Systems, nodes: Sequence[Node], params: Params) -> Benchmark:
+    """The benchmark from the artifacts of this run. Raises NightjarError if a table is missing."""
+    card = systems.card
+    scored, predicted, asked = EVALUATED / card.name, PREDICTED / card.name, ASKED / card.name
+    facts = next((node.details for node in nodes if node.name == f"evaluate@{card.name}"), {})
+    scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
+    given = answers.read(card, systems.models, predicted, scored, asked, params.seed)
+    listed = [params.predict.systems[f"{card.name}-{system}"] for system in systems.models]
+    return Benchmark(
+        systems,
+        results.read(card, scored),
+        tables.read_rows(scored, contracts.COMPARISONS),
+        tables.read_rows(scored, contracts.IMPROVEMENTS),
+        given,
+        by_call.of(card, scores, systems.models, given),
+        scores,
+        instances.read(card, listed, predicted, asked, params.seed),
+        facts,
+        rankings.read(card, params, scored, predicted),
+        clusters.read(card, scores, systems.models, predicted, scored, asked),
+        forms.read(card, systems.models, predicted, scored, asked),
+        Bootstrap(params.seed, params.evaluate.bootstrap_samples, params.evaluate.confidence),
+    )
+
+
+def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[str, Any]:
+    """What the template shows; `order` is the place of each system among those of all benchmarks."""
+    card, found = one.systems.card, one.results
+    notes = bounds.notes(found, one.comparisons)
+    missing = one.facts.get("missing_predictions", {})
+    return {
+        "name": card.name,
+        "title": card.title,
+        "source": card.source,
+        "systems": found.systems,
+        "side_by_side": len(found.tracks) > 3
+        and all(len(found.headline(track)) == 1 for track in found.tracks),
+        "headline": [_headline(one, track, order, notes[track]["headline"]) for track in found.tracks],
+        "published": published.context(card, found, one.calls, one.comparisons),
+        "by_call": by_call.context(card, one.calls),
+        "questions": clusters.file(card) if one.clustered and card.matching else "",
+        "labels": one.clustered and labels.context(card, one.clustered, found, one.bootstrap),
+        "forms": card.form and one.forms and forms.context(card, card.form, one.forms, found, order),
+        "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
+        "tracks": [shown for track in found.tracks if (shown := _details(found, track, order, notes[track]))],
+        "arms": differences.arms(found, one.comparisons),
+        **differences.context(found, one.comparisons, one.systems.models),
+        "gains": gains.per_task(card, one.improvements, order),
+        "correlation": gains.correlation(card, one.facts, order),
+        "examples": answers.context(card, one.answers),
+        "consistency": one.ranked and consistency.context(card, one.ranked, order, one.bootstrap),
+        "instances": {name: instances.file(card, name) for name in one.instances.given},
+        "called": answer_calls.context(
+            card,
+            one.answers,
+            {name: systems.may_call(params, card.name, name) for name in one.systems.models},
+        ),
+        "cases": cases.context(card, one.ranked, ASKED / card.name, one.bootstrap.seed) if one.ranked else [],
+    }
+
+
+def _headline(one: Benchmark, track: str, order: Mapping[str, int], notes: Sequence[str]) -> dict[str, Any]:
+    rows = one.results.headline(track)
+    return {
+        "track": track,
+        "title": numbers.initial(one.systems.card.track_title(track)),
+        "n": rows[0].n,
+        "columns": [_column(row) for row in rows],
+        "rows": [
+            {
+                "system": system,
+                "bound": system == BOUND,
+                "cells": [_cell(row, system) | {"strip": _strip(row, system, order)} for row in rows],
+            }
+            for system in one.results.systems
+            if system in rows[0].lanes
+        ],
+        "published": [
+            {"source": source, "rows": list(group)}
+            for source, group in groupby(
+                _published(one.systems.card, track, rows[0]), lambda row: row["source"]
+            )
+        ],
+        "notes": notes,
+    }
+
+
+def _column(row: Row) -> dict[str, str]:
+    low, high = numbers.axis(row.metric, row.highest)
+    direction = "" if row.metric.higher_is_better else ", lower is better"
+    return {"title": numbers.heading(row.metric) + direction, "axis": f"{low:.4g} to {high:.4g}"}
+
+
+def _strip(row: Row, system: str, order: Mapping[str, int]) -> Markup:
+    lane = row.lanes.get(system)
+    return Markup() if lane is None else drawings.strip(lane, order[system], row.metric, row.highest)
+
+
+def _published(card: Card, track: str, row: Row) -> list[dict[str, str]]:
+    return [
+        {"system": it.system, "value": numbers.value(row.metric, it.values[track]), "source": it.source}
+        for it in card.published
+        if track in it.values and track not in published.shown(card)
+    ]
+
+
+def _details(
+    found: Results, track: str, order: Mapping[str, int], notes: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """A track's plots and tables; None if it has none."""
+    overall, categories, tasks = found.overall(track), found.categories(track), found.tasks(track)
+    listed = []
+    if len(overall) > HEADLINE:
+        listed.append(
+            _table("All metrics", "metric", overall, found.systems) | {"folded": True, "metric": False}
+        )
+    if categories:
+        listed.append(
+            _table("By category", "category", categories, found.systems) | {"notes": notes["categories"]}
+        )
+    if tasks:
+        by_task = _table(f"By task ({len(tasks)})", "task", tasks, found.systems)
+        listed.append(by_task | {"folded": True, "intervals": False, "remark": notes["tasks"]})
+    if not listed:
+        return None
+    title = found.card.track_title(track)
+    return {
+        "title": numbers.initial(title),
+        "plots": _plots(found, track, categories, order),
+        "tables": listed,
+    }
+
+
+def _table(title: str, of: str, rows: Sequence[Row], systems: Sequence[str]) -> dict[str, Any]:
+    """A table with a row for each of `rows` and a column a system; `folded` ones are shown on demand."""
+    return {
+        "title": title,
+        "of": of,
+        "folded": False,
+        "metric": True,
+        "intervals": True,
+        "notes": [],
+        "remark": "",
+        "rows": [
+            {
+                "title": row.title if of != "metric" else numbers.heading(row.metric),
+                "metric": row.metric.title,
+                "n": numbers.count(row.n),
+                "few": all(lane.low is None for lane in row.lanes.values()),
+                "cells": [_cell(row, system, -1) for system in systems],
+            }
+            for row in rows
+        ],
+    }
+
+
+def _cell(row: Row, system: str, more: int = 0) -> dict[str, Any]:
+    """A value and its interval, with `more` decimals than usual, as texts."""
+    lane = row.lanes.get(system)
+    if lane is None:
+        return {"value": "–", "interval": "", "best": False}
+    return {
+        "value": numbers.value(row.metric, lane.value),
+        "interval": numbers.interval(row.metric, lane.low, lane.high, more),
+        "best": row.is_best(system),
+    }
+
+
+def _plots(found: Results, track: str, categories: Sequence[Row], order: Mapping[str, int]) -> list[Plot]:
+    """A drawing of all categories; one for each range if their metrics have several."""
+    by_range: dict[tuple[float, float], list[Row]] = {}
+    for row in categories:
+        by_range.setdefault(row.metric.range, []).append(row)
+    title = found.card.track_title(track)
+    drawn = []
+    for place, rows in enumerate(by_range.values()):
+        drawable = [(row.title, f"{row.metric.title}, n = {row.n}", row.metric, row.lanes) for row in rows]
+        label = f"Score of every system in each category, {found.card.title}, {title}"
+        name = f"scores-{found.card.name}-{track}{f'-{place + 1}' if place else ''}"
+        drawn.append(drawings.scores(name, drawable, found.systems, order, label))
+    return drawn

@@ -1,0 +1,139 @@
+"""The pages of the report: an overview, a page a benchmark, pages of instances, and those of no benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nightjar.core.params import Params
+from stages.report import headline, leaderboard
+from stages.report.benchmark import answers, cases, clusters, instances
+from stages.report.benchmark import page as benchmark
+from stages.report.benchmark.page import Benchmark
+from stages.report.plots import layout
+from stages.report.project import augmented, calls, contamination, data, provenance, ran, training
+from stages.report.project.calls import Tool
+from stages.report.read import facts, results
+from stages.report.site import Site
+
+
+def build(
+    benchmarks: Sequence[Benchmark],
+    nodes: Sequence[facts.Node],
+    tools: Sequence[Tool],
+    params: Params,
+    overlaps: Mapping[str, Any] | None = None,
+    root: Path = Path(),
+) -> dict[str, str]:
+    """The whole report as files by name, except headline.json.
+
+    `nodes` are the stages that lead to the report; `root` is the project's folder, which holds the profiles.
+    """
+    sources = facts.reduced(facts.edges(nodes))
+    level = layout.layers(sources)
+    nodes = sorted(nodes, key=lambda node: (level[node.name], node.name))
+    cards = [one.systems.card for one in benchmarks]
+    order = _order(benchmarks)
+    track_title = _track_title(params, benchmarks)
+    origin = provenance.context(params, nodes, [one.systems for one in benchmarks], root)
+    other = {
+        "training": training.context(nodes, order),
+        "calls": calls.context(tools) | {"augmented": augmented.context(tools, nodes)},
+        "data": data.context(nodes, cards, track_title),
+        "contamination": contamination.context(overlaps, nodes, track_title),
+        "provenance": origin | {"several": len(benchmarks) > 1},
+        "stages": ran.context(nodes, sources),
+    }
+    links = [
+        ("index.html", "Overview"),
+        *((f"{card.name}.html", card.title) for card in cards),
+        *((f"{name}.html", TITLES[name]) for name, context in other.items() if context),
+    ]
+    site = Site(links, ran.footer(nodes))
+    columns = [leaderboard.column(one) for one in benchmarks]
+    shared: dict[str, Any] = {
+        "confidence": f"{100 * params.evaluate.confidence:g}%",
+        "chance": f"{1 - params.evaluate.confidence:g}",
+        "bound": results.BOUND,
+        "control": results.CONTROL,
+    }
+    board = leaderboard.context(columns, _instance_pages(benchmarks))
+    sizes = [_size(one) for one in benchmarks]
+    about: dict[str, Any] = {"provenance": origin, "benchmarks": sizes, "stages": len(nodes)}
+    site.page("index.html", "index.html.j2", "Nightjar report", {**shared, **about, "board": board})
+    for one in benchmarks:
+        _benchmark(site, one, order, params, shared)
+    for name, context in other.items():
+        if context:
+            site.page(f"{name}.html", f"{name}.html.j2", TITLES[name], {"it": context})
+    site.add({"headline.txt": headline.text(columns), leaderboard.FILE: leaderboard.rows(columns)})
+    return site.files
+
+
+TITLES = {
+    "training": "Training",
+    "calls": "Tool calls",
+    "data": "Data",
+    "contamination": "Contamination",
+    "provenance": "Where the results come from",
+    "stages": "What ran",
+}
+
+
+def _benchmark(
+    site: Site, one: Benchmark, order: Mapping[str, int], params: Params, shared: Mapping[str, Any]
+) -> None:
+    """The page of a benchmark, that of its questions with clusters, and a page of instances a system."""
+    card = one.systems.card
+    limits: dict[str, Any] = {
+        "examples_most": answers.MOST,
+        "unjudged": answers.UNJUDGED,
+        "case_passages": cases.PASSAGES,
+        "one": benchmark.context(one, order, params),
+    }
+    site.page(f"{card.name}.html", "benchmark.html.j2", card.title, {**shared, **limits})
+    site.add({f"scores-{card.name}.csv": one.results.csv()})
+    if one.clustered and card.matching:
+        context = clusters.context(card, card.matching, one.clustered, one.bootstrap.seed)
+        site.page(clusters.file(card), "questions.html.j2", f"{card.title}: the questions", context)
+    for scores in one.scores:
+        if scores.system in one.instances.given:
+            context = instances.context(card, one.instances, scores)
+            title = f"{card.title}: {scores.system}"
+            site.page(instances.file(card, scores.system), "instances.html.j2", title, context)
+
+
+def _instance_pages(benchmarks: Sequence[Benchmark]) -> dict[tuple[str, str], str]:
+    return {
+        (one.systems.card.name, system): instances.file(one.systems.card, system)
+        for one in benchmarks
+        for system in one.systems.models
+    }
+
+
+def _size(one: Benchmark) -> dict[str, Any]:
+    """What the overview says of a benchmark beside its title."""
+    found = one.results
+    count = sum(len(it.keys) for it in one.scores[:1])
+    return {
+        "name": found.card.name,
+        "title": found.card.title,
+        "systems": len(found.systems),
+        "instances": count,
+    }
+
+
+def _order(benchmarks: Sequence[Benchmark]) -> dict[str, int]:
+    """The place of each system among those of all benchmarks: it has one mark everywhere."""
+    names = dict.fromkeys(system for one in benchmarks for system in one.results.systems)
+    return {name: at for at, name in enumerate(names)}
+
+
+def _track_title(params: Params, benchmarks: Sequence[Benchmark]) -> Callable[[str], str]:
+    """The titles of the split's tracks: those of the benchmark whose test instances are the split's."""
+    for one in benchmarks:
+        group = params.benchmarks[one.systems.card.name]
+        if group.split != group.data:
+            return one.systems.card.track_title
+    return lambda track: track

@@ -1,0 +1,178 @@
+"""Drawings of relations: gains per task, one metric against another, losses on the dev split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nightjar.benchmarks.card import Metric
+from stages.report import numbers
+from stages.report.plots import axis, svg
+from stages.report.plots.plot import Plot
+
+# Of the gains: the drawing, unless it has many panels, and a panel, which has the name of a system above it.
+_WIDTH, _LEAST_PANEL = 920.0, 150.0
+
+
+def gains(name: str, panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]], metric: Metric) -> Plot:
+    """For each system (name, its place among all, its tasks) a panel with a bar a task, all panels in one order.
+
+    Tasks with the largest mean gain come first. Bars are gains over the best baseline in the unit of the metric, on one
+    scale for all; thin lines are intervals, where there are any. A bar shows its task and values as a tooltip.
+    """
+    left, gap, top, lane = 250.0, 26.0, 44.0, 15.0
+    order = _by_mean_gain([row for _, _, rows in panels for row in rows], metric)
+    height = {task: top + lane * at for at, task in enumerate(order)}
+    bottom = top + lane * len(order)
+    panel = max(_LEAST_PANEL, (_WIDTH - left - gap * (len(panels) - 1)) / max(len(panels), 1) - 14)
+    width = left + len(panels) * (panel + 14 + gap) - gap
+    most = 4 if panel > _LEAST_PANEL else 2
+    marks = _gain_marks([row for _, _, rows in panels for row in rows], metric, most)
+    low, high = marks[0], marks[-1]
+    body = [svg.text(left - 10, height[task] + 11, shortened(task, 40), 10.5, "end") for task in order]
+    for place, (system, number, rows) in enumerate(panels):
+        start = left + place * (panel + 14 + gap)
+
+        def x(value: float, start: float = start) -> float:
+            return start + panel * (value - low) / (high - low)
+
+        better = sum(row["value"] > 0 if metric.higher_is_better else row["value"] < 0 for row in rows)
+        body.append(svg.mark(start + 5, 10, number))
+        body.append(svg.text(start + 16, 14, system, 12.5, bold=True))
+        body.append(svg.text(start, 32, f"better on {better} of {len(rows)}", 11, fill="muted"))
+        for tick in marks:
+            body.append(svg.line(x(tick), top - 3, x(tick), bottom, "muted" if tick == 0 else "line"))
+            body.append(svg.text(x(tick), bottom + 15, axis.label(tick), 10.5, "middle", "muted"))
+        for row in sorted(rows, key=lambda row: height[row["task_id"]]):
+            y, value = height[row["task_id"]] + 2, row["value"]
+            ends = numbers.signed_interval(metric, row["low"], row["high"])
+            title = f"{row['task_id']}: {numbers.signed(metric, value)} {ends}"
+            length = max(x(abs(value)) - x(0), 0.6)
+            body.append(svg.bar(x(min(value, 0)), y, length, lane - 4, svg.colour(number), title))
+            if row["low"] is not None:
+                middle = y + (lane - 4) / 2
+                body.append(svg.line(x(row["low"]), middle, x(row["high"]), middle, "ink", 0.8))
+    title = f"{numbers.heading(metric)}: gain over the best baseline"
+    body.append(svg.text(left, bottom + 32, title, 11, fill="muted"))
+    drawing = svg.drawing(width, bottom + 40, "Gain of every task over the best baseline", body)
+    values = [
+        (row["task_id"], system, row["value"], row["low"], row["high"])
+        for system, _, rows in panels
+        for row in rows
+    ]
+    return Plot(name, drawing, ("task", "system", "gain", "low", "high"), values)
+
+
+def _by_mean_gain(rows: Sequence[Mapping[str, Any]], metric: Metric) -> list[str]:
+    """The tasks, those with the largest mean gain first."""
+    by_task: dict[str, list[float]] = {}
+    for row in rows:
+        by_task.setdefault(row["task_id"], []).append(
+            row["value"] if metric.higher_is_better else -row["value"]
+        )
+    return sorted(by_task, key=lambda task: (-sum(by_task[task]) / len(by_task[task]), task))
+
+
+def _gain_marks(rows: Sequence[Mapping[str, Any]], metric: Metric, most: int) -> list[float]:
+    """About `most` ticks of an axis that reaches over zero, all values and all intervals."""
+    ends = [row[name] for row in rows for name in ("value", "low", "high") if row[name] is not None]
+    return axis.around(min([*ends, 0.0]), max([*ends, 0.1 * metric.scale]), most)
+
+
+def shortened(text: str, most: int) -> str:
+    """At most `most` characters of `text`, the last an ellipsis where some are missing."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def correlation(
+    name: str, points: Sequence[Mapping[str, Any]], order: Mapping[str, int], across: Metric, upwards: Metric
+) -> Plot:
+    """A mark a system and category: one metric across, the other upwards, each over its range.
+
+    `order` is the place of each system among all.
+    """
+    size, left, top = 300.0, 48.0, 14.0
+    body = []
+    spans = [numbers.axis(one, max(point[one.name] for point in points)) for one in (across, upwards)]
+
+    def x(value: float) -> float:
+        low, high = spans[0]
+        return left + size * (value - low) / (high - low)
+
+    def y(value: float) -> float:
+        low, high = spans[1]
+        return top + size * (high - value) / (high - low)
+
+    for tick in axis.ticks(*spans[0]):
+        body.append(svg.line(x(tick), top, x(tick), top + size))
+        body.append(svg.text(x(tick), top + size + 17, axis.label(tick), 11, "middle", "muted"))
+    for tick in axis.ticks(*spans[1]):
+        body.append(svg.line(left, y(tick), left + size, y(tick)))
+        body.append(svg.text(left - 8, y(tick) + 4, axis.label(tick), 11, "end", "muted"))
+    if spans[0] == spans[1]:
+        body.append(svg.line(left, top + size, left + size, top, "muted", 1, "4 3"))
+    body.append(svg.text(left + size / 2, top + size + 36, across.title, 12, "middle", "muted"))
+    body.append(svg.text(left, top - 3, upwards.title, 12, fill="muted"))
+    present = sorted({point["system"] for point in points}, key=lambda system: order[system])
+    for place, system in enumerate(present):
+        at = top + 20 + 22 * place
+        body.append(svg.mark(left + size + 30, at, order[system]))
+        body.append(svg.text(left + size + 42, at + 4, system, 12))
+    for point in points:
+        both = (numbers.value(one, point[one.name]) for one in (across, upwards))
+        title = f"{point['system']}, {point['category']}: {', '.join(both)}"
+        body.append(svg.mark(x(point[across.name]), y(point[upwards.name]), order[point["system"]], title, 4))
+    label = f"{upwards.title} against {across.title}"
+    columns = ("system", "category", across.name, upwards.name)
+    values = [[point[column] for column in columns] for point in points]
+    return Plot(name, svg.drawing(left + size + 190, top + size + 44, label, body), columns, values)
+
+
+def losses(
+    file: str,
+    lines: Sequence[tuple[str, int, Sequence[tuple[int, float]], int | None]],
+    heading: str,
+    label: str,
+) -> Plot:
+    """For each recipe (name, its place among the systems, (step, value) pairs, the chosen step) a line.
+
+    `file` is the name of the files, `heading` is what the values are, `label` describes the drawing.
+    """
+    width, height, left, top = 620.0, 260.0, 52.0, 22.0
+    inside, floor = width - left - 130, height - 40
+    values = [loss for _, _, pairs, _ in lines for _, loss in pairs]
+    marks = axis.around(min(values), max(values), 5)
+    least, span = marks[0], marks[-1] - marks[0]
+    last = max(step for _, _, pairs, _ in lines for step, _ in pairs) or 1
+
+    def x(step: float) -> float:
+        return left + inside * step / last
+
+    def y(loss: float) -> float:
+        return floor - (floor - top) * (loss - least) / span
+
+    body = []
+    for tick in marks:
+        body.append(svg.line(left, y(tick), left + inside, y(tick)))
+        body.append(svg.text(left - 8, y(tick) + 4, axis.label(tick), 11, "end", "muted"))
+    steps = axis.ticks(0, last, whole=True)
+    body += [svg.text(x(tick), floor + 17, axis.label(tick), 11, "middle", "muted") for tick in steps]
+    body.append(svg.text(left, top - 5, heading, 11, fill="muted"))
+    body.append(svg.text(left + inside / 2, floor + 34, "step", 11, "middle", "muted"))
+    for place, (name, number, pairs, chosen) in enumerate(lines):
+        drawn = " L".join(f"{svg.n(x(step))} {svg.n(y(loss))}" for step, loss in pairs)
+        body.append(svg.path(f"M{drawn}", svg.colour(number), 2))
+        body += [
+            svg.mark(x(step), y(loss), number, f"{name}, step {step}: {loss:.3f} (chosen)")
+            for step, loss in pairs
+            if step == chosen
+        ]
+        body.append(svg.mark(left + inside + 22, top + 10 + 22 * place, number))
+        body.append(svg.text(left + inside + 34, top + 14 + 22 * place, name, 12))
+    columns = ("recipe", "step", heading, "chosen")
+    rows = [
+        (name, step, value, "yes" if step == chosen else "no")
+        for name, _, pairs, chosen in lines
+        for step, value in pairs
+    ]
+    return Plot(file, svg.drawing(width, height, label, body), columns, rows)

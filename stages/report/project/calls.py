@@ -1,0 +1,219 @@
+"""The sampled tool calls: how many each threshold would keep, and examples of kept ones."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from nightjar.core import contracts, tables
+from stages.report.plots import histograms, svg
+
+THRESHOLDS = (0.0, 0.25, 0.5, 1.0, 2.0)
+STATUSES = ("kept", "below_threshold", "no_result", "malformed")
+EXAMPLES = 4
+# Of the best and of the worst calls of all tools, as in table 10 of the paper.
+EXTREMES = 20
+_BEFORE, _AFTER = 110, 60
+
+
+@dataclass(frozen=True)
+class Example:
+    """A call in its place: the text around it and the loss it saves, in nats.
+
+    `fits`: whether its result occurs in the text after it. `kept`: whether the filter kept it.
+    """
+
+    tool: str
+    where: str
+    before: str
+    call: str
+    after: str
+    gain: float
+    kept: bool
+    fits: bool
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool's candidates. `thresholds` pairs a gain with how many calls save at least that much.
+
+    `fitting` are kept calls whose result occurs in the text after them, `echoes` kept calls whose result does not;
+    `echo_count` is the number of the latter. Both lists have those with the largest gains. `best` and `worst` are the
+    calls with the largest and the smallest gains, kept or not. `too_dear` are calls that reach the threshold, but not
+    with the price of the tool.
+    """
+
+    name: str
+    own_threshold: float
+    gains: list[float]
+    statuses: dict[str, int]
+    sources: dict[str, int]
+    thresholds: list[tuple[float, int]]
+    fitting: list[Example]
+    echoes: list[Example]
+    echo_count: int
+    best: list[Example]
+    worst: list[Example]
+    too_dear: int = 0
+
+    @property
+    def candidates(self) -> int:
+        return sum(self.statuses.values())
+
+    @property
+    def kept(self) -> int:
+        return self.statuses.get("kept", 0)
+
+
+Row = Mapping[str, Any]
+Texts = Mapping[tuple[str, str | None, str, int], str]
+
+
+def summarise(name: str, own_threshold: float, rows: Sequence[Row], texts: Texts) -> Tool:
+    """The summary of one tool from its rows of contracts.CANDIDATES and the texts of those in `shown`."""
+    gains = [row["gain"] for row in rows if row["gain"] is not None]
+    kept = sorted((row for row in rows if row["status"] == "kept"), key=lambda row: (-row["gain"], row["id"]))
+    counted = Counter(row["status"] for row in rows)
+    steps = sorted({*THRESHOLDS, own_threshold})
+    fitting: list[Example] = []
+    echoes: list[Example] = []
+    for row in kept:
+        example = _example(row, texts.get(place(row), ""))
+        (fitting if example.fits else echoes).append(example)
+    best, worst = extremes(rows)
+    return Tool(
+        name,
+        own_threshold,
+        gains,
+        {status: counted[status] for status in STATUSES},
+        dict(Counter(row["source"] for row in kept)),
+        [(step, sum(gain >= step for gain in gains)) for step in steps],
+        fitting[:EXAMPLES],
+        echoes[:EXAMPLES],
+        len(echoes),
+        [_example(row, texts.get(place(row), "")) for row in best],
+        [_example(row, texts.get(place(row), "")) for row in worst],
+        sum(row["status"] == "below_threshold" and row["gain"] >= own_threshold for row in rows),
+    )
+
+
+def context(tools: Sequence[Tool]) -> dict[str, Any]:
+    """What the template shows of all tools."""
+    steps = sorted({step for tool in tools for step, _ in tool.thresholds})
+    best, worst = best_and_worst(tools)
+    return {
+        "plot": histograms.histograms(
+            "calls", [(tool.name, tool.gains, tool.own_threshold) for tool in tools]
+        ),
+        "steps": [svg.n(step) for step in steps],
+        "tools": [_tool(tool, steps) for tool in tools],
+        "extremes": [("The %d that save most", best), ("The %d that save least", worst)],
+    }
+
+
+def _tool(tool: Tool, steps: Sequence[float]) -> dict[str, Any]:
+    counted = dict(tool.thresholds)
+    with_text = tool.kept - tool.echo_count
+    return {
+        "name": tool.name,
+        "kept": tool.kept,
+        "cells": [
+            {"count": f"{counted[step]:,}" if step in counted else "–", "own": step == tool.own_threshold}
+            for step in steps
+        ],
+        "lists": [
+            {
+                "title": f"The result occurs in the text after the call: {with_text:,} of {tool.kept:,}",
+                "examples": tool.fitting,
+                "more": with_text > len(tool.fitting),
+            },
+            {
+                "title": f"The result does not occur there: {tool.echo_count:,} of {tool.kept:,}. Many of these "
+                "calls are wrong. They are kept because they repeat a part of the text that follows; the filter is the "
+                "published one",
+                "examples": tool.echoes,
+                "more": tool.echo_count > len(tool.echoes),
+            },
+        ],
+    }
+
+
+def extremes(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """The calls with the largest gains, best first, and those with the smallest, worst first; at most `EXTREMES`."""
+    measured = [row for row in rows if row["gain"] is not None]
+    order = sorted(measured, key=lambda row: (-row["gain"], row["id"], row["call"]))
+    return order[:EXTREMES], order[::-1][:EXTREMES]
+
+
+def best_and_worst(tools: Sequence[Tool]) -> tuple[list[Example], list[Example]]:
+    """Of all tools together: at most `EXTREMES` calls with the largest gains, and with the smallest."""
+    best = sorted((one for tool in tools for one in tool.best), key=lambda one: -one.gain)
+    worst = sorted((one for tool in tools for one in tool.worst), key=lambda one: one.gain)
+    return best[:EXTREMES], worst[:EXTREMES]
+
+
+def place(row: Row) -> tuple[str, str | None, str, int]:
+    """What identifies the text of a candidate."""
+    return row["source"], row["task_id"], row["id"], row["target"]
+
+
+def read_texts(corpus: Path, split: Path, rows: Sequence[Row]) -> Texts:
+    """The texts of the kept calls and of those with the largest and smallest gains: documents and training targets.
+
+    Each has the one blank before it that the offsets of candidates count.
+    """
+    best, worst = extremes(rows)
+    kept = [*(row for row in rows if row["status"] == "kept"), *best, *worst]
+    texts: dict[tuple[str, str | None, str, int], str] = {}
+    if ids := sorted({row["id"] for row in kept if row["source"] == "corpus"}):
+        found = tables.read(corpus, contracts.DOCUMENTS, ["id", "text"], pc.field("id").isin(ids))
+        for document in found.to_pylist():
+            texts["corpus", None, document["id"], 0] = f" {document['text'].strip()}"
+    if ids := sorted({row["id"] for row in kept if row["source"] == "train"}):
+        found = tables.read(split, contracts.TRAIN, ["task_id", "id", "outputs"], pc.field("id").isin(ids))
+        for instance in found.to_pylist():
+            for target, output in enumerate(instance["outputs"]):
+                texts["train", instance["task_id"], instance["id"], target] = f" {output.strip()}"
+    return texts
+
+
+def occurs(result: str, after: str) -> bool:
+    """Whether a call's result occurs in the text after the call.
+
+    A number has to occur as a number (27 is not in 270, 1,204 is 1204). Of a sentence, as the calendar
+    gives, one name or number is enough.
+    """
+    after = _plain(after)
+    number = re.fullmatch(r"-?[\d,.]+", result)
+    pieces = [_plain(result)] if number else re.findall(r"\d+|[^\W\d_]+", result.removeprefix("Today is"))
+    return any(
+        re.search(rf"(?<![\w.\-]){re.escape(piece)}(?!\w|[.]\d)", after, re.IGNORECASE)
+        for piece in pieces
+        if piece
+    )
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
+
+
+def _example(row: Row, text: str) -> Example:
+    offset = row["offset"]
+    before, after = text[max(0, offset - _BEFORE) : offset], text[offset : offset + _AFTER]
+    where = f"{row['task_id']}, {row['id']}" if row["task_id"] else row["id"]
+    return Example(
+        row["tool"],
+        where,
+        ("… " if offset > _BEFORE else "") + " ".join(before.split()),
+        f"{row['call'].removesuffix(']')} → {row['result']}]",
+        " ".join(after.split()) + (" …" if len(text) > offset + _AFTER else ""),
+        row["gain"],
+        row["status"] == "kept",
+        occurs(row["result"] or "", text[offset:]),
+    )

@@ -1,0 +1,224 @@
+"""Where the results come from: models, code, parameters, recipes, what each system is, data, machines, libraries.
+
+All of it follows from what the stage reads. A stage that runs a model records its machine, so these facts are of the
+machine that computed the results, also where DVC restored them on another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import nightjar
+import stages
+from nightjar.benchmarks.card import Card
+from nightjar.core import profiles
+from nightjar.core.params import Params, Recipe
+from stages.report.read import code_tree, systems
+from stages.report.read.facts import Node
+from stages.report.read.systems import Systems
+
+SAMPLE = Path("data/sample")
+# What only the drivers read (driver_params.py) changes no result.
+GROUPS = tuple(
+    name
+    for name, field in Params.model_fields.items()
+    if getattr(field.annotation, "__module__", "") != "nightjar.core.driver_params"
+)
+NOT_RECORDED = "not recorded"
+_SAMPLE = "the sample written for this project: invented, not a benchmark"
+# Stages that run a model, and so record their machine.
+_RUN_MODELS = ("augment", "index", "retrieve", "rerank", "encode", "train", "predict")
+
+
+def context(
+    params: Params, nodes: Sequence[Node], benchmarks: Sequence[Systems], root: Path = Path()
+) -> dict[str, Any]:
+    """What the templates show; `root` is the project's folder, which holds the profiles."""
+    values = {group: params.model_dump()[group] for group in GROUPS}
+    profile, changes, unreadable = profiles.nearest(root, values)
+    by_name = {node.name: node for node in nodes}
+    models, data = _models(params, by_name), _data(nodes, [one.card for one in benchmarks])
+    split = by_name.get("split")
+    return {
+        "summary": _summary(models[0], profile, len(changes), data),
+        "code": {
+            package.__name__: code_tree.identifier(Path(str(package.__file__)).parent)
+            for package in (nightjar, stages)
+        },
+        "profile": profile,
+        "changes": [{"key": one.key, "profile": _shown(one.old), "here": _shown(one.new)} for one in changes],
+        "unreadable": unreadable,
+        "parameters": [{"key": key, "value": _shown(value)} for key, value in _flat(values)],
+        "models": models,
+        "prompt": systems.prompt(params, benchmarks),
+        "systems": systems.sentences(params, benchmarks, by_name),
+        "recipes": _recipes(params, by_name),
+        "data": data,
+        "rows": (split.details.get("rows") or {}) if split else {},
+        "machines": (machines := _machines(nodes)),
+        "hardware": _hardware(machines),
+        "without_machine": ", ".join(
+            node.name for node in nodes if node.stage in _RUN_MODELS and not node.details.get("machine")
+        ),
+        "libraries": _libraries(nodes),
+    }
+
+
+def _models(params: Params, by_name: Mapping[str, Node]) -> list[dict[str, str]]:
+    made = by_name["base_model"].details if "base_model" in by_name else {}
+    lines = []
+    for key, source in params.models:
+        facts = made.get(key) or {}
+        lines.append(
+            {
+                "name": key.replace("_", " "),
+                "source": facts.get("source", source.source),
+                "files": ", ".join([*(facts.get("files") or ()), facts.get("architecture") or ""]).strip(", ")
+                or NOT_RECORDED,
+                "source_sha256": facts.get("source_sha256") or NOT_RECORDED,
+                "sha256": facts.get("sha256") or NOT_RECORDED,
+                "pinned": "yes" if source.sha256 else "no",
+            }
+        )
+    return lines
+
+
+def _summary(
+    model: Mapping[str, str], profile: str | None, changed: int, data: Sequence[Mapping[str, Any]]
+) -> str:
+    """What a reader needs to know first: the model, the profile and the data."""
+    parts = [f"Language model: {model['source']} ({model['files']})."]
+    if profile:
+        values = f", with {systems.count(changed, 'value')} changed" if changed else ""
+        parts.append(f"Nearest profile: {profile}{values}.")
+    if sources := dict.fromkeys(
+        line["kind"] if line["kind"] == _SAMPLE else line["folder"] for line in data if line["benchmark"]
+    ):
+        parts.append(f"Data: {', '.join(sources)}.")
+    return " ".join(parts)
+
+
+def _recipes(params: Params, by_name: Mapping[str, Node]) -> dict[str, Any]:
+    """A row a hyper-parameter, a cell a recipe; then what the training reports of itself."""
+    names = list(params.train.recipes)
+    rows = [
+        {"key": key, "cells": [_shown(getattr(params.train.recipe(name), key)) for name in names]}
+        for key in Recipe.model_fields
+    ]
+    nodes = [by_name.get(f"train@{name}") for name in names]
+    for key, title in (
+        ("train_instances", "instances trained on"),
+        ("steps", "optimiser steps"),
+        ("chosen_step", "step whose weights were kept"),
+        ("target_tokens", "target tokens"),
+        ("sha256", "sha256 of the weights"),
+    ):
+        found = [node.details.get(key) if node else None for node in nodes]
+        cells = [f"{one:,}" if isinstance(one, int) else str(one or NOT_RECORDED) for one in found]
+        rows.append({"key": title, "cells": cells})
+    return {"names": names, "rows": rows}
+
+
+def _data(nodes: Iterable[Node], cards: Sequence[Card]) -> list[dict[str, Any]]:
+    """A line an ingested dataset: those of the benchmarks first, in their order."""
+    listed = [dataset for card in cards for dataset in card.datasets]
+    ingested = [node for node in nodes if node.stage == "ingest"]
+    ingested.sort(
+        key=lambda node: (listed.index(node.item) if node.item in listed else len(listed), node.item)
+    )
+    lines = []
+    for node in ingested:
+        titles = [card.title for card in cards if node.item in card.datasets]
+        lines.append(
+            {
+                "name": node.item.replace("_", " "),
+                "benchmark": ", ".join(titles),
+                "folder": ", ".join(node.inputs),
+                "kind": _kind(node),
+                "files": node.details.get("files"),
+                "tasks": node.details.get("tasks") or None,
+                "rows_in": node.rows_in,
+                "rows_out": node.rows_out,
+                "rows_rejected": node.rows_rejected,
+            }
+        )
+    return lines
+
+
+def _kind(node: Node) -> str:
+    """What the data are that a stage `ingest` read."""
+    if all(SAMPLE in (Path(path), *Path(path).parents) for path in node.inputs):
+        return _SAMPLE
+    if node.details.get("source") == "training inputs":
+        return "inputs of the training instances of the split"
+    return "not the project's sample"
+
+
+def _machines(nodes: Iterable[Node]) -> list[dict[str, str]]:
+    """A line a machine with the stages that ran there; stages that load no torch see no GPU and take that of others."""
+    stages_of: dict[str, list[str]] = {}
+    gpus: dict[str, list[str] | None] = {}
+    for node in nodes:
+        if machine := dict(node.details.get("machine") or {}):
+            seen = machine.pop("gpus", None)
+            key = json.dumps(machine, sort_keys=True)
+            stages_of.setdefault(key, []).append(node.name)
+            gpus[key] = gpus.get(key) if seen is None else seen
+    lines = []
+    for key, names in stages_of.items():
+        machine, seen = json.loads(key), gpus[key]
+        lines.append(
+            {
+                "processor": f"{machine['processor']} ({machine['architecture']})",
+                "cores": str(machine["cores"]),
+                "memory": f"{machine['memory_gib']} GiB",
+                "gpu": NOT_RECORDED if seen is None else ", ".join(seen) or "none",
+                "python": machine["python"],
+                "stages": ", ".join(names),
+            }
+        )
+    return lines
+
+
+def _hardware(machines: Sequence[Mapping[str, str]]) -> str:
+    """The machines in one sentence; empty if no stage recorded its machine."""
+    parts = dict.fromkeys(
+        f"{it['processor']}, {it['cores']} cores, {it['memory']}"
+        + ("" if it["gpu"] in ("none", NOT_RECORDED) else f", GPU {it['gpu']}")
+        for it in machines
+    )
+    return f"Computed on {'; '.join(parts)}." if parts else ""
+
+
+def _libraries(nodes: Iterable[Node]) -> list[dict[str, str]]:
+    """A line a library with its version; where stages ran with several, each version with its stages."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for node in nodes:
+        for library, version in (node.details.get("versions") or {}).items():
+            found.setdefault(library, {}).setdefault(version, []).append(node.name)
+    lines = []
+    for library in sorted(found):
+        versions = found[library]
+        version = (
+            next(iter(versions))
+            if len(versions) == 1
+            else "; ".join(f"{version} ({', '.join(names)})" for version, names in sorted(versions.items()))
+        )
+        lines.append({"name": library, "version": version})
+    return lines
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _shown(value: Any) -> str:
+    """A value as params.yaml may have it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

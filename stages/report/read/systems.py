@@ -1,0 +1,141 @@
+"""What each system is: a baseline of a card, the untuned model, or a model trained by a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Baseline, Card
+from nightjar.core.params import Params, Recipe
+from stages.report.read.facts import Node
+from stages.report.read.results import BOUND, CONTROL
+
+MODEL, TRAINED = Path("models/base/language_model"), Path("models/train")
+_INSTANCES = {
+    "train": "the training tasks",
+    "supervised": "the test tasks that are not test instances",
+    "questions": "the benchmark's own training questions",
+}
+
+
+@dataclass(frozen=True)
+class Systems:
+    """The systems of a benchmark: the card's baselines, and those that the parameters list, `models`."""
+
+    card: Card
+    baselines: Mapping[str, Baseline]
+    models: Sequence[str]
+
+
+def of(params: Params, name: str) -> Systems:
+    """The systems of the benchmark `name`. Raises NightjarError for one that there is not."""
+    card = registry.card(name)
+    settings = registry.settings(card, params.benchmarks[name].settings())
+    return Systems(card, card.baselines(settings), params.predict.of(name))
+
+
+def weights(params: Params, benchmark: str, system: str) -> Path:
+    """The weights of a system."""
+    return Path(params.predict.systems[f"{benchmark}-{system}"].weights)
+
+
+def recipe(params: Params, benchmark: str, system: str) -> str:
+    """The recipe that trained the weights of a system; empty if none did."""
+    path = weights(params, benchmark, system)
+    return path.name if path.parent == TRAINED and path.name in params.train.recipes else ""
+
+
+def may_call(params: Params, benchmark: str, system: str) -> bool:
+    """Whether the system's decoding calls tools."""
+    settings = params.predict.benchmark(benchmark)
+    return bool(_calls(params, benchmark, system) == "on" and settings.call_top_k and settings.max_calls)
+
+
+def _calls(params: Params, benchmark: str, system: str) -> str:
+    """Whether a system's calls are on, disabled or off: as the system says, or by its recipe."""
+    name = recipe(params, benchmark, system)
+    own = params.predict.systems[f"{benchmark}-{system}"].calls
+    return own or ("on" if name and params.train.recipe(name).calls else "off")
+
+
+def sentences(
+    params: Params, benchmarks: Sequence[Systems], by_name: Mapping[str, Node]
+) -> list[dict[str, str]]:
+    """A line a system: its name, the benchmarks where it is this, and what it is."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in benchmarks:
+        for name, answer in one.baselines.items():
+            found.setdefault((name, _baseline(answer)), []).append(one.card.title)
+        for name in one.models:
+            sentence = _model(params, one.card.name, name, by_name)
+            found.setdefault((name, sentence), []).append(one.card.title)
+    return [
+        {"name": name, "sentence": sentence, "benchmarks": ", ".join(titles)}
+        for (name, sentence), titles in found.items()
+    ]
+
+
+def prompt(params: Params, benchmarks: Sequence[Systems]) -> str:
+    """The prompts, in a few sentences."""
+    encoding = params.encoding
+    parts = [
+        *(["the task's definition"] if encoding.definition else []),
+        *(["the task's name"] if encoding.task_name else []),
+        count(encoding.positive_examples, "positive example"),
+        count(encoding.negative_examples, "negative example"),
+    ]
+    explained = " and their explanations" if encoding.explanation else ""
+    sentences = [
+        f"A prompt in the encoding of the parameters has {', '.join(parts)}{explained}, and the input of the "
+        f"instance, in at most {encoding.max_source_length:,} tokens."
+    ]
+    sentences += [
+        f"Predictions for {one.card.title} use the encoding {name}."
+        for one in benchmarks
+        if (name := params.predict.benchmark(one.card.name).encoding) is not None
+    ]
+    return " ".join(sentences)
+
+
+def count(number: int, thing: str) -> str:
+    """`2 values`, `1 value`, `no value`."""
+    return f"{number:,} {thing}{'s' if number > 1 else ''}" if number else f"no {thing}"
+
+
+def _baseline(answer: Baseline) -> str:
+    """What a baseline answers, by the first line of its docstring."""
+    line = (answer.__doc__ or "").strip().partition("\n")[0]
+    return f"Baseline without a model. {line}".strip()
+
+
+def _model(params: Params, benchmark: str, system: str, by_name: Mapping[str, Node]) -> str:
+    model = params.models.language_model.source
+    disabled = " It must not begin a call." if _calls(params, benchmark, system) == "disabled" else ""
+    if (path := weights(params, benchmark, system)) == MODEL:
+        if may_call(params, benchmark, system):
+            return f"The language model {model} as it is, without fine-tuning or evidence. It may call tools."
+        return f"The language model {model} as it is, without fine-tuning, tool calls or evidence.{disabled}"
+    if path.suffix in (".json", ".jsonl"):
+        return f"The predictions of the file {path.as_posix()}; no model of this project made them."
+    if not (name := recipe(params, benchmark, system)):
+        return f"The weights {path.as_posix()}.{disabled}"
+    trained = params.train.recipe(name)
+    node = by_name.get(f"train@{name}")
+    instances = node.details.get("train_instances") if node else None
+    role = {BOUND: " It is the upper bound.", CONTROL: " It is the control."}.get(system, "")
+    return f"{model} fine-tuned by the recipe {name} {_training(trained, instances)}.{role}{disabled}"
+
+
+def _training(trained: Recipe, instances: Any) -> str:
+    how = f"LoRA, rank {trained.lora_rank}" if trained.method == "lora" else "all weights"
+    if trained.data == "corpus":
+        number = "texts" if instances is None else count(instances, "text")
+        calls = "with these calls and their results" if trained.calls else "without the calls"
+        return f"({how}) on {number}, as plain language modelling: documents that tool calls were kept for, {calls}"
+    number = "instances" if instances is None else count(instances, "instance")
+    of = _INSTANCES.get(trained.data, trained.data)
+    calls = "with the kept tool calls in the targets" if trained.calls else "without tool calls"
+    return f"({how}) on {number} of {of}, {calls}, with {count(trained.evidence, 'retrieved passage')} in the prompt"

@@ -1,0 +1,73 @@
+"""The files of the report: pages from templates, and the drawings and numbers of the plots on them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from nightjar.core.errors import NightjarError
+from stages.report import numbers
+from stages.report.plots import svg
+from stages.report.plots.plot import Plot
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+class Site:
+    """Files by name. `links` are the pages in the navigation of every page: (file, title)."""
+
+    def __init__(self, links: Sequence[tuple[str, str]], footer: str) -> None:
+        self.files: dict[str, str] = {}
+        self._shared = {"links": links, "footer": footer}
+
+    def page(self, file: str, template: str, title: str, context: Mapping[str, Any]) -> None:
+        """Add a page and the files of the plots that its context holds."""
+        found = environment().get_template(template)
+        self.add({file: found.render(**context, **self._shared, page=file, title=title)})
+        for plot in plots(context):
+            self.add(plot.files())
+
+    def add(self, files: Mapping[str, str]) -> None:
+        """Add files. Raises NightjarError if the report has one of that name."""
+        for name in files:
+            if name in self.files:
+                raise NightjarError("two files of the report have this name", name, "rename the benchmark")
+        self.files |= files
+
+
+def plots(value: Any) -> Iterator[Plot]:
+    """The plots in a context, whatever mappings and sequences they are in."""
+    if isinstance(value, Plot):
+        yield value
+    elif isinstance(value, Mapping):
+        for member in value.values():
+            yield from plots(member)
+    elif isinstance(value, list | tuple):
+        for member in value:
+            yield from plots(member)
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """The templates. Every text is escaped; the one script is allowed by its hash alone."""
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    script = (TEMPLATES / "tables.js").read_text(encoding="utf-8")
+    made.globals["script"] = Markup(script)  # noqa: S704 - our own file
+    made.globals["script_hash"] = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    made.globals["colours"] = Markup(svg.variables())  # noqa: S704 - our own constants
+    made.filters["count"] = numbers.count
+    return made

@@ -1,0 +1,123 @@
+"""The command report: the workspace against a revision in DVC's cache, and against a folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.core import contracts, tables
+from tests.pipelines.conftest import Repo
+
+BENCHMARK, SYSTEM, N = "supernatinst", "combined", 40
+GRAPH = """
+stages:
+  made:
+    cmd: "true"
+    outs: [data/questions/supernatinst, data/evaluate/supernatinst, data/predict/supernatinst/combined]
+"""
+
+
+def write(root: Path, right: int) -> None:
+    """A system that answers `right` of N questions right."""
+    names = {"track": "default", "category": "c", "task_id": "t"}
+    questions: list[dict[str, Any]] = []
+    scores: list[dict[str, Any]] = []
+    predictions: list[dict[str, Any]] = []
+    for number in range(N):
+        key = names | {"benchmark": BENCHMARK, "id": f"q{number:02}"}
+        source = {"dataset": "d", "file": "f", "shared": "{}", "day": None}
+        questions.append(
+            key | source | {"parts": json.dumps({"input": f"Question {number}"}), "references": ["yes"]}
+        )
+        answer = "yes" if number < right else "no"
+        scores += [
+            key | {"system": SYSTEM, "metric": metric, "value": float(number < right)}
+            for metric in ("exact_match", "rougeL", "rouge1")
+        ]
+        made = dict.fromkeys(("text", "prompt"), answer) | dict.fromkeys(
+            ("prompt_sha256", "model_sha256"), "0" * 64
+        )
+        predictions.append(
+            key | made | {"system": SYSTEM, "answers": [answer], "calls": [], "prompt_tokens": 1, "new_tokens": 1,
+                          "adapter_sha256": None})  # fmt: skip
+    for folder, table, rows in (
+        ("questions", contracts.QUESTIONS, questions),
+        ("evaluate", contracts.INSTANCE_SCORES, scores),
+        (f"predict/{BENCHMARK}", contracts.PREDICTIONS, predictions),
+    ):
+        name = SYSTEM if "predict" in folder else BENCHMARK
+        with tables.ArtifactWriter(root / "data" / folder / name) as writer:
+            writer.write(table, rows)
+
+
+@pytest.fixture()
+def moved(repo: Repo) -> Repo:
+    """A repository whose HEAD has 12 right answers, and its workspace 36."""
+    repo.write(dvc=GRAPH)
+    write(repo.root, 12)
+    repo.dvc("commit", "--force", "--quiet")
+    subprocess.run(["git", "add", "-A"], cwd=repo.root, check=True)
+    subprocess.run(
+        [
+            "git",
+            "-c",
+            "user.name=n",
+            "-c",
+            "user.email=e@x",
+            "-c",
+            "commit.gpgsign=false",
+            "commit",
+            "-qm",
+            "v1",
+        ],
+        cwd=repo.root,
+        check=True,
+    )
+    write(repo.root, 36)
+    return repo
+
+
+def test_against_a_revision_and_a_folder(moved: Repo, tmp_path: Path) -> None:
+    done = moved.here("report", "--against", "HEAD", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    row = next(row for row in found["numbers"] if row["metric"] == "exact_match")
+    assert (row["now"], row["before"], row["value"], row["verdict"]) == (90.0, 30.0, 60.0, "better")
+    assert (row["better"], row["worse"], row["equal"]) == (24, 0, 16)
+    (answers,) = found["answers"]
+    assert (answers["n"], answers["changed"]) == (N, 24)
+    page = moved.root / ".nightjar/against/index.html"
+    assert "Compared with HEAD" in page.read_text() and "Question 12" in page.read_text()
+
+    shutil.copytree(moved.root / "data", tmp_path / "other/data")
+    for folder in (tmp_path / "other", tmp_path / "other/data"):
+        done = moved.here("report", "--against", str(folder), "--output", "here")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines() == [
+            "2 numbers: 2 unchanged", "0 of 40 answers changed", "The comparison: here/index.html",
+        ]  # fmt: skip
+    assert json.loads((moved.root / "here/comparison.json").read_text())["numbers"]
+
+    done = moved.here("report", "--against", "HEAD")
+    lines = done.stdout.splitlines()
+    (line,) = [line for line in lines if "exact match" in line]
+    assert "+60.0" in line and line.rstrip().endswith("better")
+    assert lines[-3:-1] == ["2 numbers: 2 better", "24 of 40 answers changed"]
+
+
+@pytest.mark.parametrize("against", ["elsewhere", "HEAD~9"])
+def test_wrong_input_is_one_line(repo: Repo, against: str) -> None:
+    done = repo.here("report", "--against", against)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and against in done.stderr
+    assert not (repo.root / ".nightjar/against").exists()
+
+
+def test_a_revision_without_an_evaluation_is_one_line(moved: Repo) -> None:
+    shutil.rmtree(moved.root / ".dvc/cache")
+    done = moved.here("report", "--against", "HEAD")
+    assert done.returncode == 2 and "dvc fetch" in done.stderr and len(done.stderr.splitlines()) == 1

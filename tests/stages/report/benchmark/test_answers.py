@@ -1,0 +1,135 @@
+"""Examples of answers, chosen by a rule, and the calls that were made at test time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from nightjar.benchmarks import registry
+from nightjar.core import contracts, tables
+from stages.report.benchmark import answers
+from tests.stages.report.building import BASELINES, MODELS, NAME, QUESTIONS, SCORED
+from tests.stages.report.test_stage import OUT, parsed, run, text
+
+PREDICTED = Path("data/predict", NAME)
+
+
+def scores(metric: str = "exact_match") -> list[dict[str, Any]]:
+    """A row an instance and system."""
+    rows = tables.read_rows(SCORED, contracts.INSTANCE_SCORES)
+    return [row for row in rows if row["metric"] == metric]
+
+
+def shown() -> list[dict[str, Any]]:
+    card = registry.card(NAME)
+    found = answers.read(card, list(MODELS), PREDICTED, SCORED, Path(QUESTIONS), 42)
+    return [example for block in answers.context(card, found)["blocks"] for example in block["examples"]]
+
+
+def test_every_system_has_a_right_and_a_wrong_answer_in_every_category(reported: Path) -> None:
+    told = {0.0: "wrong", 1.0: "right"}
+    wanted = {(row["track"], row["category"], row["system"], told[row["value"]])
+              for row in scores() if row["system"] in MODELS}  # fmt: skip
+    category = {row["id"]: (row["track"], row["category"]) for row in scores()}
+    found = {(*category[example["id"]], one["system"], one["right"])
+             for example in shown() for one in example["answers"]}  # fmt: skip
+    assert found == wanted
+    per_category: dict[tuple[str, str], int] = {}
+    for example in shown():
+        per_category[category[example["id"]]] = per_category.get(category[example["id"]], 0) + 1
+    assert max(per_category.values()) <= answers.MOST
+
+
+def test_answers_are_those_that_were_scored(reported: Path) -> None:
+    right = {(row["system"], row["id"]): row["value"] for row in scores()}
+    overlap = {(row["system"], row["id"]): row["value"] for row in scores("rougeL")}
+    for example in shown():
+        assert [one["system"] for one in example["answers"]] == list(MODELS)
+        for one in example["answers"]:
+            key = one["system"], example["id"]
+            assert (one["right"] == "right") == right[key] and one["value"] == f"{100 * overlap[key]:.0f}"
+            missing = one["system"] == "untuned" and example["id"] in ("task900-0", "task900-1")
+            assert one["text"] == ("" if missing else answers.cut(
+                "right" if right[key] else f"{one['system']} is wrong about {example['id']}"))  # fmt: skip
+
+
+def test_without_a_part_that_tells_right_from_wrong_the_seed_alone_chooses(reported: Path) -> None:
+    card = replace(registry.card(NAME), right="")
+    found = answers.read(card, list(MODELS), PREDICTED, SCORED, Path(QUESTIONS), 42)
+    assert {len(keys) for keys in found.chosen.values()} == {answers.UNJUDGED}
+    blocks = answers.context(card, found)["blocks"]
+    assert {
+        one["right"] for block in blocks for example in block["examples"] for one in example["answers"]
+    } == {""}
+    assert {block["metric"] for block in blocks} == {"ROUGE-L"}
+
+
+def test_the_choice_depends_on_the_seed_and_nothing_else(reported: Path) -> None:
+    def chosen(seed: int, rows: list[dict[str, Any]]) -> list[str]:
+        chosen = answers.choose(rows, list(MODELS), seed, "exact_match")
+        return [key[1] for keys in chosen.values() for key in keys]
+
+    rows = scores()
+    assert chosen(1, rows) == chosen(1, rows[::-1])
+    assert chosen(1, rows) != chosen(2, rows)
+
+
+def test_the_page_shows_them_cut_and_as_text(reported: Path) -> None:
+    ids = [example["id"] for example in shown()]
+    told = text(f"{NAME}.html")
+    assert all(id in told for id in ids)
+    assert f"<{ids[0]}>" in told and "word word" in told and "word " * 150 not in told
+    assert "also right" in told and "nightjar trace" in told and "second" not in told
+    assert not {id for id in ids if f"<{id}>" in (OUT / f"{NAME}.html").read_text()}
+    assert "b" not in parsed(f"{NAME}.html").tags
+
+
+def test_calls_at_test_time_are_counted_and_shown(reported: Path) -> None:
+    made = [row for row in tables.read_rows(PREDICTED / "combined", contracts.PREDICTIONS) if row["calls"]]
+    right = {row["id"] for row in scores() if row["system"] == "combined" and row["value"]}
+    rows = [[cell.strip() for cell in row] for row in parsed(f"{NAME}.html").rows]
+    (line,) = [row for row in rows if row[0] == "combined" and row[1] == "yes"]
+    with_result = sum(row["calls"][0]["result"] is not None for row in made)
+    called = sum(row["id"] in right for row in made)
+    assert line[2:7] == [str(number) for number in (208, len(made), len(made), with_result, called)]
+    assert 0 < with_result < len(made) and 0 < called < len(made)
+    assert [row[3] for row in rows if row[0] in ("untuned", "supervised") and row[1] == "no"] == [
+        "none",
+        "none",
+    ]
+    told = text(f"{NAME}.html")
+    assert "14 * 30" in told and "420" in told and told.count("none") >= 3
+
+
+def test_calls_without_a_result_are_said_to_have_none(project: Path) -> None:
+    for system in MODELS:
+        folder = PREDICTED / system
+        rows = tables.read_rows(folder, contracts.PREDICTIONS)
+        for row in rows:
+            row["calls"] = [{"tool": "Calendar", "input": "2023, <b>", "result": None} for _ in row["calls"]]
+        with tables.ArtifactWriter(folder) as writer:
+            writer.write(contracts.PREDICTIONS, rows)
+    run()
+    told = text(f"{NAME}.html")
+    assert "No call gave a result" in told and "Calendar(2023, <b>)" in told
+
+
+def test_that_no_system_called_a_tool_is_said(project: Path) -> None:
+    for system in MODELS:
+        folder = PREDICTED / system
+        rows = tables.read_rows(folder, contracts.PREDICTIONS)
+        with tables.ArtifactWriter(folder) as writer:
+            writer.write(contracts.PREDICTIONS, [row | {"calls": []} for row in rows])
+    run()
+    assert "No system called a tool" in text(f"{NAME}.html")
+
+
+def test_baselines_have_no_answers_here(reported: Path) -> None:
+    assert not {one["system"] for example in shown() for one in example["answers"]} & set(BASELINES)
+
+
+def test_long_texts_are_cut_between_words() -> None:
+    assert answers.cut("a  b\nc") == "a b c"
+    assert answers.cut("word " * 100, 12) == "word word …"
+    assert answers.cut("x" * 50, 10) == "x" * 10 + " …"

@@ -1,0 +1,237 @@
+"""A benchmark with clusters: its table by metric, its labels and the page with its questions, counted by hand."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nightjar.benchmarks.aggregate import aggregate
+from nightjar.benchmarks.scores import Key, SystemScores, from_rows
+from nightjar.core import contracts, tables
+from nightjar.statistics import Bootstrap
+from stages.report.benchmark import clusters, labels, published
+from stages.report.read import results
+from tests.stages.report import made_lists
+from tests.stages.report.made_lists import ATTACK, CARD, NAME, N
+from tests.stages.report.test_stage import OUT, Page
+
+SCORED = Path("data/evaluate", NAME)
+PAGE, QUESTIONS = f"{NAME}.html", f"{NAME}-questions.html"
+ASKED = list(made_lists.questions(None, None, 0))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _in_project(built_with_lists: Path) -> Iterator[None]:
+    with contextlib.chdir(built_with_lists):
+        yield
+
+
+def page(name: str = PAGE) -> Page:
+    found = Page()
+    found.feed((OUT / name).read_text())
+    assert not found.open
+    return found
+
+
+def cells(name: str = PAGE) -> list[list[str]]:
+    return [[cell.strip() for cell in row] for row in page(name).rows]
+
+
+def overall(system: str, metric: str) -> dict[str, Any]:
+    rows = tables.read_rows(SCORED, contracts.SCORES)
+    return next(row for row in rows if (row["system"], row["metric"]) == (system, metric))
+
+
+def test_the_papers_table_by_metric() -> None:
+    rows = cells()
+    at = rows.index(["system", "n", "first 1", "first 3"])  # "first 9" was not evaluated
+    assert rows[at + 1] == ["Lister 9B", "", "0.250", "0.500"]
+    for place, system in ((2, "untuned"), (3, "people")):
+        wanted = []
+        for metric in ("same/1", "same/3"):
+            score = overall(system, metric)
+            wanted.append(f"{score['value']:.3f}[{score['low']:.3f}, {score['high']:.3f}]")
+        assert rows[at + place] == [system, str(N), *wanted]
+    assert len(rows[at + 4]) == 1 and rows[at + 4][0].startswith("Distance to people")
+    compared = {
+        row["metric"]: row
+        for row in tables.read_rows(SCORED, contracts.COMPARISONS)
+        if (row["system"], row["baseline"], row["level"]) == ("people", "untuned", "overall")
+    }
+    shown = []
+    for metric in ("same/1", "same/3"):
+        it = compared[metric]
+        assert it["moved"] and it["value"] > 0
+        shown.append(f"{it['value']:+.3f}[{it['low']:+.3f}, {it['high']:+.3f}]")
+    assert rows[at + 5] == ["people − untuned", str(N), *shown]
+    one = (OUT / PAGE).read_text()
+    assert "Nobody counted." in one and "Table 4" not in one and "Distance to nobody" not in one
+    assert one.count("Not in the paper: contained") == 1
+    (line,) = re.findall(r"people − untuned</th><td class=\"num\">24</td>.*", one)
+    assert line.count(" best") == 2, "both are seen"
+
+
+def test_published_rows_of_such_a_table_are_grey_and_not_in_the_headline() -> None:
+    text = (OUT / PAGE).read_text()
+    assert text.count("Lister 9B") == 1
+    assert '<tr class="published"><th scope="row"><i>Lister 9B</i></th>' in text
+
+
+def test_a_table_of_few_instances_has_no_intervals() -> None:
+    rows = tables.read_rows(SCORED, contracts.SCORES)
+    compared = tables.read_rows(SCORED, contracts.COMPARISONS)
+    few = [{**row, "n": 19 if row["metric"] == "same/1" else 18, "low": None, "high": None} for row in rows]
+    none = [{**row, "low": None, "high": None} for row in compared]
+    table, _ = published.context(CARD, results.Results(CARD, few, {}), [], none)
+    assert [row["n"] for row in table["rows"]] == ["", "18–19, too few", "18–19, too few"]
+    assert all(not row["intervals"] for row in table["rows"])
+    assert [row["few"] for row in table["distances"]] == [True]
+    table, _ = published.context(CARD, results.Results(CARD, rows, {}), [])
+    assert not table["distances"], "the reference was not compared"
+
+
+def test_labels() -> None:
+    assert "labels" in page().ids
+    rows = cells()
+    at = rows.index(["questions", "n", "untuned", "people"])
+    table = {row[0]: row[1:] for row in rows[at + 1 : at + 7]}
+    assert list(table) == [
+        *("all questions", "easy", "not easy", "hard", "not hard", "without any label"),
+    ]
+    assert [row[0] for row in table.values()] == ["24", "8", "16", "0", "24", "16"]
+    values = {
+        (row["system"], row["id"]): row["value"]
+        for row in tables.read_rows(SCORED, contracts.INSTANCE_SCORES)
+        if row["metric"] == "same/3"
+    }
+    easy = {one.id for one in ASKED if one.parts["labels"]}
+    # As the stage evaluate does with the parameters' resamples.
+    scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
+    again = aggregate(CARD, scores, Bootstrap(42, 1000, 0.95))
+    for place, system in ((1, "untuned"), (2, "people")):
+        means = {
+            having: np.mean(
+                [value for (name, id), value in values.items() if name == system and (id in easy) == having]
+            )
+            for having in (True, False)
+        }
+        assert table["easy"][place] == f"{means[True]:.3f}too few"
+        assert table["not easy"][place] == table["without any label"][place] == f"{means[False]:.3f}too few"
+        assert table["hard"][place] == "–"
+        score = next(row for row in again if (row["system"], row["metric"]) == (system, "same/3"))
+        shown = f"{score['value']:.3f}[{score['low']:.3f}, {score['high']:.3f}]"
+        assert table["all questions"][place] == table["not hard"][place] == shown
+    for text in [(OUT / PAGE).read_text()]:
+        assert "8 of 24 questions: every third question" in text and "0 of 24 questions: no question" in text
+
+
+def test_remarks_on_rows_that_were_kept() -> None:
+    assert ["ingest@made_lists", "label: easy", "9"] in cells("stages.html")
+    assert ["ingest@made_lists", "odd <b>", "2"] in cells("stages.html")
+
+
+def test_links_between_the_pages() -> None:
+    index, questions = page(), page(QUESTIONS)
+    assert QUESTIONS in index.links and PAGE in questions.links
+    inside = [link for link in questions.links if link.startswith("#")]
+    assert len(inside) == N and all(link[1:] in questions.ids for link in inside)
+    assert not questions.tags & {"img", "link", "iframe", "object"}
+
+
+def section(number: int) -> str:
+    """The part of the page about a question."""
+    text = (OUT / QUESTIONS).read_text()
+    return text[text.index(f'<section id="q{number}">') :].split("</section>")[0]
+
+
+def test_the_clusters_of_a_question() -> None:
+    found = Page()
+    found.feed(section(4))
+    rows = [[cell.strip() for cell in row] for row in found.rows]
+    assert rows[0] == ["cluster", "people", "strings", "untuned", "people"]
+    # The largest first, equal ones in their order; the ranks are those of the answers that have them.
+    assert rows[1:4] == [
+        ["1", "60", "snow", "–", "1"],
+        ["2", "20", f"rain | a shower | rain {ATTACK}", "2", "2"],
+        ["3", "20", "frogs", "–", "–"],
+    ]
+    assert re.findall(r"--share:([0-9.]+)", section(4)) == ["1", "0.333", "0.333"]
+    assert "100 answers of people in 3 clusters; labels: easy" in section(4)
+    assert "labels" not in section(5)
+
+
+def test_the_answers_with_their_clusters() -> None:
+    found = Page()
+    found.feed(section(1))
+    rows = [[cell.strip() for cell in row] for row in found.rows]
+    at = rows.index(["", "answer", "equal", "contained"])
+    listed = rows[at + 1 :]
+    assert listed[0] == ["1", "mud", "✗", "✗"]
+    assert listed[1] == ["2", "snow", "✓ 1 snow", "✓ 1"]
+    assert listed[2] == ["3", "the snow", "✗", "= 1"]
+    assert listed[3] == ["equal, first 3 counts the answers above"]
+    assert listed[4][:2] == ["4", ATTACK]
+    assert listed[5][1] == made_lists.TURNED
+    assert re.fullmatch(r"x{80} …", listed[6][1]), "an answer of a megabyte"
+    assert listed[7][1] == "(blank)"
+    assert len([row for row in listed if row[0].isdigit()]) >= clusters.ANSWERS
+    assert "and 17 more answers" in section(1)
+    score = next(
+        row["value"]
+        for row in tables.read_rows(SCORED, contracts.INSTANCE_SCORES)
+        if (row["system"], row["id"], row["metric"]) == ("untuned", "sky-0", "same/3")
+    )
+    assert f"equal, first 3: <b>{score:.3f}</b>" in section(1)
+    assert "An empty list." in section(2) and "No prediction." in section(3)
+    text = (OUT / QUESTIONS).read_text()
+    assert ATTACK not in text and f"<bdi>{made_lists.TURNED}</bdi>" in text and len(text) < 150_000
+
+
+def test_the_examples_show_the_list() -> None:
+    assert any("mud | rain" in row for row in cells())
+
+
+def chosen(most: int, monkeypatch: pytest.MonkeyPatch, **most_of: int) -> dict[str, Any]:
+    for name, value in {"QUESTIONS": most, **most_of}.items():
+        monkeypatch.setattr(clusters, name, value)
+    scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
+    predicted, asked = Path("data/predict", NAME), Path("data/questions", NAME)
+    found = clusters.read(CARD, scores, ["people"], predicted, SCORED, asked)
+    assert found and CARD.matching
+    return clusters.context(CARD, CARD.matching, found, 3)
+
+
+def test_more_than_fits_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = chosen(5, monkeypatch, CLUSTERS=2, STRINGS=1, ANSWERS=1)
+    assert len(shown["questions"]) == 5 and shown["total"] == N
+    first = shown["questions"][0]
+    assert (first["more"], [it["more"] for it in first["clusters"]]) == (1, [0, 2])
+    assert (len(first["lists"][0]["rows"]), first["lists"][0]["more"]) == (1, 1)
+    larger = {one["id"] for one in chosen(9, monkeypatch)["questions"]}
+    assert {one["id"] for one in shown["questions"]} < larger, "a larger number keeps those of a smaller one"
+
+
+def test_a_card_without_clusters_and_labels_reads_nothing(tmp_path: Path) -> None:
+    assert (
+        clusters.read(replace(CARD, matching=None, labels={}), [], [], tmp_path, tmp_path, tmp_path) is None
+    )
+
+
+def test_scores_by_label_leave_out_what_has_no_score() -> None:
+    keys = [Key("default", "", one.task_id, one.id) for one in ASKED]
+    values = np.arange(len(keys), dtype=float)
+    values[0] = np.nan
+    found = clusters.Clustered(ASKED, [SystemScores("a", keys, {"same/3": values})], {}, {})
+    shown = labels.context(CARD, found, results.read(CARD, SCORED), Bootstrap(1, 50, 0.95))
+    assert shown
+    easy = [value for value in values[1:] if value % 3 == 0]
+    assert next(row for row in shown["rows"] if row["title"] == "easy")["cells"] == [
+        {"value": f"{np.mean(easy):.3f}", "interval": "too few"}
+    ]

@@ -1,0 +1,95 @@
+"""A benchmark whose tasks have different metrics: the paper's tables, the scores and the examples of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.aggregate import aggregate, compare
+from nightjar.benchmarks.by_call import split_by_call
+from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.core import params as params_module
+from nightjar.statistics import Bootstrap
+from stages.report.benchmark import answers, instances
+from stages.report.benchmark import page as benchmark
+from stages.report.read.results import Results
+from stages.report.read.systems import Systems
+from tests.stages.report.building import ROOT
+
+CARD = registry.card("tool_use")
+MODELS = ("untuned", "toolformer")
+N = 24
+
+
+def scores(system: str, accuracy: float, nll: float) -> SystemScores:
+    """Questions of lama_trex, of which a share is right, and texts of wikitext, whose tokens have this loss each."""
+    keys = [Key(task, "c", task, str(n)) for task in ("lama_trex", "wikitext") for n in range(N)]
+    none = [np.nan] * N
+    parts = {
+        "accuracy": [float(n < accuracy * N) for n in range(N)] + none,
+        "nll": none + [nll * (10 + n) for n in range(N)],
+        "tokens": none + [10.0 + n for n in range(N)],
+    }
+    return SystemScores(system, keys, {name: np.array(values) for name, values in parts.items()})
+
+
+@pytest.fixture(scope="module")
+def shown() -> Mapping[str, Any]:
+    made = [scores("untuned", 0.25, np.log(20)), scores("toolformer", 0.5, np.log(12))]
+    bootstrap = Bootstrap(1, 200, 0.95)
+    called = {("lama_trex", str(n)): frozenset({"QA"}) for n in range(6)}
+    one = benchmark.Benchmark(
+        Systems(CARD, {}, MODELS),
+        Results(CARD, aggregate(CARD, made, bootstrap), {}),
+        compare(CARD, made, [("toolformer", "untuned")], bootstrap),
+        [],
+        answers.Answers({}, {}, {}, {}, {}, {}),
+        [*split_by_call(CARD, made[0], {}), *split_by_call(CARD, made[1], called)],
+        made,
+        instances.Instances([], 0, {}, {}),
+        {},
+        None,
+        None,
+        None,
+        bootstrap,
+    )
+    return benchmark.context(
+        one, {name: at for at, name in enumerate(MODELS)}, params_module.load(ROOT / "params.yaml")
+    )
+
+
+def test_the_papers_tables(shown: Mapping[str, Any]) -> None:
+    lama, texts, by_call = shown["published"]
+    assert [table["title"].partition(":")[0] for table in (lama, texts, by_call)] == [
+        "Table 3",
+        "Table 8",
+        "Table 9",
+    ]
+    assert lama["columns"] == ["LAMA, SQuAD", "LAMA, Google-RE", f"LAMA, T-REx, n = {N}"]
+    rows = {row["system"]: row["cells"] for row in lama["rows"]}
+    assert rows["Toolformer"] == ["33.8", "11.5", "53.5"] and rows["toolformer"] == ["–", "–", "50.0"]
+    rows = {row["system"]: row["cells"] for row in texts["rows"]}
+    assert rows["GPT-J"] == ["9.9", "10.6"]
+    assert (rows["untuned"], rows["toolformer"]) == (["20.0", "–"], ["12.0", "–"])
+    # The six answers with a call are right, as are six of the eighteen others.
+    rows = {row["system"]: row["cells"] for row in by_call["rows"]}
+    assert rows["Toolformer, k = 10"] == ["53.5", "54.0", "22.5", "98.1"]
+    assert rows["untuned"] == ["25.0", "–", "25.0", "0.0"]
+    assert rows["toolformer"] == ["50.0", "100.0", "33.3", "25.0"]
+
+
+def test_each_track_has_its_own_metric(shown: Mapping[str, Any]) -> None:
+    trex, wikitext = shown["headline"]
+    assert [column["title"] for column in trex["columns"]] == ["accuracy (%)"]
+    assert [column["title"] for column in wikitext["columns"]] == ["perplexity, lower is better"]
+    best = {row["system"]: row["cells"][0]["best"] for row in wikitext["rows"]}
+    assert best == {"untuned": False, "toolformer": True}
+    assert not trex["published"] and not wikitext["published"], "they are in the tables"
+    assert {(row["metric"], row["value"]) for row in shown["comparisons"]} == {
+        ("accuracy (%)", "+25.0"), ("perplexity", "−8.0"),
+    }  # fmt: skip
+    assert [row["track"] for row in shown["by_call"]] == ["LAMA, T-REx"] * 2

@@ -1,0 +1,103 @@
+"""The augmented corpus on the page: table 2 beside the paper's, what a tool took, and the best and worst calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stages.report.project import augmented, calls
+from stages.report.read.facts import Node
+from tests.stages.report.project.test_calls import row
+from tests.stages.report.test_stage import parsed, text
+
+
+def tool(name: str, gains: list[float]) -> calls.Tool:
+    rows = [row(tool=name, id=str(n), gain=gain, status="kept" if gain > 0.5 else "below_threshold")
+            for n, gain in enumerate(gains)]  # fmt: skip
+    return calls.summarise(name, 0.5, rows, {})
+
+
+def node(name: str, **details: object) -> Node:
+    return Node(name, (), (), 0, 0, 0, details)
+
+
+def test_examples_are_those_of_the_facts_beside_the_published() -> None:
+    counts = {"calculator": {"0.5": 1200, "2.0": 3}}
+    nodes = [node("augment_merge", examples={"corpus": counts, "train": {"thesaurus": {"1.0": 4}}})]
+    shown = augmented.context([tool("calculator", [1.0]), tool("thesaurus", [])], nodes)
+    first, second = shown["examples"]
+    assert first["documents"] == ["1,200", "0", "3"] and first["targets"] == ["0", "0", "0"]
+    assert first["published"] == ["3,680", "994", "138"]
+    assert second["targets"] == ["0", "4", "0"] and second["published"] == ["–", "–", "–"]
+    assert augmented.context([tool("calculator", [1.0])], [])["examples"] == []
+
+
+def test_facts_that_are_not_there_are_a_dash() -> None:
+    texts = {"corpus": {"seen": 1000, "suited": 20}, "train": {"seen": 5, "suited": 1}, "annotated": 7}
+    nodes = [node("augment@calculator", texts=texts, tokens_computed=12345)]
+    first, second = augmented.context([tool("calculator", [1.0, 0.1]), tool("calendar", [])], nodes)["work"]
+    assert (first["seen"], first["suited"], first["annotated"], first["tokens"]) == (
+        "1,005",
+        "21",
+        "7",
+        "12,345",
+    )
+    assert first["statuses"] == ["1", "1", "0", "0"]
+    assert {second[name] for name in ("seen", "suited", "annotated", "tokens")} == {"–"}
+
+
+def test_prices_and_chains_are_shown_where_a_tool_has_them() -> None:
+    tools = [tool("calculator", [1.0, 0.5, 0.1]), tool("calendar", [])]
+    # 0.5 reaches the threshold, but not with the price.
+    assert tools[0].too_dear == 1
+    off = [node("augment@calculator", filter={"threshold": 0.5, "price": 0.0})]
+    assert augmented.context(tools, off)["beyond"] == augmented.context(tools, [])["beyond"] == []
+    counted = {"kept": {"1": 1200, "2": 3, "3": 1}, "sampled": 40, "saved": 3.0, "use_result": 2}
+    priced = node("augment@calculator", filter={"threshold": 0.5, "price": 0.25})
+    chained = node("augment@calendar", filter={"threshold": 0.5, "price": 0.0}, chains=counted)
+    first, second = augmented.context(tools, [priced, chained])["beyond"]
+    assert (first["price"], first["too_dear"], first["lengths"], first["saved"]) == ("0.25", "1", "–", "–")
+    assert second == {
+        "name": "calendar",
+        "price": "0",
+        "too_dear": "0",
+        "lengths": "1: 1,200, 2: 3, 3: 1",
+        "sampled": "40",
+        "later": "4",
+        "saved": "0.75",
+        "use_result": "2",
+    }
+    none = node("augment@calendar", chains={"kept": {}, "sampled": 0, "saved": 0.0, "use_result": 0})
+    (_, empty) = augmented.context(tools, [none])["beyond"]
+    assert (empty["lengths"], empty["later"], empty["saved"]) == ("–", "0", "–")
+
+
+def test_the_best_and_worst_are_of_all_tools() -> None:
+    tools = [tool("calculator", [n / 10 for n in range(30)]), tool("calendar", [-1.0, 9.0, 1.05])]
+    best, worst = calls.best_and_worst(tools)
+    assert len(best) == len(worst) == calls.EXTREMES == 20
+    assert [(one.tool, one.gain) for one in best[:2]] == [("calendar", 9.0), ("calculator", 2.9)]
+    assert [(one.tool, one.gain) for one in worst[:2]] == [("calendar", -1.0), ("calculator", 0.0)]
+    assert best == sorted(best, key=lambda one: -one.gain) and worst == sorted(
+        worst, key=lambda one: one.gain
+    )
+    assert best[0].kept and not worst[0].kept
+
+
+def test_the_page_has_them(reported: Path) -> None:
+    rows = [" | ".join(cell.strip() for cell in row) for row in parsed("calls.html", "training.html").rows]
+    assert "calculator | 1,234 | 5 | 0 | 0 | 0 | 0 | 3,680 | 994 | 138" in rows
+    assert any(
+        row.startswith("calculator | 1,200 | 340computed 320, equation 20 | 90 | 12,345 | ") for row in rows
+    )
+    (priced,) = [row for row in rows if row.startswith("calculator | 0.25 |")]
+    assert priced.endswith(" | 1: 30, 2: 7 | 80 | 7 | 1.50 | 4")
+    assert "calendar | 0 | 0 | – | – | – | – | –" in rows
+    told = text("calls.html")
+    assert "Calls were merged into 12 of 1,000 documents and 12 of 200 training targets." in told
+    assert "toolformer | 12 | 20 | 9.50 | 9.25 | 9.75 | 4" in rows
+    assert (
+        "The 20 that save most" in told
+        and "The 20 that save least" in told
+        and "only the price excludes" in told
+    )
+    assert "Perplexity of the held-out documents by step" in Path("data/report/training.html").read_text()

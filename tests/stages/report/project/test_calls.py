@@ -1,0 +1,91 @@
+"""Counting and showing tool calls."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.core import contracts, tables
+from stages.report.project import calls
+
+
+@pytest.mark.parametrize(
+    ("result", "after", "expected"),
+    [
+        ("420", " 420 square metres.", True),
+        ("420", " 4200 metres", False),
+        ("420", " 1420", False),
+        ("42", " 42.5 metres", False),
+        ("42", " is 42.", True),
+        ("-27", " 27 were left", False),
+        ("27", " -27 degrees", False),
+        ("1204", " 1,204 people", True),
+        ("3.70", " 3.70, all told", True),
+        ("0.29", "", False),
+        ("Today is Monday, January 30, 2023.", " in January", True),
+        ("Today is Monday, January 30, 2023.", " today is a day", False),
+        ("Today is Monday, January 30, 2023.", " mondays", False),
+        ("", " anything", False),
+    ],
+)
+def test_occurs(result: str, after: str, expected: bool) -> None:
+    assert calls.occurs(result, after) is expected
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    values = {"tool": "calculator", "source": "train", "task_id": "t1", "id": "i1", "target": 1, "offset": 9}
+    values |= {"call": "[Calculator(2 + 2)]", "result": "4", "gain": 0.9, "status": "kept"}
+    return {**values, **changes}
+
+
+def test_thresholds_are_inclusive_and_hold_the_tools_own() -> None:
+    rng = random.Random(1)
+    gains = [rng.uniform(-1, 3) for _ in range(200)] + [0.5, 0.7, 2.0]
+    rows = [row(gain=gain, status="kept" if gain >= 0.7 else "below_threshold") for gain in gains]
+    rows += [row(gain=None, status="malformed", result=None)] * 3
+    tool = calls.summarise("calculator", 0.7, rows, {})
+    assert [step for step, _ in tool.thresholds] == [0.0, 0.25, 0.5, 0.7, 1.0, 2.0]
+    for step, count in tool.thresholds:
+        assert count == len([gain for gain in gains if gain >= step])
+    assert tool.candidates == 206 and tool.statuses["malformed"] == 3
+    assert dict(tool.thresholds)[0.7] == tool.kept == tool.echo_count
+
+
+def test_examples_show_the_call_in_its_place() -> None:
+    texts = {("train", "t1", "i1", 1): "Two twos 4 or more"}
+    rows = [
+        row(),
+        row(call="[Calculator(2 - 6)]", result="-4", gain=0.6),
+        row(status="below_threshold", gain=0.1),
+    ]
+    tool = calls.summarise("calculator", 0.5, rows, texts)
+    right, wrong = tool.fitting[0], tool.echoes[0]
+    assert (right.before, right.call, right.after) == ("Two twos", "[Calculator(2 + 2) → 4]", "4 or more")
+    assert (wrong.call, wrong.gain, tool.echo_count, wrong.where) == (
+        "[Calculator(2 - 6) → -4]",
+        0.6,
+        1,
+        "t1, i1",
+    )
+
+
+def test_long_texts_are_cut_around_the_call() -> None:
+    text = "a " * 200 + "4 " + "b " * 200
+    example = calls.summarise("x", 0.5, [row(offset=400)], {("train", "t1", "i1", 1): text}).fitting[0]
+    assert (
+        example.before.startswith("… a") and example.after.startswith("4 b") and example.after.endswith(" …")
+    )
+    assert len(example.before) + len(example.after) < 200
+
+
+def test_read_texts(workdir: Path) -> None:
+    instance = {"dataset": "d", "file": "f", "task_id": "t1", "id": "i1", "index": 0, "input": "q"}
+    with tables.ArtifactWriter(Path("data/split")) as writer:
+        rows = [{**instance, "outputs": ["one", " two "]}, {**instance, "id": "i2", "outputs": ["three"]}]
+        writer.write(contracts.TRAIN, rows)
+    found = calls.read_texts(Path("data/none"), Path("data/split"), [row()])
+    assert found == {("train", "t1", "i1", 0): " one", ("train", "t1", "i1", 1): " two"}
+    assert calls.read_texts(Path("none"), Path("none"), [row(status="malformed", gain=None)]) == {}

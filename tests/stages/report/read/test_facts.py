@@ -1,0 +1,142 @@
+"""The graph from facts: reachability checked against brute force."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightjar.core import params as params_module
+from nightjar.core.config import read_yaml
+from nightjar.core.errors import NightjarError
+from pipelines.execution import checks as verify
+from stages.report.read import facts
+from stages.report.read.facts import Node
+
+ROOT = Path(__file__).parents[4]
+PARAMS = params_module.load(ROOT / "params.yaml")
+
+
+def graphs() -> st.SearchStrategy[dict[str, set[str]]]:
+    """Acyclic graphs: every node reads from nodes before it."""
+    pairs = st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda pair: pair[0] < pair[1]))
+    return pairs.map(lambda edges: {f"n{n}": {f"n{a}" for a, b in edges if b == n} for n in range(9)})
+
+
+def reachable(sources: dict[str, set[str]]) -> set[tuple[str, str]]:
+    """All (above, below) pairs, by repeated squaring of the relation."""
+    pairs = {(above, below) for below, direct in sources.items() for above in direct}
+    while True:
+        more = pairs | {(a, d) for a, b in pairs for c, d in pairs if b == c}
+        if more == pairs:
+            return pairs
+        pairs = more
+
+
+@given(graphs())
+def test_reduced_keeps_what_leads_where_with_the_fewest_edges(sources: dict[str, set[str]]) -> None:
+    reduced = facts.reduced(sources)
+    assert reachable(reduced) == reachable(sources)
+    for below, direct in reduced.items():
+        for above in direct:
+            without = {**reduced, below: direct - {above}}
+            assert (above, below) not in reachable(without)
+
+
+@given(graphs(), st.integers(0, 8))
+def test_leading_to(sources: dict[str, set[str]], number: int) -> None:
+    name = f"n{number}"
+    assert facts.leading_to([name], sources) == {name} | {a for a, b in reachable(sources) if b == name}
+
+
+def node(name: str, inputs: list[str], outputs: list[str]) -> Node:
+    return Node(name, tuple(inputs), tuple(outputs), 0, 0, 0, {})
+
+
+def test_edges_follow_folders_but_not_spelling() -> None:
+    nodes = [
+        node("make", [], ["data/a", "data/metrics/x.json"]),
+        node("part", ["data/a/tasks"], ["data/b"]),
+        node("whole", ["data"], ["models/m"]),
+        node("other", ["data/ab"], ["data/c"]),
+    ]
+    assert facts.edges(nodes) == {
+        "make": set(),
+        "part": {"make"},
+        "whole": {"make", "part", "other"},
+        "other": set(),
+    }
+
+
+def test_facts_of_stages_that_are_no_more_are_left_out(project: Path) -> None:
+    metrics = project / "data" / "metrics"
+    params = params_module.load()
+    index = json.loads((metrics / "index.json").read_text())
+    # One writes above what is read today; the others are of items that the parameters do not list.
+    removed = ("old", "retrieve", "train@gone", "predict@supernatinst-gone", "augment@gone", "evaluate@gone")
+    for stage in removed:
+        told = index | {
+            "stage": stage,
+            "outputs": ["data/retrieve" if stage == "retrieve" else f"data/{stage}"],
+        }
+        (metrics / f"{stage}.json").write_text(json.dumps(told))
+    names = {one.name for one in facts.present(facts.read(metrics), params)}
+    assert names & set(removed) == {"old"}
+    leading = facts.leading_to(
+        ["evaluate@supernatinst"], facts.edges(facts.present(facts.read(metrics), params))
+    )
+    assert "old" not in leading and len(leading) == 21
+
+
+def test_every_stage_with_items_is_checked_against_the_parameters() -> None:
+    stages = read_yaml(ROOT / "dvc.yaml")["stages"]
+    with_items = {name for name, stage in stages.items() if "foreach" in stage}
+    assert with_items == set(facts.items(PARAMS))
+    for name, of in facts.items(PARAMS).items():
+        listed = stages[name]["foreach"]
+        if not isinstance(listed, str):
+            assert of >= set(listed), name
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        ('{"stage": "x"}', "not the facts of a stage: rows_in is missing"),
+        ('{"stage": ' + "[" * 1000 + "]" * 1000 + "}", "nested too deeply"),
+    ],
+)
+def test_bad_facts(tmp_path: Path, text: str, wanted: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(NightjarError, match=rf"x\.json.*: {wanted}"):
+        facts.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({"rows_in": None}, "rows_in is not a count of rows"),
+        ({"rows_in": math.inf}, "rows_in is not a count of rows"),
+        ({"rows_out": True}, "rows_out is not a count of rows"),
+        ({"stage": 1}, "stage is not a text"),
+        ({"inputs": [["a"]]}, "inputs is not a list of paths"),
+        ({"outputs": "data"}, "outputs is not a list of paths"),
+        ({"tables": {"data/x": {"train": {"rows": "4"}}}}, "tables: 'data/x': 'train' has no count of rows"),
+    ],
+)
+def test_facts_of_another_form(tmp_path: Path, changes: dict[str, Any], wanted: str) -> None:
+    good: dict[str, Any] = {"stage": "x", "inputs": [], "outputs": ["a"], "loss": math.nan}
+    good |= {"rows_in": 1, "rows_out": 1, "rows_rejected": 0}
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps(good))
+    assert facts.read(tmp_path)[0].outputs == ("a",)
+    file.write_text(json.dumps(good | changes))
+    with pytest.raises(NightjarError, match=rf"x\.json: not the facts of a stage: {wanted}"):
+        facts.read(tmp_path)
+    assert verify.read_facts(tmp_path, ["x.json"]) == (None, {"x.json": wanted})

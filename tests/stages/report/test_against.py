@@ -1,0 +1,145 @@
+"""Two data folders compared: what moved, what is not comparable, and which answers changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.core import contracts, tables
+from nightjar.core.contracts import Table
+from nightjar.core.errors import NightjarError
+from nightjar.statistics import holm
+from stages.report import against
+from tests.stages.report.building import NAME, QUESTIONS, SCORED
+from tests.stages.report.test_stage import Page
+
+PREDICTED = Path("data/predict", NAME, "combined")
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture()
+def before(project: Path) -> Path:
+    """An earlier version of data/, equal so far; the project is the current folder."""
+    shutil.copytree("data", "before")
+    return Path("before")
+
+
+def change(artifact: Path, wanted: Table, edit: Callable[[dict[str, Any]], None]) -> None:
+    """Edit the rows of one table of an artifact."""
+    names = [name.name for name in artifact.iterdir() if name.is_dir()]
+    every = [table for table in vars(contracts).values() if isinstance(table, Table) and table.name in names]
+    found = {table.name: (table, tables.read_rows(artifact, table)) for table in every}
+    for row in found[wanted.name][1]:
+        edit(row)
+    with tables.ArtifactWriter(artifact) as writer:
+        for table, rows in found.values():
+            writer.write(table, rows)
+
+
+def was_wrong(row: dict[str, Any]) -> None:
+    """The earlier system gave a wrong answer to every question of the first track."""
+    if row["system"] == "combined" and row["track"] == "default":
+        row["value"] = 0.0
+
+
+def by_cell(found: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]:
+    return {(row["system"], row["track"], row["metric"]): row for row in found["numbers"]}
+
+
+def test_equal_versions_are_unchanged(before: Path) -> None:
+    found = against.compare(Path("data"), before)
+    assert {row["verdict"] for row in found["numbers"] if row["track"] == "default"} == {"unchanged"}
+    few = [row for row in found["numbers"] if row["track"] == "xlingual"]
+    assert few and all(row["verdict"] == "not comparable" and "too few" in row["reason"] for row in few)
+    assert {row["metric"] for row in found["numbers"]} == {"rougeL", "exact_match"}, "those of the headline"
+    assert {row["system"]: row["n"] for row in found["answers"]} == dict(
+        combined=208, supervised=208, tk_instruct=208, untuned=206
+    )
+    assert all((row["changed"], row["examples"]) == (0, []) for row in found["answers"])
+
+
+def test_what_moved_and_the_answers_that_changed(before: Path) -> None:
+    change(before / "evaluate" / NAME, contracts.INSTANCE_SCORES, was_wrong)
+    rows = tables.read_rows(PREDICTED, contracts.PREDICTIONS)
+    right = {row["id"] for row in rows if row["answers"][0] == "right" and row["track"] == "default"}
+
+    def other(row: dict[str, Any]) -> None:
+        if row["id"] in right:
+            row["answers"] = ["<b>another</b>", "second"]
+
+    change(before / "predict" / NAME / "combined", contracts.PREDICTIONS, other)
+    found = against.compare(Path("data"), before)
+    cells = by_cell(found)
+    scores = {
+        (row["system"], row["track"], row["metric"]): row["value"]
+        for row in tables.read_rows(SCORED, contracts.SCORES)
+        if row["level"] == "overall"
+    }
+    for metric in ("rougeL", "exact_match"):
+        row = cells["combined", "default", metric]
+        assert row["verdict"] == "better" and row["before"] == 0
+        assert row["value"] == row["now"] == pytest.approx(scores["combined", "default", metric], abs=1e-4)
+        assert 0 < row["low"] < row["value"] < row["high"] and row["p_corrected"] <= against.ALPHA
+    assert cells["combined", "default", "exact_match"]["better"] == len(right)
+    assert {row["verdict"] for key, row in cells.items() if key[:2] != ("combined", "default")} == {
+        *("unchanged", "not comparable"),
+    }
+    known = [row for row in found["numbers"] if row["p"] is not None]
+    assert [row["p_corrected"] for row in known] == holm([row["p"] for row in known])
+    (answers,) = [row for row in found["answers"] if row["system"] == "combined"]
+    assert answers["changed"] == len(right) and len(answers["examples"]) == against.EXAMPLES
+    example = answers["examples"][0]
+    assert (example["now"], example["before"]["answer"]) == (
+        {"answer": "right", "score": 100.0},
+        "<b>another</b>",
+    )
+    assert example["references"] == ["right", "also right"] and example["input"].startswith(
+        "Input | of <task"
+    )
+
+    pages = against.files(found, "v<1>")
+    assert json.loads(pages["comparison.json"]) == found
+    page = Page()
+    page.feed(pages["index.html"])
+    assert not page.open and "b" not in page.tags and "Compared with v&lt;1&gt;" in pages["index.html"]
+    (line,) = [row for row in page.rows if row[1:4] == ["English track", "combined", "exact match (%)"]]
+    assert line[5] == "0.0" and line[-1] == "better" and line[7].startswith("+")
+    assert ["before", "<b>another</b>", "0"] in page.rows and ["now", "right", "100"] in page.rows
+
+
+def test_a_question_that_changed_is_not_compared(before: Path) -> None:
+    def reworded(row: dict[str, Any]) -> None:
+        row["references"] = ["other"]
+
+    change(before / "questions" / NAME, contracts.QUESTIONS, reworded)
+    found = by_cell(against.compare(Path("data"), before))
+    assert found["combined", "default", "rougeL"]["verdict"] == "not comparable"
+    assert "another input or other references" in found["combined", "default", "rougeL"]["reason"]
+    assert Path(QUESTIONS).is_dir()
+
+
+def test_a_system_that_only_one_version_has(before: Path) -> None:
+    shutil.rmtree(before / "predict" / NAME / "combined")
+
+    def renamed(row: dict[str, Any]) -> None:
+        if row["system"] == "combined":
+            row["system"] = "earlier"
+
+    change(before / "evaluate" / NAME, contracts.INSTANCE_SCORES, renamed)
+    found = against.compare(Path("data"), before)
+    cells = by_cell(found)
+    assert "has no such score" in cells["combined", "default", "rougeL"]["reason"]
+    assert cells["earlier", "default", "rougeL"]["now"] is None
+    assert [row["system"] for row in found["answers"]] == ["supervised", "tk_instruct", "untuned"]
+    assert "earlier" in against.files(found, "x")["index.html"]
+
+
+def test_a_folder_without_an_evaluation_is_an_error(before: Path) -> None:
+    shutil.rmtree(before / "evaluate")
+    with pytest.raises(NightjarError, match="there is no evaluation"):
+        against.compare(Path("data"), before)
