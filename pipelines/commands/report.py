@@ -94,12 +94,10 @@ def _of_revision(revision: str, scratch: Path) -> Path:
         if not version.there:
             fix = "give a revision whose dvc.lock has data/evaluate, or the folder of a project"
             raise NightjarError(f"no data/{name} in this version", revision, fix)
+        if lost := [file.name for file in version.files.values() if not file.is_here()]:
+            raise version.missing(lost)
         for file in version.files.values():
             place = scratch / name / file.name
             place.parent.mkdir(parents=True, exist_ok=True)
-            content = file.content()
-            if isinstance(content, Path):
-                place.symlink_to(content.absolute())
-            else:
-                place.write_bytes(content)
+            file.provide(place)
     return scratch
