@@ -310,3 +310,35 @@ class _Verdict:
         """The stage's own last line if its command failed, else DVC's first error."""
         own = self._last if self._code is not None else ""
         return own or self._fault or self._last or "ended without a word"
+
+
+class Stages:
+    """Runs stages of one repository; several threads may call `run`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def run(
+        self,
+        stage: str,
+        log: Path,
+        lines: Lines | None = None,
+        stop: threading.Event | None = None,
+        lease: int | None = None,
+        earlier: float = 0.0,
+        afresh: bool = False,
+    ) -> Outcome:
+        """Run one stage; with `afresh` whatever DVC knows of it, and nothing is kept in DVC's cache."""
+        from pipelines.graph import lock_copy
+
+        options = ("--single-item", "--force", "--no-run-cache", "--no-commit")
+        arguments = ["repro", *options, "--", stage] if afresh else None
+        outcome = run_stage(
+            stage, self._root, log, lines, stop, arguments=arguments, lease=lease, earlier=earlier
+        )
+        if outcome.state == "ran" and not afresh:
+            lock_copy.keep(self._root, stage)
+        return outcome
+
+    def close(self) -> None:
+        """End what serves the stages."""

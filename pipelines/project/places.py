@@ -12,6 +12,7 @@ NIGHTLY_LOCK = FOLDER / "nightly.lock"
 SERVE_LOCK = FOLDER / "serve.lock"
 RUNNING = FOLDER / "running"
 SERVER = FOLDER / "server.json"
+SERVER_LOCK = FOLDER / "server.lock"
 DEPLOYMENTS = FOLDER / "serve.json"
 SHARDS = FOLDER / "shards"
 
@@ -19,11 +20,11 @@ SHARDS = FOLDER / "shards"
 STUDY_CLONE = FOLDER / "study"
 NIGHTLY_CLONE = FOLDER / "nightly"
 
-# Of runs: logs, the database of Prefect, what its server has not been told.
+# Of runs: logs, the database of Prefect, and the journals of runs that Prefect's server does not have yet.
 LOGS = FOLDER / "logs"
 STUDY_LOGS = LOGS / "study"
 PREFECT = FOLDER / "prefect"
-UNRECORDED = FOLDER / "unrecorded"
+RUNS = FOLDER / "runs"
 
 # Kept between runs: the outcome of checks, scores of rebuilds, entries that the ledger could not take, copies of
 # dvc.lock and the order that a rebuild found in it, the last nightly, the profile, and the seconds of tool calls.
