@@ -17,7 +17,8 @@ from pipelines.commands.console import say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph
 from pipelines.history import ledger as ledgers
 from pipelines.prefect_view import server as servers
-from pipelines.process import groups, lock
+from pipelines.process import lock
+from pipelines.process.signals import stopped_by_signals
 from pipelines.project.notify import notify, warning
 
 
@@ -30,7 +31,7 @@ from pipelines.project.notify import notify, warning
 @click.option("--accept", is_flag=True, help="Compare later nights with this one, even if it is worse.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every line that the stages write.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
-@groups.stopped_by_signals()
+@stopped_by_signals()
 def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_json: bool) -> None:
     """Evaluate every benchmark afresh now, add the scores to the ledger, and say whether one moved.
 

@@ -20,6 +20,7 @@ from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers, lock_copy, lock_order
 from pipelines.prefect_view import server as servers
 from pipelines.process import groups
+from pipelines.process.signals import stopped_by_signals
 
 if TYPE_CHECKING:
     from pipelines.commands import show
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--wait", is_flag=True, help="Wait for a rebuild that is running already.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every line that the stages write.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
-@groups.stopped_by_signals()
+@stopped_by_signals()
 def rebuild(
     stages: tuple[str, ...], jobs: int | None, keep_going: bool, wait: bool, verbose: bool, as_json: bool
 ) -> None:
@@ -209,7 +210,7 @@ def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
     free = servers.free_port(port)
     if free != port:
         say(f"Port {port} is taken; using {free}.", err=as_json)
-    with groups.stopped_by_signals():
+    with stopped_by_signals():
         server, process = servers.start(root, free, "ui", background)
         try:
             servers.wait(root, server, process)

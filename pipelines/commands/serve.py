@@ -22,6 +22,7 @@ from pipelines.commands.console import say, say_json
 from pipelines.execution.run_stage import SERVED
 from pipelines.prefect_view import server as servers
 from pipelines.process import groups, lock
+from pipelines.process.signals import stopped_by_signals
 from pipelines.project import notify, places
 from pipelines.project.environment import WEBHOOK
 from pipelines.serving import served_runs
@@ -55,7 +56,7 @@ SHORT_SECONDS = 60.0
     help="Post runs that fail or crash there, from now on; `none` to stop. It is kept as a block of the server.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the address and the deployments as JSON.")
-@groups.stopped_by_signals()
+@stopped_by_signals()
 def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) -> None:
     """Run the nightly when it is due, and what is started in the Prefect UI, until Ctrl-C.
 

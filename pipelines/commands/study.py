@@ -12,7 +12,7 @@ import click
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import LONGEST_NAME
 from pipelines.commands.console import say, say_json, say_table
-from pipelines.process import groups
+from pipelines.process.signals import stopped_by_signals
 from pipelines.study import kinds as study_kinds
 
 KINDS = ("tasks", "instances", "models", "encodings", "calls", *study_kinds.KINDS)
@@ -76,7 +76,7 @@ def study(
     if dry_run:
         _print_plan(root, plan, as_json)
         return
-    with groups.stopped_by_signals():
+    with stopped_by_signals():
         failed = studies.run(root, plan, lambda line: say(line, err=True), wait)
         commits = saved(root, plan.start.commit, [point.name for point in plan.points])
         result = results.collect(root, plan, commits, failed)

@@ -35,15 +35,17 @@ from nightjar.core.driver_params import Shards
 from nightjar.core.errors import NightjarError
 from pipelines.execution.run_stage import environment
 from pipelines.execution.shards import Work, share_log
-from pipelines.process import guard
+from pipelines.process.child import Child
 from pipelines.project import places
 
 MARKS = places.SHARDS
 LOCAL = "local"
 POLL_SECONDS = 0.5
+# From TERM to KILL of a share that is stopped.
+GRACE = 2.0
 CONNECT_SECONDS = 10.0
 # How long shares that are ended may take.
-END_SECONDS = POLL_SECONDS + guard.GRACE + 1.0
+END_SECONDS = POLL_SECONDS + GRACE + 1.0
 
 
 class ShareError(Exception):
@@ -77,25 +79,23 @@ def share(work: dict[str, Any], number: int, of: int, mark: tuple[str, str]) -> 
         raise Stopped(socket.gethostname())
     log = share_log(Path(it.log), number)
     begins = log.stat().st_size if log.exists() else 0
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            [sys.executable, guard.__file__, *it.command, "--shard", f"{number}/{of}"],
-            cwd=Path(it.root) / it.folder,
-            env=environment(),
-            stdin=subprocess.PIPE,
+    command = [*it.command, "--shard", f"{number}/{of}"]
+    with (
+        log.open("ab") as output,
+        Child(
+            command,
+            Path(it.root) / it.folder,
+            environment(),
             stdout=output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            while process.poll() is None and _is_there(*mark):
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(POLL_SECONDS)
-            stopped = process.poll() is None
-        finally:
-            if process.stdin:
-                process.stdin.close()
-            status = process.wait(guard.GRACE * 3)
+            grace=GRACE,
+        ) as child,
+    ):
+        while child.poll() is None and _is_there(*mark):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(POLL_SECONDS)
+        stopped = child.poll() is None
+        status = child.end()
     if stopped:
         raise Stopped(socket.gethostname())
     if status != 0:

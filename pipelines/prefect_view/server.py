@@ -28,6 +28,7 @@ from nightjar.core import json_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder, write_text
 from pipelines.process import groups
+from pipelines.process.identity import alive, identity
 from pipelines.project import places
 from pipelines.project.environment import SECRETS, WEBHOOK
 
@@ -49,7 +50,7 @@ MOST_STARTS = 3
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: its process, what sets that apart from later ones (groups.identity), and its port."""
+    """A running server: its process, what sets that apart from later ones (identity), and its port."""
 
     pid: int
     started: str
@@ -138,7 +139,7 @@ def recorded(root: Path) -> Server | None:
         server = Server(**json_text.parse((root / STATE).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
-    return server if groups.alive(server.pid, server.started) else None
+    return server if alive(server.pid, server.started) else None
 
 
 def find(root: Path) -> Server | None:
@@ -196,7 +197,7 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
         )
     if stays:
         groups.forget(group)
-    server = Server(process.pid, groups.identity(process.pid), port, owner)
+    server = Server(process.pid, identity(process.pid), port, owner)
     write_text(root / STATE, json.dumps(asdict(server)) + "\n")
     return server, process
 

@@ -13,10 +13,9 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import psutil
@@ -24,6 +23,7 @@ import psutil
 from nightjar.core.files import own_folder, write_text
 from nightjar.core.json_text import parse
 from pipelines.process import watchdog
+from pipelines.process.identity import alive, identity
 
 RUNNING = watchdog.RUNNING
 # Seconds from TERM to KILL, and how long TERM waits for DVC's lock: together well under the ten that are promised.
@@ -33,7 +33,6 @@ LOCK_SECONDS = 2.0
 DVC_LOCK = Path(".dvc/tmp/lock")
 # Carried by every process of a group, so that a later process with the same number is not taken for it.
 MARKER = "NIGHTJAR_GROUP"
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True)
@@ -43,38 +42,6 @@ class Group:
     number: int
     marker: str
     record: Path
-
-
-def identity(pid: int) -> str:
-    """What sets the process `pid` apart from any other that had or will have its number; empty if there is none.
-
-    The machine's boot and the kernel's tick at which the process began, which do not move with the clock: the time
-    of day at which a process began, as psutil tells it, does.
-    """
-    fields = _stat(pid)
-    return f"{_boot()}-{fields[19]}" if fields else ""
-
-
-def alive(pid: int, known: str) -> bool:
-    """Whether the process that had this identity runs; one that waits for its parent to notice its end does not."""
-    fields = _stat(pid)
-    return bool(fields) and fields[0] not in ("Z", "X") and identity(pid) == known
-
-
-def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the third on (see proc(5)); empty if there is no such process."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return text.rpartition(")")[2].split()
-
-
-def _boot() -> str:
-    try:
-        return _BOOT.read_text(encoding="ascii").strip()
-    except OSError:
-        return "boot"
 
 
 def start(
@@ -286,40 +253,3 @@ def _is_ours(process: psutil.Process, group: Group, started: str) -> bool:
         return bool(process.environ().get(MARKER) == group.marker)
     except (psutil.Error, OSError):
         return False
-
-
-@contextlib.contextmanager
-def at_signals(call: Callable[[], None]) -> Iterator[None]:
-    """While the block lasts, Ctrl-C, SIGTERM and the end of the terminal call `call` instead; main thread only."""
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        call()
-
-    ends = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
-        ends.append(signal.SIGHUP)
-    before = {number: signal.signal(number, handle) for number in ends}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def stopped_by_signals() -> Iterator[None]:
-    """SIGTERM, or the end of the terminal, ends the block as Ctrl-C does: all that it started is ended too."""
-    told = False
-
-    def interrupt() -> None:
-        nonlocal told
-        told = True
-        raise KeyboardInterrupt
-
-    with at_signals(interrupt):
-        try:
-            yield
-        except Exception:
-            if told:  # what it struck made an error of its own of it, as pydantic does
-                raise KeyboardInterrupt from None
-            raise

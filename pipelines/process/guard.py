@@ -1,41 +1,90 @@
-"""A small process around a command: when whoever started it dies, however, or lets go, it ends the command.
+"""A small process around a command. It ends the command's process group when the pipe from its starter closes.
 
-It waits for the end of its standard input, a pipe whose other end its starter alone holds. Run as a file, with the
-command as its arguments, in a session of its own; it exits as the command does, with 128 + its number after a signal.
+    python -I -S guard.py DESCRIPTOR GRACE COMMAND...
+
+`Child` starts it in a session of its own (see child.py). The pipe closes when the starter lets go of it, or when the
+starter dies for any reason. The exit status is that of the command, 128 + N after signal N, and 127 if the command
+cannot be started. If the guard itself is killed, the kernel kills the command. Every stage waits for this module to
+load, so it imports little.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import select
 import signal
-import subprocess
 import sys
 import time
 
-# From TERM to KILL.
-GRACE = 2.0
+PR_SET_PDEATHSIG = 1
+STEP_SECONDS = 0.01
 
 
-def main(command: list[str]) -> int:
-    """Run `command` until its end, or end its whole group at the end of standard input."""
-    # A handler, not SIG_IGN: that the command would inherit.
+def main(descriptor: int, grace: float, command: list[str]) -> int:
+    """Run `command` until it ends or the pipe closes, then end the rest of the group. Returns the exit status."""
+    os.set_inheritable(descriptor, False)
+    # A handler, because the command would inherit SIG_IGN. TERM to the group must not end the guard.
     signal.signal(signal.SIGTERM, lambda number, frame: None)
-    try:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-    except OSError as error:
-        print(f"nightjar: {command[0]}: {error.strerror}; see cmd in dvc.yaml", file=sys.stderr)
-        return 127
-    ended = os.pidfd_open(child.pid)
-    ready, _, _ = select.select([sys.stdin.fileno(), ended], [], [])
-    if ended not in ready:
+    child = start(command)
+    ended = os.pidfd_open(child)
+    select.select([descriptor, ended], [], [])
+    if members(child):
         os.killpg(0, signal.SIGTERM)
-        select.select([ended], [], [], GRACE)
-        time.sleep(0.1)  # what the command started may need a moment longer than itself
-        os.killpg(0, signal.SIGKILL)
-    status = child.wait()
-    return status if status >= 0 else 128 - status
+        end(child, signal.SIGTERM, grace)
+        end(child, signal.SIGKILL, grace)
+    reaped, status = os.waitpid(child, os.WNOHANG)
+    code = os.waitstatus_to_exitcode(status) if reaped else -signal.SIGKILL  # not even KILL ended it
+    return code if code >= 0 else 128 - code
+
+
+def start(command: list[str]) -> int:
+    """Start `command` in the group of the guard. The kernel kills it when the guard dies."""
+    guard, libc = os.getpid(), ctypes.CDLL(None)
+    # TERM waits until the new process has no handler of the guard any more.
+    unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    if child := os.fork():
+        signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
+        return child
+    try:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != guard:
+            os._exit(128 + signal.SIGKILL)
+        for number in (signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores the last two
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
+        os.execvp(command[0], command)  # noqa: S606
+    except OSError as error:
+        os.write(2, f"nightjar: {command[0]}: {error.strerror}; see cmd in dvc.yaml\n".encode())
+    finally:
+        os._exit(127)
+
+
+def end(child: int, number: signal.Signals, seconds: float) -> None:
+    """Wait until the group has ended. KILL is sent again in each step, for a process may have forked meanwhile."""
+    deadline = time.monotonic() + seconds
+    while (left := members(child)) and time.monotonic() < deadline:
+        for pid in left if number == signal.SIGKILL else ():
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                continue
+        time.sleep(STEP_SECONDS)
+
+
+def members(child: int) -> list[int]:
+    """The processes of the guard's group that have not ended, and the command, which may have left the group."""
+    own, group, found = os.getpid(), os.getpgrp(), []
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):  # noqa: PTH208 pathlib loads slowly
+        try:
+            if pid != own and (pid == child or os.getpgid(pid) == group):
+                with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+                    if file.read().rpartition(b") ")[2][:1] not in b"ZX":
+                        found.append(pid)
+        except OSError:  # it ended in the meantime
+            continue
+    return found
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    sys.exit(main(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]))

@@ -14,7 +14,7 @@ import pytest
 
 from pipelines import cli
 from pipelines.prefect_view import server as servers
-from pipelines.process import groups
+from pipelines.process.identity import identity
 from tests.pipelines.conftest import Repo, lives
 
 
@@ -49,7 +49,7 @@ class Busy:
 
     def record(self, root: Path) -> servers.Server:
         pid = self.process.pid
-        server = servers.Server(pid, groups.identity(pid), self.port.server_address[1], "ui")
+        server = servers.Server(pid, identity(pid), self.port.server_address[1], "ui")
         (root / servers.STATE).parent.mkdir(exist_ok=True)
         (root / servers.STATE).write_text(json.dumps(asdict(server)))
         return server

@@ -23,6 +23,7 @@ from nightjar.core import history
 from pipelines.execution import run_stage as stage_runs
 from pipelines.execution.run_stage import LineReader, Outcome, run_stage
 from pipelines.process import groups
+from pipelines.process.identity import alive, identity
 from tests.pipelines.conftest import Repo, environment, lives, wait_for, watchdog_of
 
 pytestmark = pytest.mark.slow
@@ -264,7 +265,7 @@ def test_a_later_process_with_the_same_number_is_left_alone(tmp_path: Path) -> N
     process, group = groups.start(["sleep", "300"], tmp_path, dict(os.environ), "innocent")
     try:
         facts = json.loads(group.record.read_text())
-        assert facts["started"] == groups.identity(process.pid)
+        assert facts["started"] == identity(process.pid)
         facts |= {"marker": "another", "started": "another", "owner": 999999999}
         group.record.write_text(json.dumps(facts))
         (group.record.parent / "1.json").write_text("{half")
@@ -279,20 +280,20 @@ def test_a_later_process_with_the_same_number_is_left_alone(tmp_path: Path) -> N
 def test_processes_are_told_apart_by_what_no_clock_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     process = subprocess.Popen(["sleep", "300"])
     try:
-        known = groups.identity(process.pid)
+        known = identity(process.pid)
         assert known.startswith(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
         began = psutil.Process(process.pid).create_time()
         # The clock jumps: the kernel's time of boot, to which psutil adds, jumps with it.
         monkeypatch.setattr(psutil._pslinux, "boot_time", lambda: psutil.boot_time() - 86_400.0)
         monkeypatch.setattr(time, "time", lambda: began + 86_400.0)
-        assert groups.alive(process.pid, known)
-        assert not groups.alive(os.getpid(), known)
+        assert alive(process.pid, known)
+        assert not alive(os.getpid(), known)
     finally:
         process.kill()
     wait_for(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
-    assert groups.identity(process.pid) == known and not groups.alive(process.pid, known)
+    assert identity(process.pid) == known and not alive(process.pid, known)
     process.wait()
-    assert groups.identity(process.pid) == "" and not groups.alive(process.pid, "")
+    assert identity(process.pid) == "" and not alive(process.pid, "")
 
 
 def _text(path: Path) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.process import groups
+from pipelines.process.signals import stopped_by_signals
 from tests.pipelines.conftest import environment, lives, wait_for
 
 STRUCK = """
@@ -25,7 +26,7 @@ class Popen(subprocess.Popen):
             os.kill(os.getpid(), signal.SIGTERM)
             signal.sigtimedwait([], 5)
 subprocess.Popen = Popen
-with groups.stopped_by_signals():
+with stopped_by_signals():
     groups.start(["sleep", "300"], Path.cwd(), dict(os.environ), "child")
 """
 
@@ -51,10 +52,10 @@ def test_a_command_that_cannot_be_started_leaves_no_record(tmp_path: Path) -> No
 
 
 def test_what_a_signal_strikes_may_make_another_error_of_it() -> None:
-    with pytest.raises(KeyboardInterrupt), groups.stopped_by_signals():
+    with pytest.raises(KeyboardInterrupt), stopped_by_signals():
         try:
             os.kill(os.getpid(), signal.SIGTERM)
         except KeyboardInterrupt:
             raise ValueError("not serialized: KeyboardInterrupt") from None
-    with pytest.raises(ValueError, match="its own"), groups.stopped_by_signals():
+    with pytest.raises(ValueError, match="its own"), stopped_by_signals():
         raise ValueError("its own")

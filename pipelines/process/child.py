@@ -1,0 +1,113 @@
+"""A child process that does not outlive this one: a command under a guard, which ends the command's process group."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Self
+
+from pipelines.process import guard
+
+# Seconds from TERM to KILL. A stage must end within ten.
+GRACE = 3.0
+
+
+class Child:
+    """`command` in a session and process group of its own, under a guard (guard.py).
+
+    The whole group gets TERM, and KILL after `grace` seconds, when `end` is called or when this process dies for any
+    reason. A process that the command leaves in the group is ended too. Used as a context manager, it ends with the
+    block. Raises OSError if no process can be started; a command that cannot be started has the exit status 127.
+
+    A process that leaves the group (setsid) is not ended.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str],
+        stdin: int | None = subprocess.DEVNULL,
+        stdout: int | IO[bytes] | None = None,
+        stderr: int | IO[bytes] | None = None,
+        umask: int = -1,
+        grace: float = GRACE,
+        pass_fds: Collection[int] = (),
+    ) -> None:
+        self._grace = grace
+        theirs, self._hold = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", guard.__file__, str(theirs), str(grace), *command],
+                cwd=cwd,
+                env=environment,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                umask=umask,
+                start_new_session=True,
+                pass_fds=[theirs, *pass_fds],
+            )
+        except BaseException:
+            os.close(self._hold)
+            raise
+        finally:
+            os.close(theirs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    @property
+    def pid(self) -> int:
+        """The process of the guard; also the number of the process group."""
+        return self._process.pid
+
+    @property
+    def stdin(self) -> IO[bytes] | None:
+        """The writing end of the command's input, if it is a pipe."""
+        return self._process.stdin
+
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """The reading end of the command's output, if it is a pipe."""
+        return self._process.stdout
+
+    def poll(self) -> int | None:
+        """The exit status of the command, 128 + N after signal N; None while it runs."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.wait(0)
+        return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end of the group. Raises subprocess.TimeoutExpired."""
+        code = self._process.wait(timeout)
+        if code >= 0:
+            return code
+        # The guard itself was killed. The group keeps its number as long as it has a member.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        return 128 - code
+
+    def end(self) -> int:
+        """End the group, wait for it, and close the pipes. Returns the exit status."""
+        if self._hold >= 0:
+            os.close(self._hold)
+            self._hold = -1
+        try:
+            return self.wait(2 * self._grace + 1)
+        except subprocess.TimeoutExpired:  # the guard was stopped (SIGSTOP)
+            os.killpg(self.pid, signal.SIGKILL)
+            return self.wait()
+        finally:
+            for stream in (self.stdin, self.stdout):
+                if stream is not None:
+                    with contextlib.suppress(OSError):
+                        stream.close()
