@@ -144,7 +144,7 @@ def main() -> None:
         server, process = servers.start(Path(name), servers.free_port(), "rebuild")
         try:
             servers.wait(Path(name), server, process)
-            servers.use(Path(name), server)
+            os.environ |= servers.environment(Path(name), server.url)
             same = [compare(stage, one, many, asked.count) for stage in asked.stages]
         finally:
             servers.stop(Path(name), server)

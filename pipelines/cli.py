@@ -19,10 +19,7 @@ COMMANDS = {
     "plan": ("pipelines.commands.plan", "What a rebuild would do, why, and how long it would take."),
     "rebuild": ("pipelines.commands.rebuild", "Rebuild what changed, side by side, shown in the Prefect UI."),
     "check": ("pipelines.commands.check", "Check artifacts as they are on disk."),
-    "ui": (
-        "pipelines.commands.rebuild",
-        "Start the Prefect server of this project and say where to open it.",
-    ),
+    "ui": ("pipelines.commands.ui", "Start the Prefect server of this project and say where to open it."),
     "serve": ("pipelines.commands.serve", "Run the nightly when it is due, and what is started in the UI."),
     "nightly": ("pipelines.commands.nightly", "Evaluate every benchmark afresh; has a score moved?"),
     "ledger": ("pipelines.commands.nightly", "The nightly runs and their verdicts."),

@@ -1,7 +1,7 @@
 """The loop that runs the stages of a graph side by side: in a rebuild, and in a night.
 
-It starts what may start (jobs, memory, the GPU's lease), runs each stage in a thread of its own, and passes every change
-of state to a listener. It needs no Prefect.
+It starts what may start (jobs, memory, the GPU's lease), runs each stage in a thread of its own, and passes every
+change of state to a listener. It needs no Prefect.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Conduct:
 
     @property
     def _ended(self) -> str:
-        return f"stopped because {self._failed_fast} failed" if self._failed_fast else "the rebuild was stopped"
+        return f"stopped because {self._failed_fast} failed" if self._failed_fast else "the run was stopped"
 
     def _start(self, schedule: Schedule) -> list[threading.Thread]:
         self._schedule = schedule
@@ -153,8 +153,12 @@ class Conduct:
     def _known(self, stage: Stage) -> str:
         """Why the stage must be examined, as far as is known without DVC; empty if nothing before it moved."""
         reasons = [str(reason) for reason in stage.reasons if reason.kind != "upstream"]
-        moved = [self.results[name] for name in stage.upstream if name in self.results and self.results[name].moved]
-        told = [f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in moved[: graphs.SHOWN]]
+        moved = [
+            self.results[name] for name in stage.upstream if name in self.results and self.results[name].moved
+        ]
+        told = [
+            f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in moved[: graphs.SHOWN]
+        ]
         more = [f"{len(moved) - graphs.SHOWN} more before it"] if len(moved) > graphs.SHOWN else []
         return "; ".join([*reasons, *told, *more])
 
@@ -205,6 +209,8 @@ class Conduct:
                 return Result(stage.name, "failed", shared, why, fault.error, where)
         attempts, pause = self._needs[stage.name].attempts, self._settings.backoff_seconds
         outcome, tried = run_attempts(once, log, attempts, pause, self.stop, lambda line: tell(line, line))
+        if self.clone and outcome.state in ("restored", "unchanged"):
+            return Result(stage.name, "failed", why=why, error="DVC did not run it; is it frozen?")
         return Result.of(outcome, why, self.graph.root, tried)
 
 

@@ -32,7 +32,7 @@ from nightjar.core.json_text import parse
 from pipelines.execution.results import End, Result
 from pipelines.graph import describe
 from pipelines.graph.graph import Graph
-from pipelines.process import groups
+from pipelines.process import identity
 from pipelines.project import places
 
 POLL_SECONDS = 0.2
@@ -70,7 +70,7 @@ class Journal:
         with contextlib.suppress(OSError):
             own_folder(root)
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        owner = {"pid": os.getpid(), "started": groups.identity(os.getpid())}
+        owner = {"pid": os.getpid(), "started": identity.identity(os.getpid())}
         self.write("begin", kind=kind, name=self.name, parameters=dict(parameters), **owner)
 
     def write(self, event: str, **facts: Any) -> None:
@@ -95,6 +95,14 @@ class Journal:
     def tell(self, result: Result) -> None:
         """Add the result of a stage, with its lines."""
         self.write("stage", **result.facts(), lines=result.lines)
+
+    def artifact(
+        self, kind: str, key: str = "", data: Any = None, description: str = "", stage: str = ""
+    ) -> None:
+        """Add an artifact of the run, or of a stage before its last result. `kind` is markdown, table, link (a path on
+        the project's server), or scores, which is drawn where it is shown.
+        """
+        self.write("artifact", kind=kind, key=key, data=data, description=description, stage=stage)
 
     def log(self, message: str, level: str = "info") -> None:
         """Add a line about the run itself; `level` is info or warning."""
@@ -149,7 +157,7 @@ class Record:
     @property
     def alive(self) -> bool:
         """Whether the process of the run still runs."""
-        return groups.alive(int(self.begin["pid"]), str(self.begin["started"]))
+        return identity.alive(int(self.begin["pid"]), str(self.begin["started"]))
 
 
 def read(path: Path) -> Record:

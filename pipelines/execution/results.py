@@ -107,8 +107,10 @@ class End:
         return cls("failed" if bad else "completed", message)
 
 
-def ending(run: Callable[[], End]) -> End:
-    """The end of a run that nobody watches at a terminal: what it raises becomes a state and a line."""
+def ending(run: Callable[[], End], failed: Callable[[str], None]) -> End:
+    """The end of a run that nobody watches at a terminal: what it raises becomes a state and a line, and `failed` is
+    called with the line of an error.
+    """
     try:
         return run()
     except lock.Held as error:
@@ -116,6 +118,8 @@ def ending(run: Callable[[], End]) -> End:
     except lock.Stopped:
         return End("cancelled", "stopped while it waited")
     except NightjarError as error:
-        return End("failed", str(error))
+        message = str(error)
     except Exception as error:
-        return End("failed", f"{type(error).__name__}: {error}")
+        message = f"{type(error).__name__}: {error}"
+    failed(message)
+    return End("failed", message)
