@@ -143,6 +143,10 @@ def follow(path: Path, alive: Callable[[], bool]) -> Iterator[Event | None]:
                 time.sleep(POLL_SECONDS)
 
 
+class Damaged(Exception):
+    """A file that is not the journal of a run."""
+
+
 @dataclass
 class Record:
     """What a journal says of its run: the first event, the last result of each stage that began, the flow runs that
@@ -161,7 +165,7 @@ class Record:
 
 
 def read(path: Path) -> Record:
-    """What a journal holds now. Raises OSError, and ValueError for a file that is no journal."""
+    """What a journal holds now. Raises OSError and Damaged."""
     found = Record()
     try:
         for event in events(path.read_bytes().split(b"\n")):
@@ -177,8 +181,8 @@ def read(path: Path) -> Record:
                 case "end":
                     found.end = End(event["state"], event["message"])
         int(found.begin["pid"]), str(found.begin["started"]), found.begin["kind"], found.begin["name"]
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"not the journal of a run ({type(error).__name__})") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise Damaged(f"not the journal of a run ({type(error).__name__})") from None
     return found
 
 

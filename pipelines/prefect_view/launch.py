@@ -14,7 +14,7 @@ from nightjar.core.files import private_folder
 from pipelines.prefect_view import server as servers
 from pipelines.project import places
 
-# How long a run that ended waits for its mirror, and one that was stopped: all must have ended within ten seconds.
+# How long a run that ended waits for its mirror, and one that was stopped.
 LAST_SECONDS, STOPPED_SECONDS = 40.0, 2.0
 MOST_STARTS = 4
 LOG = places.PREFECT / "mirror.log"
@@ -59,10 +59,14 @@ class Mirror:
         return self._process
 
     def end(self, stopped: bool) -> bool:
-        """Wait until the run is recorded, but not long; returns whether it is."""
+        """Wait until the run is recorded, but not long; returns whether it is. After a run that was `stopped` the
+        mirror is not ended: it needs some seconds more at most.
+        """
         self._thread.join(STOPPED_SECONDS if stopped else LAST_SECONDS)
         self._over.set()
         if self._thread.is_alive() and self._process is not None:
+            if stopped:
+                return True
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._thread.join(1.0)

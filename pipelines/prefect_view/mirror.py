@@ -25,8 +25,8 @@ AGAIN = 75
 # How often the server is asked how it is. One that is silent so many times, 5 s each, has failed.
 HEALTH_SECONDS = 2.0
 SILENT_TIMES = 4
-# How long the mirror remains after its run was killed.
-LAST_SECONDS = 30.0
+# How long the mirror remains after the process of its run is gone.
+LAST_SECONDS = 20.0
 
 
 def main(port: int, path: Path) -> int:

@@ -90,7 +90,7 @@ def settle(root: Path, replay: Replay | None = None) -> None:
                     keep(root, path, record, replay)
         except FileNotFoundError:
             continue  # settled by another process
-        except ValueError as error:
+        except journals.Damaged as error:
             _aside(path, str(error))
         except Exception as error:  # the server is away, or of another version
             print(

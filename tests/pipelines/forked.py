@@ -169,9 +169,10 @@ def start(
     cwd: Path,
     env: Mapping[str, str],
     waits: Mapping[str, float] = NONE,
+    prefect: bool = True,
 ) -> Forked:
-    """`nightjar` or `dvc` with these arguments, in a session of its own. `waits` are seconds by the name of the
-    constant in pipelines/prefect_view/server.py, for `nightjar` alone.
+    """`nightjar` or `dvc` with these arguments, in a session of its own. For `nightjar` alone, `waits` are seconds by
+    the name of the constant in pipelines/prefect_view/launch.py; without `prefect` it finds no Prefect to show a run.
     """
     order = {
         "program": program,
@@ -179,6 +180,7 @@ def start(
         "cwd": str(cwd),
         "env": dict(env),
         "waits": dict(waits),
+        "prefect": prefect,
     }
     return _forker(env["PYTHONPATH"]).fork(order)
 
@@ -249,10 +251,12 @@ def _main() -> int:
 
         return int(dvc(arguments) or 0)
     if order["waits"]:
-        from pipelines.prefect_view import server
+        from pipelines.prefect_view import launch
 
         for name, seconds in order["waits"].items():  # type: ignore[attr-defined]
-            setattr(server, name, seconds)
+            setattr(launch, name, seconds)
+    if not order["prefect"]:
+        sys.modules["prefect"] = None  # type: ignore[assignment]
     from pipelines.cli import main
 
     main()
