@@ -14,12 +14,11 @@ import click
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_json
 from pipelines.execution import checks as verify
-from pipelines.execution import estimate, ready
+from pipelines.execution import estimate
 from pipelines.execution.headline import stale as stale_scores
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers, lock_copy, lock_order
 from pipelines.prefect_view import server as servers
-from pipelines.process import groups
 from pipelines.process.signals import stopped_by_signals
 
 if TYPE_CHECKING:
@@ -77,11 +76,6 @@ def _rebuild(
 
     for file in lock_copy.mend(root):
         say(f"{file} was torn: its last copy is in its place", err=as_json)
-    # A process that only waited for a stage ends by itself a moment later.
-    if ended := [
-        name for name in groups.end_orphans(root, lock=root / groups.DVC_LOCK) if name != ready.NAME
-    ]:
-        say(f"Ended what a killed rebuild left running: {', '.join(ended)}", err=as_json)
     whole = graphs.read(root)
     graph = whole.only(stages)
     left = leftovers.find(whole, graph)
@@ -100,7 +94,6 @@ def _rebuild(
     from nightjar.core.config import PARAMS_FILE
     from nightjar.core.driver_params import load_rebuild
     from pipelines.execution import preflight, resources, shards
-    from pipelines.execution.run_stage import stage_environment
 
     settings = load_rebuild(root / PARAMS_FILE)
     resources.needs(graph, settings)
@@ -110,8 +103,6 @@ def _rebuild(
     with contextlib.ExitStack() as block:
 
         def load() -> None:
-            number = resources.at_once(graph, settings, jobs)
-            block.enter_context(ready.ahead(root, stage_environment(), number))
             importlib.import_module("pipelines.rebuild.flow")
 
         server = block.enter_context(servers.running(root, "rebuild", load))

@@ -23,15 +23,14 @@ from pipelines.clone.workspace import Workspace
 from pipelines.execution import resources
 from pipelines.execution.lease import Gpu
 from pipelines.execution.results import Listener, Result
-from pipelines.execution.run_stage import run_stage
+from pipelines.execution.run_stage import Stages, dvc
+from pipelines.execution.schedule import Schedule
 from pipelines.graph import describe
 from pipelines.graph import graph as graphs
 from pipelines.prefect_view import artifacts, record
 from pipelines.project import places
 from pipelines.versions import files as versions
 
-# Nothing is kept or restored: the results of a night are in the ledger, not in the DVC cache.
-AFRESH = ("--single-item", "--force", "--no-run-cache", "--no-commit")
 TAKE = "take model and data"
 
 
@@ -139,8 +138,7 @@ def take(night: Night, pull: bool) -> None:
 
     def body() -> State[Any]:
         command = ["pull" if pull else "checkout", "--", *wanted]
-        log = night.logs / f"{command[0]}.log"
-        done = run_stage(command[0], night.work, log, stop=night.stop, arguments=command)
+        done = dvc(command, night.work, night.logs / f"{command[0]}.log", night.stop)
         missing = [path for path in wanted if not (night.work / path).exists()]
         # What DVC says of it is long, and what it names first is often a file of the cache.
         if missing:
@@ -188,6 +186,15 @@ def conduct(night: Night, jobs: int) -> None:
     gpu = Gpu(root, night.waits)
     settings = load_rebuild(root / PARAMS_FILE)
     schedule = resources.schedule(night.graph, settings, jobs, history.expected(root))
+    with Stages(night.work) as stages:
+        _conduct(night, schedule, gpu, stages)
+    if night.stop.is_set():
+        raise Stopped
+    if bad := [result for result in night.results.values() if result.state == "failed"]:
+        raise Broken(f"{bad[0].stage} failed: {bad[0].error}")
+
+
+def _conduct(night: Night, schedule: Schedule, gpu: Gpu, stages: Stages) -> None:
     finished: queue.SimpleQueue[str] = queue.SimpleQueue()
     futures: dict[str, PrefectFuture[Any]] = {}
     while schedule.running or schedule.waiting:
@@ -196,7 +203,7 @@ def conduct(night: Night, jobs: int) -> None:
             break
         for name in [] if over else schedule.start(gpu.take):
             after = [futures[other] for other in night.graph.stages[name].upstream if other in futures]
-            futures[name] = _stage(night, night.graph.stages[name], after, gpu.descriptor(name))
+            futures[name] = _stage(night, night.graph.stages[name], after, gpu.descriptor(name), stages)
             futures[name].add_done_callback(lambda _, name=name: finished.put(name))  # type: ignore[misc]
         try:
             done = finished.get(timeout=0.5)
@@ -206,14 +213,14 @@ def conduct(night: Night, jobs: int) -> None:
         gpu.release(done)
         if done not in night.results:
             night.tell(Result(done, "failed", error="the task itself broke: see its log"))
-    if night.stop.is_set():
-        raise Stopped
-    if bad := [result for result in night.results.values() if result.state == "failed"]:
-        raise Broken(f"{bad[0].stage} failed: {bad[0].error}")
 
 
 def _stage(
-    night: Night, stage: graphs.Stage, after: Sequence[PrefectFuture[Any]], lease: int | None
+    night: Night,
+    stage: graphs.Stage,
+    after: Sequence[PrefectFuture[Any]],
+    lease: int | None,
+    stages: Stages,
 ) -> PrefectFuture[Any]:
     def body() -> State[Any]:
         logger = get_run_logger()
@@ -227,9 +234,9 @@ def _stage(
             return Cancelled(name="Stopped", message="stopped before its turn")
         night.tell(Result(stage.name, "running", why="afresh"))
         log = night.logs / f"{safe_name(stage.name)}.log"
-        command = ["repro", *AFRESH, "--", stage.name]
         with artifacts.progress(night.graph.root, stage) as progress:
-            done = run_stage(stage.name, night.work, log, hear, night.stop, arguments=command, lease=lease)
+            # The results of a night are in the ledger, not in the DVC cache.
+            done = stages.run(stage.name, log, hear, night.stop, lease, afresh=True)
             progress.whole = done.state == "ran"
             progress.ended = "stopped" if done.state == "stopped" else "failed"
         state, error = done.state, done.error or ""

@@ -27,7 +27,7 @@ from typing import NoReturn
 from nightjar.core import json_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder, write_text
-from pipelines.process import groups
+from pipelines.process.child import Child, end_group
 from pipelines.process.identity import alive, identity
 from pipelines.project import places
 from pipelines.project.environment import SECRETS, WEBHOOK
@@ -171,32 +171,37 @@ def free_port(wanted: int = 0) -> int:
     raise NightjarError("no port is free", HOST, "close some programs")
 
 
-def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Server, subprocess.Popen[bytes]]:
-    """Start a server and write it down; it may not answer yet (see `wait`).
+Process = Child | subprocess.Popen[bytes]
 
-    One that `stays` outlives this process; any other is ended by the next rebuild if this process is killed.
+
+def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Server, Process]:
+    """Start a server and record it; it may not answer yet (see `wait`).
+
+    One that `stays` outlives this process; any other ends with it.
     """
     private_folder(root / HOME)  # the secrets of its database, and the key to them
     (root / LOG).touch(mode=0o600)
     command = [sys.executable, str(Path(__file__).with_name("server_app.py").resolve()), HOST, str(port)]
+    # The page of the server sends its requests to this address. The default is port 4200.
+    address = {
+        "PREFECT_SERVER_UI_API_URL": f"http://{HOST}:{port}/api",
+        "PREFECT_UI_URL": f"http://{HOST}:{port}",
+    }
+    process: Process
     with (root / LOG).open("ab") as log:
-        process, group = groups.start(
-            command,
-            root,
-            # The page that the server gives out asks this address for everything; left alone it is port 4200's.
-            environment(root)
-            | {
-                "PREFECT_SERVER_UI_API_URL": f"http://{HOST}:{port}/api",
-                "PREFECT_UI_URL": f"http://{HOST}:{port}",
-            },
-            "Prefect server",
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            umask=0o077,
-        )
-    if stays:
-        groups.forget(group)
+        if stays:
+            process = subprocess.Popen(
+                command,
+                cwd=root,
+                env=environment(root) | address,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                umask=0o077,
+                start_new_session=True,
+            )
+        else:
+            process = Child(command, root, environment(root) | address, stdout=log, stderr=log, umask=0o077)
     server = Server(process.pid, identity(process.pid), port, owner)
     write_text(root / STATE, json.dumps(asdict(server)) + "\n")
     return server, process
@@ -205,7 +210,7 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
 def wait(
     root: Path,
     server: Server,
-    process: subprocess.Popen[bytes],
+    process: Process,
     seconds: float = STARTING_SECONDS,
     over: threading.Event | None = None,
 ) -> None:
@@ -233,7 +238,7 @@ def _last_line(path: Path) -> str:
 
 def stop(root: Path, server: Server) -> None:
     """End a server that `start` began."""
-    groups.end(groups.find(root, server.pid))
+    end_group(server.pid, server.started)
     with contextlib.suppress(OSError):
         if json_text.recorded(root / STATE).get("pid") == server.pid:
             (root / STATE).unlink()
@@ -247,7 +252,6 @@ def running(root: Path, owner: str, load: Callable[[], object]) -> Iterator[Serv
     `load` imports Prefect and what else is needed, while the server starts.
     """
     require()
-    groups.end_orphans(root, lock=root / groups.DVC_LOCK)
     if found := find(root):
         use(root, found)
         load()
@@ -277,7 +281,7 @@ def leave(code: int, away: bool) -> NoReturn:
 class _Keeper(threading.Thread):
     """Starts a server again, on the same port and database, when it ends or does not answer any more."""
 
-    def __init__(self, root: Path, server: Server, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, root: Path, server: Server, process: Process) -> None:
         super().__init__(daemon=True, name="server")
         self._root, self._server, self._process = root, server, process
         self._over = threading.Event()

@@ -31,14 +31,13 @@ from nightjar.core.driver_params import load_rebuild
 from nightjar.core.errors import NightjarError
 from pipelines.execution import resources, shards
 from pipelines.execution.lease import Gpu, lease_file
-from pipelines.execution.ready import Pool
 from pipelines.execution.results import Result, conclude, listen
-from pipelines.execution.run_stage import LOGS, stage_environment
+from pipelines.execution.run_stage import LOGS, Stages
 from pipelines.graph import describe, lock_copy, lock_order
 from pipelines.graph import graph as graphs
 from pipelines.prefect_view import artifacts, record, runs, watch
 from pipelines.prefect_view import server as servers
-from pipelines.process import groups, lock
+from pipelines.process import lock
 from pipelines.rebuild import stage_task
 from pipelines.rebuild.stage_task import Run, why_now
 
@@ -89,18 +88,15 @@ def _whole(
     record.settle(root, 0.0)
     kept = record.Record(root, str(flow_run.id), str(flow_run.name), runs.served())
     artifacts.tag_run(root)
-    groups.end_orphans(root, lock=root / groups.DVC_LOCK)
     lock_copy.mend(root)
     graph = graphs.read(root).only(targets)
-    lock_copy.keep(root, *graph.stages)
     settings, shared = load_rebuild(root / PARAMS_FILE), shards.check(graph)
-    gpu, ready = Gpu(root, _waits), Pool.of(root, stage_environment())
-    run = Run(graph, root / LOGS / str(flow_run.name), listen, settings, shared, gpu, ready, stop)
     lock_order.remember(graph)
-    try:
+    with Stages(root) as stages:
+        stages.start()
+        gpu = Gpu(root, _waits)
+        run = Run(graph, root / LOGS / str(flow_run.name), listen, settings, shared, gpu, stages, stop)
         _conduct(run, jobs, keep_going)
-    finally:
-        run.ready.close()
     artifacts.report(graph, run.results)
     if not stop.is_set():  # otherwise time is short, and the rebuild that resumes does both
         _restore_order(root, targets)
@@ -157,10 +153,6 @@ def _conduct(run: Run, jobs: int | None, keep_going: bool) -> None:
     while schedule.running or (schedule.waiting and not run.stop.is_set()):
         for name in [] if run.stop.is_set() else schedule.start(run.gpu.take):
             _submit(run, run.graph.stages[name])
-        if not run.stop.is_set():
-            stages = [run.graph.stages[name] for name in schedule.waiting]
-            soon = sum(bool(stage.reasons) and run.blocker(stage) is None for stage in stages)
-            run.ready.fill(min(schedule.limits.jobs, soon))
         try:
             done = run.finished.get(timeout=0.5)
         except queue.Empty:

@@ -24,11 +24,9 @@ from pipelines.execution import checks as verify
 from pipelines.execution import resources, shards
 from pipelines.execution.attempts import run_attempts
 from pipelines.execution.lease import Gpu
-from pipelines.execution.ready import Pool
 from pipelines.execution.results import Listener, Result
-from pipelines.execution.run_stage import Outcome, run_stage
+from pipelines.execution.run_stage import Outcome, Stages
 from pipelines.graph import graph as graphs
-from pipelines.graph import lock_copy
 from pipelines.prefect_view import artifacts
 
 
@@ -42,7 +40,7 @@ class Run:
     settings: Rebuild
     shards: Shards
     gpu: Gpu
-    ready: Pool
+    stages: Stages
     # Set to end the stages that run and start no others; `failed_fast` names the stage whose failure did.
     stop: threading.Event = field(default_factory=threading.Event)
     failed_fast: str = ""
@@ -88,8 +86,6 @@ def body(run: Run, stage: graphs.Stage, blocker: str | None) -> State[Any]:
         logger.info("%s\n%s", why, stage.command)
         run.listen(Result(stage.name, "running", why=why))
         result = _run(run, stage, why, logger)
-    if result.state == "ran":
-        lock_copy.keep(run.graph.root, stage.name)
     if result.state in ("ran", "cached"):
         result = _verified(run, stage, result)
     run.results[stage.name] = result
@@ -108,10 +104,7 @@ def _run(run: Run, stage: graphs.Stage, why: str, logger: Any) -> Result:
         run.listen(Result(stage.name, "running", why=lines[-1]))
 
     def once(log: Path) -> Outcome:
-        lease = run.gpu.descriptor(stage.name)
-        return run_stage(
-            stage.name, run.graph.root, log, tell, run.stop, lease=lease, ready=run.ready, earlier=shared
-        )
+        return run.stages.run(stage.name, log, tell, run.stop, run.gpu.descriptor(stage.name), shared)
 
     def again(message: str) -> None:
         logger.warning("%s", message)

@@ -23,7 +23,7 @@ import pytest
 
 from pipelines.cli import main
 from pipelines.prefect_view import server as servers
-from pipelines.process import watchdog
+from pipelines.process import guard
 from tests.conftest import shared_folder
 from tests.pipelines import forked, study_project
 
@@ -113,9 +113,9 @@ def lives(pid: int) -> bool:
         return False
 
 
-def watchdog_of(pid: int) -> int:
-    """The watchdog of an orchestrator."""
-    return next(child.pid for child in psutil.Process(pid).children() if watchdog.__file__ in child.cmdline())
+def guard_of(pid: int) -> int:
+    """The guard of the process that `pid` has started."""
+    return next(child.pid for child in psutil.Process(pid).children() if guard.__file__ in child.cmdline())
 
 
 @pytest.fixture(scope="session")

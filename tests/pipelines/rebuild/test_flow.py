@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -15,7 +14,6 @@ from typing import Any
 import pytest
 
 from pipelines.prefect_view import server as servers
-from pipelines.process import groups
 from tests.pipelines.conftest import (
     NIGHTJAR,
     Api,
@@ -24,7 +22,6 @@ from tests.pipelines.conftest import (
     lend_database,
     lives,
     wait_for,
-    watchdog_of,
 )
 
 pytestmark = pytest.mark.slow
@@ -238,15 +235,12 @@ def test_started_twice_then_stopped_then_killed_and_started_again(repo: Repo, ap
     assert "Traceback" not in out
     assert not lives(pid)
     assert not (repo.root / "a.out").exists()
-    assert not list((repo.root / groups.RUNNING).glob("*"))
 
     (repo.root / "pid").unlink()
     killed = repo.start("rebuild")
     orphan = wait_for(lambda: _pid(repo), what="the stage")
-    os.kill(watchdog_of(killed.pid), signal.SIGKILL)  # it would do what the next start does
     killed.kill()
     killed.communicate()
-    assert lives(orphan)
     (repo.root / "pid").unlink()
     next_one = repo.start("rebuild", "--verbose")
     wait_for(lambda: not lives(orphan), what="the end of the orphan")
@@ -254,7 +248,6 @@ def test_started_twice_then_stopped_then_killed_and_started_again(repo: Repo, ap
     next_one.send_signal(signal.SIGINT)
     out, err = next_one.communicate(timeout=20)
     assert next_one.returncode == 130, out + err
-    assert "Ended what a killed rebuild left running: a\n" in out
 
 
 def _pid(repo: Repo) -> int | None:
