@@ -88,7 +88,6 @@ def _rebuild(
         show.headline(root, stale)
         return 0
     _check(graph)
-    lock_copy.keep(root, *graph.stages)
     return _run(graph, stages, jobs, keep_going, verbose, as_json, left)
 
 

@@ -71,7 +71,7 @@ class Conduct:
         if schedule.limits.one_gpu:
             lease_file()  # an error if its folder is not ours
         threads: list[threading.Thread] = []
-        with contextlib.closing(Stages(self.clone or self.graph.root)) as self._stages:
+        with Stages(self.clone or self.graph.root) as self._stages:
             try:
                 while schedule.running or (schedule.waiting and not self.stop.is_set()):
                     threads += self._start(schedule)

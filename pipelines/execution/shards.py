@@ -10,7 +10,6 @@ are the same whatever became of the shares. Where DVC would not run the command 
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -29,7 +28,7 @@ from nightjar.core.errors import NightjarError
 from pipelines.execution.run_stage import environment, follow
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph, Stage
-from pipelines.process import groups
+from pipelines.process.child import Child
 
 # What a shell would make something of. A command with any of it is not split into arguments here.
 _SHELL = frozenset("|&;<>()$`*?[]{}~\n")
@@ -116,41 +115,32 @@ def share(
     work = Work(stage.name, simple(stage), str(root), stage.folder, str(log.resolve()))
     log.parent.mkdir(parents=True, exist_ok=True)
     asked = json.dumps({"work": asdict(work), "settings": settings.model_dump()})
-    # -P: a folder `pipelines` of the repository is not taken for this one.
-    process, group = groups.start(
-        [sys.executable, "-P", "-c", _FLOW, asked],
-        graph.root,
-        environment() | _prefect(settings),
-        f"{stage.name} (shards)",
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
     last = ""
-    try:
-        with told_in.open("w", encoding="utf-8") as file:
+    with told_in.open("w", encoding="utf-8") as file:
 
-            def hear(lines: list[str]) -> None:
-                nonlocal last
-                file.writelines(line + "\n" for line in lines)
-                file.flush()
-                if told := [line for line in lines if line.strip()]:
-                    last = told[-1]
-                    tell(told)
+        def hear(lines: list[str]) -> None:
+            nonlocal last
+            file.writelines(line + "\n" for line in lines)
+            file.flush()
+            if told := [line for line in lines if line.strip()]:
+                last = told[-1]
+                tell(told)
 
-            follow(process, process.stdout or io.BytesIO(), stop, hear)
-        while process.poll() is None and not stop.wait(0.05):
-            pass
-    finally:
-        if process.poll() is None or groups.members(group.number):
-            groups.end(group)
-            process.wait()
-        groups.forget(group)
-        if process.stdout is not None:
-            process.stdout.close()
-    if process.returncode == 0 or stop.is_set():
+        # -P: a folder `pipelines` of the repository is not taken for this one.
+        with Child(
+            [sys.executable, "-P", "-c", _FLOW, asked],
+            graph.root,
+            environment() | _prefect(settings),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as child:
+            follow(child, stop, hear)
+            while child.poll() is None and not stop.wait(0.05):
+                pass
+            code = child.end()
+    if code == 0 or stop.is_set():
         return None
-    error = last.removeprefix("nightjar: ") or f"the shards ended with exit status {process.returncode}"
+    error = last.removeprefix("nightjar: ") or f"the shards ended with exit status {code}"
     # A share that failed is named first (see shards_flow), and has a log of its own.
     number = _NUMBER.match(error)
     own = share_log(log, int(number[1])) if number else told_in

@@ -12,7 +12,7 @@ from pipelines.clone.workspace import Workspace
 from pipelines.execution.conduct import Conduct
 from pipelines.execution.journal import Journal
 from pipelines.execution.results import Listener, Result, listeners
-from pipelines.execution.run_stage import run_stage
+from pipelines.execution.run_stage import dvc
 from pipelines.graph import graph as graphs
 from pipelines.project import places
 from pipelines.versions import files as versions
@@ -82,8 +82,7 @@ def take(night: Night, pull: bool) -> None:
         return
     command = ["pull" if pull else "checkout", "--", *wanted]
     night.journal.tell(Result(TAKE, "running", why=f"dvc {command[0]}"))
-    log = night.logs / f"{command[0]}.log"
-    done = run_stage(command[0], night.work, log, stop=night.stop, arguments=command)
+    done = dvc(command, night.work, night.logs / f"{command[0]}.log", night.stop)
     missing = [path for path in wanted if not (night.work / path).exists()]
     fault = ""
     # What DVC says of it is long, and what it names first is often a file of the cache.

@@ -12,7 +12,6 @@ import importlib.util
 import json
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from pathlib import Path
 from nightjar.core import json_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import own_folder, private_folder, write_text
-from pipelines.process.child import Child
+from pipelines.process.child import Child, end_group
 from pipelines.process.identity import alive, identity
 from pipelines.project import places
 from pipelines.project.environment import SECRETS, WEBHOOK
@@ -40,8 +39,6 @@ STARTING_SECONDS = 90.0
 # How long a command waits for a server that runs and does not answer.
 BUSY_SECONDS = 30.0
 Process = Child | subprocess.Popen[bytes]
-# From TERM to KILL for a server that is stopped.
-GRACE = 3.0
 
 
 @dataclass(frozen=True)
@@ -219,12 +216,7 @@ def last_line(path: Path) -> str:
 
 def stop(root: Path, server: Server) -> None:
     """End a server that `start` began, here or in another process."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        deadline = time.monotonic() + GRACE
-        if alive(server.pid, server.started):
-            os.killpg(server.pid, number)
-        while alive(server.pid, server.started) and time.monotonic() < deadline:
-            time.sleep(0.05)
+    end_group(server.pid, server.started)
     with contextlib.suppress(OSError):
         if json_text.recorded(root / STATE).get("pid") == server.pid:
             (root / STATE).unlink()

@@ -10,7 +10,6 @@ FOLDER = Path(".nightjar")
 REBUILD_LOCK = FOLDER / "rebuild.lock"
 NIGHTLY_LOCK = FOLDER / "nightly.lock"
 SERVE_LOCK = FOLDER / "serve.lock"
-RUNNING = FOLDER / "running"
 SERVER = FOLDER / "server.json"
 SERVER_LOCK = FOLDER / "server.lock"
 DEPLOYMENTS = FOLDER / "serve.json"

@@ -90,7 +90,6 @@ def serve(request: dict[str, Any]) -> None:
         with lock.rebuild_lock(root, request["wait"], stop, lock.WAIT_SERVED):
             lock_copy.mend(root)
             graph = graphs.read(root).only(targets)
-            lock_copy.keep(root, *graph.stages)
             end, _ = rebuild(graph, targets, request["jobs"], request["keep_going"], journal, stop)
         if end.state == "failed":
             failed(end.message)

@@ -65,6 +65,35 @@ MODULES = (
     "whenever",
     "yaml",
 )
+# What `dvc repro` loads.
+DVC_MODULES = (
+    "dvc.cli.parser",
+    "dvc.commands.repro",
+    "dvc.repo.reproduce",
+    "dvc.repo.index",
+    "dvc.repo.stage",
+    "dvc.stage.cache",
+    "dvc.stage.run",
+    "dvc.stage.loader",
+    "dvc.data_cloud",
+    "dvc.repo.artifacts",
+    "dvc.repo.datasets",
+    "dvc.repo.metrics",
+    "dvc.repo.params",
+    "dvc.repo.plots",
+    "dvc.rwlock",
+    "dvc.scm",
+    "dvc.parsing",
+    "dvc.dependency.param",
+    "dvc.cachemgr",
+    "dvc_data.hashfile.build",
+    "dvc_data.hashfile.checkout",
+    "dvc_data.index",
+    "dulwich.ignore",
+    "dulwich.worktree",
+    "fsspec.implementations.memory",
+    "ruamel.yaml",
+)
 _NUMBER = struct.Struct("i")
 NONE: Mapping[str, float] = {}
 
@@ -225,13 +254,9 @@ def _serve(orders: socket.socket) -> dict[str, object] | None:
 
 def _main() -> int:
     orders = socket.socket(fileno=int(sys.argv[1]))
-    from pipelines.execution import dvc_ready
-
-    for name in (*MODULES, *dvc_ready.MODULES):
+    for name in (*MODULES, *DVC_MODULES):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    # What was needed for the list is not the child's to find loaded.
-    del sys.modules["pipelines.execution.dvc_ready"], sys.modules["pipelines"]
     assert not {"prefect", "stages", "coolname"} & set(sys.modules)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves were started by nohup
     gc.collect()
