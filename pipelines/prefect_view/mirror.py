@@ -38,7 +38,7 @@ def main(port: int, path: Path) -> int:
 
         if process is not None:
             servers.wait(root, server, process)
-        threading.Thread(target=_watch, args=(server, record), daemon=True).start()
+        threading.Thread(target=_watch, args=(root, server, process is not None, record), daemon=True).start()
         recorded.settle(root, replay)
         return 0 if not path.exists() or recorded.follow(root, path, replay) else AGAIN
 
@@ -54,8 +54,8 @@ def replay(path: Path, record: Record) -> None:
     flows.flush()
 
 
-def _watch(server: servers.Server, record: Record) -> None:
-    """End the process when the server fails, or some time after the run was killed."""
+def _watch(root: Path, server: servers.Server, own: bool, record: Record) -> None:
+    """End the process, and its own server, when the server fails, or some time after the run was killed."""
     silent, ended = 0, None
     while True:
         time.sleep(HEALTH_SECONDS)
@@ -63,7 +63,9 @@ def _watch(server: servers.Server, record: Record) -> None:
         ended = ended or (None if record.alive else time.monotonic())
         late = ended is not None and time.monotonic() - ended > LAST_SECONDS
         if late or silent >= SILENT_TIMES or not alive(server.pid, server.started):
-            os._exit(AGAIN)  # Prefect's threads may wait for the server; the guard of the server ends that
+            if own:
+                servers.stop(root, server)
+            os._exit(AGAIN)  # Prefect's threads may wait for the server
 
 
 if __name__ == "__main__":
