@@ -27,7 +27,6 @@ def watched(journal: Journal, stop: threading.Event, as_json: bool) -> Iterator[
         say(f"nightjar: {journal.kind}: not shown, Prefect is not installed", err=True)
         journal.path.unlink(missing_ok=True)
         yield
-        journal.path.unlink(missing_ok=True)
         return
     mirror = Mirror(journal.root, journal.path)
     say(f"Watch it at {mirror.url}", err=as_json)

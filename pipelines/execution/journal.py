@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import history
-from nightjar.core.files import own_folder
+from nightjar.core.files import own_folder, write_text
 from nightjar.core.json_text import parse
 from pipelines.execution.results import End, Result
 from pipelines.graph import describe
@@ -51,13 +51,16 @@ def path_of(root: Path, name: str) -> Path:
 
 
 def append(path: Path, event: str, **facts: Any) -> None:
-    """Add an event in one write, so that several writers do not mix. Raises OSError."""
-    line = json.dumps({"event": event, "at": time.time(), **facts}, default=str) + "\n"
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    """Add an event in one write, so that several writers do not mix. Raises OSError, also if there is no journal."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
     try:
-        os.write(descriptor, line.encode())
+        os.write(descriptor, _line(event, facts).encode())
     finally:
         os.close(descriptor)
+
+
+def _line(event: str, facts: Mapping[str, Any]) -> str:
+    return json.dumps({"event": event, "at": time.time(), **facts}, default=str) + "\n"
 
 
 class Journal:
@@ -67,11 +70,12 @@ class Journal:
         self.root, self.kind, self.name = root, kind, name or new_name()
         self.path = path_of(root, self.name)
         self._lock = threading.Lock()
+        owner = {"pid": os.getpid(), "started": identity.identity(os.getpid())}
+        begin = {"kind": kind, "name": self.name, "parameters": dict(parameters), **owner}
         with contextlib.suppress(OSError):
             own_folder(root)
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        owner = {"pid": os.getpid(), "started": identity.identity(os.getpid())}
-        self.write("begin", kind=kind, name=self.name, parameters=dict(parameters), **owner)
+            write_text(self.path, _line("begin", begin))
 
     def write(self, event: str, **facts: Any) -> None:
         """Add an event."""

@@ -4,12 +4,12 @@ The mirror of a run from a terminal calls them with the journal of that run (see
 serve` calls them without one: then they start the run as a process of their own.
 """
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: Prefect validates the parameters of a flow by its annotations.
 import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -102,8 +102,6 @@ def _served(kind: str, parameters: dict[str, Any]) -> State[Any]:
     recorded.settle(root)
     due = _due()
     path = journals.path_of(root, str(flow_run.name))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
     request = {**parameters, "name": str(flow_run.name), "due": due and due.isoformat(), "served": served()}
     # -P: a folder `pipelines` of the repository is not taken for this one.
     command = [sys.executable, "-P", "-m", f"pipelines.{kind}.run", json.dumps(request)]
@@ -113,6 +111,8 @@ def _served(kind: str, parameters: dict[str, Any]) -> State[Any]:
             threading.Thread(target=run.end, daemon=True).start()
 
         with at_signals(end):
+            while not path.exists() and run.poll() is None:
+                time.sleep(0.1)
             state = show(path, lambda: run.poll() is None, end)
     recorded.notify_crash(root, journals.read(path))
     return state

@@ -136,17 +136,16 @@ class _Shown:
                 self._end = event
 
     def _stage(self, result: Result, event: Event) -> None:
-        known = self._tasks.get(result.stage)
         if not journals.has_task(result, self._futures):
             if result.state == "waiting":
                 get_run_logger().info("%s %s", result.stage, result.why)
             return
+        it = self._task(result.stage)
+        it.events.put(event)
         if result.stage not in self._futures:
-            upstream = self._stages.get(result.stage, {}).get("upstream", ())
             # Prefect starts no task behind a skipped one: those behind a failure depend on the failure itself.
-            needs = [result.error] if result.state == "skipped" else upstream
-            self._futures[result.stage] = self._submit(self._task(result.stage), needs)
-        (known or self._task(result.stage)).events.put(event)
+            needs = [result.error] if result.state == "skipped" else it.facts.get("upstream", [])
+            self._futures[result.stage] = self._submit(it, needs)
 
     def _task(self, name: str) -> _Task:
         if name not in self._tasks:
