@@ -96,7 +96,7 @@ def kept_run(stage: Stage) -> dict[str, Any] | None:
 
 
 def read_params(dep: ParamsDependency, files: dict[str, Any]) -> dict[str, Any]:
-    """The values of the keys that `dep` names, as its own read_params does it. Each file is parsed once, into `files`."""
+    """The values of the keys that `dep` names, as ParamsDependency reads them. `files` keeps what was parsed."""
     found = {}
     try:
         if dep.fs_path not in files:

@@ -7,13 +7,14 @@ import inspect
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from dvc.dependency import ParamsDependency
 from dvc.lock import LockError
-from dvc.stage import Stage
+from dvc.stage import PipelineStage, Stage
 
 from pipelines.graph import dvc_adapter
 from pipelines.graph import graph as graphs
@@ -178,6 +179,28 @@ def test_the_lock_is_that_of_dvc_and_is_tried_for_so_long(repo: Repo) -> None:
         with pytest.raises(dvc_adapter.Busy):
             dvc.lock = lock
             dvc_adapter.begin(dvc, "a")
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["a", "a.b", "a.c.1", "a.c.0.d", "7.x", "missing", "a.b.x", "a.c.9", "a.*", "empty.x", "a.none", ""],
+)
+@pytest.mark.parametrize(
+    "text", ["a: {b: 1, c: [{d: 2}, [3]], none: null}\n7: {x: 4}\nempty:\n", "", "[1]\n", "x"]
+)
+def test_parameters_are_those_that_dvc_reads(repo: Repo, key: str, text: str) -> None:
+    repo.write(params=text)
+    with repository(repo) as dvc:
+        stage = PipelineStage(dvc, str(repo.root / "dvc.yaml"), wdir=str(repo.root))
+        dep = ParamsDependency(stage, "params.yaml", [key] if key else [])
+        assert outcome(lambda: dvc_adapter.read_params(dep, {})) == outcome(lambda: dict(dep.read_params()))
+
+
+def outcome(read: Callable[[], object]) -> object:
+    try:
+        return read()
+    except Exception as error:
+        return type(error)
 
 
 def test_files_reserved_by_a_process_that_is_no_dvc_are_an_error_that_says_so(repo: Repo) -> None:
