@@ -31,7 +31,7 @@ from dvc.stage.run import get_executable, prepare_kwargs
 from dvc.utils.serialize import ParseError, load_path
 
 from nightjar.core.errors import NightjarError
-from pipelines.graph import lock_copy
+from pipelines.graph import lock_copy, lock_entry
 from pipelines.graph.dvc_lock import RepositoryLock
 
 # As DVC starts its shells, so that they read no configuration.
@@ -249,5 +249,11 @@ def _dump(repo: Repo, stage: Stage) -> None:
     path = Path(stage.path)
     if isinstance(stage, PipelineStage):
         path = path.with_suffix(".lock")
-    with writing, lock_copy.put_back(Path(repo.root_dir), path):
-        stage.dump(update_pipeline=False)
+    root = Path(repo.root_dir)
+    with writing:
+        if isinstance(stage, PipelineStage) and lock_entry.write(path, stage):
+            repo.scm_context.track_file(str(path.relative_to(root)))
+            lock_copy.copy(root, path)
+            return
+        with lock_copy.put_back(root, path):
+            stage.dump(update_pipeline=False)
