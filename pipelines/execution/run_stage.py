@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import locale
+import math
 import os
 import re
 import select
@@ -41,6 +42,8 @@ BUSY_SECONDS = 1.0
 STOP_SECONDS = 2.0
 # How long to go on reading when the stage has ended and something that it left behind holds its output open.
 DRAIN_SECONDS = 1.0
+
+KILLED = "the process that runs DVC was killed"
 
 State = Literal["ran", "restored", "unchanged", "failed", "stopped"]
 Lines = Callable[[list[str]], None]
@@ -214,24 +217,29 @@ class Stages:
         return answer
 
     def _ask(self, request: dict[str, Any], stop: threading.Event) -> dict[str, Any]:
-        """The worker's answer. A worker that was killed fails the stage, and the next stage gets a new one."""
+        """The worker's answer. A worker that was killed fails its stages, and the next stage gets a new one."""
         with self._lock:
-            try:
-                connection, answers = self._connect()
-                connection.sendall(json.dumps(request).encode() + b"\n")
-                since = None
-                while not select.select([connection], [], [], 0.1)[0]:
-                    since = (since or time.monotonic()) if stop.is_set() else None
-                    if since is not None and time.monotonic() - since > STOP_SECONDS:
-                        self._disconnect()
-                        return {"state": "stopped", "error": "stopped before its end"}
-                if line := answers.readline():
-                    answer: dict[str, Any] = json.loads(line)
-                    return answer
-            except OSError:
-                pass
-            self._disconnect()
-        return {"state": "failed", "code": 1, "error": "the process that runs DVC was killed"}
+            if self._answers is not None or (request["do"] == "begin" and not stop.is_set()):
+                with contextlib.suppress(OSError):
+                    if line := self._exchange(json.dumps(request).encode() + b"\n", stop):
+                        answer: dict[str, Any] = json.loads(line)
+                        return answer
+                self._disconnect()
+        if stop.is_set():
+            return {"state": "stopped", "error": "stopped before its end"}
+        return {"state": "failed", "code": 1, "error": KILLED}
+
+    def _exchange(self, request: bytes, stop: threading.Event) -> bytes:
+        """The line that answers a request; empty if the worker ended, or if it takes long and `stop` is set."""
+        connection, answers = self._connect()
+        connection.sendall(request)
+        deadline = math.inf
+        while not select.select([connection], [], [], 0.1)[0]:
+            if stop.is_set():
+                deadline = min(deadline, time.monotonic() + STOP_SECONDS)
+            if time.monotonic() > deadline:
+                return b""
+        return answers.readline()
 
     def _connect(self) -> tuple[socket.socket, IO[bytes]]:
         if self._connection is None or self._answers is None:

@@ -14,8 +14,10 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
+from dvc.dependency import ParamsDependency
 from dvc.dependency.db import AbstractDependency
 from dvc.dependency.repo import RepoDependency
 from dvc.exceptions import DvcException, NotDvcRepoError
@@ -24,11 +26,12 @@ from dvc.lock import Lock, LockError
 from dvc.repo import Repo, lock_repo
 from dvc.rwlock import RWLOCK_FILE, SCHEMA, rwlock
 from dvc.stage import PipelineStage, Stage
-from dvc.stage.cache import RunCacheNotFoundError
+from dvc.stage.cache import RunCacheNotFoundError, _can_hash
 from dvc.stage.run import get_executable, prepare_kwargs
+from dvc.utils.serialize import ParseError, load_path
 
 from nightjar.core.errors import NightjarError
-from pipelines.graph import lock_copy
+from pipelines.graph import lock_copy, lock_entry
 from pipelines.graph.dvc_lock import RepositoryLock
 
 # As DVC starts its shells, so that they read no configuration.
@@ -73,6 +76,45 @@ def one_line(error: BaseException) -> str:
     """The text of an error of DVC and of its cause."""
     text = " ".join(str(part) for part in (error, error.__cause__) if part)
     return " ".join(text.split())[:500] or type(error).__name__
+
+
+def content(item: Any) -> tuple[Any, Any]:
+    """DVC's Meta and HashInfo of what an output or a dependency holds now. Raises FileNotFoundError."""
+    found: tuple[Any, Any] = item._get_hash_meta()
+    return found
+
+
+def in_run_cache(stage: Stage) -> bool:
+    """Whether DVC keeps runs of the stage."""
+    return bool(_can_hash(stage))
+
+
+def kept_run(stage: Stage) -> dict[str, Any] | None:
+    """The last run with the stage's command and the hashes of its dependencies, as a lock file has it."""
+    found: dict[str, Any] | None = stage.repo.stage_cache._load(stage)
+    return found
+
+
+def read_params(dep: ParamsDependency, files: dict[str, Any]) -> dict[str, Any]:
+    """The values of the keys that `dep` names, as ParamsDependency reads them. `files` keeps what was parsed."""
+    found = {}
+    try:
+        if dep.fs_path not in files:
+            files[dep.fs_path] = load_path(dep.fs_path, dep.repo.fs)
+        for key in dep.params:
+            value = files[dep.fs_path]
+            for part in key.split("."):
+                value = value[int(part) if isinstance(value, list) else part]
+            found[key] = value
+    except (
+        LookupError,
+        ValueError,
+        TypeError,
+        OSError,
+        ParseError,
+    ):  # a key that is missing or a pattern, a bad file
+        return dict(ParamsDependency.read_params(dep))
+    return found if dep.params else dict(files[dep.fs_path])
 
 
 class Busy(Exception):
@@ -207,5 +249,11 @@ def _dump(repo: Repo, stage: Stage) -> None:
     path = Path(stage.path)
     if isinstance(stage, PipelineStage):
         path = path.with_suffix(".lock")
-    with writing, lock_copy.put_back(Path(repo.root_dir), path):
-        stage.dump(update_pipeline=False)
+    root = Path(repo.root_dir)
+    with writing:
+        if isinstance(stage, PipelineStage) and lock_entry.write(path, stage):
+            repo.scm_context.track_file(str(path.relative_to(root)))
+            lock_copy.copy(root, path)
+            return
+        with lock_copy.put_back(root, path):
+            stage.dump(update_pipeline=False)

@@ -33,7 +33,7 @@ LOCK_SECONDS = 0.5
 # When the other end closes: how long the files of stages that still run remain reserved, because their guards may take
 # so long to end them, and how long a request that is being served may take.
 ENDING_SECONDS = 3.5
-LAST_SECONDS = 7.0
+LAST_SECONDS = 5.0
 
 
 class Worker:
@@ -67,10 +67,11 @@ class Worker:
             repo = self._open()
             if request["do"] == "begin":
                 return self._begin(repo, name, request["afresh"])
+            if name not in self._begun:  # another worker began it
+                return {"state": "failed", "code": 1, "error": "the process that ran DVC was killed"}
             if request["do"] == "finish":
                 dvc.finish(repo, self._begun[name])
-            if begun := self._begun.pop(name, None):
-                dvc.abandon(begun)
+            dvc.abandon(self._begun.pop(name))
         except dvc.Busy as busy:
             return {"state": "busy", "holder": str(busy)}
         except Exception as error:  # DVC raises errors of all kinds for bad files

@@ -1,6 +1,6 @@
 """Copies of dvc.lock, for DVC writes it in place: a disk that is full, or a kill of DVC itself, can leave it torn.
 
-The worker (dvc_worker.py) copies the file to .nightjar/locks before and after it writes, and puts it back if the write
+The worker (dvc_worker.py) copies the file to .nightjar/locks after it has written it, and puts it back if DVC's write
 fails. `mend` replaces a torn file by its copy. The stages whose entries are younger are checked again, and the run
 cache has what they made.
 """
@@ -25,11 +25,16 @@ TIDY_SECONDS = 2.0
 def keep(root: Path, path: Path) -> None:
     """Copy the lock file `path` if it is whole. The caller holds DVC's lock. An older copy remains if this fails."""
     with contextlib.suppress(OSError, UnicodeError):
-        text = path.read_text(encoding="utf-8")
-        copy = root / FOLDER / path.relative_to(root).as_posix().replace("/", "%2F")
-        if not (copy.exists() and copy.read_bytes() == text.encode()) and whole(text):
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            write_text(copy, text)
+        if whole(path.read_text(encoding="utf-8")):
+            copy(root, path)
+
+
+def copy(root: Path, path: Path) -> None:
+    """Copy the lock file `path`, which is whole. An older copy remains if this fails."""
+    place = root / FOLDER / path.relative_to(root).as_posix().replace("/", "%2F")
+    with contextlib.suppress(OSError, UnicodeError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_text(place, path.read_text(encoding="utf-8"))
 
 
 @contextlib.contextmanager
