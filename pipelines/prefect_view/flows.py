@@ -7,6 +7,7 @@ serve` calls them without one: then they start the run as a process of their own
 # No `from __future__ import annotations`: Prefect validates the parameters of a flow by its annotations.
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -28,7 +29,7 @@ from pydantic import Field
 
 from pipelines.execution import journal as journals
 from pipelines.prefect_view import recorded
-from pipelines.prefect_view.show import canceller, served, show
+from pipelines.prefect_view.show import served, show
 from pipelines.process.child import Child
 from pipelines.process.signals import at_signals
 
@@ -92,8 +93,13 @@ def _run(kind: str, parameters: dict[str, Any]) -> State[Any]:
     path = _journal.get()
     if path is None:
         return _served(kind, parameters)
-    begin = journals.read(path)
-    return show(path, lambda: begin.alive, canceller(int(begin.begin["pid"]), lambda: begin.alive))
+    record = journals.read(path)
+
+    def cancel() -> None:
+        if record.alive:
+            os.kill(int(record.begin["pid"]), signal.SIGTERM)
+
+    return show(path, lambda: record.alive, cancel)
 
 
 def _served(kind: str, parameters: dict[str, Any]) -> State[Any]:

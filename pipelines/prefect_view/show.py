@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import os
 import queue
-import signal
 import threading
 import time
 from collections.abc import Callable
@@ -87,17 +85,6 @@ def _watch(run: UUID, cancel: Callable[[], None], over: threading.Event) -> None
                 if state is not None and (state.is_cancelling() or state.is_cancelled()):
                     cancel()
                     return
-
-
-def canceller(pid: int, alive: Callable[[], bool]) -> Callable[[], None]:
-    """A function that sends the process SIGTERM if it is alive."""
-
-    def cancel() -> None:
-        if alive():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM)
-
-    return cancel
 
 
 def _told(message: str, event: Event) -> str:

@@ -16,7 +16,7 @@ from pipelines.execution.schedule import Limits, Needs
 from pipelines.graph import graph as graphs
 from tests.pipelines.conftest import Repo
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def graph(**metas: dict[str, Any]) -> graphs.Graph:
