@@ -111,12 +111,15 @@ class Project:
             return json.load(answer)
 
     def processes(self, beside: set[int]) -> list[int]:
-        """What runs in the project's folder, without the server and those that are named."""
+        """What runs in the project's folder, without the server, those that are named, and the mirror of a run, which
+        records in Prefect that the run was killed.
+        """
         server, found = self.server()[1], []
         for process in psutil.process_iter():
             try:
                 here = Path(process.cwd()) == self.root and process.status() != psutil.STATUS_ZOMBIE
-                if here and process.pid not in beside and os.getpgid(process.pid) != server:
+                mirror = "pipelines.prefect_view.mirror" in process.cmdline()
+                if here and not mirror and process.pid not in beside and os.getpgid(process.pid) != server:
                     found.append(process.pid)
             except (psutil.Error, OSError):
                 continue
@@ -138,12 +141,18 @@ def wait_for(true: Any, seconds: float) -> float:
 
 
 def begin(project: Project) -> tuple[subprocess.Popen[str], str]:
-    """Start a rebuild, and wait until its run has begun; returns that too, empty if there is none."""
-    folder = project.root / ".nightjar/unrecorded"
-    before = set(folder.glob("*.json"))
+    """Start a rebuild, and wait until its run has begun; returns its name too, empty if there is none."""
+    folder = project.root / ".nightjar/runs"
+    before = set(folder.glob("*.jsonl"))
     rebuild = project.start()
-    wait_for(lambda: set(folder.glob("*.json")) - before or rebuild.poll() is not None, 120)
-    return rebuild, next((path.stem for path in set(folder.glob("*.json")) - before), "")
+    wait_for(lambda: set(folder.glob("*.jsonl")) - before or rebuild.poll() is not None, 120)
+    return rebuild, next((path.stem for path in set(folder.glob("*.jsonl")) - before), "")
+
+
+def flow_run(project: Project, name: str) -> str:
+    """The id of the flow run that shows a run; empty if it is not there yet."""
+    found = project.ask("flow_runs/filter", flow_runs={"name": {"any_": [name]}})
+    return str(found[0]["id"]) if found else ""
 
 
 def kill(project: Project, way: str, after: float) -> tuple[float, str, str] | None:
@@ -151,19 +160,23 @@ def kill(project: Project, way: str, after: float) -> tuple[float, str, str] | N
 
     None if it had ended by itself before.
     """
-    folder = project.root / ".nightjar/unrecorded"
     rebuild, run = begin(project)
     deadline = time.monotonic() + after
     while time.monotonic() < deadline and rebuild.poll() is None:
         time.sleep(0.01)
     number = WAYS[way]
-    if not run or not any(folder.glob(f"{run}.json")) or rebuild.poll() is not None:
+    if number is None:
+        wait_for(lambda: flow_run(project, run) or rebuild.poll() is not None, 60)
+    if not run or rebuild.poll() is not None:
         rebuild.communicate(timeout=120)
         return None
     if number is not None:
         rebuild.send_signal(number)
     else:
-        project.ask(f"flow_runs/{run}/set_state", state={"type": "CANCELLING", "name": "Cancelling"})
+        project.ask(
+            f"flow_runs/{flow_run(project, run)}/set_state",
+            state={"type": "CANCELLING", "name": "Cancelling"},
+        )
     seconds = wait_for(lambda: not project.processes({rebuild.pid}), 60)
     out, err = rebuild.communicate(timeout=120)
     if "Traceback" in err:
@@ -258,7 +271,7 @@ def _print(
     project: Project, ended: dict[str, list[float]], runs: dict[str, list[str]], found: Counter[str]
 ) -> None:
     for way, times in ended.items():
-        asked_for = {"id": {"any_": runs[way]}}
+        asked_for = {"name": {"any_": runs[way]}}
         reached = project.ask("flow_runs/filter", flow_runs=asked_for, limit=200)
         states = dict(Counter(run["state"]["type"] for run in reached))
         late = sum(second > 10 for second in times)

@@ -39,7 +39,7 @@ COMMANDS = {
     "report": "Compare scores and answers with another version.",
     "trace": "Follow a prediction back to the raw line it came from.",
 }
-MODULES = {"ui": "rebuild", "ledger": "nightly"}
+MODULES = {"ledger": "nightly"}
 
 
 # Those whose exit status tells how a run ended, whether or not its output could be written.

@@ -8,7 +8,6 @@ and its git-ignored inputs; what a point made is saved by `dvc exp save` and fet
 
 from __future__ import annotations
 
-import io
 import itertools
 import os
 import shutil
@@ -30,7 +29,7 @@ from pipelines.execution import resources
 from pipelines.execution.lease import Gpu, lease_file
 from pipelines.execution.run_stage import environment, follow
 from pipelines.graph import graph as graphs
-from pipelines.process import groups
+from pipelines.process.child import GRACE, Child
 from pipelines.project import places
 from pipelines.project.git import git, try_git
 
@@ -58,7 +57,7 @@ class Ran:
 class Workspace:
     """The clone of the project at `root`. As a context manager: made when entered, removed when left.
 
-    What a killed study left is ended and removed first.
+    What a killed study left is removed first.
     """
 
     folder = FOLDER
@@ -204,28 +203,20 @@ class Workspace:
         listener = _Listener(begun)
         command = [sys.executable, "-m", "dvc", *arguments]
         log.parent.mkdir(parents=True, exist_ok=True)
-        process, group = groups.start(
-            command,
-            self.path,
-            self.environment,
-            name,
-            stdin=subprocess.DEVNULL if lease is None else lease,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            with log.open("a", encoding="utf-8") as file:
-                stream = process.stdout or io.BytesIO()
-                follow(process, stream, threading.Event(), lambda lines: listener.hear(lines, file))
-            process.wait()
-        finally:
-            if process.poll() is None or groups.members(group.number):
-                groups.end(group, lock=self.path / groups.DVC_LOCK)
-                process.wait()
-            groups.forget(group)
-            if process.stdout is not None:
-                process.stdout.close()
-        return Ran(process.returncode, time.monotonic() - began, listener.stages, listener.error)
+        with (
+            log.open("a", encoding="utf-8") as file,
+            Child(
+                command,
+                self.path,
+                self.environment,
+                stdin=subprocess.DEVNULL if lease is None else lease,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            ) as child,
+        ):
+            follow(child, threading.Event(), lambda lines: listener.hear(lines, file))
+            code = child.wait()
+        return Ran(code, time.monotonic() - began, listener.stages, listener.error)
 
 
 def ref(commit: str, name: str) -> str:
@@ -240,17 +231,18 @@ def saved(root: Path, commit: str, names: Iterable[str]) -> dict[str, str]:
     return {name: known[ref(commit, name)] for name in names if ref(commit, name) in known}
 
 
-def remove(root: Path, folder: Path = FOLDER) -> list[str]:
-    """End what a killed study left running, and remove its workspace; returns the names of what was ended."""
+def remove(root: Path, folder: Path = FOLDER) -> None:
+    """Remove the workspace. Processes of a killed study may write to it until their guards have ended them.
+
+    Raises NightjarError if it cannot be removed.
+    """
     path = root / folder
-    if not path.exists():
-        return []
-    ended = groups.end_orphans(path, lock=path / groups.DVC_LOCK)
-    # Links into the project are removed as links: rmtree does not follow them.
-    shutil.rmtree(path, ignore_errors=True)
-    if path.exists():
-        raise NightjarError("cannot be removed", path, "remove it by hand")
-    return ended
+    deadline = time.monotonic() + 2 * GRACE
+    while path.exists():
+        # Links into the project are removed as links: rmtree does not follow them.
+        shutil.rmtree(path, ignore_errors=True)
+        if path.exists() and time.monotonic() > deadline:
+            raise NightjarError("cannot be removed", path, "remove it by hand")
 
 
 def _has_identity(root: Path) -> bool:

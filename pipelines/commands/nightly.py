@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
+import threading
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,10 +16,12 @@ from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph
 from pipelines.history import ledger as ledgers
-from pipelines.prefect_view import server as servers
 from pipelines.process import lock
-from pipelines.process.signals import stopped_by_signals
+from pipelines.process.signals import at_signals, stopped_by_signals
 from pipelines.project.notify import notify, warning
+
+if TYPE_CHECKING:
+    from pipelines.nightly.run import Outcome
 
 
 @click.command()
@@ -36,7 +38,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
     """Evaluate every benchmark afresh now, add the scores to the ledger, and say whether one moved.
 
     Works on a copy of the project as it stands: model and data as dvc.lock has them. Exit status 1 if a score is worse
-    than in the last good run, or if a stage failed. Settings: the group `nightly` of params.yaml. Needs Prefect.
+    than in the last good run, or if a stage failed. Settings: the group `nightly` of params.yaml.
 
     \b
     Example:
@@ -47,18 +49,14 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
 
     graph = graphs.read()
     load_nightly(graph.root / PARAMS_FILE)
-    servers.require()
     if told := warning(graph.root):
         say(f"nightjar: nightly: {told}", err=True)
     with lock.locked(graph.root, lock.NIGHTLY, "a nightly", wait):
         with lock.rebuild_lock(graph.root, wait):
-            pass  # a rebuild takes its server away when it ends
+            pass  # an error now, and not once the night has begun
         _prepare(graph.root)
-        load = partial(importlib.import_module, "pipelines.nightly.flow")
-        with servers.running(graph.root, "nightly", load) as server:
-            code = _run(graph, server, pull, jobs, wait, accept, verbose, as_json)
-            away = not servers.healthy(server.url)
-    servers.leave(code, away)
+        code = _run(graph, pull, jobs, wait, accept, verbose, as_json)
+    raise SystemExit(code)
 
 
 def _prepare(root: Path) -> None:
@@ -70,66 +68,46 @@ def _prepare(root: Path) -> None:
         raise
 
 
-def _run(
-    graph: Graph,
-    server: servers.Server,
-    pull: bool,
-    jobs: int,
-    wait: bool,
-    accept: bool,
-    verbose: bool,
-    as_json: bool,
-) -> int:
-    """Run the flow and show it; returns the exit status."""
-    from prefect.exceptions import Abort
-
+def _run(graph: Graph, pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_json: bool) -> int:
+    """Run the night and show it; returns the exit status."""
     from pipelines.commands import show
-    from pipelines.nightly import flow as flows
-    from pipelines.nightly import text
+    from pipelines.commands.watched import STATUS, watched
+    from pipelines.execution.journal import Journal
+    from pipelines.nightly import run
     from pipelines.nightly.stages import selected
-    from pipelines.prefect_view import record
-    from pipelines.rebuild import flow as rebuild
 
     graph = selected(graph, load_nightly(graph.root / PARAMS_FILE).stages)
-    say(f"Watch it at {server.url}", err=as_json)
-    shown = show.Progress(graph, verbose, stderr=as_json)
-    with shown, flows.watching(shown.tell) as outcome:
-        try:
-            state = flows.nightly(pull, jobs, wait, accept, return_state=True)
-        except (Exception, Abort) as error:
-            if outcome.state is None and (isinstance(error, NightjarError) or servers.healthy(server.url)):
-                raise
-            if outcome.state is None:
-                what = f"the Prefect server went away ({type(error).__name__}) before anything was evaluated"
-                raise NightjarError(what, servers.LOG, "run again") from error
-        finally:
-            rebuild.flush()
-    state = outcome.state or state
-    record.tell_left(graph.root, "nightly")
-    for line in outcome.warnings:
-        _warn(line)
-    if outcome.error is not None:
-        raise outcome.error
-    if outcome.facts is None:
-        say(f"nightjar: nightly: {state.message}", err=True)
-        return 130 if state.is_cancelled() else 1
+    stop, asked = threading.Event(), run.Asked(pull, jobs, wait, accept)
+    journal = Journal(graph.root, run.KIND, asdict(asked))
+    with at_signals(stop.set), watched(journal, stop, as_json):
+        with show.Progress(graph, verbose, stderr=as_json) as progress:
+            end, outcome = run.nightly(graph.root, asked, journal, stop, progress.tell)
+        journal.end(end)
+        for line in outcome.warnings:
+            _warn(line)
+        if outcome.facts is not None:
+            _show(outcome, as_json)
+    if outcome.aside is not None:
+        say(f"nightjar: nightly: {(outcome.facts or {})['message']}", err=True)
+        raise outcome.aside
+    if end.state != "completed":
+        say(f"nightjar: nightly: {end.message}", err=True)
+    return STATUS[end.state]
+
+
+def _show(outcome: Outcome, as_json: bool) -> None:
+    from pipelines.nightly import text
+
+    assert outcome.facts is not None
     facts = {name: outcome.facts[name] for name in ("run", "state", "message", "against")}
     if as_json:
-        told = {"benchmarks": text.benchmarks(outcome.verdicts), "verdicts": outcome.verdicts}
-        say_json(facts | told)
-    else:
-        _table(outcome.verdicts)
-        where = "is in the ledger" if outcome.aside is None else "is not in the ledger"
-        say(f"{facts['run']} {where}: {facts['state']}")
-    if outcome.aside is not None:
-        say(f"nightjar: nightly: {facts['message']}", err=True)
-        raise outcome.aside
-    if facts["state"] == "good":
-        if not as_json:
-            say(facts["message"])
-        return 0
-    say(f"nightjar: nightly: {facts['message']}", err=True)
-    return 1
+        say_json(facts | {"benchmarks": text.benchmarks(outcome.verdicts), "verdicts": outcome.verdicts})
+        return
+    _table(outcome.verdicts)
+    where = "is in the ledger" if outcome.aside is None else "is not in the ledger"
+    say(f"{facts['run']} {where}: {facts['state']}")
+    if outcome.aside is None and facts["state"] == "good":
+        say(facts["message"])
 
 
 @click.command()

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,8 @@ from nightjar.core.json_text import recorded
 from pipelines.commands.console import say, say_json
 from pipelines.execution.run_stage import SERVED
 from pipelines.prefect_view import server as servers
-from pipelines.process import groups, lock
+from pipelines.process import lock
+from pipelines.process.child import Child
 from pipelines.process.signals import stopped_by_signals
 from pipelines.project import notify, places
 from pipelines.project.environment import WEBHOOK
@@ -29,7 +29,7 @@ from pipelines.serving import served_runs
 
 LOCK = places.SERVE_LOCK
 LOG = servers.HOME / "serve.log"
-# Written by pipelines.serving.serve once its deployments stand; that module needs Prefect.
+# Written by pipelines.serving.serve once its deployments are registered; that module needs Prefect.
 READY = places.DEPLOYMENTS
 WATCH_SECONDS = 1.0
 # Of the ten seconds in which all has to be ended: the runs first, which end their own stages.
@@ -78,7 +78,6 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
     if told := notify.warning(root):
         say(f"nightjar: serve: {told}", err=True)
     with lock.locked(root, LOCK, "nightjar serve", fix="use that one, or end it first"):
-        groups.end_orphans(root, lock=root / groups.DVC_LOCK)
         serving = _Serving(root, port, {"jobs": jobs, "pull": pull, "webhook": webhook})
         try:
             serving.start(lambda line: say(line, err=as_json))
@@ -117,15 +116,6 @@ def _tell(serving: _Serving, settings: Nightly, as_json: bool) -> None:
         say(f"The Prefect UI is at {serving.url}. Ctrl-C ends it.")
 
 
-@dataclass
-class _Child:
-    """A process that is kept running."""
-
-    process: subprocess.Popen[bytes]
-    group: groups.Group
-    started: float
-
-
 class _Serving:
     """The server and the runner of one project."""
 
@@ -135,8 +125,9 @@ class _Serving:
         self._port = port
         self._settings = settings
         self._server: servers.Server | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-        self._runner: _Child | None = None
+        self._process: servers.Process | None = None
+        self._runner: Child | None = None
+        self._started = 0.0
 
     @property
     def url(self) -> str:
@@ -161,10 +152,9 @@ class _Serving:
             tell("nightjar: serve: the Prefect server ended; starting it again")
             self._start_server()
         assert self._runner is not None
-        code = self._runner.process.poll()
+        code = self._runner.poll()
         if code is not None:
-            groups.end(self._runner.group)
-            if time.monotonic() - self._runner.started < SHORT_SECONDS:
+            if time.monotonic() - self._started < SHORT_SECONDS:
                 raise self._ended(code)
             tell(f"nightjar: serve: the runner ended with {code}; starting it again")
             self._start_runner()
@@ -172,9 +162,7 @@ class _Serving:
     def stop(self) -> None:
         """End the runs with their stages, then the server if it was started here."""
         if self._runner is not None:
-            groups.end(self._runner.group, GRACE)
-            self._runner.process.wait()
-        groups.end_orphans(self.root, grace=0.5, lock=self.root / groups.DVC_LOCK)
+            self._runner.end()
         (self.root / READY).unlink(missing_ok=True)
         if self._process is not None and self._server is not None:
             servers.stop(self.root, self._server)
@@ -195,25 +183,25 @@ class _Serving:
         private_folder((self.root / LOG).parent)
         (self.root / LOG).touch(mode=0o600)
         with (self.root / LOG).open("ab") as log:
-            process, group = groups.start(
+            runner = Child(
                 [sys.executable, "-m", "pipelines.serving.serve"],
                 self.root,
                 # Safe path: a folder `pipelines` of the repository must not be taken for this one.
                 servers.environment(self.root, self.url) | {"PYTHONSAFEPATH": "1", SERVED: "1"},
-                "runner of nightjar serve",
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
+                grace=GRACE,
             )
-        self._runner = _Child(process, group, time.monotonic())
-        assert process.stdin is not None
-        with process.stdin as pipe:
+        self._runner, self._started = runner, time.monotonic()
+        assert runner.stdin is not None
+        with runner.stdin as pipe:
             pipe.write(json.dumps(self._settings).encode())
         self._settings["webhook"] = None  # the server has it now
         deadline = time.monotonic() + servers.STARTING_SECONDS
         while not (ready := self._ready()):
-            if process.poll() is not None:
-                raise self._ended(process.returncode)
+            if (code := runner.poll()) is not None:
+                raise self._ended(code)
             if time.monotonic() > deadline:
                 raise NightjarError(
                     "the deployments were not made in time", self.root / LOG, "read that file"
@@ -225,6 +213,5 @@ class _Serving:
         return list(recorded(self.root / READY).get("deployments", ()))
 
     def _ended(self, code: int) -> NightjarError:
-        lines = (self.root / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
-        last = next((" ".join(line.split()) for line in reversed(lines) if line.strip()), "it said nothing")
-        return NightjarError(f"the runner ended with {code}: {last[:300]}", self.root / LOG, "read that file")
+        last = servers.last_line(self.root / LOG)[:300]
+        return NightjarError(f"the runner ended with {code}: {last}", self.root / LOG, "read that file")

@@ -1,29 +1,25 @@
-"""The lease of the machine's GPU: one stage at a time, over all rebuilds, nightlies and studies of a user, in any
-clone.
+"""The lease of the machine's GPU: one stage at a time, of all rebuilds, nightlies and studies of a user.
 
 The lease is a lock on a file in the temporary folder (TMPDIR, else /tmp). The stage's processes inherit it as their
-standard input, the one descriptor that DVC and a shell hand on: the kernel holds the lock as long as any of them
-lives, whatever becomes of the process that took it, and lets go of it when the last is gone.
+standard input: the kernel holds the lock as long as one of them lives, even if the process that took it has ended.
 """
 
 from __future__ import annotations
 
-import fcntl
-import json
 import os
 import stat
 import tempfile
 import threading
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import parse
+from pipelines.process import lock
 
 
 def lease_file() -> Path:
-    """Where this user's lease lies. Raises NightjarError if the folder is somebody else's."""
+    """The file of this user's lease. Raises NightjarError if the folder is somebody else's."""
     folder = Path(tempfile.gettempdir()) / f"nightjar-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
@@ -36,7 +32,7 @@ class Gpu:
     """The leases that the stages of one run hold; used by several threads."""
 
     def __init__(self, root: Path, told: Callable[[str, str], None]) -> None:
-        """`told` hears of a stage that has to wait, once for each holder: its name, and whom it waits for."""
+        """`told` is called with the name of a stage that has to wait and the reason, once for each holder."""
         self._root = root
         self._told = told
         self._held: dict[str, int] = {}
@@ -45,57 +41,32 @@ class Gpu:
 
     def take(self, stage: str) -> bool:
         """Take the lease for `stage` if it is free; never waits."""
-        descriptor = self._locked()
-        if isinstance(descriptor, str):
-            if self._waits.get(stage) != descriptor:
-                self._waits[stage] = descriptor
-                self._told(stage, f"waits for the GPU ({descriptor})")
+        try:
+            descriptor = lock.take(lease_file(), {"stage": stage, "project": str(self._root)})
+        except (lock.Taken, OSError) as error:
+            why = _held_by(error.holder) if isinstance(error, lock.Taken) else f"cannot be taken: {error}"
+            if self._waits.get(stage) != why:
+                self._waits[stage] = why
+                self._told(stage, f"waits for the GPU ({why})")
             return False
-        now = datetime.now().astimezone().isoformat(timespec="seconds")
-        facts = {"stage": stage, "project": str(self._root), "pid": os.getpid(), "since": now}
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, json.dumps(facts).encode())  # and a stage that reads its input finds the end
         with self._lock:
             self._held[stage] = descriptor
         return True
 
-    def _locked(self) -> int | str:
-        """The locked lease, or why it is not to be had."""
-        descriptor = None
-        try:
-            path = lease_file()
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Somebody may have cleared the temporary folder in between: then this file is the lease no more.
-            if os.fstat(descriptor).st_ino == path.stat().st_ino:
-                return descriptor
-            told = "its lease was replaced"
-        except BlockingIOError:
-            told = _holder(descriptor or 0)
-        except OSError as error:
-            told = f"its lease cannot be taken: {error}"
-        if descriptor is not None:
-            os.close(descriptor)
-        return told
-
     def descriptor(self, stage: str) -> int | None:
-        """What the processes of `stage` are to inherit; None if it holds no lease."""
+        """The descriptor that the processes of `stage` inherit; None if it holds no lease."""
         with self._lock:
             return self._held.get(stage)
 
     def release(self, stage: str) -> None:
-        """Let go of the lease, if `stage` has it; what it left running goes on holding it."""
+        """Release the lease, if `stage` has it. Processes that it left running continue to hold it."""
         with self._lock:
             descriptor = self._held.pop(stage, None)
         if descriptor is not None:
             os.close(descriptor)
 
 
-def _holder(descriptor: int) -> str:
-    try:
-        facts = parse(os.pread(descriptor, 10_000, 0))
-        return (
-            f"held by {facts['stage']} of {facts['project']}, process {facts['pid']}, since {facts['since']}"
-        )
-    except (ValueError, KeyError, TypeError):
+def _held_by(holder: Mapping[str, Any]) -> str:
+    if not {"stage", "project", "pid", "since"} <= holder.keys():
         return "held by another stage"
+    return "held by {stage} of {project}, process {pid}, since {since}".format_map(holder)

@@ -78,12 +78,6 @@ def limits(settings: Rebuild, jobs: int | None = None) -> Limits:
     return Limits(settings.jobs if jobs is None else jobs, memory, one_gpu)
 
 
-def at_once(graph: Graph, settings: Rebuild, jobs: int | None) -> int:
-    """How many of the graph's stages may start before any has ended; perhaps a few too many."""
-    free = sum(bool(stage.reasons) and not stage.waits for stage in graph.stages.values())
-    return min(free, limits(settings, jobs).jobs)
-
-
 def machine_gb() -> float:
     """The machine's memory in GB (10^9 bytes), or the container's where that is less."""
     size = psutil.virtual_memory().total

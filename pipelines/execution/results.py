@@ -1,26 +1,32 @@
-"""What becomes of a stage in a run of the graph, and who hears of it."""
+"""The state of a stage in a run of the graph, the end of a run, and who is notified of them.
+
+A stage is waiting (for the GPU) or running, and ends as ran, cached, failed (itself or a check of its outputs),
+skipped (a stage before it failed) or stopped. A run ends as completed, failed, cancelled or skipped (another run holds
+its lock). All other modules use these words; prefect_view/show.py maps them to Prefect's states.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Literal
 
+from nightjar.core.errors import NightjarError
 from pipelines.execution.run_stage import Outcome
+from pipelines.process import lock
 
-if TYPE_CHECKING:
-    from prefect.states import State
+UNDERWAY = ("waiting", "running")
 
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one stage: ran, cached, failed (itself or a check of what it made), skipped (something before it
-    failed) or stopped; on its way there: waiting (for the GPU) or running.
+    """The state of one stage, and why it has it.
 
-    `moved` says whether its outputs may be others than before, so that what needs them has to be looked at.
+    `moved` says whether its outputs may have changed, so that stages after it must be examined. `lines` are what a
+    running stage wrote since the last result; `findings` is the table of what the checks found.
     """
 
     stage: str
@@ -30,10 +36,20 @@ class Result:
     error: str = ""
     log: str = ""
     moved: bool = False
+    lines: tuple[str, ...] = ()
+    findings: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        return self.state not in UNDERWAY
+
+    def facts(self) -> dict[str, Any]:
+        """The result without lines and findings, as JSON has it."""
+        return {name: value for name, value in asdict(self).items() if name not in ("lines", "findings")}
 
     @classmethod
     def of(cls, outcome: Outcome, why: str, root: Path, attempts: int = 1) -> Result:
-        """The result of a stage that was run because of `why`, in so many attempts, under `root`."""
+        """The result of a stage that was run because of `why`, in `attempts` attempts, under `root`."""
         moved = outcome.state in ("ran", "restored")
         state = "cached" if outcome.state in ("restored", "unchanged") else outcome.state
         if outcome.state == "restored":
@@ -53,71 +69,57 @@ class Result:
 Listener = Callable[[Result], None]
 
 
-@dataclass
-class Heard:
-    """The state in which a rebuild of this process ended, whether or not Prefect's server could be told."""
+def listeners(*several: Listener) -> Listener:
+    """One listener that calls several. One that fails fails no stage: its first failure is logged."""
+    failed: list[Listener] = []
 
-    state: State[Any] | None = None
-
-
-T = TypeVar("T")
-
-
-class Listeners(Generic[T]):
-    """Those in this process who hear what becomes of a flow's stages; each has a `T` that the flow fills at its end."""
-
-    def __init__(self, outcome: Callable[[], T]) -> None:
-        self._outcome = outcome
-        self._all: list[tuple[Listener, T]] = []
-        self._failed: list[Listener] = []
-
-    @contextlib.contextmanager
-    def listening(self, listen: Listener) -> Iterator[T]:
-        """While the block lasts, hand `listen` what becomes of every stage.
-
-        A stage that runs is reported again and again, in state `running`, with the last line it wrote as `why`.
-        Calls come from several threads. What `listen` raises is logged.
-        """
-        listener = (listen, self._outcome())
-        self._all.append(listener)
-        try:
-            yield listener[1]
-        finally:
-            self._all.remove(listener)
-            if listen in self._failed:
-                self._failed.remove(listen)
-
-    def tell(self, result: Result) -> None:
-        """Tell everybody who listens. One that fails fails no stage: its first failure is logged."""
-        for listen, _ in list(self._all):
+    def call(result: Result) -> None:
+        for listener in several:
             try:
-                listen(result)
+                listener(result)
             except (Exception, SystemExit) as error:
-                if listen not in self._failed:
-                    self._failed.append(listen)
-                    _log().warning("the display of results failed", exc_info=error)
+                if listener not in failed:
+                    failed.append(listener)
+                    with contextlib.suppress(OSError):
+                        told = (type(error).__name__, error)
+                        logging.getLogger("nightjar").warning("the display of results failed: %s: %s", *told)
 
-    def outcomes(self) -> list[T]:
-        """What is to be filled."""
-        return [outcome for _, outcome in self._all]
+    return call
 
 
-def _log() -> Any:
-    """The log of the run, where there is one: Prefect keeps it, and prints nothing."""
-    from prefect.exceptions import MissingContextError
-    from prefect.logging import get_run_logger
+@dataclass(frozen=True)
+class End:
+    """How a run ended, with one line about it."""
 
+    state: Literal["completed", "failed", "cancelled", "skipped"]
+    message: str
+
+    @classmethod
+    def of(cls, results: Iterable[Result], cancelled: bool) -> End:
+        """The end of a run with these results, whose message counts their states."""
+        counts: dict[str, int] = {}
+        for result in results:
+            counts[result.state] = counts.get(result.state, 0) + 1
+        message = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
+        if cancelled:
+            return cls("cancelled", message)
+        bad = {"failed", "stopped", "skipped"} & set(counts)
+        return cls("failed" if bad else "completed", message)
+
+
+def ending(run: Callable[[], End], failed: Callable[[str], None]) -> End:
+    """The end of a run that nobody watches at a terminal: what it raises becomes a state and a line, and `failed` is
+    called with the line of an error.
+    """
     try:
-        return get_run_logger()
-    except MissingContextError:
-        return logging.getLogger("nightjar")
-
-
-_rebuilds = Listeners(Heard)
-listening, listen = _rebuilds.listening, _rebuilds.tell
-
-
-def conclude(state: State[Any]) -> None:
-    """Tell them the state in which the rebuild ended."""
-    for heard in _rebuilds.outcomes():
-        heard.state = state
+        return run()
+    except lock.Held as error:
+        return End("skipped", str(error))
+    except lock.Stopped:
+        return End("cancelled", "stopped while it waited")
+    except NightjarError as error:
+        message = str(error)
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+    failed(message)
+    return End("failed", message)

@@ -1,33 +1,32 @@
-"""Run one stage of the DVC graph as a group of processes, with its output as it comes.
+"""Run stages of the DVC graph, with their output as it comes.
 
-`dvc --wait-for-lock repro --single-item STAGE` decides by itself whether the stage must run, can be restored
-from the run cache, or is unchanged. Several may run side by side: DVC holds its repository lock whenever it
-hashes files or writes dvc.lock, and lets go of it only while a stage's own command runs.
+DVC decides whether a stage must run, can be restored from the run cache, or is unchanged. It holds its repository lock
+while it hashes files or writes dvc.lock, and not while a command runs, so that several stages may run at a time.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
+import json
 import locale
+import math
 import os
 import re
-import selectors
+import select
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from io import RawIOBase
 from pathlib import Path
-from typing import IO, Literal
-
-import psutil
+from typing import IO, Any, Literal, Self
 
 from nightjar.core import history
-from pipelines.execution.ready import Pool
-from pipelines.process import groups
+from pipelines.graph import dvc_worker
+from pipelines.process.child import Child
 from pipelines.project import places
 from pipelines.project.environment import SECRETS
 
@@ -39,22 +38,17 @@ BATCH_LINES = 200
 LONGEST_LINE = 65_536
 # How often a stage is tried again whose files another DVC process has reserved.
 BUSY_SECONDS = 1.0
+# How long a stage that is stopped waits for a request to DVC that has begun.
+STOP_SECONDS = 2.0
 # How long to go on reading when the stage has ended and something that it left behind holds its output open.
 DRAIN_SECONDS = 1.0
+
+KILLED = "the process that runs DVC was killed"
 
 State = Literal["ran", "restored", "unchanged", "failed", "stopped"]
 Lines = Callable[[list[str]], None]
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-# What DVC says of files that another of its processes has reserved, and then of that process.
-_BUSY = "is busy, it is being blocked by:"
-_BLOCKER = re.compile(r"^\s*\(PID (\d+)\): (.*)")
-_EXIT = re.compile(r", exited with (-?\d+)$")
-# What DVC says beside the stage's own output; it stays in the log file.
-_NOISE = re.compile(
-    r"^(Running stage |> |Updating lock file |Generating lock file |Use `dvc push` |To track the changes "
-    r"|\s+git add |To enable auto staging|\s+dvc config core.autostage|Data and pipelines are up to date)"
-)
 
 
 @dataclass(frozen=True)
@@ -133,180 +127,245 @@ def stage_environment() -> dict[str, str]:
     return {**environment(), history.TIMED: "1"}
 
 
-def run_stage(
-    stage: str,
-    root: Path,
-    log: Path,
-    lines: Lines | None = None,
-    stop: threading.Event | None = None,
-    grace: float = groups.GRACE,
-    arguments: Sequence[str] | None = None,
-    lease: int | None = None,
-    ready: Pool | None = None,
-    earlier: float = 0.0,
-) -> Outcome:
-    """Run `stage` of the repository at `root` and wait for it; with `arguments`, that command of DVC instead.
+class Stages:
+    """Runs stages of the repository at `root`, several at a time from several threads.
 
-    Its whole output goes to the file `log`, and in batches to `lines`, DVC's own remarks left out. When
-    `stop` is set, or an exception comes up, its whole process group is ended. If the command ran well, its
-    seconds are added to the local history. `lease` is a descriptor that its processes inherit (see lease.py);
-    `ready` has processes that may be used. `earlier` seconds that its shares took count as its own. While another
-    DVC process, such as a `dvc repro` beside it, has reserved the stage's files, the stage waits. Raises only what
-    `lines` raises, and OSError.
+    A worker process does DVC's part of each stage: see graph/dvc_worker.py. The commands are children of this process.
     """
-    stop = stop or threading.Event()
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lock = threading.Lock()
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._connection: socket.socket | None = None
+        self._answers: IO[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the worker now, which loads DVC in half a second. The first `run` does so otherwise."""
+        with self._lock:
+            self._connect()
+
+    def run(
+        self,
+        stage: str,
+        log: Path,
+        lines: Lines | None = None,
+        stop: threading.Event | None = None,
+        lease: int | None = None,
+        earlier: float = 0.0,
+        afresh: bool = False,
+    ) -> Outcome:
+        """Run `stage` and wait for it, unless DVC finds it unchanged or restores it from the run cache.
+
+        The output of its command goes to the file `log`, and in batches to `lines`. When `stop` is set, or `lines`
+        raises, the command's process group is ended. If the command ran well, its seconds are added to the local
+        history, with the `earlier` seconds of its shares. `lease` is a descriptor that the command inherits (see
+        lease.py). With `afresh` the command runs in any case, and what it makes is not added to DVC's cache. While
+        another DVC process, such as a `dvc repro`, has reserved the stage's files, the stage waits. Raises only what
+        `lines` raises, and OSError.
+        """
+        stop = stop or threading.Event()
+        began = time.monotonic() - earlier
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb", buffering=0) as file:
+            output = _Output(file, lines)
+            state, code, error = self._run(stage, output, stop, lease, afresh)
+        seconds = time.monotonic() - began
+        if state == "ran":
+            with contextlib.suppress(OSError):  # the outputs are recorded, even if the disk is full
+                history.append(self._root, stage, seconds, "done")
+        return Outcome(stage, state, seconds, log, code, error)
+
+    def _run(
+        self, stage: str, output: _Output, stop: threading.Event, lease: int | None, afresh: bool
+    ) -> tuple[State, int | None, str | None]:
+        answer = self._settled({"do": "begin", "stage": stage, "afresh": afresh}, output, stop)
+        if answer["state"] != "run":
+            return answer["state"], answer.get("code"), answer.get("error")
+        output.write([f"Running stage '{stage}':"])
+        code, commands = 0, list(answer["commands"])
+        try:
+            while commands and not code and not stop.is_set():
+                output.write([f"> {commands[0][-1]}"])
+                code = _command(
+                    commands.pop(0), Path(answer["folder"]), answer["environment"], output, stop, lease
+                )
+        except BaseException:
+            self._ask({"do": "abandon", "stage": stage}, stop)
+            raise
+        if not code and not commands:
+            done = self._settled({"do": "finish", "stage": stage}, output, stop)
+            if done["state"] == "done":
+                return "ran", None, None
+            if done["state"] == "failed":
+                return "failed", done["code"], done["error"]
+        self._ask({"do": "abandon", "stage": stage}, stop)
+        if stop.is_set():
+            return "stopped", code, "stopped before its end"
+        return "failed", code, output.last or f"exit status {code}, without any output"
+
+    def _settled(self, request: dict[str, Any], output: _Output, stop: threading.Event) -> dict[str, Any]:
+        """The worker's answer to a request, which is repeated while another DVC process is in its way."""
+        holder = ""
+        while (answer := self._ask(request, stop))["state"] == "busy":
+            if answer["holder"] and answer["holder"] != holder:
+                holder = answer["holder"]
+                output.show([f"waits for another DVC process ({holder})"])
+            if stop.wait(BUSY_SECONDS if holder else 0.0):
+                error = "stopped while it waited for another DVC process"
+                return {"state": "stopped", "error": error}
+        return answer
+
+    def _ask(self, request: dict[str, Any], stop: threading.Event) -> dict[str, Any]:
+        """The worker's answer. A worker that was killed fails its stages, and the next stage gets a new one."""
+        with self._lock:
+            if self._answers is not None or (request["do"] == "begin" and not stop.is_set()):
+                with contextlib.suppress(OSError):
+                    if line := self._exchange(json.dumps(request).encode() + b"\n", stop):
+                        answer: dict[str, Any] = json.loads(line)
+                        return answer
+                self._disconnect()
+        if stop.is_set():
+            return {"state": "stopped", "error": "stopped before its end"}
+        return {"state": "failed", "code": 1, "error": KILLED}
+
+    def _exchange(self, request: bytes, stop: threading.Event) -> bytes:
+        """The line that answers a request; empty if the worker ended, or if it takes long and `stop` is set."""
+        connection, answers = self._connect()
+        connection.sendall(request)
+        deadline = math.inf
+        while not select.select([connection], [], [], 0.1)[0]:
+            if stop.is_set():
+                deadline = min(deadline, time.monotonic() + STOP_SECONDS)
+            if time.monotonic() > deadline:
+                return b""
+        return answers.readline()
+
+    def _connect(self) -> tuple[socket.socket, IO[bytes]]:
+        if self._connection is None or self._answers is None:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                self._worker = subprocess.Popen(
+                    [
+                        sys.executable,
+                        "-P",
+                        dvc_worker.__file__,
+                        str(theirs.fileno()),
+                        str(self._root.resolve()),
+                    ],
+                    cwd=self._root,
+                    env=stage_environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                    pass_fds=[theirs.fileno()],
+                )
+            self._connection, self._answers = ours, ours.makefile("rb")
+        return self._connection, self._answers
+
+    def _disconnect(self) -> None:
+        """Let the worker end: it finishes what it does and exits, after seconds at most."""
+        if self._connection is not None and self._answers is not None:
+            self._answers.close()
+            self._connection.close()
+        self._connection = self._answers = None
+
+    def close(self) -> None:
+        """End the worker."""
+        with self._lock:
+            self._disconnect()
+            if self._worker is not None:
+                self._worker.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def dvc(arguments: Sequence[str], root: Path, log: Path, stop: threading.Event) -> Outcome:
+    """Run a command of DVC, such as `checkout`. Its output goes to the file `log`."""
+    began = time.monotonic()
     log.parent.mkdir(parents=True, exist_ok=True)
-    asked = ["--wait-for-lock", *(arguments or ["repro", "--single-item", "--", stage])]
-    waits = ""
-    while True:
-        outcome, blocker = _run(stage, root, log, lines, stop, grace, asked, lease, ready, earlier)
-        if outcome.state != "failed" or not blocker:
-            return outcome
-        if blocker != waits and lines is not None:
-            lines([f"waits for another DVC process ({blocker})"])
-        waits = blocker
-        if stop.wait(BUSY_SECONDS):
-            return replace(outcome, state="stopped", error="stopped while it waited for another DVC process")
+    command = [sys.executable, "-m", "dvc", "--wait-for-lock", *arguments]
+    with log.open("wb", buffering=0) as file:
+        output = _Output(file, None)
+        code = _command(command, root, environment(), output, stop, None)
+    state: State = "stopped" if code and stop.is_set() else "failed" if code else "ran"
+    error = output.last.removeprefix("ERROR: ") if code else None
+    return Outcome(arguments[0], state, time.monotonic() - began, log, code or None, error)
 
 
-def _run(
-    stage: str,
-    root: Path,
-    log: Path,
-    lines: Lines | None,
+def _command(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    output: _Output,
     stop: threading.Event,
-    grace: float,
-    asked: Sequence[str],
     lease: int | None,
-    ready: Pool | None,
-    earlier: float,
-) -> tuple[Outcome, str]:
-    """One call of DVC for a stage; returns its outcome, and the DVC process that has reserved its files, if one has."""
-    started = time.monotonic()
-    process, group = (ready and ready.take(stage, asked, lease)) or groups.start(
-        [sys.executable, "-m", "dvc", *asked],
-        root,
-        stage_environment(),
-        stage,
+) -> int:
+    """Run a command to its end, or until `stop` is set; returns its exit status."""
+    with Child(
+        command,
+        folder,
+        environment,
         stdin=subprocess.DEVNULL if lease is None else lease,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-    )
-    verdict = _Verdict(stage)
-    try:
-        with log.open("wb", buffering=0) as file:
-            follow(
-                process,
-                process.stdout or io.BytesIO(),
-                stop,
-                lambda batch: _tell(batch, file, verdict, lines),
-            )
-        while process.poll() is None and not stop.wait(0.05):
+    ) as child:
+        follow(child, stop, output.hear)
+        while child.poll() is None and not stop.wait(0.05):
             pass
-    finally:
-        if process.poll() is None or groups.members(group.number):
-            groups.end(group, grace, root / groups.DVC_LOCK)
-            process.wait()
-        groups.forget(group)
-        if process.stdout is not None:
-            process.stdout.close()
-    seconds = earlier + time.monotonic() - started
-    if process.returncode != 0 and stop.is_set():
-        return Outcome(stage, "stopped", seconds, log, process.returncode, "stopped before its end"), ""
-    if process.returncode != 0:
-        code = verdict.exit_code(process.returncode)
-        return Outcome(stage, "failed", seconds, log, code, verdict.error()), verdict.blocker
-    if verdict.state == "ran":
-        with contextlib.suppress(OSError):  # what was computed stands, even if the disk is full
-            history.append(root, stage, seconds, "done")
-    return Outcome(stage, verdict.state, seconds, log), ""
+        return child.end()
 
 
-def follow(
-    process: subprocess.Popen[bytes],
-    stream: IO[bytes],
-    stop: threading.Event,
-    tell: Callable[[list[str]], None],
-) -> None:
-    """Read the stream until its end, handing on what came every half second."""
+class _Output:
+    """What a stage writes: all of it to the log, and what it says itself to `lines`."""
+
+    def __init__(self, log: RawIOBase, lines: Lines | None) -> None:
+        self._log, self._lines = log, lines
+        # The last line that is not empty.
+        self.last = ""
+
+    def write(self, lines: list[str]) -> None:
+        """Write lines to the log only."""
+        with contextlib.suppress(OSError):  # the disk is full: the stage itself fails if it needs space
+            self._log.write("".join(line + "\n" for line in lines).encode())
+
+    def show(self, lines: list[str]) -> None:
+        """Pass lines on only."""
+        if self._lines is not None:
+            self._lines(lines)
+
+    def hear(self, lines: list[str]) -> None:
+        """Write lines to the log, and pass on those that are not empty."""
+        self.write(lines)
+        if said := [line for line in lines if line.strip()]:
+            self.last = said[-1].strip()
+            self.show(said)
+
+
+def follow(child: Child, stop: threading.Event, hear: Lines) -> None:
+    """Read the output of `child` to its end, and pass it on every half second."""
     reader = LineReader()
     batch: list[str] = []
-    told, ended = time.monotonic(), None
-    with selectors.DefaultSelector() as selector:
-        selector.register(stream, selectors.EVENT_READ)
-        while not stop.is_set():
-            if selector.select(0.1):
-                data = os.read(stream.fileno(), 65_536)
-                if not data:
-                    break
-                batch += reader.feed(data)
-            now = time.monotonic()
-            if batch and (now - told >= BATCH_SECONDS or len(batch) >= BATCH_LINES):
-                tell(batch)
-                batch, told = [], now
-            if process.poll() is not None:
-                ended = ended or now
-                if now - ended > DRAIN_SECONDS:
-                    break
-    tell(batch + reader.close())
-
-
-def _tell(batch: list[str], file: RawIOBase, verdict: _Verdict, lines: Lines | None) -> None:
-    if not batch:
-        return
-    with contextlib.suppress(OSError):  # no room for the log: that is for the stage itself to fail of
-        file.write("".join(line + "\n" for line in batch).encode())
-    told = [line for line in batch if verdict.hear(line)]
-    if told and lines is not None:
-        lines(told)
-
-
-def _runs_dvc(pid: int) -> bool:
-    """Whether the process runs DVC: DVC takes any process with the number of a killed one for that one."""
-    try:
-        return any("dvc" in part for part in psutil.Process(pid).cmdline())
-    except (psutil.Error, OSError):
-        return False
-
-
-class _Verdict:
-    """Reads out of DVC's remarks whether the stage ran, and why it failed."""
-
-    def __init__(self, stage: str) -> None:
-        # A stage that DVC neither runs nor finds unchanged was restored.
-        self.state: State = "restored"
-        self._begins = f"Running stage '{stage}':"
-        self._same = f"'{stage}' didn't change, skipping"
-        self._last = self._fault = ""
-        # The process that has reserved the stage's files, as DVC names it.
-        self.blocker = ""
-        self._code: int | None = None
-
-    def hear(self, line: str) -> bool:
-        """Take note of a line; whether it is worth showing."""
-        if line == self._begins:
-            self.state = "ran"
-        elif self.state == "restored" and line.removeprefix("Stage ") == self._same:
-            self.state = "unchanged"
-        if match := _EXIT.search(line):
-            # A command killed by a signal: some shells report it as 128 + its number, others die of it themselves.
-            code = int(match[1])
-            self._code = code if code >= 0 else 128 - code
-            return False
-        if _BUSY in self._fault and not self.blocker and (match := _BLOCKER.match(line)):
-            self.blocker = f"process {match[1]}: {match[2]}" if _runs_dvc(int(match[1])) else ""
-        if line.startswith("ERROR: "):
-            self._fault = self._fault or line.removeprefix("ERROR: ")
-        elif line.strip() and not _NOISE.match(line):
-            self._last = line.strip()
-        # What DVC says of the other process is said once, when the wait begins.
-        return bool(line.strip()) and not (_NOISE.match(line) or _BUSY in line or self.blocker)
-
-    def exit_code(self, dvc: int) -> int:
-        """The exit status of the stage's own command where DVC told it, else of DVC."""
-        return dvc if self._code is None else self._code
-
-    def error(self) -> str:
-        """The stage's own last line if its command failed, else DVC's first error."""
-        own = self._last if self._code is not None else ""
-        return own or self._fault or self._last or "ended without a word"
+    passed, ended = time.monotonic(), None
+    stream = child.stdout
+    while stream is not None and not stop.is_set():
+        if select.select([stream], [], [], 0.1)[0]:
+            data = os.read(stream.fileno(), 65_536)
+            if not data:
+                break
+            batch += reader.feed(data)
+        now = time.monotonic()
+        if batch and (now - passed >= BATCH_SECONDS or len(batch) >= BATCH_LINES):
+            hear(batch)
+            batch, passed = [], now
+        if child.poll() is not None:
+            ended = ended or now
+            if now - ended > DRAIN_SECONDS:
+                break
+    if batch := batch + reader.close():
+        hear(batch)

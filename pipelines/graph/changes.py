@@ -78,6 +78,7 @@ class Workspace:
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
         self._hashes: dict[tuple[str, str], tuple[Any, Any]] = {}
+        self._params: dict[str, Any] = {}
         self._locks: dict[str, dict[str, Any]] = {}
         # Outputs as they will be restored, and those that nobody knows yet, by path.
         self._restored: dict[str, Any] = {}
@@ -103,10 +104,14 @@ class Workspace:
 
         `before` names the stages it needs directly whose outputs are open. The stage's own objects are used up by it.
         """
+        from pipelines.graph import dvc_adapter
+
         for item in [*stage.deps, *stage.outs]:
+            # DVC hashes a path, and parses a parameter file, again for each stage. Some paths do not exist yet.
             if _is_plain(item):
-                # DVC hashes a path anew for every stage that names it, and here some are not there yet.
                 item.get_hash = lambda item=item: self._content(item)[1]
+            elif _is_params(item):
+                item.read_params = lambda item=item: dvc_adapter.read_params(item, self._params)
         reasons = tuple(self._reasons(stage))
         parts = {} if stage.frozen else {name: None for dep in stage.deps for name in self._in_part(dep)}
         waits = tuple(Reason("upstream", name) for name in {**dict.fromkeys(before), **parts})
@@ -134,10 +139,11 @@ class Workspace:
         """Whether DVC finds the outputs in its cache, as StageCache.restore does; if so the stage's outputs hold the
         hashes of what is restored.
         """
-        from dvc.stage.cache import _can_hash
         from dvc.stage.loader import StageLoader
 
-        if not _can_hash(stage):
+        from pipelines.graph import dvc_adapter
+
+        if not dvc_adapter.in_run_cache(stage):
             return False
         same = not stage.changed_stage() and all(dep.hash_info == dep.get_hash() for dep in stage.deps)
         if not (same and all(out.hash_info for out in stage.outs)):
@@ -147,7 +153,7 @@ class Workspace:
                 else:
                     dep.update_legacy_hash_name()
                     dep.meta, dep.hash_info = self._content(dep)
-            entry = stage.repo.stage_cache._load(stage)
+            entry = dvc_adapter.kept_run(stage)
             if not entry:
                 return False
             StageLoader.fill_from_lock(stage, entry)
@@ -166,9 +172,11 @@ class Workspace:
                 if found is None:
                     raise FileNotFoundError(item.fs_path)
                 return _meta(found), found.hash_info
+        from pipelines.graph import dvc_adapter
+
         key = (item.fs_path, item.hash_name)
         if key not in self._hashes:
-            self._hashes[key] = item._get_hash_meta()
+            self._hashes[key] = dvc_adapter.content(item)
         return self._hashes[key]
 
     def _is_open(self, dep: Any) -> bool:

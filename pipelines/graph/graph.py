@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,10 +127,12 @@ def find_root() -> Path:
     from dvc.exceptions import NotDvcRepoError
     from dvc.repo import Repo
 
+    from pipelines.graph.dvc_adapter import no_repository
+
     try:
         return Path(Repo.find_root())
     except NotDvcRepoError:
-        raise _no_repository(Path()) from None
+        raise no_repository(Path()) from None
 
 
 def would_run(name: str, root: Path) -> bool:
@@ -162,31 +165,11 @@ def _now(names: Iterable[str], root: Path) -> dict[str, tuple[State, tuple[Reaso
         return found
 
 
-@contextlib.contextmanager
-def opened(where: Path, locked: bool = True) -> Iterator[Repo]:
-    """The DVC repository at `where`, by default locked against other DVC processes that hash or write.
+def opened(where: Path, locked: bool = True) -> AbstractContextManager[Repo]:
+    """The DVC repository at `where`: see dvc_adapter.opened."""
+    from pipelines.graph import dvc_adapter
 
-    Raises NightjarError if there is none, and for any of DVC's own errors.
-    """
-    from dvc.exceptions import DvcException, NotDvcRepoError
-    from dvc.repo import Repo, lock_repo
-
-    try:
-        with Repo(str(where), _wait_for_lock=True) as repo, contextlib.ExitStack() as held:
-            if locked:
-                held.enter_context(lock_repo(repo))
-            yield repo
-    except NotDvcRepoError:
-        raise _no_repository(where) from None
-    except DvcException as error:
-        text = " ".join(str(part) for part in (error, error.__cause__) if part)
-        raise NightjarError(
-            " ".join(text.split())[:500], where.absolute(), "mend dvc.yaml, or see `dvc status`"
-        ) from None
-
-
-def _no_repository(where: Path) -> NightjarError:
-    return NightjarError("not a DVC repository", where.absolute(), "run from the project's root")
+    return dvc_adapter.opened(where, locked)
 
 
 def _edges(repo: Repo) -> Any:

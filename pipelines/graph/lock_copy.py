@@ -1,43 +1,54 @@
 """Copies of dvc.lock, for DVC writes it in place: a disk that is full, or a kill of DVC itself, can leave it torn.
 
-Copies lie in .nightjar/locks, taken under DVC's lock when a rebuild begins and whenever a stage has ended well. A torn
-file is replaced by its copy, under DVC's lock too; the stages whose entries are younger are looked at again, and the
-run cache has what they made.
+The worker (dvc_worker.py) copies the file to .nightjar/locks after it has written it, and puts it back if DVC's write
+fails. `mend` replaces a torn file by its copy. The stages whose entries are younger are checked again, and the run
+cache has what they made.
 """
 
 from __future__ import annotations
 
 import contextlib
-import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
-from pipelines.process import groups
 from pipelines.project import places
 
 FOLDER = places.LOCK_COPIES
 RUN_CACHE = Path(".dvc/cache/runs")
 # How long a torn file waits for the lock of a DVC process that may be writing it.
 MEND_SECONDS = 60.0
+TIDY_SECONDS = 2.0
 
-_keeping = threading.Lock()
+
+def keep(root: Path, path: Path) -> None:
+    """Copy the lock file `path` if it is whole. The caller holds DVC's lock. An older copy remains if this fails."""
+    with contextlib.suppress(OSError, UnicodeError):
+        if whole(path.read_text(encoding="utf-8")):
+            copy(root, path)
 
 
-def keep(root: Path, *stages: str, seconds: float = groups.LOCK_SECONDS) -> None:
-    """Copy the lock files that have the entries of `stages`.
+def copy(root: Path, path: Path) -> None:
+    """Copy the lock file `path`, which is whole. An older copy remains if this fails."""
+    place = root / FOLDER / path.relative_to(root).as_posix().replace("/", "%2F")
+    with contextlib.suppress(OSError, UnicodeError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_text(place, path.read_text(encoding="utf-8"))
 
-    Skips what DVC holds for longer than `seconds`, and what cannot be copied: the copy before it remains.
-    """
-    files = {Path(stage.rpartition(":")[0] or "dvc.yaml").with_suffix(".lock").as_posix() for stage in stages}
-    for file in sorted(files):
-        with _keeping, contextlib.suppress(OSError, UnicodeError):
-            with groups.held(root / groups.DVC_LOCK, seconds) as had:
-                text = (root / file).read_text(encoding="utf-8") if had else ""
-            copy = root / FOLDER / file.replace("/", "%2F")
-            if whole(text) and (not copy.exists() or copy.read_bytes() != text.encode()):
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                write_text(copy, text)
+
+@contextlib.contextmanager
+def put_back(root: Path, path: Path) -> Iterator[None]:
+    """Put the lock file back as it was if the block, which writes it, fails. The caller holds DVC's lock."""
+    before = path.read_bytes() if path.exists() else None
+    keep(root, path)
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):  # then `mend` has the copy
+            path.unlink(missing_ok=True) if before is None else path.write_bytes(before)
+        raise
+    keep(root, path)
 
 
 def mend(root: Path, seconds: float = MEND_SECONDS) -> list[str]:
@@ -47,6 +58,10 @@ def mend(root: Path, seconds: float = MEND_SECONDS) -> list[str]:
     Call it under the rebuild lock. Raises NightjarError if a file looks torn and DVC's lock is not to be had within
     `seconds`, OSError if there is still no room; the files are then as they were.
     """
+    from dvc.lock import LockError
+
+    from pipelines.graph.dvc_lock import FILE, RepositoryLock
+
     _tidy(root)
     mended = []
     for copy in sorted((root / FOLDER).glob("*.lock")):
@@ -59,13 +74,14 @@ def mend(root: Path, seconds: float = MEND_SECONDS) -> list[str]:
             continue
         if not whole(kept):  # the copy is damaged too: DVC says what is wrong with the file itself
             continue
-        with groups.held(root / groups.DVC_LOCK, seconds) as had:
-            if not had:
-                what = "cannot be read, and another DVC process is using the repository"
-                raise NightjarError(what, path, "run again once that has ended")
-            if _torn(path, kept):
-                write_text(path, kept)
-                mended.append(path.relative_to(root).as_posix())
+        try:
+            with RepositoryLock(root / FILE, seconds):
+                if _torn(path, kept):
+                    write_text(path, kept)
+                    mended.append(path.relative_to(root).as_posix())
+        except LockError:
+            what = "cannot be read, and another DVC process is using the repository"
+            raise NightjarError(what, path, "run again once that has ended") from None
     return mended
 
 
@@ -89,9 +105,11 @@ def _tidy(root: Path) -> None:
     empty = [path for path in (root / RUN_CACHE).glob("*/*") if path.is_dir() and not any(path.iterdir())]
     if not unfinished and not empty:
         return
-    with groups.held(root / groups.DVC_LOCK) as had, contextlib.suppress(OSError):
-        if not had:
-            return
+    from dvc.lock import LockError
+
+    from pipelines.graph.dvc_lock import FILE, RepositoryLock
+
+    with contextlib.suppress(OSError, LockError), RepositoryLock(root / FILE, TIDY_SECONDS):
         for path in unfinished:
             path.unlink(missing_ok=True)
         for path in {*empty, *(path.parent for path in unfinished)}:

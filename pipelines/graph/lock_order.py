@@ -55,17 +55,13 @@ def restore(root: Path, targets: Iterable[str] = ()) -> list[str]:
     added = {file: kept for file, kept in found.items() if _added(_order(root / file), kept) > 1}
     changed = []
     if added:
-        from dvc.exceptions import DvcException
-        from dvc.repo import Repo, lock_repo
+        from pipelines.graph.dvc_adapter import opened
 
-        try:
-            with Repo(str(root), _wait_for_lock=True) as repo, lock_repo(repo):
-                plan = _plan(repo, list(targets))
-                changed = [
-                    file for file, kept in added.items() if _rewrite(root / file, kept, plan.get(file, []))
-                ]
-        except DvcException as error:
-            raise NightjarError(" ".join(str(error).split()), root, "mend it, or see `dvc status`") from None
+        with opened(root) as repo:
+            plan = _plan(repo, list(targets))
+            changed = [
+                file for file, kept in added.items() if _rewrite(root / file, kept, plan.get(file, []))
+            ]
     (root / FOUND).unlink(missing_ok=True)
     return changed
 

@@ -1,37 +1,22 @@
-"""The stages of a night as Prefect tasks: check out model and data, then run again what predicts and evaluates."""
+"""The stages of a night: check out model and data, then run again what predicts and evaluates."""
 
 from __future__ import annotations
 
-import queue
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from prefect import allow_failure, get_run_logger, task
-from prefect.cache_policies import NO_CACHE
-from prefect.futures import PrefectFuture
-from prefect.states import Cancelled, Completed, Failed, State
-
-from nightjar.core import history
-from nightjar.core.config import PARAMS_FILE
-from nightjar.core.driver_params import load_rebuild
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
 from pipelines.clone.workspace import Workspace
-from pipelines.execution import resources
-from pipelines.execution.lease import Gpu
-from pipelines.execution.results import Listener, Result
-from pipelines.execution.run_stage import run_stage
-from pipelines.graph import describe
+from pipelines.execution.conduct import Conduct
+from pipelines.execution.journal import Journal
+from pipelines.execution.results import Listener, Result, listeners
+from pipelines.execution.run_stage import dvc
 from pipelines.graph import graph as graphs
-from pipelines.prefect_view import artifacts, record
 from pipelines.project import places
 from pipelines.versions import files as versions
 
-# Nothing is kept or restored: the results of a night are in the ledger, not in the DVC cache.
-AFRESH = ("--single-item", "--force", "--no-run-cache", "--no-commit")
 TAKE = "take model and data"
 
 
@@ -45,36 +30,17 @@ class Scratch(Workspace):
     link_type = "reflink,hardlink,copy"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Night:
-    """A night in progress; the threads of the tasks share it. `graph` has the stages that run, a part of `whole`."""
+    """A night in progress: `graph` has the stages that run, a part of `whole`, in the clone `work`."""
 
     graph: graphs.Graph
     whole: graphs.Graph
     work: Path
     logs: Path
     stop: threading.Event
-    listen: Listener
-    results: dict[str, Result] = field(default_factory=dict)
-    futures: dict[str, PrefectFuture[Any]] = field(default_factory=dict)
-    states: dict[str, State[Any]] = field(default_factory=dict)
-
-    def tell(self, result: Result) -> None:
-        """Record the result of a stage and pass it on; called from several threads."""
-        if result.state not in ("running", "waiting"):
-            self.results[result.stage] = result
-        self.listen(result)
-
-    def ended(self) -> list[record.Ended]:
-        """How every task ended."""
-        return [
-            record.Ended(self.futures[name].task_run_id, name, state) for name, state in self.states.items()
-        ]
-
-    def waits(self, stage: str, message: str) -> None:
-        """Say that a stage waits for the GPU."""
-        get_run_logger().info("%s %s", stage, message)
-        self.tell(Result(stage, "waiting", why=message))
+    journal: Journal
+    shown: tuple[Listener, ...] = ()
 
 
 class Stopped(Exception):
@@ -95,29 +61,6 @@ def selected(graph: graphs.Graph, wanted: Sequence[str]) -> graphs.Graph:
     return graphs.Graph(graph.root, found)
 
 
-def _submit(
-    night: Night,
-    name: str,
-    about: str,
-    body: Callable[[], State[Any]],
-    after: Sequence[PrefectFuture[Any]] = (),
-) -> PrefectFuture[Any]:
-    @task(
-        name=name,
-        description=about or None,
-        task_run_name=lambda: name,  # a text would be filled in as a template
-        cache_policy=NO_CACHE,
-        persist_result=False,
-    )
-    def one() -> State[Any]:
-        state = night.states[name] = body()
-        return state
-
-    wait_for = [allow_failure(future) for future in after]
-    future = night.futures[name] = one.submit(return_state=False, wait_for=wait_for)
-    return future
-
-
 def needed(graph: graphs.Graph, whole: graphs.Graph) -> list[str]:
     """What the stages of `graph`, a part of `whole`, read on this machine and none of them makes.
 
@@ -135,31 +78,24 @@ def needed(graph: graphs.Graph, whole: graphs.Graph) -> list[str]:
 def take(night: Night, pull: bool) -> None:
     """Check what the stages need out of the DVC cache, or pull it. Raises Broken or Stopped."""
     wanted = [path for path in needed(night.graph, night.whole) if not (night.work / path).exists()]
-    faults: list[str] = []
-
-    def body() -> State[Any]:
-        command = ["pull" if pull else "checkout", "--", *wanted]
-        log = night.logs / f"{command[0]}.log"
-        done = run_stage(command[0], night.work, log, stop=night.stop, arguments=command)
-        missing = [path for path in wanted if not (night.work / path).exists()]
-        # What DVC says of it is long, and what it names first is often a file of the cache.
-        if missing:
-            faults.append(_lacking(night.graph.root, night.work, missing, pull))
-        elif done.state == "failed":
-            faults.append(f"dvc {command[0]}: {done.error}; run `nightjar rebuild`, or give --pull")
-        if night.stop.is_set():
-            return Cancelled(name="Stopped", message="stopped")
-        return Failed(message=faults[0]) if faults else Completed(message=f"{len(wanted)} paths")
-
-    if wanted:
-        future = _submit(night, TAKE, "Brings models and data out of the DVC cache.", body)
-        future.wait()
-        if not future.state.is_completed() and not faults:
-            faults.append(f"{TAKE}: {future.state.message}")
+    if not wanted:
+        return
+    command = ["pull" if pull else "checkout", "--", *wanted]
+    night.journal.tell(Result(TAKE, "running", why=f"dvc {command[0]}"))
+    done = dvc(command, night.work, night.logs / f"{command[0]}.log", night.stop)
+    missing = [path for path in wanted if not (night.work / path).exists()]
+    fault = ""
+    # What DVC says of it is long, and what it names first is often a file of the cache.
+    if missing:
+        fault = _lacking(night.graph.root, night.work, missing, pull)
+    elif done.state == "failed":
+        fault = f"dvc {command[0]}: {done.error}; run `nightjar rebuild`, or give --pull"
+    state = "stopped" if night.stop.is_set() else "failed" if fault else "ran"
+    night.journal.tell(Result(TAKE, state, done.seconds, f"{len(wanted)} paths", fault or "stopped"))
     if night.stop.is_set():
         raise Stopped
-    if faults:
-        raise Broken(faults[0])
+    if fault:
+        raise Broken(fault)
 
 
 def _lacking(root: Path, work: Path, missing: Sequence[str], pull: bool) -> str:
@@ -180,68 +116,11 @@ def _more(names: Sequence[str]) -> str:
 
 
 def conduct(night: Night, jobs: int) -> None:
-    """Run every stage once those before it are done, at most `jobs` at once, within memory and the GPU's lease.
-
-    Raises Broken or Stopped.
-    """
-    root = night.graph.root
-    gpu = Gpu(root, night.waits)
-    settings = load_rebuild(root / PARAMS_FILE)
-    schedule = resources.schedule(night.graph, settings, jobs, history.expected(root))
-    finished: queue.SimpleQueue[str] = queue.SimpleQueue()
-    futures: dict[str, PrefectFuture[Any]] = {}
-    while schedule.running or schedule.waiting:
-        over = night.stop.is_set() or any(result.state == "failed" for result in night.results.values())
-        if over and not schedule.running:
-            break
-        for name in [] if over else schedule.start(gpu.take):
-            after = [futures[other] for other in night.graph.stages[name].upstream if other in futures]
-            futures[name] = _stage(night, night.graph.stages[name], after, gpu.descriptor(name))
-            futures[name].add_done_callback(lambda _, name=name: finished.put(name))  # type: ignore[misc]
-        try:
-            done = finished.get(timeout=0.5)
-        except queue.Empty:
-            continue
-        schedule.done(done)
-        gpu.release(done)
-        if done not in night.results:
-            night.tell(Result(done, "failed", error="the task itself broke: see its log"))
-    if night.stop.is_set():
+    """Run every stage afresh once those before it are done, at most `jobs` at once. Raises Broken or Stopped."""
+    listener = listeners(night.journal.tell, *night.shown)
+    run = Conduct(night.graph, night.logs, listener, night.stop, jobs, keep_going=False, clone=night.work)
+    results = run.run().values()
+    if run.cancelled:
         raise Stopped
-    if bad := [result for result in night.results.values() if result.state == "failed"]:
+    if bad := [result for result in results if result.state == "failed"]:
         raise Broken(f"{bad[0].stage} failed: {bad[0].error}")
-
-
-def _stage(
-    night: Night, stage: graphs.Stage, after: Sequence[PrefectFuture[Any]], lease: int | None
-) -> PrefectFuture[Any]:
-    def body() -> State[Any]:
-        logger = get_run_logger()
-
-        def hear(lines: list[str]) -> None:
-            logger.info("%s", "\n".join(lines))
-            progress.hear(lines)
-            night.tell(Result(stage.name, "running", why=lines[-1]))
-
-        if night.stop.is_set():
-            return Cancelled(name="Stopped", message="stopped before its turn")
-        night.tell(Result(stage.name, "running", why="afresh"))
-        log = night.logs / f"{safe_name(stage.name)}.log"
-        command = ["repro", *AFRESH, "--", stage.name]
-        with artifacts.progress(night.graph.root, stage) as progress:
-            done = run_stage(stage.name, night.work, log, hear, night.stop, arguments=command, lease=lease)
-            progress.whole = done.state == "ran"
-            progress.ended = "stopped" if done.state == "stopped" else "failed"
-        state, error = done.state, done.error or ""
-        if state == "failed":
-            error = f"exit status {done.exit_code}: {error}"
-        elif state not in ("ran", "stopped"):
-            state, error = "failed", "DVC did not run it; is it frozen?"
-        path = log.relative_to(night.graph.root).as_posix()
-        night.tell(Result(stage.name, state, done.seconds, "afresh", error, path))
-        if state == "stopped":
-            return Cancelled(name="Stopped", message=error)
-        return Failed(message=error) if state == "failed" else Completed(name="Ran", message="afresh")
-
-    about = describe.stage(night.work, stage)
-    return _submit(night, stage.name, about, body, after)

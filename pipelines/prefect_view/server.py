@@ -7,27 +7,25 @@ A server that runs is written down in .nightjar/server.json; a rebuild uses it, 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import importlib.util
 import json
-import logging
 import os
 import re
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NoReturn
 
 from nightjar.core import json_text
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import private_folder, write_text
-from pipelines.process import groups
+from nightjar.core.files import own_folder, private_folder, write_text
+from pipelines.process.child import Child, end_group
 from pipelines.process.identity import alive, identity
 from pipelines.project import places
 from pipelines.project.environment import SECRETS, WEBHOOK
@@ -40,12 +38,7 @@ PORT = 4200
 STARTING_SECONDS = 90.0
 # How long a command waits for a server that runs and does not answer.
 BUSY_SECONDS = 30.0
-# How long a run that is over waits for a server that is away.
-AWAY_SECONDS = 40.0
-# A server of our own is asked so often how it is; one that is silent so many times, 5 s each, is started again.
-HEALTH_SECONDS = 2.0
-SILENT_TIMES = 4
-MOST_STARTS = 3
+Process = Child | subprocess.Popen[bytes]
 
 
 @dataclass(frozen=True)
@@ -63,9 +56,14 @@ class Server:
         return f"http://{HOST}:{self.port}"
 
 
+def installed() -> bool:
+    """Whether Prefect is installed."""
+    return importlib.util.find_spec("prefect") is not None
+
+
 def require() -> None:
     """Raise NightjarError if Prefect is not installed."""
-    if importlib.util.find_spec("prefect") is None:
+    if not installed():
         fix = "`pip install -c requirements.lock -e '.[prefect]'`, or run `dvc repro`, which does the same"
         raise NightjarError("Prefect is not installed", "nightjar", fix)
 
@@ -102,7 +100,7 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
         "PREFECT_LOGGING_TO_API_BATCH_INTERVAL": "1.0",
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
-        # What a stage waits for at most when the server goes away in the middle of a call to it.
+        # A server that goes away in the middle of a call is noticed soon.
         "PREFECT_CLIENT_MAX_RETRIES": "2",
         "PREFECT_API_REQUEST_TIMEOUT": "10",
         "PREFECT_CLI_PROMPT": "false",
@@ -110,17 +108,6 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
     if url is not None:
         ours["PREFECT_API_URL"] = f"{url}/api"
     return {**kept, **ours}
-
-
-def use(root: Path, server: Server) -> None:
-    """Point this process's Prefect at `server`. Call it before Prefect is imported."""
-    new = environment(root, server.url)
-    for name in [name for name in os.environ if name.startswith("PREFECT_")]:
-        del os.environ[name]
-    os.environ.update(new)
-    logging.raiseExceptions = (
-        False  # while the server is away, no log line complains of it among the progress
-    )
 
 
 def healthy(url: str, seconds: float = 2.0) -> bool:
@@ -171,32 +158,32 @@ def free_port(wanted: int = 0) -> int:
     raise NightjarError("no port is free", HOST, "close some programs")
 
 
-def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Server, subprocess.Popen[bytes]]:
-    """Start a server and write it down; it may not answer yet (see `wait`).
-
-    One that `stays` outlives this process; any other is ended by the next rebuild if this process is killed.
-    """
+def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Server, Process]:
+    """Start a server and record it; it may not answer yet (see `wait`). It ends with this process unless it `stays`."""
     private_folder(root / HOME)  # the secrets of its database, and the key to them
     (root / LOG).touch(mode=0o600)
     command = [sys.executable, str(Path(__file__).with_name("server_app.py").resolve()), HOST, str(port)]
+    # The page that the server serves asks this address for everything; by default that is port 4200's.
+    address = {
+        "PREFECT_SERVER_UI_API_URL": f"http://{HOST}:{port}/api",
+        "PREFECT_UI_URL": f"http://{HOST}:{port}",
+    }
+    whole = environment(root) | address
+    process: Process
     with (root / LOG).open("ab") as log:
-        process, group = groups.start(
-            command,
-            root,
-            # The page that the server gives out asks this address for everything; left alone it is port 4200's.
-            environment(root)
-            | {
-                "PREFECT_SERVER_UI_API_URL": f"http://{HOST}:{port}/api",
-                "PREFECT_UI_URL": f"http://{HOST}:{port}",
-            },
-            "Prefect server",
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            umask=0o077,
-        )
-    if stays:
-        groups.forget(group)
+        if stays:
+            process = subprocess.Popen(
+                command,
+                cwd=root,
+                env=whole,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                umask=0o077,
+                start_new_session=True,
+            )
+        else:
+            process = Child(command, root, whole, stdout=log, stderr=log, umask=0o077)
     server = Server(process.pid, identity(process.pid), port, owner)
     write_text(root / STATE, json.dumps(asdict(server)) + "\n")
     return server, process
@@ -205,103 +192,50 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
 def wait(
     root: Path,
     server: Server,
-    process: subprocess.Popen[bytes],
+    process: Process,
     seconds: float = STARTING_SECONDS,
-    over: threading.Event | None = None,
 ) -> None:
-    """Wait until the server answers, or `over` is set. Raises NightjarError with the last line of its log if it ends
-    or takes longer.
-    """
+    """Wait until the server answers. Raises NightjarError with the last line of its log if it ends or takes longer."""
     deadline = time.monotonic() + seconds
-    while not (over is not None and over.is_set()) and not healthy(server.url):
+    while not healthy(server.url):
         if process.poll() is not None:
-            raise NightjarError(
-                f"the Prefect server ended: {_last_line(root / LOG)}", root / LOG, "read that file"
-            )
+            what = f"the Prefect server ended: {last_line(root / LOG)}"
+            raise NightjarError(what, root / LOG, "read that file")
         if time.monotonic() > deadline:
-            raise NightjarError(
-                f"no answer from the Prefect server in {seconds:.0f} s", root / LOG, "read that file"
-            )
+            what = f"no answer from the Prefect server in {seconds:.0f} s"
+            raise NightjarError(what, root / LOG, "read that file")
         time.sleep(0.1)
 
 
-def _last_line(path: Path) -> str:
+def last_line(path: Path) -> str:
+    """The last line of a log that has text."""
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    told = [re.sub(r"\s+", " ", line).strip() for line in lines]
-    return next((line for line in reversed(told) if line), "it said nothing")
+    texts = [re.sub(r"\s+", " ", line).strip() for line in lines]
+    return next((line for line in reversed(texts) if line), "its log is empty")
 
 
 def stop(root: Path, server: Server) -> None:
-    """End a server that `start` began."""
-    groups.end(groups.find(root, server.pid))
+    """End a server that `start` began, here or in another process."""
+    end_group(server.pid, server.started)
     with contextlib.suppress(OSError):
         if json_text.recorded(root / STATE).get("pid") == server.pid:
             (root / STATE).unlink()
 
 
 @contextlib.contextmanager
-def running(root: Path, owner: str, load: Callable[[], object]) -> Iterator[Server]:
-    """The project's server, which this process's Prefect then uses: the one that runs, or one started now, kept alive,
-    and ended with the block.
-
-    `load` imports Prefect and what else is needed, while the server starts.
+def running(root: Path, port: int, owner: str) -> Iterator[tuple[Server, Process | None]]:
+    """The project's server: the one that runs, or one that is started now at `port` and ends with the block. It may not
+    answer yet; the second value is its process if it was started here.
     """
-    require()
-    groups.end_orphans(root, lock=root / groups.DVC_LOCK)
-    if found := find(root):
-        use(root, found)
-        load()
-        yield found
-        return
-    server, process = start(root, free_port(), owner)
-    keeper = _Keeper(root, server, process)
+    own_folder(root)
+    with (root / places.SERVER_LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two runs that begin at once start one server
+        server, process = find(root), None
+        if server is None:
+            server, process = start(root, free_port(port), owner)
     try:
-        use(root, server)
-        load()
-        wait(root, server, process)
-        keeper.start()
-        yield server
+        yield server, process
     finally:
-        keeper.close()
-
-
-def leave(code: int, away: bool) -> NoReturn:
-    """Exit with this status; when the server is away, without Prefect, whose threads would wait for it for ever."""
-    if away:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    raise SystemExit(code)
-
-
-class _Keeper(threading.Thread):
-    """Starts a server again, on the same port and database, when it ends or does not answer any more."""
-
-    def __init__(self, root: Path, server: Server, process: subprocess.Popen[bytes]) -> None:
-        super().__init__(daemon=True, name="server")
-        self._root, self._server, self._process = root, server, process
-        self._over = threading.Event()
-
-    def run(self) -> None:
-        silent = starts = 0
-        while not self._over.wait(HEALTH_SECONDS) and starts < MOST_STARTS:
-            ended = self._process.poll() is not None
-            silent = 0 if not ended and healthy(self._server.url, 5.0) else silent + 1
-            if ended or silent >= SILENT_TIMES:
-                silent, starts = 0, starts + 1
-                self._end()
-                with contextlib.suppress(OSError, NightjarError):
-                    port = self._server.port
-                    self._server, self._process = start(self._root, port, self._server.owner)
-                    wait(self._root, self._server, self._process, over=self._over)
-
-    def _end(self) -> None:
-        stop(self._root, self._server)
-        self._process.wait()
-
-    def close(self) -> None:
-        """Leave the server to itself, and end it."""
-        self._over.set()
-        if self.is_alive():
-            self.join()
-        self._end()
+        if process is not None:
+            stop(root, server)
+            process.wait()

@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
 from pipelines.process import guard
+from pipelines.process.identity import alive
 
 # Seconds from TERM to KILL. A stage must end within ten.
 GRACE = 3.0
@@ -111,3 +113,13 @@ class Child:
                 if stream is not None:
                     with contextlib.suppress(OSError):
                         stream.close()
+
+
+def end_group(number: int, known: str, grace: float = GRACE) -> None:
+    """End the process group `number`, whose leader has the identity `known`: TERM, and KILL after `grace` seconds."""
+    for which in (signal.SIGTERM, signal.SIGKILL):
+        deadline = time.monotonic() + grace
+        if alive(number, known):
+            os.killpg(number, which)
+        while alive(number, known) and time.monotonic() < deadline:
+            time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""One rebuild and one nightly at a time: locks that the system lets go of when their holder dies."""
+"""Locks with one holder at a time: the system releases them when their holder dies."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import own_folder
@@ -28,12 +29,54 @@ WAIT_SERVED = "start this run again once it has ended"
 _held: dict[Path, int] = {}
 
 
+class Taken(Exception):
+    """Somebody else holds the lock file; `holder` is what they wrote to it, and empty if that cannot be read."""
+
+    def __init__(self, holder: Mapping[str, Any]) -> None:
+        super().__init__(holder)
+        self.holder = holder
+
+
 class Held(NightjarError):
     """Another process holds the lock, and it was not to be waited for."""
 
 
 class Stopped(Exception):
-    """Whoever waited for a lock was told to stop."""
+    """The wait for a lock was stopped."""
+
+
+def take(path: Path, facts: Mapping[str, str]) -> int:
+    """Take the lock file `path`, and write `facts`, this process and the time to it. Never waits.
+
+    Returns a descriptor. The lock is held until it is closed, here and in all processes that inherited it; whoever
+    reads from it finds the end. Raises Taken, and OSError.
+    """
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The file may have been removed in the meantime, and another made: then that one is the lock.
+            if path.exists() and os.fstat(descriptor).st_ino == path.stat().st_ino:
+                now = datetime.now().astimezone().isoformat(timespec="seconds")
+                os.ftruncate(descriptor, 0)
+                os.write(descriptor, json.dumps({**facts, "pid": os.getpid(), "since": now}).encode())
+                return descriptor
+            os.close(descriptor)
+        except BlockingIOError:
+            holder = _holder(descriptor)
+            os.close(descriptor)
+            raise Taken(holder) from None
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+
+def _holder(descriptor: int) -> Mapping[str, Any]:
+    try:
+        facts = parse(os.pread(descriptor, 10_000, 0))
+    except ValueError:
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
 @contextlib.contextmanager
@@ -66,38 +109,24 @@ def locked(
         return
     own_folder(root)
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        while not _try(descriptor):
-            if not wait:
-                raise Held(_holder(descriptor, what), name, fix)
-            if stop is not None and stop.is_set():
-                raise Stopped
-            time.sleep(0.2)
-        now = datetime.now().astimezone().isoformat(timespec="seconds")
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "since": now}).encode(), 0)
-        _held[path] = threading.get_ident()
+    while True:
         try:
-            yield
-        finally:
-            del _held[path]
-            os.ftruncate(descriptor, 0)
+            descriptor = take(path, {})
+            break
+        except Taken as taken:
+            if not wait:
+                raise Held(f"{what} is running{_since(taken.holder)}", name, fix) from None
+        if stop is not None and stop.is_set():
+            raise Stopped
+        time.sleep(0.2)
+    _held[path] = threading.get_ident()
+    try:
+        yield
     finally:
+        del _held[path]
+        os.ftruncate(descriptor, 0)
         os.close(descriptor)
 
 
-def _try(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _holder(descriptor: int, what: str) -> str:
-    try:
-        facts = parse(os.pread(descriptor, 1000, 0))
-        return f"{what} is running (process {facts['pid']}, since {facts['since']})"
-    except (ValueError, KeyError, TypeError):
-        return f"{what} is running"
+def _since(holder: Mapping[str, Any]) -> str:
+    return f" (process {holder['pid']}, since {holder['since']})" if {"pid", "since"} <= holder.keys() else ""

@@ -10,8 +10,8 @@ FOLDER = Path(".nightjar")
 REBUILD_LOCK = FOLDER / "rebuild.lock"
 NIGHTLY_LOCK = FOLDER / "nightly.lock"
 SERVE_LOCK = FOLDER / "serve.lock"
-RUNNING = FOLDER / "running"
 SERVER = FOLDER / "server.json"
+SERVER_LOCK = FOLDER / "server.lock"
 DEPLOYMENTS = FOLDER / "serve.json"
 
 # Clones, made anew for every use.
@@ -21,11 +21,11 @@ NIGHTLY_CLONE = FOLDER / "nightly"
 # The page of the last comparison.
 AGAINST = FOLDER / "against"
 
-# Of runs: logs, the database of Prefect, what its server has not been told.
+# Of runs: logs, the database of Prefect, and the journals of runs that Prefect's server does not have yet.
 LOGS = FOLDER / "logs"
 STUDY_LOGS = LOGS / "study"
 PREFECT = FOLDER / "prefect"
-UNRECORDED = FOLDER / "unrecorded"
+RUNS = FOLDER / "runs"
 
 # Kept between runs: the outcome of checks, scores of rebuilds, entries that the ledger could not take, copies of
 # dvc.lock and the order that a rebuild found in it, the last nightly, the profile, and the seconds of tool calls.

@@ -3,7 +3,7 @@
     python -m pipelines.serving.serve < settings.json
 
 `nightjar serve` starts it beside the server and starts it again if it ends. It writes .nightjar/serve.json once its
-deployments stand.
+deployments are registered.
 """
 
 from __future__ import annotations
@@ -43,10 +43,9 @@ from nightjar.core import display
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import load_nightly
 from nightjar.core.files import write_text
-from pipelines.nightly.flow import nightly
-from pipelines.prefect_view import record
+from pipelines.prefect_view import mirror, recorded
+from pipelines.prefect_view.flows import nightly, rebuild
 from pipelines.project import places
-from pipelines.rebuild.flow import rebuild
 from pipelines.serving import automations
 
 READY = places.DEPLOYMENTS
@@ -132,5 +131,5 @@ if __name__ == "__main__":
     display.protect()
     told = json.load(sys.stdin)
     # A run that was killed holds the only slot of its deployment, and none that could settle it would begin.
-    record.settle(Path.cwd())
+    recorded.settle(Path.cwd(), mirror.replay)
     asyncio.run(serve(Path.cwd(), told["jobs"], told["pull"], told["webhook"]))

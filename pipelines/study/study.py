@@ -153,8 +153,7 @@ def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = Fals
     """
     failed: dict[str, str] = {}
     with rebuild_lock(root, wait):
-        if ended := remove(root):
-            tell(f"Ended what a killed study left running: {', '.join(ended)}")
+        remove(root)
         missing = study.missing(root)
         tell(f"{len(study.points)} experiments, {len(study.points) - len(missing)} of them done already")
         if not missing:

@@ -13,7 +13,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ import pytest
 
 from pipelines.cli import main
 from pipelines.prefect_view import server as servers
-from pipelines.process import watchdog
 from tests.conftest import shared_folder
 from tests.pipelines import forked, study_project
 
@@ -31,6 +30,10 @@ NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
 
 # Commands that only read and print: they are run in the tests' own process.
 READERS = frozenset({"check", "diff", "judge", "ledger", "plan"})
+# Commands that run stages: most tests of them need no Prefect.
+RUNS = frozenset({"rebuild", "nightly"})
+# What such a command then says on standard error.
+NOT_SHOWN = "nightjar: {}: not shown, Prefect is not installed\n"
 
 
 @dataclass(frozen=True)
@@ -50,15 +53,20 @@ class Repo:
         done.check_returncode()
         return done.stdout
 
-    def nightjar(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
+    def nightjar(
+        self, *arguments: str, timeout: float = 90, prefect: bool | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `nightjar`. A rebuild and a nightly are shown in Prefect if `api` serves the repository, or with
+        `prefect`.
+        """
         if arguments[0] in READERS:
             return self.here(*arguments)
-        return self._run("nightjar", arguments, timeout)
+        return self._run("nightjar", arguments, timeout, prefect)
 
     def _run(
-        self, program: str, arguments: Sequence[str], timeout: float
+        self, program: str, arguments: Sequence[str], timeout: float, prefect: bool | None = None
     ) -> subprocess.CompletedProcess[str]:
-        process = forked.start(program, arguments, self.root, environment())
+        process = self._start(program, arguments, {}, prefect)
         try:
             out, err = process.communicate(timeout)
         finally:
@@ -78,9 +86,16 @@ class Repo:
         assert isinstance(code, int)
         return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
-    def start(self, *arguments: str, **waits: float) -> forked.Forked:
-        """`nightjar` in the background; `waits` as in forked.start."""
-        return forked.start("nightjar", arguments, self.root, environment(), waits)
+    def start(self, *arguments: str, prefect: bool | None = None, **waits: float) -> forked.Forked:
+        """`nightjar` in the background, as `nightjar` does; `waits` as in forked.start."""
+        return self._start("nightjar", arguments, waits, prefect)
+
+    def _start(
+        self, program: str, arguments: Sequence[str], waits: Mapping[str, float], prefect: bool | None
+    ) -> forked.Forked:
+        if prefect is None:
+            prefect = arguments[0] not in RUNS or (self.root / servers.STATE).exists()
+        return forked.start(program, arguments, self.root, environment(), waits, prefect)
 
 
 def environment() -> dict[str, str]:
@@ -111,11 +126,6 @@ def lives(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
-
-
-def watchdog_of(pid: int) -> int:
-    """The watchdog of an orchestrator."""
-    return next(child.pid for child in psutil.Process(pid).children() if watchdog.__file__ in child.cmdline())
 
 
 @pytest.fixture(scope="session")

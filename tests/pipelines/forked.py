@@ -65,6 +65,35 @@ MODULES = (
     "whenever",
     "yaml",
 )
+# What `dvc repro` loads.
+DVC_MODULES = (
+    "dvc.cli.parser",
+    "dvc.commands.repro",
+    "dvc.repo.reproduce",
+    "dvc.repo.index",
+    "dvc.repo.stage",
+    "dvc.stage.cache",
+    "dvc.stage.run",
+    "dvc.stage.loader",
+    "dvc.data_cloud",
+    "dvc.repo.artifacts",
+    "dvc.repo.datasets",
+    "dvc.repo.metrics",
+    "dvc.repo.params",
+    "dvc.repo.plots",
+    "dvc.rwlock",
+    "dvc.scm",
+    "dvc.parsing",
+    "dvc.dependency.param",
+    "dvc.cachemgr",
+    "dvc_data.hashfile.build",
+    "dvc_data.hashfile.checkout",
+    "dvc_data.index",
+    "dulwich.ignore",
+    "dulwich.worktree",
+    "fsspec.implementations.memory",
+    "ruamel.yaml",
+)
 _NUMBER = struct.Struct("i")
 NONE: Mapping[str, float] = {}
 
@@ -169,9 +198,10 @@ def start(
     cwd: Path,
     env: Mapping[str, str],
     waits: Mapping[str, float] = NONE,
+    prefect: bool = True,
 ) -> Forked:
-    """`nightjar` or `dvc` with these arguments, in a session of its own. `waits` are seconds by the name of the
-    constant in pipelines/prefect_view/server.py, for `nightjar` alone.
+    """`nightjar` or `dvc` with these arguments, in a session of its own. For `nightjar` alone, `waits` are seconds by
+    the name of the constant in pipelines/prefect_view/launch.py; without `prefect` it finds no Prefect to show a run.
     """
     order = {
         "program": program,
@@ -179,6 +209,7 @@ def start(
         "cwd": str(cwd),
         "env": dict(env),
         "waits": dict(waits),
+        "prefect": prefect,
     }
     return _forker(env["PYTHONPATH"]).fork(order)
 
@@ -223,13 +254,9 @@ def _serve(orders: socket.socket) -> dict[str, object] | None:
 
 def _main() -> int:
     orders = socket.socket(fileno=int(sys.argv[1]))
-    from pipelines.execution import dvc_ready
-
-    for name in (*MODULES, *dvc_ready.MODULES):
+    for name in (*MODULES, *DVC_MODULES):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    # What was needed for the list is not the child's to find loaded.
-    del sys.modules["pipelines.execution.dvc_ready"], sys.modules["pipelines"]
     assert not {"prefect", "stages", "coolname"} & set(sys.modules)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves were started by nohup
     gc.collect()
@@ -249,10 +276,12 @@ def _main() -> int:
 
         return int(dvc(arguments) or 0)
     if order["waits"]:
-        from pipelines.prefect_view import server
+        from pipelines.prefect_view import launch
 
         for name, seconds in order["waits"].items():  # type: ignore[attr-defined]
-            setattr(server, name, seconds)
+            setattr(launch, name, seconds)
+    if not order["prefect"]:
+        sys.modules["prefect"] = None  # type: ignore[assignment]
     from pipelines.cli import main
 
     main()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.execution import journal as journals
 from pipelines.history import ledger as ledgers
-from pipelines.prefect_view import server as servers
 from tests.pipelines.conftest import Repo
 from tests.pipelines.history.test_ledger import add, as_before_manifests, change, folder, rewrite
 
@@ -75,10 +75,10 @@ def test_runs_that_can_be_read_are_listed_beside_others(repo: Repo) -> None:
 def test_a_ledger_that_cannot_be_written_is_told_before_anything_starts(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def running(*_: object) -> None:
-        raise AssertionError("a server was started")
+    def started(*_: object) -> None:
+        raise AssertionError("the night was started")
 
-    monkeypatch.setattr(servers, "running", running)
+    monkeypatch.setattr(journals.Journal, "__init__", started)
     repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n", params="nightly: {ledger: file.txt}\n")
     repo.write(file="no folder")
     told = repo.here("nightly")

@@ -10,7 +10,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -21,19 +23,33 @@ from ruamel.yaml import YAML
 
 from nightjar.core import history
 from pipelines.execution import run_stage as stage_runs
-from pipelines.execution.run_stage import LineReader, Outcome, run_stage
-from pipelines.process import groups
+from pipelines.execution.run_stage import LineReader, Outcome, Stages
+from pipelines.graph import dvc_lock, dvc_worker
+from pipelines.graph.dvc_lock import RepositoryLock
 from pipelines.process.identity import alive, identity
-from tests.pipelines.conftest import Repo, environment, lives, wait_for, watchdog_of
+from tests.pipelines.conftest import Repo, environment, lives, wait_for
 
 pytestmark = pytest.mark.slow
 
 
-def run(repo: Repo, stage: str) -> tuple[Outcome, list[str]]:
+@pytest.fixture()
+def stages(repo: Repo) -> Iterator[Stages]:
+    with Stages(repo.root) as stages:
+        yield stages
+
+
+def run(repo: Repo, stages: Stages, stage: str) -> tuple[Outcome, list[str]]:
     lines: list[str] = []
-    outcome = run_stage(stage, repo.root, repo.root / "log" / f"{stage}.log", lines.extend)
-    assert not list((repo.root / groups.RUNNING).glob("*"))
+    outcome = stages.run(stage, repo.root / "log" / f"{stage}.log", lines.extend)
+    assert reserved(repo) == []
     return outcome, lines
+
+
+def reserved(repo: Repo) -> list[str]:
+    """The paths that DVC has reserved for a process."""
+    path = repo.root / ".dvc/tmp/rwlock"
+    found = json.loads(path.read_text()) if path.exists() else {}
+    return [name for paths in found.values() for name in paths]
 
 
 @given(st.lists(st.text("ab\r\né→", max_size=12), max_size=8), st.integers(1, 7))
@@ -72,7 +88,7 @@ def test_dvc_and_stages_get_no_secret_of_the_driver(monkeypatch: pytest.MonkeyPa
         assert found["AWS_PROFILE"] == "the stage's own"
 
 
-def test_ran_unchanged_restored_failed(repo: Repo) -> None:
+def test_ran_unchanged_restored_failed(repo: Repo, stages: Stages) -> None:
     repo.write(
         dvc="stages:\n"
         "  good:\n    cmd: 'echo one; python bar.py; cp source.txt good.out'\n"
@@ -82,27 +98,29 @@ def test_ran_unchanged_restored_failed(repo: Repo) -> None:
         source="1",
     )
     (repo.root / "bar.py").write_text("print('10%', '90%', '100%', sep='\\r')")
-    outcome, lines = run(repo, "good")
+    outcome, lines = run(repo, stages, "good")
     assert (outcome.state, outcome.exit_code, outcome.error) == ("ran", None, None)
     assert lines == ["one", "100%"]
     log = outcome.log.read_text()
     assert "Running stage 'good':" in log and "100%" in log and "90%" not in log
-    assert run(repo, "good")[0].state == "unchanged"
+    assert run(repo, stages, "good")[0].state == "unchanged"
     repo.write(source="2")
-    assert run(repo, "good")[0].state == "ran"
+    assert run(repo, stages, "good")[0].state == "ran"
     repo.write(source="1")
-    assert run(repo, "good")[0].state == "restored"
+    assert run(repo, stages, "good")[0].state == "restored"
     assert (repo.root / "good.out").read_text() == "1"
-    outcome, lines = run(repo, "bad")
+    outcome, lines = run(repo, stages, "bad")
     assert (outcome.state, outcome.exit_code, outcome.error) == ("failed", 3, "nightjar: x is wrong")
     assert lines == ["fine", "nightjar: x is wrong"]
-    outcome, _ = run(repo, "lost")
+    outcome, _ = run(repo, stages, "lost")
     assert outcome.state == "failed" and "nowhere.txt" in (outcome.error or "")
     remembered = [json.loads(line) for line in (repo.root / history.HISTORY).read_text().splitlines()]
     assert [(entry["stage"], entry["status"]) for entry in remembered] == [("good", "done")] * 2
 
 
-def test_python_is_this_one_and_lines_come_while_it_runs(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_is_this_one_and_lines_come_while_it_runs(
+    repo: Repo, stages: Stages, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     code = "import sys, time; print(sys.executable); time.sleep(2); print(2)"
     repo.write(dvc=f"stages:\n  a:\n    cmd: python -c '{code}'\n")
@@ -111,23 +129,23 @@ def test_python_is_this_one_and_lines_come_while_it_runs(repo: Repo, monkeypatch
     def hear(lines: list[str]) -> None:
         heard.extend((time.monotonic(), line) for line in lines)
 
-    run_stage("a", repo.root, repo.root / "a.log", hear)
+    stages.run("a", repo.root / "a.log", hear)
     assert Path(heard[0][1]).parent == Path(sys.executable).parent
     assert heard[-1][1] == "2" and heard[-1][0] - heard[0][0] > 1
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1:strict"])
 def test_a_command_may_have_characters_that_the_encoding_lacks(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch, encoding: str
+    repo: Repo, stages: Stages, monkeypatch: pytest.MonkeyPatch, encoding: str
 ) -> None:
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
     repo.write(dvc="stages:\n  arrow:\n    cmd: echo é→ | tee a.out\n    outs: [a.out]\n")
-    outcome, lines = run(repo, "arrow")
+    outcome, lines = run(repo, stages, "arrow")
     assert (outcome.state, lines) == ("ran", ["é→"])
     assert (repo.root / "a.out").read_text(encoding="utf-8") == "é→\n"
 
 
-def test_siblings_side_by_side_lose_no_entry_of_dvc_lock(repo: Repo) -> None:
+def test_siblings_side_by_side_lose_no_entry_of_dvc_lock(repo: Repo, stages: Stages) -> None:
     names = [f"b@{number}" for number in range(6)]
     repo.write(
         dvc="stages:\n  b:\n    foreach: [0, 1, 2, 3, 4, 5]\n    do:\n"
@@ -137,15 +155,17 @@ def test_siblings_side_by_side_lose_no_entry_of_dvc_lock(repo: Repo) -> None:
     for turn in "12":
         repo.write(source=turn)
         with ThreadPoolExecutor(6) as pool:
-            outcomes = list(
-                pool.map(lambda name: run_stage(name, repo.root, repo.root / "log" / name), names)
-            )
+            outcomes = list(pool.map(partial(log_of, repo, stages), names))
         assert [outcome.state for outcome in outcomes] == ["ran"] * 6
         locked = YAML(typ="safe").load((repo.root / "dvc.lock").read_text())["stages"]
         for number, name in enumerate(names):
             made = (repo.root / f"b{number}.out").read_bytes()
             assert locked[name]["outs"][0]["md5"] == hashlib.md5(made).hexdigest()
             assert locked[name]["deps"][0]["md5"] == hashlib.md5(turn.encode()).hexdigest()
+
+
+def log_of(repo: Repo, stages: Stages, name: str) -> Outcome:
+    return stages.run(name, repo.root / "log" / name)
 
 
 WRITER = """
@@ -163,7 +183,7 @@ with ArtifactWriter(Path("artifact")) as writer:
 
 @pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
 def test_killed_in_the_middle_leaves_nothing_half_written_and_runs_again(
-    repo: Repo, shell: str, monkeypatch: pytest.MonkeyPatch
+    repo: Repo, stages: Stages, shell: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHELL", shell)  # DVC runs commands with it; they report a killed command differently
     (repo.root / "writer.py").write_text(WRITER)
@@ -172,7 +192,7 @@ def test_killed_in_the_middle_leaves_nothing_half_written_and_runs_again(
     os.environ["PYTHONPATH"] = environment()["PYTHONPATH"]
     try:
         with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(run_stage, "a", repo.root, repo.root / "a.log")
+            future = pool.submit(log_of, repo, stages, "a")
             wait_for((repo.root / "begun").exists)
             for process in psutil.process_iter(["cmdline"]):
                 if process.info["cmdline"] == ["python", "writer.py"] and process.cwd() == str(repo.root):
@@ -182,7 +202,7 @@ def test_killed_in_the_middle_leaves_nothing_half_written_and_runs_again(
         assert not (repo.root / "artifact").exists()
         assert not (repo.root / "dvc.lock").exists()
         (repo.root / "go").touch()
-        assert run(repo, "a")[0].state == "ran"
+        assert run(repo, stages, "a")[0].state == "ran"
     finally:
         os.environ.pop("PYTHONPATH")
         if old is not None:
@@ -196,85 +216,76 @@ STUBBORN = (
 )
 
 
-def test_stopping_ends_the_whole_group_even_if_it_does_not_listen(repo: Repo) -> None:
+def test_stopping_ends_the_whole_group_even_if_it_does_not_listen(repo: Repo, stages: Stages) -> None:
     repo.write(dvc=f'stages:\n  a:\n    cmd: "{STUBBORN}"\n    outs: [a.out]\n')
     stop = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(run_stage, "a", repo.root, repo.root / "a.log", None, stop, 1.0)
+        future = pool.submit(stages.run, "a", repo.root / "a.log", None, stop)
         child = int(wait_for(lambda: _text(repo.root / "child")))
         began = time.monotonic()
         stop.set()
         outcome = future.result(20)
     assert outcome.state == "stopped" and time.monotonic() - began < 6
-    wait_for(lambda: not lives(child), 2)
+    assert not lives(child) and reserved(repo) == []
 
 
 ORCHESTRATOR = """
 from pathlib import Path
-from pipelines.execution.run_stage import run_stage
-run_stage("a", Path(), Path("a.log"))
+from pipelines.execution.run_stage import Stages
+Stages(Path()).run("a", Path("a.log"))
 """
 
 
-def _orchestrator(repo: Repo) -> tuple[subprocess.Popen[bytes], int, int]:
-    """A process that runs a stage, the stage's own process, and the orchestrator's watchdog."""
+def test_a_killed_orchestrator_leaves_nothing_running_and_nothing_reserved(repo: Repo) -> None:
     repo.write(dvc='stages:\n  a:\n    cmd: "echo $$ > pid; sleep 300"\n    outs: [a.out]\n')
     process = subprocess.Popen([sys.executable, "-c", ORCHESTRATOR], cwd=repo.root, env=environment())
     pid = int(wait_for(lambda: _text(repo.root / "pid")))
-    return process, pid, watchdog_of(process.pid)
-
-
-def test_a_killed_orchestrator_leaves_nothing_running(repo: Repo) -> None:
-    process, pid, guard = _orchestrator(repo)
+    children = [child.pid for child in psutil.Process(process.pid).children()]
+    assert len(children) == 2, "the worker and the guard"
+    assert str(repo.root / "a.out") in reserved(repo)
     process.kill()
     process.wait()
-    wait_for(lambda: not lives(pid), 10)
-    wait_for(lambda: not lives(guard), 5)
-    assert json.loads((repo.root / ".dvc/tmp/rwlock").read_text()) == {"read": {}, "write": {}}
-    assert not list((repo.root / groups.RUNNING).glob("*"))
+    wait_for(lambda: not any(map(lives, [pid, *children])), 10)
+    assert reserved(repo) == []
+    assert not (repo.root / "dvc.lock").exists()
 
 
-def test_what_is_left_when_the_watchdog_was_killed_too_is_ended_at_the_next_start(repo: Repo) -> None:
-    process, pid, guard = _orchestrator(repo)
-    assert groups.end_orphans(repo.root) == [] and lives(pid)  # its owner lives
-    os.kill(guard, signal.SIGKILL)
-    process.kill()
-    process.wait()
-    assert lives(pid)
-    reserved = repo.root / ".dvc/tmp/rwlock"
-    assert str(repo.root / "a.out") in json.loads(reserved.read_text())["write"]
-    assert groups.end_orphans(repo.root, lock=repo.root / groups.DVC_LOCK) == ["a"]
-    wait_for(lambda: not lives(pid), 2)
-    assert json.loads(reserved.read_text()) == {"read": {}, "write": {}}
-    assert not list((repo.root / groups.RUNNING).glob("*"))
+def test_a_killed_worker_fails_its_stage_and_the_next_stage_gets_another(repo: Repo, stages: Stages) -> None:
+    command = "touch begun; while ! test -e go; do sleep 0.05; done; echo a > a.out"
+    repo.write(dvc=f"stages:\n  a:\n    cmd: '{command}'\n    outs: [a.out]\n")
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(log_of, repo, stages, "a")
+        wait_for((repo.root / "begun").exists)
+        (worker,) = (
+            child
+            for child in psutil.Process().children()
+            if dvc_worker.__file__ in child.cmdline() and child.cwd() == str(repo.root)
+        )
+        worker.kill()
+        (repo.root / "go").touch()
+        outcome = future.result(30)
+        assert (outcome.state, outcome.error) == ("failed", "the process that runs DVC was killed")
+        assert log_of(repo, stages, "a").state == "ran"
 
 
-def test_an_orchestrator_killed_before_it_knew_the_group_loses_no_process(tmp_path: Path) -> None:
-    process, group = groups.start(["sleep", "300"], tmp_path, dict(os.environ), "early")
-    try:
-        facts = json.loads(group.record.read_text())
-        facts |= {"group": None, "started": "", "owner_started": "another"}
-        group.record.write_text(json.dumps(facts))
-        assert groups.end_orphans(tmp_path) == ["early"]
-        assert process.wait(5) == -signal.SIGTERM
-    finally:
-        process.kill()
+def test_a_list_of_commands_ends_at_the_first_that_fails(repo: Repo, stages: Stages) -> None:
+    repo.write(dvc="stages:\n  a:\n    cmd: [echo one, 'echo two; exit 4', echo three]\n    outs: [a.out]\n")
+    outcome, lines = run(repo, stages, "a")
+    assert (outcome.state, outcome.exit_code, outcome.error, lines) == ("failed", 4, "two", ["one", "two"])
 
 
-def test_a_later_process_with_the_same_number_is_left_alone(tmp_path: Path) -> None:
-    process, group = groups.start(["sleep", "300"], tmp_path, dict(os.environ), "innocent")
-    try:
-        facts = json.loads(group.record.read_text())
-        assert facts["started"] == identity(process.pid)
-        facts |= {"marker": "another", "started": "another", "owner": 999999999}
-        group.record.write_text(json.dumps(facts))
-        (group.record.parent / "1.json").write_text("{half")
-        assert groups.end_orphans(tmp_path) == []
-        assert process.poll() is None
-        assert not list((tmp_path / groups.RUNNING).glob("*"))
-    finally:
-        process.kill()
-        process.wait()
+def test_what_a_command_has_of_dvc(repo: Repo, stages: Stages) -> None:
+    (repo.root / "sub").mkdir()
+    command = "env | grep ^DVC_ | sort > env.out; pwd >> env.out; cat >> env.out"
+    repo.write(
+        dvc=f"stages:\n  a:\n    cmd: '{command}'\n    wdir: sub\n    outs: [env.out]\n", lease="lease"
+    )
+    with (repo.root / "lease.txt").open() as lease:
+        assert stages.run("a", repo.root / "a.log", lease=lease.fileno()).state == "ran"
+    ours = (repo.root / "sub/env.out").read_text()
+    assert ours.endswith("lease")
+    repo.dvc("repro", "--force", "a")
+    assert ours.removesuffix("lease") == (repo.root / "sub/env.out").read_text()
 
 
 def test_processes_are_told_apart_by_what_no_clock_moves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,7 +311,9 @@ def _text(path: Path) -> str:
     return path.read_text().strip() if path.exists() else ""
 
 
-def test_a_stage_waits_for_the_files_that_another_dvc_process_has_reserved(repo: Repo) -> None:
+def test_a_stage_waits_for_the_files_that_another_dvc_process_has_reserved(
+    repo: Repo, stages: Stages
+) -> None:
     repo.write(
         dvc="stages:\n"
         "  a:\n    cmd: 'touch begun; while ! test -e go; do sleep 0.05; done; echo a > a.out'\n    outs: [a.out]\n"
@@ -314,7 +327,7 @@ def test_a_stage_waits_for_the_files_that_another_dvc_process_has_reserved(repo:
         stop = threading.Event()
 
         def start(stage: str, stop: threading.Event) -> Outcome:
-            return run_stage(stage, repo.root, repo.root / "log" / stage, lines[stage].extend, stop)
+            return stages.run(stage, repo.root / "log" / stage, lines[stage].extend, stop)
 
         with ThreadPoolExecutor() as threads:
             stopped = threads.submit(start, "b", stop)
@@ -325,6 +338,32 @@ def test_a_stage_waits_for_the_files_that_another_dvc_process_has_reserved(repo:
             wait_for(lambda: lines["a"])
             (repo.root / "go").touch()
             assert (waits.result().state, other.wait()) == ("unchanged", 0)
-    told = f"waits for another DVC process (process {other.pid}: "
-    assert lines["a"][0].startswith(told) and "didn't change" in lines["a"][1] and len(lines["a"]) == 2
-    assert run(repo, "b")[0].state == "ran"
+    (told,) = lines["a"]
+    assert told.startswith(f"waits for another DVC process (process {other.pid}: ")
+
+
+def test_a_stage_that_waits_for_the_lock_of_dvc_can_be_stopped(repo: Repo, stages: Stages) -> None:
+    repo.write(dvc="stages:\n  a:\n    cmd: touch a.out\n    outs: [a.out]\n")
+    stop = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        with RepositoryLock(repo.root / dvc_lock.FILE):
+            future = pool.submit(stages.run, "a", repo.root / "a.log", None, stop)
+            stop.set()
+            assert future.result(30).state == "stopped"
+        assert log_of(repo, stages, "a").state == "ran"
+
+
+def test_afresh_runs_in_any_case_and_adds_nothing_to_the_cache(repo: Repo, stages: Stages) -> None:
+    repo.write(
+        dvc="stages:\n  a:\n    cmd: echo run >> runs; cp source.txt a.out\n"
+        "    deps: [source.txt]\n    outs: [a.out]\n",
+        source="1",
+    )
+    assert run(repo, stages, "a")[0].state == "ran"
+    kept = sorted((repo.root / ".dvc/cache").rglob("*"))
+    repo.write(source="2")
+    for _ in range(2):
+        assert stages.run("a", repo.root / "a.log", afresh=True).state == "ran"
+    assert (repo.root / "runs").read_text() == "run\n" * 3
+    assert sorted((repo.root / ".dvc/cache").rglob("*")) == kept
+    assert hashlib.md5(b"2").hexdigest() in (repo.root / "dvc.lock").read_text()

@@ -12,7 +12,7 @@ import pytest
 from nightjar.core import config
 from nightjar.core.errors import NightjarError
 from pipelines.graph import lock_copy
-from pipelines.process import groups
+from pipelines.graph.dvc_lock import FILE, RepositoryLock
 from tests.pipelines.conftest import Repo
 
 # As DVC writes it.
@@ -42,7 +42,7 @@ stages:
 
 def test_a_cut_is_seen_wherever_it_is_but_at_the_end_of_a_line_of_an_entry(tmp_path: Path) -> None:
     (tmp_path / "dvc.lock").write_text(TEXT)
-    lock_copy.keep(tmp_path, "a")
+    lock_copy.keep(tmp_path, tmp_path / "dvc.lock")
     ends = {number for number, sign in enumerate(TEXT) if sign == "\n"}
     for number in range(len(TEXT)):
         (tmp_path / "dvc.lock").write_text(TEXT[:number])
@@ -70,13 +70,13 @@ def test_a_large_lock_file_is_whole_and_aliases_that_multiply_are_not(
 def test_a_torn_lock_file_comes_back_and_no_other_changes(tmp_path: Path) -> None:
     (tmp_path / ".dvc/tmp").mkdir(parents=True)
     (tmp_path / "sub").mkdir()
-    for name, stage in (("dvc.lock", "a"), ("sub/dvc.lock", "sub/dvc.yaml:a")):
+    for name in ("dvc.lock", "sub/dvc.lock"):
         (tmp_path / name).write_text(TEXT)
-        lock_copy.keep(tmp_path, stage)
+        lock_copy.keep(tmp_path, tmp_path / name)
     assert lock_copy.mend(tmp_path) == []
     for name in ("dvc.lock", "sub/dvc.lock"):
         (tmp_path / name).write_text(TEXT[:200])
-        lock_copy.keep(tmp_path, "a", "sub/dvc.yaml:a")  # a torn one replaces no copy
+        lock_copy.keep(tmp_path, tmp_path / name)  # a torn one replaces no copy
         assert lock_copy.mend(tmp_path) == [name]
         assert (tmp_path / name).read_text() == TEXT
     for damaged in (TEXT[:200].encode(), TEXT.encode() + b"\xff"):
@@ -86,7 +86,7 @@ def test_a_torn_lock_file_comes_back_and_no_other_changes(tmp_path: Path) -> Non
         assert lock_copy.mend(tmp_path) == [], "a damaged copy is not put in its place"
         assert (tmp_path / "dvc.lock").read_text() == TEXT[:100]
         (tmp_path / "dvc.lock").write_text(TEXT)
-        lock_copy.keep(tmp_path, "a")
+        lock_copy.keep(tmp_path, tmp_path / "dvc.lock")
         assert copy.read_text() == TEXT, "a damaged copy is replaced"
     (tmp_path / "dvc.lock").unlink()  # taken away is not torn
     (tmp_path / "sub/dvc.lock").write_text("schema: '2.0'\nstages: {}\n")
@@ -99,7 +99,7 @@ OTHER = TEXT.replace("echo a", "echo other").rstrip("\n")
 @pytest.mark.parametrize("text", [TEXT.rstrip("\n"), OTHER, OTHER[: OTHER.index("\n  b@1")]])
 def test_a_valid_lock_file_without_a_last_line_end_stays(tmp_path: Path, text: str) -> None:
     (tmp_path / "dvc.lock").write_text(TEXT)
-    lock_copy.keep(tmp_path, "a")
+    lock_copy.keep(tmp_path, tmp_path / "dvc.lock")
     (tmp_path / "dvc.lock").write_text(text)  # by an editor, or with another branch
     assert lock_copy.mend(tmp_path) == [] and (tmp_path / "dvc.lock").read_text() == text
 
@@ -108,11 +108,11 @@ def test_a_lock_file_that_dvc_is_writing_is_not_torn(tmp_path: Path) -> None:
     (tmp_path / ".dvc/tmp").mkdir(parents=True)
     path, half = tmp_path / "dvc.lock", threading.Event()
     path.write_text(TEXT)
-    lock_copy.keep(tmp_path, "a")
+    lock_copy.keep(tmp_path, tmp_path / "dvc.lock")
 
     def write() -> None:
-        with groups.held(tmp_path / groups.DVC_LOCK) as had:
-            path.write_text(OTHER[:300] if had else "")
+        with RepositoryLock(tmp_path / FILE):
+            path.write_text(OTHER[:300])
             half.set()
             time.sleep(0.3)
             path.write_text(OTHER + "\n")
@@ -125,21 +125,35 @@ def test_a_lock_file_that_dvc_is_writing_is_not_torn(tmp_path: Path) -> None:
     assert path.read_text() == OTHER + "\n"
 
 
-def test_nothing_is_replaced_or_copied_without_the_lock_of_dvc(tmp_path: Path) -> None:
+def test_nothing_is_replaced_without_the_lock_of_dvc(tmp_path: Path) -> None:
     (tmp_path / ".dvc/tmp").mkdir(parents=True)
     path = tmp_path / "dvc.lock"
     path.write_text(TEXT)
-    lock_copy.keep(tmp_path, "a")
-    with groups.held(tmp_path / groups.DVC_LOCK) as had:
-        assert had
+    lock_copy.keep(tmp_path, path)
+    with RepositoryLock(tmp_path / FILE):
         path.write_text(OTHER[:300])
         with pytest.raises(NightjarError, match="another DVC process"):
             lock_copy.mend(tmp_path, seconds=0.05)
         assert path.read_text() == OTHER[:300]
-        path.write_text(OTHER)
-        lock_copy.keep(tmp_path, "a", seconds=0.05)
     path.write_text("")
     assert lock_copy.mend(tmp_path) == ["dvc.lock"] and path.read_text() == TEXT
+
+
+def test_a_write_that_fails_puts_the_file_back_and_one_that_was_killed_is_mended(tmp_path: Path) -> None:
+    (tmp_path / ".dvc/tmp").mkdir(parents=True)
+    path, fresh = tmp_path / "dvc.lock", tmp_path / "fresh.lock"
+    path.write_text(TEXT)
+    for file, before in ((path, TEXT), (fresh, None)):
+        with pytest.raises(OSError, match="full"), lock_copy.put_back(tmp_path, file):
+            file.write_text(OTHER[:300])
+            raise OSError("the disk is full")
+        assert (file.read_text() if file.exists() else None) == before
+    path.write_text(OTHER[:300])  # the process was killed in the middle
+    assert lock_copy.mend(tmp_path) == ["dvc.lock"] and path.read_text() == TEXT
+    with lock_copy.put_back(tmp_path, path):
+        path.write_text(OTHER + "\n")
+    path.write_text("")
+    assert lock_copy.mend(tmp_path) == ["dvc.lock"] and path.read_text() == OTHER + "\n"
 
 
 def test_an_unfinished_entry_of_the_run_cache_stops_no_stage(repo: Repo) -> None:

@@ -10,9 +10,8 @@ import pytest
 from dvc.utils.serialize import dumps_yaml, load_yaml, parse_yaml_for_update
 
 from nightjar.core.errors import NightjarError
+from pipelines.graph import dvc_lock, lock_order
 from pipelines.graph import graph as graphs
-from pipelines.graph import lock_order
-from pipelines.process import groups
 from tests.pipelines.conftest import Api, Repo, wait_for
 
 pytestmark = pytest.mark.slow
@@ -61,8 +60,8 @@ def order(repo: Repo, file: str = LOCK) -> list[str]:
 
 def written(repo: Repo) -> list[str]:
     """The entries while DVC runs, which writes the file in place: read under its lock."""
-    with groups.held(repo.root / groups.DVC_LOCK) as had:
-        return order(repo) if had and (repo.root / LOCK).is_file() else []
+    with dvc_lock.RepositoryLock(repo.root / dvc_lock.FILE):
+        return order(repo) if (repo.root / LOCK).is_file() else []
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -37,7 +37,7 @@ def test_a_second_rebuild_leaves_dvc_lock_to_the_first(repo: Repo) -> None:
     repo.dvc("repro", "--quiet")
     file = repo.root / "dvc.lock"
     text = file.read_text()
-    lock_copy.keep(repo.root, "a")
+    lock_copy.keep(repo.root, file)
     file.write_text(text[: len(text) // 2])  # as DVC leaves it for a moment
     with lock.rebuild_lock(repo.root):
         second = repo.nightjar("rebuild")

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.pipelines.conftest import Api, Repo
+from tests.pipelines.conftest import Repo
 
 pytestmark = pytest.mark.slow
 
@@ -29,8 +29,7 @@ stages:
 """
 
 
-def test_a_rebuild_whose_output_nobody_reads_ends_as_any_other(repo: Repo, api: Api) -> None:
-    api.serve(repo)
+def test_a_rebuild_whose_output_nobody_reads_ends_as_any_other(repo: Repo) -> None:
     (repo.root / "sub").mkdir()
     repo.write(dvc=DVC)
     (repo.root / "sub/dvc.yaml").write_text(SUB, encoding="utf-8")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipelines.conftest import Api, Repo, lives, wait_for
-from tests.pipelines.rebuild.test_flow import lines
+from tests.pipelines.conftest import Repo, lives, wait_for
+from tests.pipelines.rebuild.test_run import lines
 
 pytestmark = pytest.mark.slow
 
@@ -41,9 +41,8 @@ PARAMS = "rebuild: {jobs: 4, memory_gb: 10, memory_classes: {small: 1, huge: 9},
 
 
 def test_turns_on_the_gpu_and_in_memory_and_attempts(
-    repo: Repo, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    api.serve(repo)
     repo.write(dvc=DVC, params=PARAMS)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     folder = tmp_path / f"nightjar-{os.getuid()}"
@@ -71,9 +70,6 @@ def test_turns_on_the_gpu_and_in_memory_and_attempts(
     logs = next((repo.root / ".nightjar/logs").iterdir())
     assert "not yet" in (logs / "flaky.log").read_text()
     assert (logs / "flaky.attempt-2.log").is_file() and not (logs / "wrong.attempt-2.log").exists()
-    runs = api.ask("task_runs/filter", flow_runs={"name": {"any_": [logs.name]}})
-    messages = {run["name"]: run["state"]["message"] for run in runs}
-    assert messages["flaky"] == "after 2 attempts (never run)"
 
 
 def time_of(repo: Repo, name: str) -> float:
@@ -95,8 +91,7 @@ stages:
 """
 
 
-def test_fail_fast_ends_what_runs_and_starts_nothing_more(repo: Repo, api: Api) -> None:
-    api.serve(repo)
+def test_fail_fast_ends_what_runs_and_starts_nothing_more(repo: Repo) -> None:
     repo.write(dvc=FAILS)
     began = time.monotonic()
     done = repo.nightjar("rebuild", "--fail-fast", timeout=60)
@@ -105,7 +100,7 @@ def test_fail_fast_ends_what_runs_and_starts_nothing_more(repo: Repo, api: Api) 
     assert lines(done)["bad"].startswith("failed exit status 4: bad went wrong")
     assert lines(done)["long"].startswith("stopped ")
     assert lines(done)["later"] == "stopped stopped because bad failed"
-    assert done.stderr == "nightjar: rebuild: 1 failed, 2 stopped\n"
+    assert done.stderr.endswith("nightjar: rebuild: 1 failed, 2 stopped\n")
     assert not lives(int((repo.root / "pid").read_text()))
 
 

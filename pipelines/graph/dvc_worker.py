@@ -1,0 +1,133 @@
+"""The process that does all of DVC's work for one run: it looks at stages, and records what their commands made.
+
+    python -P dvc_worker.py DESCRIPTOR ROOT
+
+DESCRIPTOR is one end of a socket. Requests and answers are JSON, one a line, and are served in their order:
+
+    {"do": "begin", "stage": NAME, "afresh": BOOL}   the answer has a `state`: unchanged, restored, failed (`error`),
+                                                     busy (`holder`), or run (`commands`, `folder`, `environment`)
+    {"do": "finish", "stage": NAME}                  done, failed (`error`) or busy
+    {"do": "abandon", "stage": NAME}                 done
+
+When the other end closes, the request that is being served is finished, so that DVC's files remain whole. Signals that
+end other processes are ignored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+# How long DVC's lock is tried for. The starter then asks again, unless it was stopped.
+LOCK_SECONDS = 0.5
+# When the other end closes: how long the files of stages that still run remain reserved, because their guards may take
+# so long to end them, and how long a request that is being served may take.
+ENDING_SECONDS = 3.5
+LAST_SECONDS = 5.0
+
+
+class Worker:
+    """The stages that have begun in the repository at `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._begun: dict[str, Any] = {}
+        self._repo: Any = None
+
+    def load(self) -> None:
+        """Load DVC before the first request. An error is reported with that."""
+        gc.disable()  # nothing of what is loaded is ever garbage
+        with contextlib.suppress(Exception):
+            self._open()
+        gc.freeze()
+        gc.enable()
+
+    def _open(self) -> Any:
+        from pipelines.graph import dvc_adapter as dvc
+
+        self._repo = self._repo or dvc.repository(self._root, LOCK_SECONDS)
+        return self._repo
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Serve one request."""
+        from pipelines.graph import dvc_adapter as dvc
+
+        name = request["stage"]
+        try:
+            repo = self._open()
+            if request["do"] == "begin":
+                return self._begin(repo, name, request["afresh"])
+            if name not in self._begun:  # another worker began it
+                return {"state": "failed", "code": 1, "error": "the process that ran DVC was killed"}
+            if request["do"] == "finish":
+                dvc.finish(repo, self._begun[name])
+            dvc.abandon(self._begun.pop(name))
+        except dvc.Busy as busy:
+            return {"state": "busy", "holder": str(busy)}
+        except Exception as error:  # DVC raises errors of all kinds for bad files
+            if begun := self._begun.pop(name, None):
+                with contextlib.suppress(Exception):
+                    dvc.abandon(begun)
+            return {"state": "failed", "code": 1, "error": dvc.one_line(error)}
+        return {"state": "done"}
+
+    def _begin(self, repo: Any, name: str, afresh: bool) -> dict[str, Any]:
+        from pipelines.graph import dvc_adapter as dvc
+
+        begun = dvc.begin(repo, name, afresh)
+        if isinstance(begun, bool):
+            return {"state": "restored" if begun else "unchanged"}
+        self._begun[name] = begun
+        folder, environment = begun.surroundings
+        return {"state": "run", "commands": begun.commands, "folder": folder, "environment": environment}
+
+    def close(self) -> None:
+        """Release the files of stages that neither finished nor were abandoned, once their processes have ended."""
+        if self._begun:
+            time.sleep(ENDING_SECONDS)
+        for name in list(self._begun):
+            self.answer({"do": "abandon", "stage": name})
+
+
+def main(descriptor: int, root: Path) -> None:
+    """Serve requests until the other end closes."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, frame: None)
+    worker = Worker(root)
+    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    with socket.socket(fileno=descriptor) as connection:
+        threading.Thread(target=_read, args=(connection, requests), daemon=True).start()
+        worker.load()
+        while request := requests.get():
+            answer = json.dumps(worker.answer(json.loads(request))).encode() + b"\n"
+            with contextlib.suppress(OSError):  # the other end has closed in the meantime
+                connection.sendall(answer)
+        worker.close()
+
+
+def _read(connection: socket.socket, requests: queue.SimpleQueue[bytes]) -> None:
+    with connection.makefile("rb") as lines:
+        for line in lines:
+            requests.put(line)
+    requests.put(b"")
+    time.sleep(LAST_SECONDS)
+    from pipelines.graph.dvc_adapter import writing
+
+    with writing:
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    # Run as a file, so that no folder `pipelines` of the repository in which it runs is taken for this one.
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    main(int(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,73 @@
+"""Starts the mirror of a run, and starts it again while the run lasts. Needs no Prefect."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from nightjar.core.files import private_folder
+from pipelines.prefect_view import server as servers
+from pipelines.project import places
+
+# How long a run that ended waits for its mirror, and one that was stopped.
+LAST_SECONDS, STOPPED_SECONDS = 40.0, 2.0
+MOST_STARTS = 4
+LOG = places.PREFECT / "mirror.log"
+
+
+class Mirror:
+    """The process that shows the journal at `path` in Prefect. `url` is where people watch it."""
+
+    def __init__(self, root: Path, path: Path) -> None:
+        found = servers.recorded(root)
+        self._root, self._path = root, path
+        self._port = found.port if found else servers.free_port()
+        self.url = f"http://{servers.HOST}:{self._port}"
+        self._environment = servers.environment(root, self.url)
+        self._over = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread = threading.Thread(target=self._keep, daemon=True, name="mirror")
+        self._thread.start()
+
+    def _keep(self) -> None:
+        with contextlib.suppress(OSError):  # no room on the disk: the run is not shown
+            private_folder(self._root / LOG.parent)
+            for _ in range(MOST_STARTS):
+                if self._over.is_set() or self._start().wait() == 0:
+                    return
+                self._over.wait(1.0)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        # Not under a guard: it records that the run was killed. -P: a folder `pipelines` of the repository is not taken
+        # for this one.
+        module = "pipelines.prefect_view.mirror"
+        with (self._root / LOG).open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", module, str(self._port), str(self._path.resolve())],
+                cwd=self._root,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        return self._process
+
+    def end(self, stopped: bool) -> bool:
+        """Wait until the run is recorded, but not long; returns whether it is. After a run that was `stopped` the
+        mirror is not ended: it needs some seconds more at most.
+        """
+        self._thread.join(STOPPED_SECONDS if stopped else LAST_SECONDS)
+        self._over.set()
+        if self._thread.is_alive() and self._process is not None:
+            if stopped:
+                return True
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._thread.join(1.0)
+        return not self._path.exists()
