@@ -116,7 +116,8 @@ def main(descriptor: int, root: Path) -> None:
 
 
 def _read(connection: socket.socket, requests: queue.SimpleQueue[bytes]) -> None:
-    with connection.makefile("rb") as lines:
+    # Where the starter was killed before it read an answer, the connection ends with an error.
+    with contextlib.suppress(OSError), connection.makefile("rb") as lines:
         for line in lines:
             requests.put(line)
     requests.put(b"")
