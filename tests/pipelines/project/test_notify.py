@@ -1,4 +1,4 @@
-"""The lines of the notifications: where they go, whole, and that a run which was killed leaves one, once."""
+"""The lines of the notifications: where they go, whole."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 from nightjar.core.errors import NightjarError
 from pipelines import cli
-from pipelines.prefect_view import server as servers
+from pipelines.process import lock
 from pipelines.project.notify import notify, warning
-from tests.pipelines.conftest import Api, Repo
+from tests.pipelines.conftest import Repo
 
 FILE = ".nightjar/notifications.jsonl"
 
@@ -85,40 +85,9 @@ def test_serve_and_nightly_warn_once_before_they_begin(
     def begin(*_: object, **__: object) -> None:
         raise NightjarError("begun", "server", "nothing")
 
-    monkeypatch.setattr(servers, "find", begin)
+    monkeypatch.setattr(lock, "locked", begin)
     with pytest.raises(SystemExit):
         cli.main([command])
     told = capsys.readouterr().err
     assert told.count("nightly.notifications") == 1
     assert told.index("data.txt/no") < told.index("begun")
-
-
-@pytest.mark.parametrize(
-    ("served", "state", "told"),
-    [
-        (True, "RUNNING", ["rebuild crashed"]),
-        (True, "CRASHED", ["rebuild crashed"]),  # by the server, which heard no more of it
-        (True, "FAILED", []),  # the run had said so itself
-        (False, "RUNNING", []),
-    ],
-)
-def test_a_served_rebuild_that_was_killed_is_told_once(
-    api: Api, tmp_path: Path, served: bool, state: str, told: list[str]
-) -> None:
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
-    from pipelines.prefect_view import record
-
-    flow = api.ask("flows/", name="rebuild")["id"]
-    run = api.ask("flow_runs/", flow_id=flow, name="quick-owl", state={"type": state})
-    record.Record(tmp_path, run["id"], run["name"], served)
-    (path,) = (tmp_path / record.FOLDER).iterdir()
-    facts = json.loads(path.read_text())
-    path.write_text(json.dumps(facts | {"owner_started": "another process, that is no more"}))
-    with temporary_settings({PREFECT_API_URL: f"{api.server.url}/api"}):
-        assert record.settle(tmp_path, 0.0) == 0
-        assert record.settle(tmp_path, 0.0) == 0
-    file = tmp_path / FILE
-    events = lines(file) if file.exists() else []
-    assert [event["kind"] for event in events] == told
-    assert all(event["run"] == "quick-owl" for event in events)
