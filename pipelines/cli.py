@@ -28,6 +28,9 @@ COMMANDS = {
     "ledger": ("pipelines.commands.nightly", "The nightly runs and their verdicts."),
     "use": ("pipelines.commands.data", "Apply a profile to params.yaml and print what it changes."),
     "ingest": ("pipelines.commands.data", "Read any folder of a dataset into Parquet, or check its tasks."),
+    "evaluate": ("pipelines.commands.evaluate", "Evaluate any model: predictions, scores, a report."),
+    "ask": ("pipelines.commands.ask", "Ask a trained system a question; its tool calls are shown."),
+    "export": ("pipelines.commands.export", "Write a trained system as a model that transformers loads."),
     "score": ("pipelines.commands.score", "Score anybody's predictions."),
     "compare": ("pipelines.commands.score", "Compare two prediction sets: difference, interval, p."),
     "analyse": ("pipelines.commands.analyse", "Analyse a benchmark's references with a file of yours."),
@@ -44,7 +47,7 @@ COMMANDS = {
 
 
 # Those whose exit status tells how a run ended, whether or not its output could be written.
-RUNS = frozenset({"rebuild", "nightly", "study", "serve", "ui"})
+RUNS = frozenset({"rebuild", "nightly", "study", "serve", "ui", "evaluate"})
 
 
 class Commands(click.Group):
