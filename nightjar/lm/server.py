@@ -25,6 +25,9 @@ CONNECT, ANSWER = 10.0, 600.0
 # Of what a server answers to a wrong request, in characters.
 _SHOWN = 200
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+# Greedy decoding without a penalty for repeated tokens, by the names that llama.cpp and vLLM give it: the default of
+# llama-cpp-python is 1.1. A server that refuses unknown names gets neither.
+NEUTRAL = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,10 @@ class Address:
         return cls(base.rstrip("/"), url.fragment or None)
 
 
+class _Refused(NightjarError):
+    """The server refuses a request for what is in it."""
+
+
 class Server:
     """A connection to a server; use it as a context manager. Threads may share it.
 
@@ -79,6 +86,7 @@ class Server:
             headers=headers, timeout=httpx.Timeout(ANSWER, connect=CONNECT), follow_redirects=False
         )
         self.model = address.model or ""
+        self.neutral = True
 
     def __enter__(self) -> Self:
         if not self.address.model:
@@ -97,7 +105,7 @@ class Server:
             "temperature": 0,
             "stop": list(stop) or None,
         }
-        found = self._ask("POST", "/v1/completions", body)
+        found = self._complete(body)
         try:
             choice = found["choices"][0]
             text = choice["text"]
@@ -113,6 +121,17 @@ class Server:
             _count(counts.get("completion_tokens")),
             _count(counts.get("prompt_tokens")),
         )
+
+    def _complete(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer to a request, without a penalty where the server can be asked for that (`neutral`)."""
+        if self.neutral:
+            try:
+                return self._ask("POST", "/v1/completions", {**body, **NEUTRAL})
+            except _Refused as error:
+                if not any(name in error.what for name in NEUTRAL):
+                    raise
+                self.neutral = False
+        return self._ask("POST", "/v1/completions", body)
 
     def _only_model(self) -> str:
         """The name of the only model."""
@@ -160,7 +179,10 @@ class Server:
         if status >= 500:
             raise self._fault(f"it fails ({status}{_message(answer)})", "see the server's log")
         if status >= 400:
-            raise self._fault(f"it refuses the request ({status}{_message(answer)})", "see the server's log")
+            fault = self._fault(
+                f"it refuses the request ({status}{_message(answer)})", "see the server's log"
+            )
+            raise _Refused(fault.what, fault.where, fault.fix)
         try:
             value = answer.json()
         except ValueError:

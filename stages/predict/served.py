@@ -109,7 +109,12 @@ def predict(stage: Stage, card: Card, system: System, toolbox: Toolbox) -> None:
             ]
             publish(stage, system, questions, rows)
         # What the facts say beside the settings: calls start where the server's model writes them.
-        stage.details["server"] = {"url": server.address.url, "model": server.model, "call_top_k": 1}
+        stage.details["server"] = {
+            "url": server.address.url,
+            "model": server.model,
+            "call_top_k": 1,
+            "without_penalty": server.neutral,
+        }
         stage.details["prompts_limited_by"] = MODEL.as_posix()
     stage.reads(source, weights, MODEL)
 
