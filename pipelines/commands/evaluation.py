@@ -30,7 +30,7 @@ from nightjar.core.json_text import read_object
 from nightjar.lm.weights import digest as digest_of_weights
 from pipelines.process import groups, lock
 from pipelines.project.environment import SECRETS
-from stages.base_model.given import Given, kind_of, make_given_ready, name_of
+from stages.base_model.given import MODEL, Given, kind_of, make_given_ready, name_of
 
 LOCK = Path(".nightjar/evaluate.lock")
 # What the stages may read of the project, as links.
@@ -43,7 +43,7 @@ READ = (
     "profiles",
 )
 # Facts of the project's stages that the report names.
-FACTS = ("base_model", "ingest-*", "split", "index", "questions-*", "retrieve-*")
+FACTS = ("ingest-*", "split", "index", "questions-*", "retrieve-*")
 # Results beside the predictions that the folder does not have.
 _WITHOUT: Mapping[str, Any] = {
     "readers": {"recipes": {}},
@@ -137,7 +137,13 @@ def _plan(asked: Asked) -> Plan:
         raise NightjarError(
             f"no task can be answered: {reason}", asked.model, "choose other tasks, or another model"
         )
+    if any(name in registry.card(one).baselines(_settings(one, params)) for one in chosen):
+        name = f"model_{name}"
     return Plan(name, given, chosen, lacking, _values(asked, given, name, chosen))
+
+
+def _settings(benchmark: str, params: params_module.Params) -> Any:
+    return registry.settings(registry.card(benchmark), params.benchmarks[benchmark].settings())
 
 
 def _tasks(benchmark: str) -> list[str]:
@@ -256,11 +262,22 @@ def _prepare(asked: Asked, plan: Plan, project: Path, output: Path) -> None:
             write_subset(QUESTIONS / one, output / QUESTIONS / one, tasks, asked.limit, seed)
     if plan.given.server:
         write_record(output / plan.given.weights, plan.given.server)
-    if (made := make_given_ready(asked.model, output)) is not None:
-        rows = dict.fromkeys(("rows_in", "rows_out"), 1) | {"rows_rejected": 0}
-        facts = {"stage": "base_model", "inputs": [], "outputs": ["models/base/language_model"], **rows}
-        _write(output / metrics_file("base_model"), {**facts, "language_model": made})
+    _prepare_model(asked, plan, project, output)
     _write_params(output / PARAMS_FILE, plan.values)
+
+
+def _prepare_model(asked: Asked, plan: Plan, project: Path, output: Path) -> None:
+    """The model, and the facts of where it came from, which the report shows."""
+    made = make_given_ready(asked.model, output)
+    facts = metrics_file("base_model")
+    if plan.given.server:
+        made = {"source": asked.model}
+    elif made is None and (output / MODEL).resolve() == (project / MODEL).resolve() and facts.is_file():
+        shutil.copyfile(facts, output / facts)
+    if made is not None:
+        rows = {"rows_in": 1, "rows_out": 1, "rows_rejected": 0}
+        stage = {"stage": "base_model", "inputs": [], "outputs": [MODEL.as_posix()]}
+        _write(output / facts, {**stage, **rows, "language_model": made})
 
 
 def _write_params(file: Path, values: Mapping[str, Any]) -> None:

@@ -88,6 +88,29 @@ def test_a_model_is_answered_scored_and_reported_and_the_project_is_not_changed(
     assert str(project) not in (out / "data/report/index.html").read_text()
 
 
+def test_the_report_names_the_model_and_not_the_project_s(project: Path) -> None:
+    facts = {"stage": "base_model", "inputs": [], "outputs": ["models/base/language_model"], "rows_in": 1}
+    more = {"rows_out": 1, "rows_rejected": 0, "language_model": {"source": "package:its-own"}}
+    Path("data/metrics").mkdir()
+    Path("data/metrics/base_model.json").write_text(json.dumps(facts | more))
+    shutil.copytree("models/base/language_model", "../copy_demo")
+    (project.parent / "copy_demo/checksums.json").unlink()
+    options = ("--benchmark", "supernatinst", "--limit", "1", "--output")
+    sources = {}
+    with serving(count) as served:
+        for name, model in {
+            "own": "models/base/language_model",
+            "other": "../copy_demo",
+            "server": f"server:{served.url}",
+        }.items():
+            assert run("--model", model, *options, f"../{name}") == 0
+            text = (project.parent / name / "data/report/report.md").read_text()
+            sources[name] = text.partition("Language model: ")[2].partition(" (")[0]
+    assert sources == {"own": "package:its-own", "other": "../copy_demo", "server": f"server:{served.url}"}
+    # A baseline of the benchmark has that name.
+    assert (project.parent / "other/data/predict/supernatinst/model_copy_demo").is_dir()
+
+
 def test_a_run_that_failed_resumes_and_another_is_refused(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
