@@ -24,7 +24,7 @@ from nightjar.benchmarks.subset import left_out, tasks_of, write_subset
 from nightjar.core import params as params_module
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import METRICS, check_place, metrics_file, write_text
+from nightjar.core.files import METRICS, check_place, metrics_file, remove, write_text
 from nightjar.core.journal import contents, digest
 from nightjar.core.json_text import read_object
 from nightjar.lm.weights import digest as digest_of_weights
@@ -89,9 +89,15 @@ def evaluate(asked: Asked, output: Path) -> tuple[int, dict[str, Any]]:
     plan = _plan(asked)
     identity = _identity(asked, plan)
     output.mkdir(parents=True, exist_ok=True)
+    fresh = not (output / RECORD).exists()
     with lock.locked(output, LOCK, "an evaluation", fix="wait for it"):
         record = _record(output, asked, plan, identity)
-        _prepare(asked, plan, project, output)
+        try:
+            _prepare(asked, plan, project, output)
+        except NightjarError:
+            if fresh:  # nothing of value is there: the corrected command may use the folder
+                remove(output)
+            raise
         with groups.stopped_by_signals():
             status = _run_stages(plan, output)
         if not status:

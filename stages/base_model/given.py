@@ -90,6 +90,10 @@ def make_given_ready(source: str, root: Path) -> dict[str, Any] | None:
 
 def _base(source: str, root: Path) -> dict[str, Any] | None:
     made = root / MODEL
+    if source == MODEL.as_posix() and not MODEL.is_dir():
+        raise NightjarError(
+            "the project's language model is missing", MODEL, "run: nightjar rebuild base_model"
+        )
     if (Path(source) / CHECKSUMS).is_file():
         if not made.exists():
             verify(Path(source))

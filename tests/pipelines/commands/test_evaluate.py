@@ -159,6 +159,10 @@ def _without_questions(folder: Path) -> None:
     shutil.rmtree(folder / QUESTIONS / "tool_use")
 
 
+def _without_model(folder: Path) -> None:
+    shutil.rmtree(folder / "models")
+
+
 SERVER = ("--model", "server:http://127.0.0.1:9")
 
 
@@ -175,6 +179,11 @@ SERVER = ("--model", "server:http://127.0.0.1:9")
         ),
         ((*SERVER, "--tasks", "t9"), None, "t9: no such task"),
         ((*SERVER, "--benchmark", "tool_use"), None, "no task can be answered: a server gives no log-prob"),
+        (
+            SERVER,
+            _without_model,
+            "models/base/language_model: the project's language model is missing; run: nightj",
+        ),
         ((*SERVER, "--limit", "0"), None, "'--limit': 0 is not in the range x>=1"),
         (SERVER, _occupied, "it is not empty and holds no evaluation"),
         ((*SERVER, "--output", "data/run"), None, "the project's own files are there"),
@@ -199,6 +208,8 @@ def test_wrong_input_is_one_line(
     assert run(*arguments) == 2
     error = capsys.readouterr().err
     assert told in error and error.count("\n") == 1
+    # The corrected command may use the folder.
+    assert change is _occupied or not (project.parent / "run").exists()
 
 
 def test_evidence_that_the_project_has_not(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
