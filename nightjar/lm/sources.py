@@ -27,7 +27,10 @@ def find(source: ModelSource) -> Path:
     folder = Path(source.source)
     if not folder.is_dir():
         what = "not a directory" if folder.exists() else "no such model directory"
-        fix = "name a directory of safetensors or GGUF, package:NAME or hub:NAME@REVISION"
+        fix = (
+            "set models.*.source, or --model, to a directory of safetensors or GGUF, package:NAME or "
+            "hub:NAME@REVISION"
+        )
         raise NightjarError(what, folder, fix)
     return folder
 

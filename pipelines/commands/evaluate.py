@@ -11,6 +11,8 @@ import click
 from pipelines.commands.console import say, say_json, say_text
 from pipelines.commands.data import FILE, as_json_option
 
+MOST = 1_000_000_000
+
 
 @click.command()
 @click.option(
@@ -24,7 +26,7 @@ from pipelines.commands.data import FILE, as_json_option
 )
 @click.option("--tasks", multiple=True, metavar="TASK", help="Only this task; may be repeated.")
 @click.option(
-    "--limit", type=click.IntRange(1), help="At most so many questions of each task, drawn by the seed."
+    "--limit", type=click.IntRange(1, MOST), help="At most so many questions of each task, drawn by the seed."
 )
 @click.option(
     "--calls", type=click.Choice(["on", "off"]), help="Whether the model may call tools; else by its recipe."

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from nightjar.benchmarks.card import Card
@@ -91,13 +92,7 @@ def predict(stage: Stage, card: Card, system: System, toolbox: Toolbox) -> None:
             )
 
         def answer_all(numbers: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-            with ThreadPoolExecutor(AT_ONCE) as pool:
-                waiting = {pool.submit(one, number): number for number in numbers}
-                try:
-                    for done in as_completed(waiting):
-                        yield waiting[done], done.result()
-                finally:
-                    pool.shutdown(wait=False, cancel_futures=True)
+            return at_once(one, numbers)
 
         with stage.resumed_in_any_order(decides, len(asked), answer_all, "questions") as given:
             if given is None:
@@ -117,6 +112,35 @@ def predict(stage: Stage, card: Card, system: System, toolbox: Toolbox) -> None:
         }
         stage.details["prompts_limited_by"] = MODEL.as_posix()
     stage.reads(source, weights, MODEL)
+
+
+def at_once(
+    answer_one: Callable[[int], dict[str, Any]], numbers: Sequence[int]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The answers to questions, AT_ONCE at a time, as they arrive.
+
+    After a fault no other is asked for; those that are under way are given before the fault is raised.
+    """
+    fault: BaseException | None = None
+    # Not by cancelling: `as_completed` waits for ever for what the end of a pool cancelled.
+    stopped = Event()
+
+    def one(number: int) -> dict[str, Any] | None:
+        return None if stopped.is_set() else answer_one(number)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        waiting = {pool.submit(one, number): number for number in numbers}
+        try:
+            for done in as_completed(waiting):
+                if (error := done.exception()) is not None:
+                    fault = fault or error
+                    stopped.set()
+                elif (found := done.result()) is not None:
+                    yield waiting[done], found
+        finally:
+            stopped.set()
+    if fault is not None:
+        raise fault
 
 
 def _check(

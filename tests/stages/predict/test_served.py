@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage
 from nightjar.lm.server import Address
 from stages.predict.__main__ import run
-from stages.predict.served import is_served, read_record, write_record
+from stages.predict.served import at_once, is_served, read_record, write_record
 from tests.completions_server import completion, serving
 from tests.conftest import ROOT
 from tests.questions import question, write_questions
@@ -83,13 +84,32 @@ def test_a_run_that_fails_in_the_middle_asks_for_the_rest_alone(workdir: Path, t
         project(workdir, tiny_model, served.url, cut_at_full_stop=True)
         with pytest.raises(NightjarError, match="it refuses the request"):
             finish()
-        done, broken = len(served.asked) - 1, set()
-        assert done >= 2
+        answered = {number(body) for body in served.asked} - broken
+        broken.clear()
         before = len(served.asked)
         _, rows = finish()
+    # Every answer that arrived was recorded, those that were under way at the fault included.
+    assert {number(body) for body in served.asked[before:]} == set("0123") - answered
     assert [row["answers"] for row in rows] == [["0"], ["1"], ["2"], ["3"]]
-    assert len(served.asked) - before <= 2
     assert not list(Path(".nightjar").rglob("whole.jsonl"))
+
+
+def test_a_fault_ends_the_questions_that_wait_and_keeps_those_under_way() -> None:
+    asked = []
+
+    def one(number: int) -> dict[str, Any]:
+        asked.append(number)
+        if number == 0:
+            raise NightjarError("a fault", "here", "mend it")
+        time.sleep(0.02)
+        return {}
+
+    found = set()
+    with pytest.raises(NightjarError, match="a fault"):
+        for number, _ in at_once(one, range(1000)):
+            found.add(number)
+    assert found == set(asked) - {0}
+    assert len(asked) < 1000
 
 
 def test_tools_are_called_where_the_model_writes_a_call(workdir: Path, tiny_model: Path) -> None:
