@@ -25,6 +25,9 @@ COMMANDS = {
     "ledger": "The nightly runs and their verdicts.",
     "use": "Apply a profile to params.yaml and print what it changes.",
     "ingest": "Read any folder of a dataset into Parquet, or check its tasks.",
+    "evaluate": "Evaluate any model: predictions, scores, a report.",
+    "ask": "Ask a trained system a question; its tool calls are shown.",
+    "export": "Write a trained system as a model that transformers loads.",
     "score": "Score anybody's predictions.",
     "compare": "Compare two prediction sets: difference, interval, p.",
     "analyse": "Analyse a benchmark's references with a file of yours.",
@@ -43,7 +46,7 @@ MODULES = {"ledger": "nightly"}
 
 
 # Those whose exit status tells how a run ended, whether or not its output could be written.
-RUNS = frozenset({"rebuild", "nightly", "study", "serve", "ui"})
+RUNS = frozenset({"rebuild", "nightly", "study", "serve", "ui", "evaluate"})
 
 
 class Commands(click.Group):

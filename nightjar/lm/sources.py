@@ -27,7 +27,10 @@ def find(source: ModelSource) -> Path:
     folder = Path(source.source)
     if not folder.is_dir():
         what = "not a directory" if folder.exists() else "no such model directory"
-        fix = "set models.*.source to a directory of safetensors or GGUF, package:NAME or hub:NAME@REVISION"
+        fix = (
+            "set models.*.source, or --model, to a directory of safetensors or GGUF, package:NAME or "
+            "hub:NAME@REVISION"
+        )
         raise NightjarError(what, folder, fix)
     return folder
 
@@ -41,7 +44,7 @@ def _find_in_package(name: str) -> Path:
         ) from None
     weights = [file for file in listed if file.suffix in (".safetensors", ".gguf")]
     if not weights:
-        raise NightjarError("this package holds no weights", name, "name another source in params.yaml")
+        raise NightjarError("this package holds no weights", name, "name another source")
     return Path(str(weights[0].locate())).parent
 
 

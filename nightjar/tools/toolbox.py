@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Future
+from copy import copy
 from datetime import date
 from threading import Lock, Thread
 from typing import Any
@@ -64,8 +65,7 @@ class Toolbox:
 
     def without(self, names: Collection[str]) -> Toolbox:
         """The same tools, queues and caches without those of these names."""
-        left = Toolbox([])
-        left.problems = self.problems
+        left = copy(self)
         left._queues = {name: queue for name, queue in self._queues.items() if name not in names}
         return left
 

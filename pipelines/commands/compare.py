@@ -43,10 +43,14 @@ def compare(
     Example:
       nightjar compare --benchmark supernatinst --a mine.jsonl --b yours.jsonl --references references.jsonl
       nightjar compare --benchmark supernatinst --a data/predict/supernatinst/combined --b mine.jsonl --json
+      nightjar compare --benchmark supernatinst --a runs/mine --b runs/theirs
     """
+    from nightjar.benchmarks import evaluated
     from nightjar.benchmarks.score import compare_files, difference_rows
 
     check_form(as_json, as_csv)
+    references = references or evaluated.questions(a, benchmark)
+    a, b = (evaluated.predictions(path, benchmark) for path in (a, b))
     result = compare_files(benchmark, a, b, references, samples)
     say_as(result, as_json, as_csv, difference_rows, _print)
 

@@ -32,7 +32,7 @@ def run(stage: Stage) -> None:
     from nightjar.benchmarks.files import read_questions
     from nightjar.lm.load import device_name, load, prepare, read_recipe
     from nightjar.lm.tokenizer import is_encoder_decoder
-    from stages.predict import extracted, neighbours, reading
+    from stages.predict import extracted, neighbours, reading, served
     from stages.predict.answers import answering, ask, table_row
     from stages.predict.choices import choices_of, choosing
     from stages.predict.output import publish
@@ -44,6 +44,9 @@ def run(stage: Stage) -> None:
         return neighbours.run(stage, card, system, source)
     if reading.is_reader(weights):
         return reading.predict(stage, card, system)
+    if served.is_served(weights):
+        toolbox = toolbox_of(stage.params, stage.item, system) if system.calls == "on" else Toolbox([])
+        return served.predict(stage, card, system, toolbox)
     adapter = None if weights == MODEL else weights
     recipe: dict[str, Any] = read_recipe(adapter) if adapter else {"evidence": 0, "calls": False}
     # With call_top_k or max_calls 0, "on" is "disabled".

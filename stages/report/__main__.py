@@ -41,7 +41,8 @@ def run(stage: harness.Stage) -> None:
     nodes = [node for node in nodes if node.name in leading]
     benchmarks = [benchmark.read(systems.of(params, name), nodes, params) for name in params.benchmarks]
     entries = [entry for one in benchmarks for entry in headline.entries(one.results)]
-    sampled = [_calls(tool, params.augment) for tool in tools]
+    # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
+    sampled = [_calls(tool, params.augment) for tool in tools if (AUGMENTED / tool).is_dir()]
     files = {
         **pages.build(benchmarks, nodes, sampled, params, contamination.read(OVERLAPS)),
         "headline.json": json.dumps(entries, indent=2) + "\n",

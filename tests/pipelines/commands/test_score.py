@@ -91,7 +91,7 @@ def test_the_documented_way_from_prompts_to_a_comparison(
 ) -> None:
     """The commands and the program of docs/own-model.md; the server is a stub."""
     finish(project(workdir, tiny_model, 2, max_new_tokens=2), monkeypatch)
-    text = (ROOT / "docs" / "own-model.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "own-model.md").read_text(encoding="utf-8").partition("## A file of prompts")[2]
     first, *others = re.findall("^nightjar (.*)$", text, re.MULTILINE)
     program = re.findall("^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[0]
     assert nightjar(capsys, *first.split()) == "prompts.jsonl: 6 instances\n"

@@ -1,0 +1,54 @@
+"""Some of a benchmark's questions as an artifact of their own: chosen tasks, and a number of each drawn by the seed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Mapping, Sequence
+from operator import attrgetter
+from pathlib import Path
+
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import Question, drawn
+from nightjar.core import contracts, tables
+from nightjar.core.files import safe_name
+
+# Tables beside the test questions, which are copied as they are.
+_SIDES = (contracts.TRAIN_QUESTIONS.name, contracts.DEV_QUESTIONS.name, "card")
+
+
+def tasks_of(questions: Sequence[Question]) -> list[str]:
+    """The tasks of questions, in their order."""
+    return list(dict.fromkeys(one.task_id for one in questions))
+
+
+def left_out(card: Card, tasks: Sequence[str], lacking: Mapping[str, str]) -> dict[str, str]:
+    """The tasks that cannot be answered, and why: `lacking` has the reasons by kind of task."""
+    return {task: lacking[kind] for task in tasks if (kind := card.task(task).kind) in lacking}
+
+
+def draw(
+    questions: Sequence[Question], tasks: Collection[str], limit: int | None, seed: int
+) -> list[Question]:
+    """The questions of `tasks`, at most `limit` of each, drawn by the seed."""
+    own = ([one for one in questions if one.task_id == task] for task in tasks)
+    return [one for members in own for one in drawn(members, limit, seed, attrgetter("key"))]
+
+
+def write_subset(
+    source: Path, output: Path, tasks: Collection[str], limit: int | None, seed: int
+) -> dict[str, int]:
+    """Write an artifact with some test questions of the artifact `source`; returns how many each task has.
+
+    Training and dev questions are those of `source`. Raises NightjarError if `source` is missing or damaged.
+    """
+    counts = {}
+    chosen = draw(read_questions(source), tasks, limit, seed)
+    with tables.ArtifactWriter(output) as writer:
+        for name in _SIDES:
+            if (source / name).is_dir():
+                shutil.copytree(source / name, writer.folder(name), dirs_exist_ok=True)
+        for task in tasks_of(chosen):
+            rows = [one.row() for one in chosen if one.task_id == task]
+            counts[task] = writer.write(contracts.QUESTIONS, rows, part=safe_name(task))
+    return counts

@@ -1,0 +1,126 @@
+"""Tool calls of a model that only continues texts, such as one behind a server.
+
+The model itself starts a call. The text is cut at the arrow, the tool runs, and prompt, text and result are continued.
+A token cannot be forbidden there: an attempt without a result stays in the text and is taken out of the prediction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from nightjar.tools.syntax import ARROWS, END, Call, asked, remove, write
+from nightjar.tools.toolbox import Toolbox
+
+# Tokens that a call may have beyond the limit of the answer.
+CALL_TOKENS = 64
+_OPENING = re.compile(r" ?\[(?=[A-Za-z])")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a model wrote: its text, how many tokens that has, and whether the limit of tokens ended it."""
+
+    text: str
+    tokens: int
+    cut: bool
+
+
+@dataclass(frozen=True)
+class Executed:
+    """A call that was run, and its result."""
+
+    tool: str
+    input: str
+    result: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """An answer: `text` with calls and results, `prediction` without them, the calls that were run, and all tokens."""
+
+    text: str
+    prediction: str
+    calls: tuple[Executed, ...]
+    tokens: int
+
+
+# A prompt and a number of tokens -> at most so many more.
+Continue = Callable[[str, int], Piece]
+
+
+def answer(
+    write_on: Continue,
+    count: Callable[[str], int],
+    prompt: str,
+    limit: int,
+    toolbox: Toolbox,
+    max_calls: int,
+    day: date | None = None,
+) -> Written:
+    """The continuation of a prompt by at most `limit` tokens, with at most `max_calls` calls of the toolbox.
+
+    `count` gives the tokens of a text: calls and results do not count against the limit. Without tools the text is what
+    the model wrote.
+    """
+    text, left, tokens = "", limit, 0
+    executed: list[Executed] = []
+    while left > 0:
+        piece = _piece(write_on, prompt + text, left, toolbox.names)
+        tokens += piece.tokens
+        found = _at_arrow(piece.text, toolbox.names) if len(executed) < max_calls else None
+        if found is None:
+            text += piece.text
+            break
+        start, end, call = found
+        result = toolbox.ask(call, day, prompt + text + piece.text[:start]).result()
+        if result is None:
+            text += piece.text
+            break
+        executed.append(Executed(call.tool, call.input, result))
+        text += piece.text[:end] + write(call, result).removeprefix(_asking(call))
+        left -= count(piece.text[:start]) if start else 0
+    if toolbox.names:
+        text = _finished(text, toolbox.names)
+    prediction = remove(text, toolbox.names).strip() if toolbox.names else text.strip()
+    return Written(text, prediction, tuple(executed), tokens)
+
+
+def _asking(call: Call) -> str:
+    """A call as it is written up to its arrow, without a blank behind."""
+    return write(call, "").removesuffix(END).rstrip()
+
+
+def _piece(write_on: Continue, prompt: str, left: int, names: Sequence[str]) -> Piece:
+    """What the model writes next; a call that the limit cut is continued."""
+    piece = write_on(prompt, left)
+    if not piece.cut or _finished(piece.text, names) == piece.text:
+        return piece
+    more = write_on(prompt + piece.text, CALL_TOKENS)
+    whole = piece.text + more.text
+    # What follows the call is beyond the limit.
+    found = _at_arrow(whole, names)
+    return Piece(whole[: found[1]] if found else piece.text, piece.tokens + more.tokens, True)
+
+
+def _at_arrow(text: str, names: Sequence[str]) -> tuple[int, int, Call] | None:
+    """The first call whose arrow is written: where it starts, where the arrow ends, and the call."""
+    for opening in _OPENING.finditer(text):
+        inside = text[opening.end() :]
+        for arrow in re.finditer("|".join(map(re.escape, ARROWS)), inside):
+            call = asked(inside[: arrow.end()], names)
+            if isinstance(call, Call):
+                return opening.start(), opening.end() + arrow.end(), call
+    return None
+
+
+def _finished(text: str, names: Sequence[str]) -> str:
+    """The text without a call at its end that was begun, but has no arrow."""
+    begun = text.rfind("[")
+    if begun < 0 or not re.match(r"[A-Za-z]\w*\(", text[begun + 1 :]):
+        return text
+    if asked(text[begun + 1 :], names) is not True:
+        return text
+    return text[:begun].removesuffix(" ")

@@ -1,0 +1,137 @@
+"""nightjar ask: a question to a trained system, with its tool calls as they happen."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nightjar.core.errors import NightjarError
+from pipelines.commands.console import say, say_json
+from pipelines.commands.options import FILE
+
+if TYPE_CHECKING:
+    from nightjar.core.params import Params
+    from stages.predict.asking import Event
+
+MOST = 1_000_000
+FORM = 'write one question a line, or JSON Lines {"question": "..."}'
+
+
+@click.command()
+@click.argument("question", required=False)
+@click.option(
+    "--system",
+    required=True,
+    metavar="NAME|DIR",
+    help="A recipe, such as tk_instruct, or a directory of models/train.",
+)
+@click.option("--file", type=FILE, help="Questions, one a line, or JSON Lines with the key question.")
+@click.option("--definition", metavar="TEXT", help="The task in words, for a system trained on instructions.")
+@click.option("--max-tokens", type=click.IntRange(1, MOST), default=64, show_default=True)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON line an answer; nothing while it is made."
+)
+def ask(
+    question: str | None,
+    system: str,
+    file: Path | None,
+    definition: str | None,
+    max_tokens: int,
+    as_json: bool,
+) -> None:
+    """Answer QUESTION with a trained system; each tool call, its input and its result are shown as they happen.
+
+    A system trained on instructions gets the prompt of its training, without examples: the definition (by default
+    "Answer the question."), evidence from data/index if its recipe uses it, and the question as the input. A system
+    trained on plain text continues QUESTION as it is written. Decoding is greedy.
+
+    \b
+    Example:
+      nightjar ask "How many pens are in 12 boxes of 8 pens?" --system tk_instruct
+      nightjar ask "12 boxes of 8 pens hold" --system toolformer
+      nightjar ask --file questions.txt --system combined --json
+    """
+    if (question is None) == (file is None):
+        raise NightjarError(
+            "give a question, or --file with questions", "nightjar ask", "see nightjar ask --help"
+        )
+    questions = [question] if question is not None else list(_questions(file or Path()))
+    if not all(one.strip() for one in questions):
+        raise NightjarError("the question is empty", "nightjar ask", "write one")
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, str(_threads()))
+    os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1")
+    warnings.simplefilter("ignore", FutureWarning)  # of libraries about one another
+    from stages.predict.asking import Asker
+
+    asker = Asker(system, definition, max_tokens, None if as_json else _show, _finder)
+    for one in questions:
+        if len(questions) > 1 and not as_json:
+            say(one)
+        answer = asker.answer(one)
+        if as_json:
+            say_json(asdict(answer), indent=None)
+        else:
+            say(answer.answer)
+
+
+def _finder(params: Params) -> Callable[[str, int], list[dict[str, Any]]]:
+    """What finds the passages of a prompt: the ranking that instances of tasks get."""
+    from stages.retrieve.__main__ import ENCODER, INDEX
+    from stages.retrieve.retriever import Retriever
+
+    settings = params.retrieve.benchmarks.get("supernatinst")
+    retriever = Retriever(INDEX, ENCODER, settings.retriever if settings else "bm25", params.threads)
+
+    def find(text: str, count: int) -> list[dict[str, Any]]:
+        found = retriever.rank([text], count).rankings.ids[0]
+        rows: list[dict[str, Any]] = retriever.rows(found[found >= 0]).to_pylist()
+        return rows
+
+    return find
+
+
+def _threads() -> int:
+    from nightjar.core.params import load
+
+    return load().threads
+
+
+def _show(event: Event) -> None:
+    """A line for a call that begins, and one for its result."""
+    if event.result is None and not event.done:
+        say(f"  {event.tool}({event.input})", err=True)
+    elif event.result is None:
+        say("    no result", err=True)
+    else:
+        say(f"    -> {event.result}", err=True)
+
+
+def _questions(file: Path) -> Iterator[str]:
+    """The questions of a file. Raises NightjarError, with file and line, for a line that is neither text nor JSON."""
+    from nightjar.core.files import PIPE, check_input
+    from nightjar.core.json_text import parse_at
+
+    check_input(file, PIPE)
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise NightjarError(f"not UTF-8 at byte {error.start}", file, "save the file as UTF-8") from None
+    found = [(f"{file}:{number}", line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not found:
+        raise NightjarError("no question", file, FORM)
+    as_rows = found[0][1].lstrip().startswith("{")
+    for where, line in found:
+        if not as_rows:
+            yield line.strip()
+            continue
+        row: Any = parse_at(line.encode(), where, FORM)
+        if not isinstance(row, dict) or not isinstance(row.get("question"), str):
+            raise NightjarError("no key question with a text", where, FORM)
+        yield row["question"]

@@ -1,0 +1,146 @@
+"""Answers to questions that a person asks a trained system, in the prompt form of its recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from nightjar.core import params as params_module
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import Params
+from nightjar.lm.load import load, prepare, read_recipe
+from nightjar.prompts.model_text import model_input
+from nightjar.tools import Call, Toolbox, answers
+from nightjar.tools.decode import Query
+from nightjar.tools.registry import make
+from stages.predict.prompts import MODEL
+
+TRAINED = Path("models/train")
+DEFINITION = "Answer the question."
+# Recipes whose instances have a definition and an input; the others are trained on plain text.
+INSTRUCTED = ("train", "supervised")
+# The benchmarks whose settings of decoding are taken.
+BENCHMARKS = {True: "supernatinst", False: "tool_use"}
+
+Passages = Sequence[Mapping[str, Any]]
+# Finds so many passages for a text.
+Find = Callable[[str, int], Passages]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A call that begins, or is `done` with a result, None for none."""
+
+    tool: str
+    input: str
+    result: str | None = None
+    done: bool = False
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The answer to a question: `text` as decoded, with its calls; `answer` without them."""
+
+    question: str
+    answer: str
+    text: str
+    calls: list[dict[str, str]]
+    prompt: str
+    new_tokens: int
+
+
+class _Heard(Toolbox):
+    """A toolbox that tells of each call and of its result."""
+
+    hear: Callable[[Event], None]
+
+    def ask(self, call: Call, day: date | None = None, text: str = "") -> Future[str | None]:
+        self.hear(Event(call.tool, call.input))
+        future = super().ask(call, day, text)
+        future.add_done_callback(lambda it: self.hear(Event(call.tool, call.input, it.result(), True)))
+        return future
+
+
+class Asker:
+    """A trained system of the project, loaded once. `hear` is called at each call and at its result.
+
+    `find` finds the passages of a prompt, for a recipe with evidence. Raises NightjarError for a system that is not
+    there, or what its recipe needs and is missing.
+    """
+
+    def __init__(
+        self,
+        system: str,
+        definition: str | None = None,
+        max_tokens: int = 64,
+        hear: Callable[[Event], None] | None = None,
+        find: Callable[[Params], Find] | None = None,
+    ) -> None:
+        self.params = params_module.load()
+        self.folder = folder_of(system)
+        self.recipe = read_recipe(self.folder)
+        self.instructed = self.recipe.get("data", INSTRUCTED[0]) in INSTRUCTED
+        if definition is not None and not self.instructed:
+            what = f"{system} was trained on plain text and reads no definition"
+            raise NightjarError(what, "--definition", "leave it out")
+        self.definition, self.max_tokens = definition or DEFINITION, max_tokens
+        self.settings = self.params.predict.benchmark(BENCHMARKS[self.instructed])
+        self.toolbox = _Heard(_tools(self.params)) if self.recipe.get("calls") else Toolbox([])
+        if isinstance(self.toolbox, _Heard):
+            self.toolbox.hear = hear or (lambda event: None)
+        self.find = find(self.params) if find and self.recipe.get("evidence") else None
+        prepare(self.params.seed, self.params.threads)
+        self.lm = load(MODEL, self.settings.precision, self.folder)
+
+    def answer(self, question: str) -> Reply:
+        """The greedy answer to a question. Raises NightjarError if the prompt is too long for the model."""
+        prompt = self.prompt(question)
+        stop = tuple(self.settings.stop)
+        query = Query(prompt, self.max_tokens, stop, date.today())
+        calls = self.toolbox.names and self.settings.call_top_k and self.settings.max_calls
+        ((_, given),) = answers(
+            self.lm,
+            [(0, query)],
+            self.toolbox,
+            calls="on" if calls else "off",
+            top_k=self.settings.call_top_k,
+            max_calls=self.settings.max_calls,
+        )
+        listed = [{"tool": it.tool, "input": it.input, "result": it.result} for it in given.calls]
+        return Reply(question, given.prediction, given.text, listed, prompt, given.tokens)
+
+    def prompt(self, question: str) -> str:
+        """What the model reads."""
+        if not self.instructed:
+            return question
+        task = {
+            "task_id": "",
+            "definition": [self.definition],
+            "positive_examples": [],
+            "negative_examples": [],
+        }
+        options = self.params.encoding.model_copy(update={"task_name": False})
+        passages = self.find(question, int(self.recipe["evidence"])) if self.find else []
+        tokenizer = self.lm.tokenizer
+        return model_input(task, question, options, tokenizer, passages, tokenizer.encoder_decoder)
+
+
+def folder_of(system: str) -> Path:
+    """The directory of a trained system, by the name of its recipe or by its path."""
+    named = TRAINED / system
+    folder = named if named.is_dir() and "/" not in system else Path(system)
+    if not folder.is_dir():
+        there = sorted(path.name for path in TRAINED.glob("*") if path.is_dir())
+        fix = f"systems are {', '.join(there)}" if there else "run: nightjar rebuild train"
+        raise NightjarError("no such trained system", repr(system), fix)
+    return folder
+
+
+def _tools(params: Params) -> list[Any]:
+    return [
+        make(name, Path(tool.resource), params.tools[name]) for name, tool in params.augment.tools.items()
+    ]

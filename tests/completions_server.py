@@ -1,0 +1,70 @@
+"""A small server with the OpenAI interface for completions, whose answers a test writes down."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+# A request's body -> the status and the body of the answer; bytes are sent as they are.
+Script = Callable[[dict[str, Any]], "tuple[int, Any]"]
+
+
+def completion(text: str, reason: str = "stop", **usage: int) -> tuple[int, Any]:
+    """An answer with this text."""
+    return 200, {"choices": [{"text": text, "finish_reason": reason}], "usage": usage}
+
+
+@dataclass
+class Served:
+    """A server that runs: its address, and what it was asked."""
+
+    url: str
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+
+
+@contextmanager
+def serving(script: Script, models: Any = ("tiny",)) -> Iterator[Served]:
+    """Serve completions by `script`; `models` are the names of its models, or the whole answer to that question."""
+    served = Served("")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path != "/v1/models":
+                return self._send(404, {"error": "no such path"})
+            listed = {"data": [{"id": name} for name in models]} if isinstance(models, tuple) else models
+            self._send(200, listed)
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if self.path != "/v1/completions":
+                return self._send(404, {"error": "no such path"})
+            served.asked.append(body)
+            served.headers.append(dict(self.headers))
+            self._send(*script(body))
+
+        def _send(self, status: int, value: Any) -> None:
+            data = value if isinstance(value, bytes) else json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    served.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield served
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

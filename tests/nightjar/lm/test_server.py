@@ -1,0 +1,125 @@
+"""The client of completion servers against a server written here."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+from nightjar.core.errors import NightjarError
+from nightjar.lm import server as client
+from nightjar.lm.server import Address, Server
+from tests.completions_server import completion, serving
+
+
+def ask(url: str, attempts: int = 2, **options: Any) -> client.Completion:
+    with Server(Address.parse(f"server:{url}"), attempts, pause=0.0) as server:
+        return server.complete("A prompt", options.get("max_tokens", 5), options.get("stop", ("\n\n",)))
+
+
+def test_a_request_is_greedy_and_has_the_exact_prompt() -> None:
+    with serving(lambda body: completion(" yes", "length", completion_tokens=1, prompt_tokens=2)) as served:
+        assert ask(f"{served.url}/v1/") == client.Completion(" yes", True, 1, 2)
+    penalties = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
+    wanted = {"model": "tiny", "prompt": "A prompt", "max_tokens": 5, "temperature": 0, "stop": ["\n\n"]}
+    assert served.asked == [wanted | penalties]
+
+
+def test_a_server_that_refuses_unknown_names_is_asked_without_them() -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if "repeat_penalty" in body:
+            return 400, {"error": {"message": "Unrecognized request argument: repeat_penalty"}}
+        return completion("yes")
+
+    with serving(script) as served, Server(Address.parse(f"server:{served.url}")) as server:
+        assert [server.complete("a", 1, ()).text, server.complete("b", 1, ()).text] == ["yes", "yes"]
+        assert not server.neutral
+    assert ["repeat_penalty" in body for body in served.asked] == [True, False, False]
+
+
+def test_the_key_is_a_header_and_in_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(client.KEY, "secret-1")
+    refusal = 400, {"error": "the key secret-1 is wrong"}
+    with serving(lambda body: refusal) as served, pytest.raises(NightjarError) as raised:
+        ask(served.url)
+    assert "secret-1" not in str(raised.value)
+    assert served.headers[0]["Authorization"] == "Bearer secret-1"
+    monkeypatch.setenv(client.KEY, "two\nlines")
+    with pytest.raises(NightjarError, match="no header can have") as raised:
+        ask(served.url)
+    assert "two" not in str(raised.value)
+
+
+def test_a_fault_that_passes_is_retried() -> None:
+    answers = [(503, b"busy"), (429, {}), completion("yes")]
+    with serving(lambda body: answers.pop(0)) as served:
+        assert ask(served.url, attempts=3).text == "yes"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (
+            (400, {"error": {"message": "prompt too\nlong"}}),
+            r"it refuses the request \(400: prompt too long\)",
+        ),
+        ((401, {"error": "who?"}), r"it refuses the key \(401\); set NIGHTJAR_SERVER_KEY"),
+        ((404, {}), "no endpoint /v1/completions, or no model 'tiny'"),
+        ((500, b"<html>"), r"it fails \(500\)"),
+        ((302, b""), "it redirects to None"),
+        ((200, b"<html>"), "the answer is no JSON object"),
+        ((200, {"choices": []}), "the answer has no completion"),
+        ((200, {"choices": [{"text": None}]}), "the answer has no completion"),
+    ],
+)
+def test_every_fault_is_one_line_with_the_address(answer: tuple[int, Any], told: str) -> None:
+    with serving(lambda body: answer) as served, pytest.raises(NightjarError, match=told) as raised:
+        ask(served.url)
+    assert str(raised.value).startswith(f"server:{served.url}: ")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_server_that_is_not_there_and_one_that_is_too_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(NightjarError, match="cannot be reached"):
+            ask(url)
+        taken.listen()
+        monkeypatch.setattr(client, "ANSWER", 0.05)
+        with pytest.raises(NightjarError, match="no answer in time"):
+            ask(url, attempts=1)
+
+
+@pytest.mark.parametrize(
+    ("models", "told"),
+    [(("a", "b"), "several models: a, b; give server:http://.*#MODEL"), ((), "no model"), ({}, "no model")],
+)
+def test_the_model_is_the_only_one_or_is_named(models: Any, told: str) -> None:
+    with serving(lambda body: completion(body["model"]), models) as served:
+        with pytest.raises(NightjarError, match=told):
+            ask(served.url)
+        assert ask(f"{served.url}#b").text == "b"
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("server:", "not the address of a server"),
+        ("server:localhost:8000", "not the address of a server"),
+        ("server:ftp://host", "not the address of a server"),
+        ("server:http://host?key=1", "not the address of a server"),
+        ("server:http://host:port", "not an address"),
+        ("server:http://me:word@host", "the address has a password; set it as NIGHTJAR_SERVER_KEY"),
+    ],
+)
+def test_wrong_addresses(source: str, told: str) -> None:
+    with pytest.raises(NightjarError, match=told) as raised:
+        Address.parse(source)
+    assert "word@" not in str(raised.value)
+
+
+def test_addresses() -> None:
+    assert Address.parse("server:http://h:1/v1/completions") == Address("http://h:1", None)
+    assert Address.parse("server:https://h/llm/v1/#org/m") == Address("https://h/llm", "org/m")

@@ -1,0 +1,142 @@
+"""nightjar ask: prompts by recipe, calls as they happen, files of questions, wrong input."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.tools import Request
+from pipelines.cli import main
+from stages.predict import asking
+from tests.conftest import ROOT
+from tests.scripted_model import Script, scripted
+
+
+@pytest.fixture()
+def project(workdir: Path, tiny_model: Path) -> Path:
+    shutil.copyfile(ROOT / "profiles/sample.yaml", workdir / "params.yaml")
+    (workdir / "models/base").mkdir(parents=True)
+    (workdir / "models/base/language_model").symlink_to(tiny_model)
+    for name, recipe in {
+        "instructed": {"data": "train", "calls": False, "evidence": 0},
+        "texts": {"data": "corpus", "calls": True, "evidence": 0},
+    }.items():
+        (workdir / "models/train" / name).mkdir(parents=True)
+        (workdir / "models/train" / name / "recipe.json").write_text(json.dumps(recipe))
+    return workdir
+
+
+@pytest.fixture()
+def script(project: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> list[Script]:
+    """The model continues texts by the script that the test puts here; the only tool is the calculator."""
+    scripts: list[Script] = []
+    monkeypatch.setattr(asking, "load", lambda *_: scripted(tiny_model, scripts[0]))
+    monkeypatch.setattr(asking, "_tools", lambda params: [asking.make("calculator")])
+    return scripts
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as raised:
+        main(["ask", *arguments])
+    return int(raised.value.code or 0)
+
+
+def after(prompt: str, text: str) -> Script:
+    """A script that writes `text` after `prompt`, what is fed in included."""
+
+    def continued(seen: str) -> list[str | None]:
+        written = seen.removeprefix(prompt)
+        assert seen.startswith(prompt)
+        return [text[len(written) :] or None] if text.startswith(written) else [None]
+
+    return continued
+
+
+def test_an_instructed_system_gets_the_prompt_of_its_training(
+    script: list[Script], capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompt = "Definition: {}.\n\nNow complete the following example -\nInput: Why?\nOutput:"
+    script.append(after(prompt.format("Answer the question"), " Be\x1bcause."))
+    assert run("Why?", "--system", "instructed") == 0
+    assert capsys.readouterr().out == "Be\\x1bcause.\n"
+    script[0] = after(prompt.format("Guess"), " No.")
+    assert run("Why?", "--system", "models/train/instructed", "--definition", "Guess", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["question"], found["answer"], found["calls"]) == ("Why?", "No.", [])
+    assert found["prompt"] == prompt.format("Guess")
+
+
+def test_calls_are_shown_as_they_happen(script: list[Script], capsys: pytest.CaptureFixture[str]) -> None:
+    text = " [Calculator(12 * 8) -> 96] 96 pens"
+    script.append(after("12 boxes hold", text))
+    assert run("12 boxes hold", "--system", "texts") == 0
+    told = capsys.readouterr()
+    assert told.out == "96 pens\n"
+    assert told.err.splitlines() == ["  Calculator(12 * 8)", "    -> 96"]
+    assert run("12 boxes hold", "--system", "texts", "--json") == 0
+    told = capsys.readouterr()
+    calls = [{"tool": "Calculator", "input": "12 * 8", "result": "96"}]
+    assert (json.loads(told.out)["calls"], told.err) == (calls, "")
+
+
+def test_a_call_without_a_result_is_shown_as_such(
+    script: list[Script], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(self: Any, asked: list[Request]) -> list[None]:
+        return [None] * len(asked)
+
+    monkeypatch.setattr("nightjar.tools.calculator.Calculator.run", none)
+
+    def continued(seen: str) -> list[str | None]:
+        if "[" in seen:
+            return ["Calculator(1) ->"[len(seen.partition("[")[2]) :] or None]
+        # The marker first; where it may not be, what follows it.
+        return [*([" ["] if seen == "Q" else []), *after("Q", " none")(seen)]
+
+    script.append(continued)
+    assert run("Q", "--system", "texts") == 0
+    assert capsys.readouterr() == ("none\n", "  Calculator(1)\n    no result\n")
+
+
+@pytest.mark.parametrize("text", ["One\n\nTwo\n", '{"question": "One"}\n{"question": "Two", "id": 1}\n'])
+def test_a_file_of_questions(
+    script: list[Script], project: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script.append(lambda seen: after(seen[:3], f" {seen[:3]}!")(seen))
+    (project / "questions").write_text(text)
+    assert run("--file", "questions", "--system", "texts", "--json") == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["question"], row["answer"]) for row in rows] == [("One", "One!"), ("Two", "Two!")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--system", "texts"), "give a question, or --file with questions"),
+        (("Q", "--file", "lines", "--system", "texts"), "give a question, or --file with questions"),
+        ((" ", "--system", "texts"), "the question is empty"),
+        (("Q", "--system", "none"), "'none': no such trained system; systems are instructed, texts"),
+        (("Q", "--system", "models/base"), "models/base: no recipe.json"),
+        (
+            ("Q", "--system", "texts", "--definition", "D"),
+            "was trained on plain text and reads no definition",
+        ),
+        (("--file", "none", "--system", "texts"), "none: no such file"),
+        (("--file", "empty", "--system", "texts"), "empty: no question"),
+        (("--file", "lines", "--system", "texts"), "lines:2: no key question with a text"),
+        (("--file", "bytes", "--system", "texts"), "bytes: not UTF-8 at byte 0"),
+    ],
+)
+def test_wrong_input_is_one_line(
+    project: Path, arguments: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "empty").touch()
+    (project / "lines").write_text('{"question": "a"}\n{"text": "b"}\n')
+    (project / "bytes").write_bytes(b"\xff")
+    assert run(*arguments) == 2
+    error = capsys.readouterr().err
+    assert told in error and error.count("\n") == 1

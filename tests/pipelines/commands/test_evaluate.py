@@ -1,0 +1,222 @@
+"""nightjar evaluate: a folder with predictions, scores and a report; resumed, refused, compared."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks.files import read_questions
+from nightjar.core import contracts, tables
+from nightjar.lm.weights import write_checksums
+from pipelines.cli import main
+from pipelines.commands import evaluation
+from tests.completions_server import completion, serving
+from tests.conftest import ROOT
+from tests.in_process import run_stage
+from tests.questions import question, write_questions
+
+QUESTIONS = Path("data/questions")
+TASK = {"definition": ["Count"], "positive_examples": [], "negative_examples": []}
+
+
+@pytest.fixture()
+def project(workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with two tasks of two benchmarks and a language model; stages run in this process."""
+    home = workdir / "project"
+    home.mkdir()
+    monkeypatch.chdir(home)
+    shutil.copytree(ROOT / "profiles", "profiles")
+    shutil.copyfile(ROOT / "profiles/sample.yaml", "params.yaml")
+    shutil.copytree(tiny_model, "models/base/language_model")
+    write_checksums(Path("models/base/language_model"))
+    rows = [
+        {"task_id": f"t{task}", "id": f"{task}-{n}", "input": f"number {n}"}
+        for task in (1, 2)
+        for n in range(3)
+    ]
+    write_questions(QUESTIONS / "supernatinst", [question(row, TASK) for row in rows])
+    texts = [{"task_id": "wikitext", "id": "w", "input": "x"}]
+    write_questions(QUESTIONS / "tool_use", [question(row, TASK, "tool_use") for row in texts])
+
+    def here(name: str, command: Sequence[str], output: Path) -> int:
+        assert command[1] == "-m" and command[2].startswith("stages.")
+        done = run_stage(command[2].removeprefix("stages."), *command[3:], cwd=output)
+        print(done.stderr, end="")
+        return done.returncode
+
+    monkeypatch.setattr(evaluation, "_run", here)
+    return home
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as raised:
+        main(["evaluate", *arguments])
+    return int(raised.value.code or 0)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def count(body: dict[str, Any]) -> tuple[int, Any]:
+    return completion(f" {body['prompt'].partition('number ')[2][:1]}\n")
+
+
+def test_a_model_is_answered_scored_and_reported_and_the_project_is_not_changed(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = files(project)
+    options = ("--benchmark", "supernatinst", "--tasks", "t2", "--limit", "2", "--output", "../run")
+    assert run("--model", "models/base/language_model", *options, "--json") == 0
+    assert files(project) == before
+    told = capsys.readouterr().out
+    found = json.loads(told[told.index("{") :])
+    assert (found["name"], found["tasks"]) == ("language_model", {"supernatinst": ["t2"]})
+    assert {(row["system"], row["n"]) for row in found["scores"]} == {
+        (system, 2) for system in ("copy_input", "copy_demo", "language_model")
+    }
+    out = project.parent / "run"
+    questions = read_questions(out / QUESTIONS / "supernatinst")
+    rows = tables.read_rows(out / "data/predict/supernatinst/language_model", contracts.PREDICTIONS)
+    assert [row["id"] for row in rows] == [one.id for one in questions]
+    assert "language_model" in (out / "data/report/index.html").read_text()
+    assert str(project) not in (out / "data/report/index.html").read_text()
+
+
+def test_the_report_names_the_model_and_not_the_project_s(project: Path) -> None:
+    facts = {"stage": "base_model", "inputs": [], "outputs": ["models/base/language_model"], "rows_in": 1}
+    more = {"rows_out": 1, "rows_rejected": 0, "language_model": {"source": "package:its-own"}}
+    Path("data/metrics").mkdir()
+    Path("data/metrics/base_model.json").write_text(json.dumps(facts | more))
+    shutil.copytree("models/base/language_model", "../copy_demo")
+    (project.parent / "copy_demo/checksums.json").unlink()
+    options = ("--benchmark", "supernatinst", "--limit", "1", "--output")
+    sources = {}
+    with serving(count) as served:
+        for name, model in {
+            "own": "models/base/language_model",
+            "other": "../copy_demo",
+            "server": f"server:{served.url}",
+        }.items():
+            assert run("--model", model, *options, f"../{name}") == 0
+            text = (project.parent / name / "data/report/report.md").read_text()
+            sources[name] = text.partition("Language model: ")[2].partition(" (")[0]
+    assert sources == {"own": "package:its-own", "other": "../copy_demo", "server": f"server:{served.url}"}
+    # A baseline of the benchmark has that name.
+    assert (project.parent / "other/data/predict/supernatinst/model_copy_demo").is_dir()
+
+
+def test_a_run_that_failed_resumes_and_another_is_refused(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing: list[str] = ["number 2"]
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        return (400, {}) if any(text in body["prompt"] for text in failing) else count(body)
+
+    with serving(script) as served:
+        model = ("--model", f"server:{served.url}", "--benchmark", "supernatinst", "--benchmark", "tool_use")
+        assert run(*model, "--output", "../run") == 2
+        assert "it refuses the request (400" in capsys.readouterr().out
+        answered = [body for body in served.asked if failing[0] not in body["prompt"]]
+        failing.clear()
+        asked = len(served.asked)
+        assert run(*model, "--output", "../run") == 0
+        assert len(served.asked) - asked == 6 - len(answered)
+        told = capsys.readouterr().out
+        reason = "a server gives no log-probabilities of a given text"
+        assert f"left out: tool_use, wikitext: {reason}" in told
+        asked = len(served.asked)
+        assert run(*model, "--output", "../run") == 0  # it is done
+        assert len(served.asked) == asked
+        assert run(*model, "--limit", "1", "--output", "../run") == 2
+        assert "it holds another run (limit None)" in capsys.readouterr().err
+
+
+def test_two_folders_are_compared(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, script in {"a": count, "b": lambda body: completion(" 0")}.items():
+        with serving(script, (name,)) as served:
+            options = ("--benchmark", "supernatinst", "--output", f"../{name}")
+            assert run("--model", f"server:{served.url}#{name}", *options) == 0
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as raised:
+        main(["compare", "--benchmark", "supernatinst", "--a", "../a", "--b", "../b", "--json"])
+    assert not raised.value.code
+    found = json.loads(capsys.readouterr().out)
+    assert (found["n"], found["missing"]) == (6, {"a": 0, "b": 0})
+
+
+def _occupied(folder: Path) -> None:
+    (folder.parent / "run").mkdir()
+    (folder.parent / "run/mine.txt").touch()
+
+
+def _without_questions(folder: Path) -> None:
+    shutil.rmtree(folder / QUESTIONS / "tool_use")
+
+
+def _without_model(folder: Path) -> None:
+    shutil.rmtree(folder / "models")
+
+
+SERVER = ("--model", "server:http://127.0.0.1:9")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "change", "told"),
+    [
+        (("--model", "none"), None, "none: no such model directory"),
+        (("--model", "server:nowhere"), None, "not the address of a server"),
+        ((*SERVER, "--benchmark", "chess"), None, "chess: no such benchmark in params.yaml; benchmarks are"),
+        (
+            (*SERVER, "--benchmark", "tool_use"),
+            _without_questions,
+            "run: nightjar rebuild questions@tool_use",
+        ),
+        ((*SERVER, "--tasks", "t9"), None, "t9: no such task"),
+        ((*SERVER, "--benchmark", "tool_use"), None, "no task can be answered: a server gives no log-prob"),
+        (
+            SERVER,
+            _without_model,
+            "models/base/language_model: the project's language model is missing; run: nightj",
+        ),
+        ((*SERVER, "--limit", "0"), None, "'--limit': 0 is not in the range 1<=x<=1000000000"),
+        (SERVER, _occupied, "it is not empty and holds no evaluation"),
+        ((*SERVER, "--output", "data/run"), None, "the project's own files are there"),
+        ((*SERVER, "--output", "."), None, "the project's own files are there"),
+        ((*SERVER, "--output", "params.yaml"), None, "params.yaml: not a folder"),
+    ],
+)
+def test_wrong_input_is_one_line(
+    project: Path,
+    arguments: tuple[str, ...],
+    change: Callable[[Path], None] | None,
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = [name for name in ("supernatinst", "tool_use") if "--benchmark" not in arguments]
+    for name in names:
+        arguments += ("--benchmark", name)
+    if "--output" not in arguments:
+        arguments += ("--output", "../run")
+    if change:
+        change(project)
+    assert run(*arguments) == 2
+    error = capsys.readouterr().err
+    assert told in error and error.count("\n") == 1
+    # The corrected command may use the folder.
+    assert change is _occupied or not (project.parent / "run").exists()
+
+
+def test_evidence_that_the_project_has_not(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = Path("models/train/combined/recipe.json")
+    recipe.parent.mkdir(parents=True)
+    recipe.write_text('{"evidence": 2, "calls": false}')
+    model = ("--model", "models/train/combined", "--output", "../run", "--benchmark")
+    assert run(*model, "supernatinst") == 2
+    assert "run: nightjar rebuild retrieve@supernatinst" in capsys.readouterr().err

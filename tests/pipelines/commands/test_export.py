@@ -1,0 +1,155 @@
+"""nightjar export: what transformers loads computes what the trained model computes; the card; what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from ruamel.yaml import YAML
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from nightjar.core import contracts, tables
+from nightjar.core.params import ModelSource
+from nightjar.lm.weights import write_checksums
+from pipelines.cli import main
+from pipelines.commands import export as command
+from pipelines.commands.model_card import base_of
+from tests.conftest import ROOT
+
+TEXT = "Definition: Count.\n\nInput: 12 boxes of 8 pens\nOutput:"
+
+
+def trained(folder: Path, base: Path) -> Path:
+    """A project whose recipe tk_instruct has an adapter with random weights."""
+    from peft import LoraConfig, get_peft_model
+
+    shutil.copyfile(ROOT / "profiles/sample.yaml", folder / "params.yaml")
+    (folder / "models/base").mkdir(parents=True)
+    (folder / "models/base/language_model").symlink_to(base)
+    torch.manual_seed(0)
+    config = LoraConfig(r=2, target_modules="all-linear", task_type="CAUSAL_LM", init_lora_weights=False)
+    made = folder / "models/train/tk_instruct"
+    get_peft_model(AutoModelForCausalLM.from_pretrained(base), config).save_pretrained(made)
+    (made / "recipe.json").write_text('{"data": "train", "calls": false, "evidence": 0, "lora_rank": 2}')
+    write_checksums(made)
+    return folder
+
+
+def logits(model: Any, tokenizer: Any) -> torch.Tensor:
+    ids = tokenizer(TEXT, return_tensors="pt", add_special_tokens=False)["input_ids"]
+    with torch.inference_mode():
+        result: torch.Tensor = model.eval()(input_ids=ids).logits
+    return result
+
+
+def computes_the_same(project: Path) -> None:
+    """The exported model, loaded by transformers, against the adapter, loaded by peft."""
+    from peft import PeftModel
+
+    base = AutoModelForCausalLM.from_pretrained(project / "models/base/language_model")
+    tokenizers = [
+        AutoTokenizer.from_pretrained(project / name) for name in ("models/base/language_model", "out")
+    ]
+    assert tokenizers[0](TEXT)["input_ids"] == tokenizers[1](TEXT)["input_ids"]
+    plain = logits(base, tokenizers[0])
+    tuned = logits(PeftModel.from_pretrained(base, str(project / "models/train/tk_instruct")), tokenizers[0])
+    merged = AutoModelForCausalLM.from_pretrained(project / "out")
+    assert merged.dtype == torch.float32
+    found = logits(merged, tokenizers[1])
+    scale = tuned.abs().max()
+    assert (plain - tuned).abs().max() > 0.01 * scale
+    assert (found - tuned).abs().max() < 1e-4 * scale
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as raised:
+        main(["export", *arguments])
+    return int(raised.value.code or 0)
+
+
+def test_a_merged_model_that_transformers_loads(
+    workdir: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained(workdir, tiny_model)
+    assert run("tk_instruct", "out", "--license", "mit", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    names = {"README.md", "config.json", "generation_config.json", "model.safetensors", "tokenizer.json"}
+    assert names | {"tokenizer_config.json"} == set(told["files"])
+    computes_the_same(workdir)
+    settings = json.loads((workdir / "out/generation_config.json").read_text())
+    assert (settings["do_sample"], settings["max_new_tokens"]) == (False, 32)
+    assert str(workdir) not in (workdir / "out/config.json").read_text()
+
+
+@pytest.mark.slow
+def test_the_default_model_is_merged(workdir: Path, smollm2: Path) -> None:
+    trained(workdir, smollm2)
+    assert run("tk_instruct", "out") == 0
+    computes_the_same(workdir)
+
+
+def test_the_card_has_the_scores_of_these_weights_alone(workdir: Path, tiny_model: Path) -> None:
+    trained(workdir, tiny_model)
+    sha256 = json.loads((workdir / "models/train/tk_instruct/checksums.json").read_text())["sha256"]
+    for benchmark, used in {"supernatinst": sha256, "zeroscrolls": "0" * 64}.items():
+        key = {"benchmark": benchmark, "system": "tk_instruct", "track": "default"}
+        answer = {"category": "c", "task_id": "t", "id": "1", "answers": ["a"], "text": "a", "calls": []}
+        prompt = {"prompt": "p", "prompt_sha256": "0", "prompt_tokens": 1, "new_tokens": 1}
+        row = key | answer | prompt | {"model_sha256": "0", "adapter_sha256": used}
+        with tables.ArtifactWriter(Path("data/predict", benchmark, "tk_instruct")) as writer:
+            writer.write(contracts.PREDICTIONS, [row])
+        score = key | {"level": "overall", "name": "", "n": 40, "value": 58.974, "low": 51.6, "high": None}
+        with tables.ArtifactWriter(Path("data/evaluate", benchmark)) as writer:
+            writer.write(
+                contracts.SCORES, [score | {"metric": "rougeL", "high": 65.7}, score | {"metric": "f1"}]
+            )
+    assert run("tk_instruct", "out", "--license", "mit") == 0
+    _, head, text = (workdir / "out/README.md").read_text().split("---\n", 2)
+    values = YAML(typ="safe").load(head)
+    assert values["license"] == "mit" and values["datasets"] == ["nightjar_sample_natural_instructions"]
+    assert (
+        "| Super-NaturalInstructions | tk_instruct | default | rougeL | 40 | 58.97 | [51.60, 65.70] |" in text
+    )
+    assert "| f1 | 40 | 58.97 | too few |" in text
+    assert "ZeroSCROLLS" not in text and f"Weights (sha256): {sha256}. Commit: not recorded." in text
+
+
+def test_what_is_known_of_a_base(tmp_path: Path) -> None:
+    hub = base_of(ModelSource(source="hub:org/model@abc"))
+    assert (hub.name, hub.source, hub.licence) == ("org/model", "hub:org/model@abc", "unknown")
+    (tmp_path / "model.safetensors").touch()
+    assert base_of(ModelSource(source=str(tmp_path))).name == tmp_path.name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("none", "out"), "'none': no such trained system; systems are tk_instruct"),
+        (("tk_instruct", "models"), "models: it exists already; name a new directory"),
+        (("tk_instruct", "params.yaml"), "params.yaml: it exists already"),
+        (("tk_instruct", "params.yaml/out"), "not a folder"),
+    ],
+)
+def test_wrong_input_is_one_line(
+    workdir: Path, tiny_model: Path, arguments: tuple[str, str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained(workdir, tiny_model)
+    capsys.readouterr()
+    assert run(*arguments) == 2
+    error = capsys.readouterr().err
+    assert told in error and error.count("\n") == 1
+
+
+def test_a_fault_leaves_nothing(workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained(workdir, tiny_model)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(command, "_write_model", full)
+    assert run("tk_instruct", "out") == 2
+    assert not [path.name for path in workdir.iterdir() if "out" in path.name]
