@@ -31,7 +31,6 @@ from pipelines.graph.graph import Graph, Stage
 
 # How long DVC's answer holds that a ready stage is up to date, unless a stage runs in the meantime.
 FRESH_SECONDS = 10.0
-NOTHING_CHANGED = "nothing changed"
 
 
 @dataclass
@@ -39,8 +38,8 @@ class Conduct:
     """One run of the stages of `graph`, with logs in the folder `logs`.
 
     A failure stops what depends on it, or all stages unless `keep_going`. When `stop` is set, running stages are ended
-    and no other starts. With `clone`, the stages run in that copy of the repository. With `afresh`, every stage runs,
-    whether or not anything changed, without shards, and its outputs are not checked.
+    and no other starts. With `clone`, the stages run in that copy of the repository, and their outputs are not checked.
+    With `afresh`, every stage runs, whether or not anything changed, and without shards.
     """
 
     graph: Graph
@@ -187,8 +186,9 @@ class Conduct:
         if self.afresh:
             return self._run(stage, "afresh")
         why = self._known(stage) or self._found.get(stage.name, "looked at again")
-        result = self._run(stage, why) if why else Result(stage.name, "cached", why=NOTHING_CHANGED)
-        return _checked(self._here.root, stage, result) if result.state in ("ran", "cached") else result
+        result = self._run(stage, why) if why else Result(stage.name, "cached", why="nothing changed")
+        ended = result.state in ("ran", "cached") and self.clone is None
+        return _checked(self.graph.root, stage, result) if ended else result
 
     def _run(self, stage: Stage, why: str) -> Result:
         log = self.logs / f"{safe_name(stage.name)}.log"

@@ -23,7 +23,6 @@ from nightjar.core.json_text import shown
 from nightjar.core.params import Params, validate
 from pipelines.clone.baseline import Baseline, baseline
 from pipelines.clone.workspace import Workspace, remove, saved
-from pipelines.execution.conduct import NOTHING_CHANGED
 from pipelines.execution.profiles import edited
 from pipelines.execution.results import Result
 from pipelines.graph import graph as graphs
@@ -181,9 +180,17 @@ def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = Fals
 def _run(workspace: Workspace, study: Study, point: Point, logs: Path, tell: Callable[[str], None]) -> str:
     """Run a point and save its experiment, unless a stage fails or an input changes; returns why not."""
 
+    begun: set[str] = set()
+
     def listen(result: Result) -> None:
-        if result.state == "waiting" or (result.ended and result.why != NOTHING_CHANGED):
-            tell(f"    {result.stage}: {result.state} {result.why}")
+        if result.state == "waiting":
+            tell(f"    {result.stage} {result.why}")
+        elif result.lines and result.stage not in begun:
+            begun.add(result.stage)
+            tell(f"    {result.stage} …")
+        elif result.moved:
+            state = "restored" if result.state == "cached" else "ran"
+            tell(f"    {result.stage}: {state}, {result.seconds:.1f} s")
 
     if error := _moved(workspace, study):
         return error
