@@ -8,28 +8,24 @@ and its git-ignored inputs; what a point made is saved by `dvc exp save` and fet
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import IO, Self
+from typing import Self
 
 from nightjar.core.config import PARAMS_FILE, read_optional
-from nightjar.core.driver_params import load_rebuild
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from pipelines.clone.baseline import LOCK_FILE, Baseline, Kept
-from pipelines.execution import resources
-from pipelines.execution.lease import Gpu, lease_file
-from pipelines.execution.run_stage import environment, follow
+from pipelines.execution.conduct import Conduct
+from pipelines.execution.results import Listener, Result
+from pipelines.execution.run_stage import dvc
 from pipelines.graph import graph as graphs
-from pipelines.process.child import GRACE, Child
+from pipelines.graph.graph import Graph
+from pipelines.process.child import GRACE
 from pipelines.project import places
 from pipelines.project.git import git, try_git
 
@@ -42,16 +38,6 @@ _AUTHOR = {
     "GIT_COMMITTER_NAME": "nightjar",
     "GIT_COMMITTER_EMAIL": "nightjar@localhost",
 }
-
-
-@dataclass(frozen=True)
-class Ran:
-    """How a point's run ended: exit status 0 if all is well, else the last line that tells why."""
-
-    code: int
-    seconds: float
-    stages: Mapping[str, str]
-    error: str = ""
 
 
 class Workspace:
@@ -68,9 +54,6 @@ class Workspace:
     def __init__(self, root: Path, start: Baseline) -> None:
         self.root, self.start = root.resolve(), start
         self.path = self.root / self.folder
-        self.environment = environment() | {"CI": "1"}
-        if not (os.environ.get("GIT_AUTHOR_NAME") or _has_identity(self.root)):
-            self.environment |= _AUTHOR
 
     def __enter__(self) -> Self:
         remove(self.root, self.folder)
@@ -143,80 +126,30 @@ class Workspace:
         """What `target` and the stages before it read that Git does not have, with its hashes: see graph.inputs."""
         return graphs.inputs(self.path, target, self.start.known | {PARAMS_FILE.as_posix()})
 
-    def repro(
-        self,
-        target: str,
-        params: str,
-        log: Path,
-        begun: Callable[[str], None],
-        waits: Callable[[str, str], None],
-    ) -> Ran:
-        """Run `target` and what it needs with `params` as params.yaml; `begun` hears of each stage that runs, `waits`
-        of one that waits for the GPU (see lease.Gpu).
-
-        The output goes to the file `log`. Any exception, Ctrl-C among them, ends the whole process group.
+    def run(
+        self, target: str, params: str, logs: Path, listen: Listener, stop: threading.Event
+    ) -> dict[str, Result]:
+        """Run `target` and what it needs with `params` as params.yaml; returns the results by stage. Logs go to `logs`,
+        a folder of the project. Raises NightjarError if DVC or a setting refuses the graph.
         """
         write_text(self.path / PARAMS_FILE, params)
-        settings = load_rebuild(self.path / PARAMS_FILE)
-        if not resources.limits(settings).one_gpu:
-            return self._dvc(["repro", "--", target], target, log, begun)
-        lease_file()  # an error of its folder is reported before anything runs
         graph = graphs.read(self.path).only([target])
-        needs = resources.needs(graph, settings)
-        gpu = Gpu(self.root, waits)
-        done = Ran(0, 0.0, {})
-        for turn in _turns(graph.stages, lambda name: needs[name].gpu):
-            name, lease = turn[-1], None
-            try:
-                if needs[name].gpu and graphs.would_run(name, self.path):
-                    lease = _taken(gpu, name)
-                ran = self._dvc(["repro", "--single-item", "--", *turn], name, log, begun, lease)
-            finally:
-                gpu.release(name)
-            done = Ran(ran.code, done.seconds + ran.seconds, {**done.stages, **ran.stages}, ran.error)
-            if ran.code:
-                break
-        return done
+        whole = Graph(self.root, graph.stages)
+        return Conduct(whole, logs, listen, stop, keep_going=False, clone=self.path).run()
 
-    def save(self, name: str, target: str, message: str, log: Path) -> str:
+    def save(self, name: str, target: str, message: str, log: Path, stop: threading.Event) -> str:
         """Save what the last run made as the experiment `name` of the project; returns its commit.
 
         Raises NightjarError if DVC cannot.
         """
         command = ["exp", "save", "--force", "--name", name, "--message", message, target]
-        ran = self._dvc(command, "exp save", log, lambda _: None)
-        if ran.code:
-            raise NightjarError(f"DVC could not save the experiment: {ran.error}", name, f"see {log}")
+        known = os.environ.get("GIT_AUTHOR_NAME") or _has_identity(self.root)
+        ended = dvc(command, self.path, log, stop, {} if known else _AUTHOR)
+        if ended.state != "ran":
+            raise NightjarError(f"DVC could not save the experiment: {ended.error}", name, f"see {log}")
         reference = ref(self.start.commit, name)
         git(self.root, "fetch", "--quiet", "--no-tags", str(self.path), f"+{reference}:{reference}")
         return git(self.root, "rev-parse", reference).strip()
-
-    def _dvc(
-        self,
-        arguments: list[str],
-        name: str,
-        log: Path,
-        begun: Callable[[str], None],
-        lease: int | None = None,
-    ) -> Ran:
-        began = time.monotonic()
-        listener = _Listener(begun)
-        command = [sys.executable, "-m", "dvc", *arguments]
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with (
-            log.open("a", encoding="utf-8") as file,
-            Child(
-                command,
-                self.path,
-                self.environment,
-                stdin=subprocess.DEVNULL if lease is None else lease,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-            ) as child,
-        ):
-            follow(child, threading.Event(), lambda lines: listener.hear(lines, file))
-            code = child.wait()
-        return Ran(code, time.monotonic() - began, listener.stages, listener.error)
 
 
 def ref(commit: str, name: str) -> str:
@@ -249,53 +182,6 @@ def _has_identity(root: Path) -> bool:
     return all(try_git(root, "config", f"user.{key}") is not None for key in ("name", "email"))
 
 
-def _turns(stages: Iterable[str], on_gpu: Callable[[str], bool]) -> Iterator[list[str]]:
-    """The stages in their order: each on the GPU alone, those between them together."""
-    for alone, names in itertools.groupby(stages, on_gpu):
-        turn = list(names)
-        yield from [[name] for name in turn] if alone else [turn]
-
-
-def _taken(gpu: Gpu, stage: str) -> int | None:
-    while not gpu.take(stage):
-        time.sleep(0.5)
-    return gpu.descriptor(stage)
-
-
 def _link(root: Path, clone: Path, name: Path) -> None:
     (clone / name).parent.mkdir(parents=True, exist_ok=True)
     (clone / name).symlink_to(root / name)
-
-
-class _Listener:
-    """Reads out of DVC's remarks which stages ran or were restored, and the last line that tells of a fault."""
-
-    def __init__(self, begun: Callable[[str], None]) -> None:
-        self.stages: dict[str, str] = {}
-        self._begun, self._last, self._fault, self._own = begun, "", "", ""
-
-    def hear(self, lines: list[str], file: IO[str]) -> None:
-        """Write the lines to `file`, and take note of what they tell."""
-        file.writelines(line + "\n" for line in lines)
-        file.flush()
-        for line in lines:
-            self._hear(line)
-
-    def _hear(self, line: str) -> None:
-        words = line.split("'")
-        if line.startswith("Running stage '"):
-            self.stages[words[1]] = "ran"
-            self._begun(words[1])
-        elif line.startswith("Stage '") and "is cached" in line:
-            self.stages[words[1]] = "restored"
-        elif line.startswith("ERROR: "):
-            self._fault = self._fault or line.removeprefix("ERROR: ")
-            self._own = self._own or self._last
-        elif line.strip() and not line.startswith(("> ", "Updating lock", "Generating lock")):
-            self._last = line.strip()
-
-    @property
-    def error(self) -> str:
-        """The failed stage's own last line if it said one, with DVC's remark."""
-        said = self._own if "failed to run" in self._fault else ""
-        return said or self._fault or self._last or "ended without a word"

@@ -38,8 +38,8 @@ class Conduct:
     """One run of the stages of `graph`, with logs in the folder `logs`.
 
     A failure stops what depends on it, or all stages unless `keep_going`. When `stop` is set, running stages are ended
-    and no other starts. With `clone`, a copy of the repository, every stage runs there afresh: whether or not anything
-    changed, without shards, and its outputs are not checked.
+    and no other starts. With `clone`, the stages run in that copy of the repository, and their outputs are not checked.
+    With `afresh`, every stage runs, whether or not anything changed, and without shards.
     """
 
     graph: Graph
@@ -49,12 +49,14 @@ class Conduct:
     jobs: int | None = None
     keep_going: bool = True
     clone: Path | None = None
+    afresh: bool = False
     results: dict[str, Result] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._settings = load_rebuild(self.graph.root / PARAMS_FILE)
         self._needs = resources.needs(self.graph, self._settings)
-        self._shards = None if self.clone else shards.check(self.graph)
+        self._here = Graph(self.clone or self.graph.root, self.graph.stages)
+        self._shards = None if self.afresh else shards.check(self._here)
         self._gpu = Gpu(self.graph.root, self._waits)
         self._finished: queue.SimpleQueue[Result] = queue.SimpleQueue()
         self._failed_fast = ""
@@ -71,7 +73,7 @@ class Conduct:
         if schedule.limits.one_gpu:
             lease_file()  # an error if its folder is not ours
         threads: list[threading.Thread] = []
-        with Stages(self.clone or self.graph.root) as self._stages:
+        with Stages(self._here.root) as self._stages:
             self._stages.start()
             try:
                 while schedule.running or (schedule.waiting and not self.stop.is_set()):
@@ -125,18 +127,19 @@ class Conduct:
     def _at_rest(self, name: str) -> bool:
         """Whether the stage needs nothing of the machine: it is blocked, or, as DVC finds now, unchanged."""
         stages = self.graph.stages
-        if self.clone:
+        if self.afresh:
             return False
         if self._blocker(stages[name]) is not None:
             return True
         if self._known(stages[name]):
-            return False
+            restored = stages[name].state == "would be restored"
+            return restored and not graphs.would_run(name, self._here.root)
         if name not in self._found or time.monotonic() - self._asked > FRESH_SECONDS:
             # For all that are ready at once: each question reads dvc.yaml.
             alike = [other for other in self._schedule.ready if not self._known(stages[other])]
             found: dict[str, str] = {}
             with contextlib.suppress(NightjarError):  # the stage itself then reports it
-                found = graphs.why_now(alike, self.graph.root)
+                found = graphs.why_now(alike, self._here.root)
             self._found = {other: why for other, why in self._found.items() if other not in alike} | found
             self._asked = time.monotonic()
         return self._found.get(name) == ""
@@ -180,11 +183,12 @@ class Conduct:
             return Result(stage.name, "skipped", why=f"needs {blocker}", error=blocker)
         if self.stop.is_set():
             return Result(stage.name, "stopped", error=self._ended)
-        if self.clone:
+        if self.afresh:
             return self._run(stage, "afresh")
         why = self._known(stage) or self._found.get(stage.name, "looked at again")
         result = self._run(stage, why) if why else Result(stage.name, "cached", why="nothing changed")
-        return _checked(self.graph.root, stage, result) if result.state in ("ran", "cached") else result
+        ended = result.state in ("ran", "cached") and self.clone is None
+        return _checked(self.graph.root, stage, result) if ended else result
 
     def _run(self, stage: Stage, why: str) -> Result:
         log = self.logs / f"{safe_name(stage.name)}.log"
@@ -197,20 +201,20 @@ class Conduct:
 
         def once(log: Path) -> Outcome:
             lease = self._gpu.descriptor(stage.name)
-            return self._stages.run(stage.name, log, hear, self.stop, lease, shared, bool(self.clone))
+            return self._stages.run(stage.name, log, hear, self.stop, lease, shared, self.afresh)
 
         tell(why)
         shared = 0.0
         if self._shards is not None:
             began = time.monotonic()
-            fault = shards.before(self.graph, stage, self._shards, log, hear, self.stop)
+            fault = shards.before(self._here, stage, self._shards, log, hear, self.stop)
             shared = time.monotonic() - began
             if fault is not None:
                 where = fault.log.relative_to(self.graph.root).as_posix() if fault.log else ""
                 return Result(stage.name, "failed", shared, why, fault.error, where)
         attempts, pause = self._needs[stage.name].attempts, self._settings.backoff_seconds
         outcome, tried = run_attempts(once, log, attempts, pause, self.stop, lambda line: tell(line, line))
-        if self.clone and outcome.state in ("restored", "unchanged"):
+        if self.afresh and outcome.state in ("restored", "unchanged"):
             return Result(stage.name, "failed", why=why, error="DVC did not run it; is it frozen?")
         return Result.of(outcome, why, self.graph.root, tried)
 

@@ -285,14 +285,20 @@ class Stages:
         self.close()
 
 
-def dvc(arguments: Sequence[str], root: Path, log: Path, stop: threading.Event) -> Outcome:
-    """Run a command of DVC, such as `checkout`. Its output goes to the file `log`."""
+def dvc(
+    arguments: Sequence[str],
+    root: Path,
+    log: Path,
+    stop: threading.Event,
+    variables: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Run a command of DVC, such as `checkout`, with `variables` in its environment. Its output goes to `log`."""
     began = time.monotonic()
     log.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "dvc", "--wait-for-lock", *arguments]
     with log.open("wb", buffering=0) as file:
         output = _Output(file, None)
-        code = _command(command, root, environment(), output, stop, None)
+        code = _command(command, root, environment() | dict(variables or {}), output, stop, None)
     state: State = "stopped" if code and stop.is_set() else "failed" if code else "ran"
     error = output.last.removeprefix("ERROR: ") if code else None
     return Outcome(arguments[0], state, time.monotonic() - began, log, code or None, error)

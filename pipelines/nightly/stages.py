@@ -118,7 +118,7 @@ def _more(names: Sequence[str]) -> str:
 def conduct(night: Night, jobs: int) -> None:
     """Run every stage afresh once those before it are done, at most `jobs` at once. Raises Broken or Stopped."""
     listener = listeners(night.journal.tell, *night.shown)
-    run = Conduct(night.graph, night.logs, listener, night.stop, jobs, keep_going=False, clone=night.work)
+    run = Conduct(night.graph, night.logs, listener, night.stop, jobs, False, night.work, afresh=True)
     results = run.run().values()
     if run.cancelled:
         raise Stopped

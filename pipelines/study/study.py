@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +22,9 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 from nightjar.core.params import Params, validate
 from pipelines.clone.baseline import Baseline, baseline
-from pipelines.clone.workspace import Ran, Workspace, remove, saved
+from pipelines.clone.workspace import Workspace, remove, saved
 from pipelines.execution.profiles import edited
+from pipelines.execution.results import Result
 from pipelines.graph import graph as graphs
 from pipelines.process.lock import rebuild_lock
 from pipelines.project import places
@@ -164,35 +167,43 @@ def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = Fals
         with Workspace(root, study.start) as workspace:
             for number, point in enumerate(missing, start=1):
                 tell(f"[{number}/{len(missing)}] {study.kind}: {point.label} ({point.name})")
-                log = places.STUDY_LOGS / f"{point.name}.log"
-                ran = _run(workspace, study, point, root / log, tell)
-                if ran.code:
-                    failed[point.label] = f"{ran.error} (see {log})"
+                began = time.monotonic()
+                logs = root / places.STUDY_LOGS / point.name
+                if error := _run(workspace, study, point, logs, tell):
+                    failed[point.label] = f"{error} (see {logs.relative_to(root)})"
                     tell(f"    failed: {failed[point.label]}")
                 else:
-                    tell(f"    {_summary(ran)}, {ran.seconds:.1f} s")
+                    tell(f"    {time.monotonic() - began:.1f} s")
     return failed
 
 
-def _run(workspace: Workspace, study: Study, point: Point, log: Path, tell: Callable[[str], None]) -> Ran:
-    """Run a point and save its experiment, unless it fails or an input changes."""
-    log.unlink(missing_ok=True)
+def _run(workspace: Workspace, study: Study, point: Point, logs: Path, tell: Callable[[str], None]) -> str:
+    """Run a point and save its experiment, unless a stage fails or an input changes; returns why not."""
+
+    begun: set[str] = set()
+
+    def listen(result: Result) -> None:
+        if result.state == "waiting":
+            tell(f"    {result.stage} {result.why}")
+        elif result.lines and result.stage not in begun:
+            begun.add(result.stage)
+            tell(f"    {result.stage} …")
+        elif result.moved:
+            state = "restored" if result.state == "cached" else "ran"
+            tell(f"    {result.stage}: {state}, {result.seconds:.1f} s")
+
     if error := _moved(workspace, study):
-        return Ran(2, 0.0, {}, error)
-    ran = workspace.repro(
-        study.target,
-        edited(study.params, point.settings),
-        log,
-        begun=lambda stage: tell(f"    {stage} …"),
-        waits=lambda stage, message: tell(f"    {stage} {message}"),
-    )
-    if ran.code:
-        return ran
+        return error
+    stop = threading.Event()
+    results = workspace.run(study.target, edited(study.params, point.settings), logs, listen, stop)
+    if bad := [result for result in results.values() if result.state == "failed"]:
+        return f"{bad[0].stage}: {bad[0].error}"
     if error := _moved(workspace, study):
-        return Ran(2, ran.seconds, ran.stages, error)
+        return error
     settings = ", ".join(f"{key}={value}" for key, value in point.settings.items())
-    workspace.save(point.name, study.target, f"nightjar study {study.kind}: {settings}", log)
-    return ran
+    message = f"nightjar study {study.kind}: {settings}"
+    workspace.save(point.name, study.target, message, logs / "exp-save.log", stop)
+    return ""
 
 
 def _moved(workspace: Workspace, study: Study) -> str:
@@ -203,10 +214,3 @@ def _moved(workspace: Workspace, study: Study) -> str:
         return str(error)
     moved = sorted(path for path in {*now, *study.inputs} if now.get(path) != study.inputs.get(path))
     return f"{moved[0]} changed since the study was started; start it again" if moved else ""
-
-
-def _summary(ran: Ran) -> str:
-    states: dict[str, list[str]] = {}
-    for stage, state in ran.stages.items():
-        states.setdefault(state, []).append(stage)
-    return "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items()) or "nothing to run"

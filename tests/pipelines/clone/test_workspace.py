@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
 from nightjar.core.errors import NightjarError
 from pipelines.clone.baseline import baseline
-from pipelines.clone.workspace import Ran, Workspace
+from pipelines.clone.workspace import Workspace
+from pipelines.execution.conduct import Conduct
 from pipelines.execution.lease import Gpu, lease_file
+from pipelines.execution.results import Result
 from pipelines.study import study as studies
 from tests.pipelines.conftest import Repo
 from tests.pipelines.study_project import commit
@@ -44,16 +47,17 @@ def test_the_clone_has_what_the_project_had_when_the_study_was_planned(
     subprocess.run(["git", "checkout", "-q", "HEAD", "notes.txt"], cwd=root, check=True)
     seen: list[str] = []
 
-    def look(self: Workspace, *_: object) -> Ran:
-        seen.append((self.path / "params.yaml").read_text())
-        assert (self.path / "more.txt").read_text() == "more\n"
-        assert (self.path / "notes.txt").readlink() == Path("more.txt")
-        assert (self.path / "made.py").stat().st_mode & 0o111
-        assert "# another" not in (self.path / "made.py").read_text()
-        return Ran(1, 0.0, {}, "seen")
+    def look(self: Conduct) -> dict[str, Result]:
+        assert self.clone is not None
+        seen.append((self.clone / "params.yaml").read_text())
+        assert (self.clone / "more.txt").read_text() == "more\n"
+        assert (self.clone / "notes.txt").readlink() == Path("more.txt")
+        assert (self.clone / "made.py").stat().st_mode & 0o111
+        assert "# another" not in (self.clone / "made.py").read_text()
+        return {"train": Result("train", "failed", error="seen")}
 
-    monkeypatch.setattr(Workspace, "_dvc", look)
-    assert studies.run(root, study, lambda _: None)["4"].startswith("seen (see ")
+    monkeypatch.setattr(Conduct, "run", look)
+    assert studies.run(root, study, lambda _: None)["4"].startswith("train: seen (see ")
     assert seen == [params.replace("train_tasks: null", "train_tasks: 4")]
 
 
@@ -99,16 +103,16 @@ def test_a_point_whose_input_changes_fails_and_is_not_saved(
     study = studies.plan(project.root, "tasks", ["2", "4"])
     ran: list[str] = []
 
-    def dvc(self: Workspace, arguments: list[str], *_: object) -> Ran:
-        ran.append(arguments[0])
+    def run(self: Workspace, target: str, *_: object) -> dict[str, Result]:
+        ran.append(target)
         raw.write_text("edited\n")
-        return Ran(0, 0.0, {})
+        return {}
 
-    monkeypatch.setattr(Workspace, "_dvc", dvc)
+    monkeypatch.setattr(Workspace, "run", run)
     if when == "before":
         raw.write_text("edited\n")
     failed = studies.run(project.root, study, lambda _: None)
-    assert ran == ([] if when == "before" else ["repro"])
+    assert ran == ([] if when == "before" else [study.target] * 1)
     assert list(failed) == ["2", "4"]
     assert "data/raw changed since the study was started" in failed["2"]
     assert not studies.saved(project.root, study.start.commit, [point.name for point in study.points])
@@ -145,16 +149,19 @@ def test_a_stage_on_the_gpu_holds_the_lease_while_it_runs(
     told: list[str] = []
     other = Gpu(Path("other"), lambda *_: None)
 
-    def waits(stage: str, message: str) -> None:
-        told.append(f"{stage} {message}")
-        other.release("train")
+    def listen(result: Result) -> None:
+        if result.state == "waiting":
+            told.append(f"{result.stage} {result.why}")
+            other.release("train")
 
     with Workspace(repo.root, baseline(repo.root)) as workspace:
 
         def run() -> dict[str, str]:
-            ran = workspace.repro("last", params, tmp_path / "log", lambda _: None, waits)
-            assert ran.code == 0, (tmp_path / "log").read_text()
-            return dict(ran.stages)
+            results = workspace.run("last", params, repo.root / "logs", listen, threading.Event())
+            return {
+                name: result.why.partition(" (")[0] if result.state == "cached" else result.state
+                for name, result in results.items()
+            }
 
         assert other.take("train")
         assert run() == {"first": "ran", "last": "ran"}
@@ -164,7 +171,7 @@ def test_a_stage_on_the_gpu_holds_the_lease_while_it_runs(
         # Afterwards it is free; what is restored or unchanged does not wait for it.
         assert other.take("train")
         (workspace.path / "last.out").unlink()
-        assert run() == {"last": "restored"}
+        assert run() == {"first": "nothing changed", "last": "restored from the run cache"}
         other.release("train")
     assert len(told) == 1
 
@@ -201,7 +208,7 @@ def test_a_folder_of_outputs_is_not_linked_into_the_clone(repo: Repo) -> None:
     (repo.root / "data/parts").mkdir(parents=True)
     (repo.root / "data/parts/one").write_text("the project's")
     with Workspace(repo.root, baseline(repo.root)) as workspace:
-        ran = workspace.repro("all", "{}", repo.root / "log.txt", lambda _: None, lambda *_: None)
-        assert ran.code == 0, (repo.root / "log.txt").read_text()
+        results = workspace.run("all", "{}", repo.root / "logs", lambda _: None, threading.Event())
+        assert {result.state for result in results.values()} == {"ran"}
         assert (workspace.path / "all.txt").read_text() == "now"
     assert (repo.root / "data/parts/one").read_text() == "the project's"
