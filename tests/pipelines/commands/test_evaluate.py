@@ -43,7 +43,7 @@ def project(workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) ->
     texts = [{"task_id": "wikitext", "id": "w", "input": "x"}]
     write_questions(QUESTIONS / "tool_use", [question(row, TASK, "tool_use") for row in texts])
 
-    def here(name: str, command: Sequence[str], output: Path) -> int:
+    def here(command: Sequence[str], output: Path) -> int:
         assert command[1] == "-m" and command[2].startswith("stages.")
         done = run_stage(command[2].removeprefix("stages."), *command[3:], cwd=output)
         print(done.stderr, end="")
