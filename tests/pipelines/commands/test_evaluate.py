@@ -104,7 +104,7 @@ def test_the_report_names_the_model_and_not_the_project_s(project: Path) -> None
             "server": f"server:{served.url}",
         }.items():
             assert run("--model", model, *options, f"../{name}") == 0
-            text = (project.parent / name / "data/report/report.md").read_text()
+            text = (project.parent / name / "data/report/index.html").read_text()
             sources[name] = text.partition("Language model: ")[2].partition(" (")[0]
     assert sources == {"own": "package:its-own", "other": "../copy_demo", "server": f"server:{served.url}"}
     # A baseline of the benchmark has that name.
