@@ -81,12 +81,12 @@ def ask(
             say(answer.answer)
 
 
-def _finder(params: Params) -> Callable[[str, int], list[dict[str, Any]]]:
+def _finder(params: Params, benchmark: str) -> Callable[[str, int], list[dict[str, Any]]]:
     """What finds the passages of a prompt: the ranking that instances of tasks get."""
     from stages.retrieve.__main__ import ENCODER, INDEX
     from stages.retrieve.retriever import Retriever
 
-    settings = params.retrieve.benchmarks.get("supernatinst")
+    settings = params.retrieve.benchmarks.get(benchmark)
     retriever = Retriever(INDEX, ENCODER, settings.retriever if settings else "bm25", params.threads)
 
     def find(text: str, count: int) -> list[dict[str, Any]]:

@@ -73,13 +73,14 @@ def _write_model(folder: Path, output: Path) -> None:
     from nightjar.core.params import load as load_params
     from nightjar.lm.load import load, prepare
     from nightjar.lm.sources import KEPT
+    from stages.predict.asking import benchmark_of
 
     params = load_params()
     prepare(params.seed, params.threads)
     model: Any = load(MODEL, "float32", folder).model
     # The name that transformers records is a path of this machine.
     model.config._name_or_path = folder.name
-    settings = params.predict.benchmark("supernatinst")
+    settings = params.predict.benchmark(benchmark_of(params, folder))
     model.generation_config.update(do_sample=False, max_new_tokens=settings.max_new_tokens)
     model.save_pretrained(output)
     for pattern in KEPT:

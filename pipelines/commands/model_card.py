@@ -16,6 +16,7 @@ from nightjar.lm.load import read_recipe
 from nightjar.lm.sources import find
 from nightjar.lm.weights import verify, weight_files
 from pipelines.project.git import try_git
+from stages.predict.asking import benchmark_of
 
 MODEL, SAMPLE = Path("models/base/language_model"), "data/sample"
 UNKNOWN = "unknown"
@@ -68,7 +69,7 @@ def card_of(folder: Path, licence: str | None = None) -> str:
         "",
         "## Use",
         "",
-        *_use(params, recipe),
+        *_use(params, recipe, folder),
         "",
         "## Scores",
         "",
@@ -113,7 +114,7 @@ def _data(params: Params, recipe: Mapping[str, Any]) -> tuple[str, str]:
     return name, path
 
 
-def _use(params: Params, recipe: Mapping[str, Any]) -> list[str]:
+def _use(params: Params, recipe: Mapping[str, Any], folder: Path) -> list[str]:
     """How the model is prompted."""
     if recipe.get("data", "train") not in ("train", "supervised"):
         text = "The model continues plain text."
@@ -129,7 +130,7 @@ def _use(params: Params, recipe: Mapping[str, Any]) -> list[str]:
         lines.append(
             "Tool calls are text such as ` [Calculator(400 / 1400) -> 0.29]`; the caller runs the tools."
         )
-    stop = params.predict.benchmark("supernatinst").stop
+    stop = params.predict.benchmark(benchmark_of(params, folder)).stop
     return [
         " ".join(
             [

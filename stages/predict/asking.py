@@ -23,8 +23,6 @@ TRAINED = Path("models/train")
 DEFINITION = "Answer the question."
 # Recipes whose instances have a definition and an input; the others are trained on plain text.
 INSTRUCTED = ("train", "supervised")
-# The benchmarks whose settings of decoding are taken.
-BENCHMARKS = {True: "supernatinst", False: "tool_use"}
 
 Passages = Sequence[Mapping[str, Any]]
 # Finds so many passages for a text.
@@ -68,8 +66,8 @@ class _Heard(Toolbox):
 class Asker:
     """A trained system of the project, loaded once. `hear` is called at each call and at its result.
 
-    `find` finds the passages of a prompt, for a recipe with evidence. Raises NightjarError for a system that is not
-    there, or what its recipe needs and is missing.
+    `find` makes what finds the passages of a prompt, of the parameters and the benchmark whose settings apply.
+    Raises NightjarError for a system that is not there, or what its recipe needs and is missing.
     """
 
     def __init__(
@@ -78,7 +76,7 @@ class Asker:
         definition: str | None = None,
         max_tokens: int = 64,
         hear: Callable[[Event], None] | None = None,
-        find: Callable[[Params], Find] | None = None,
+        find: Callable[[Params, str], Find] | None = None,
     ) -> None:
         self.params = params_module.load()
         self.folder = folder_of(system)
@@ -88,11 +86,12 @@ class Asker:
             what = f"{system} was trained on plain text and reads no definition"
             raise NightjarError(what, "--definition", "leave it out")
         self.definition, self.max_tokens = definition or DEFINITION, max_tokens
-        self.settings = self.params.predict.benchmark(BENCHMARKS[self.instructed])
+        benchmark = benchmark_of(self.params, self.folder)
+        self.settings = self.params.predict.benchmark(benchmark)
         self.toolbox = _Heard(_tools(self.params)) if self.recipe.get("calls") else Toolbox([])
         if isinstance(self.toolbox, _Heard):
             self.toolbox.hear = hear or (lambda event: None)
-        self.find = find(self.params) if find and self.recipe.get("evidence") else None
+        self.find = find(self.params, benchmark) if find and self.recipe.get("evidence") else None
         prepare(self.params.seed, self.params.threads)
         self.lm = load(MODEL, self.settings.precision, self.folder)
 
@@ -127,6 +126,12 @@ class Asker:
         passages = self.find(question, int(self.recipe["evidence"])) if self.find else []
         tokenizer = self.lm.tokenizer
         return model_input(task, question, options, tokenizer, passages, tokenizer.encoder_decoder)
+
+
+def benchmark_of(params: Params, folder: Path) -> str:
+    """The benchmark whose settings apply to the model in `folder`: the first that it answers, else the first of all."""
+    answered = [it.benchmark for it in params.predict.systems.values() if Path(it.weights) == folder]
+    return next(iter([*answered, *params.benchmarks]))
 
 
 def folder_of(system: str) -> Path:

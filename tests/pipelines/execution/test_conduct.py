@@ -129,10 +129,13 @@ def test_in_a_clone_every_stage_runs_afresh_and_unchecked(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conduct.checks, "verify", lambda *_: pytest.fail("its outputs were checked"))
-    found = played.conduct(clone=played.root / "clone")
+    found = played.conduct(clone=played.root / "clone", afresh=True)
     assert set(found.values()) == {("ran", "afresh")} and sorted(played.ran) == [(it, True) for it in CHAIN]
     played.states["a"] = "unchanged"
-    assert played.conduct(clone=played.root)["a"] == ("failed", "DVC did not run it; is it frozen?")
+    assert played.conduct(clone=played.root, afresh=True)["a"] == (
+        "failed",
+        "DVC did not run it; is it frozen?",
+    )
 
 
 def test_listeners_get_the_lines_of_a_stage_between_its_start_and_its_end(played: Played) -> None:
