@@ -40,7 +40,7 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
 
     With --check, tell for each task which of the fifteen automatic checks of Super-NaturalInstructions'
     contributors fail, and for which instances. The published code is followed: what it refuses is an error, a
-    link is a warning, and what it lets pass against its own messages is told as allowed. A check whose document
+    link is a warning, and what it lets pass against its own messages is shown as allowed. A check whose document
     (doc/task-hierarchy.md, tasks/README.md, splits/) is not in the folder counts as not checked. Exit status: 0
     without errors, 1 with errors, 2 wrong input.
 

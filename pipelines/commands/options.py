@@ -47,6 +47,13 @@ PREDICTIONS = (
     "the name of a baseline."
 )
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+jobs_option = click.option(
+    "--jobs",
+    "-j",
+    type=click.IntRange(1, 64),
+    show_default="rebuild.jobs of params.yaml, else 2",
+    help="Stages at once.",
+)
 benchmark_option = click.option("--benchmark", required=True, cls=Listed, names=_benchmarks)
 references_option = click.option(
     "--references",

@@ -18,13 +18,7 @@ COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bol
 
 @click.command()
 @click.argument("stages", nargs=-1)
-@click.option(
-    "--jobs",
-    "-j",
-    type=click.IntRange(1, 64),
-    show_default="rebuild.jobs of params.yaml, else 2",
-    help="Stages at once, for the expected time.",
-)
+@jobs_option
 @as_json_option
 def plan(stages: tuple[str, ...], jobs: int | None, as_json: bool) -> None:
     """What a rebuild would do with STAGES and what they need, or with all: why, and how long it takes.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipelines.commands.console import say
+from pipelines.commands.options import jobs_option
 from pipelines.execution import checks as verify
 from pipelines.execution import estimate
 from pipelines.execution.headline import stale as stale_scores
@@ -23,13 +24,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("stages", nargs=-1)
-@click.option(
-    "--jobs",
-    "-j",
-    type=click.IntRange(1, 64),
-    show_default="rebuild.jobs of params.yaml, else 2",
-    help="Stages at once.",
-)
+@jobs_option
 @click.option(
     "--keep-going/--fail-fast",
     default=True,
