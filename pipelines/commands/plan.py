@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pipelines.commands.console import say, say_json, say_table
-from pipelines.commands.options import as_json_option
+from pipelines.commands.options import as_json_option, jobs_option
 from pipelines.execution.estimate import AHEAD, Estimate, Expected, Span, estimates, whole
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
