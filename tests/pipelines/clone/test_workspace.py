@@ -112,7 +112,7 @@ def test_a_point_whose_input_changes_fails_and_is_not_saved(
     if when == "before":
         raw.write_text("edited\n")
     failed = studies.run(project.root, study, lambda _: None)
-    assert ran == ([] if when == "before" else [study.target] * 1)
+    assert ran == ([] if when == "before" else [study.target])
     assert list(failed) == ["2", "4"]
     assert "data/raw changed since the study was started" in failed["2"]
     assert not studies.saved(project.root, study.start.commit, [point.name for point in study.points])
