@@ -9,9 +9,10 @@ TEST_WORKERS ?= 4
 # The extras of pyproject.toml to install.
 EXTRAS ?= cpu,prefect,dev
 BENCH_INPUT ?= data/sample/natural_instructions
+EVIDENCE_MINUTES ?= 120
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
-.PHONY: help rebuild test lint ui bench lock environment
+.PHONY: help rebuild test lint ui bench evidence lock environment
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -46,24 +47,11 @@ lint: $(STAMP)  ## Check style, types and the direction of imports
 ui: $(STAMP)  ## Start the Prefect server and print its address
 	@$(BIN)/nightjar ui
 
-bench: $(STAMP)  ## Measure speed in a rebuilt project; BENCH_INPUT=folder of task files
-	@$(BIN)/python -m bench.rouge --input $(BENCH_INPUT)
-	@$(BIN)/python -m bench.score --input $(BENCH_INPUT)
-	@$(BIN)/python -m bench.protoqa --encoder models/base/sentence_encoder
-	@$(BIN)/python -m bench.search
-	@$(BIN)/python -m bench.rerank
-	@$(BIN)/python -m bench.lm
-	@$(BIN)/python -m bench.long_inputs
-	@$(BIN)/python -m bench.packing
-	@$(BIN)/python -m bench.decode
-	@$(BIN)/python -m bench.samples
-	@$(BIN)/python -m bench.calls
-	@$(BIN)/python -m bench.annotate
-	@$(BIN)/python -m bench.false_alarms
-	@$(BIN)/python -m bench.diff
-	@$(BIN)/python -m bench.ingest --input $(BENCH_INPUT)
-	@$(BIN)/python -m bench.siblings
-	@$(BIN)/python -m bench.overheads --sample
+bench: $(STAMP)  ## Measure speed in a rebuilt project, half an hour; BENCH_INPUT=folder of task files
+	@$(BIN)/python -m bench --input $(BENCH_INPUT)
+
+evidence: $(STAMP)  ## Repeat the real runs of docs/results.md at this commit; EVIDENCE_MINUTES=120
+	@$(BIN)/python -m bench.evidence --minutes $(EVIDENCE_MINUTES)
 
 lock: $(STAMP)  ## Write requirements.lock from the environment, with the extra ray
 	@$(PIP) install -c requirements.lock -e ".[ray]"

@@ -26,6 +26,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from bench.ratios import record
 from nightjar.core import params
 from nightjar.lm.generate import BATCH, generate
 from nightjar.lm.load import LanguageModel, load, prepare
@@ -148,6 +149,8 @@ def main() -> None:
     lengths = sorted(len(own.ids) for own in ours)
     print(f"same tokens: {same} of {count} answers, of {lengths[0]} to {lengths[-1]} tokens")
     least, least_used = floor(lm, prompts, [own.ids for own in ours], asked.batch)
+    beside = f"{same} of {count} answers the same; {100 * least / clock:.0f}% of the floor by the clock"
+    record("greedy answers", "transformers' generate", "processor", other_used / used, beside)
     print(
         f"share of the floor: {100 * least / clock:.0f}% by the clock ({least:.1f} of {clock:.1f} s), "
         f"{100 * least_used / used:.0f}% of the processor"

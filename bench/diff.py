@@ -28,6 +28,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.ratios import record
+
 CASES = ("answers", "inserted", "shuffled", "shards", "rows")
 SHARE = 0.01
 ANSWERS = 0.3
@@ -206,6 +208,10 @@ def main() -> None:
                 )
                 for what in ("seconds", "cpu")
             ]
+            pairs = zip(runs["read"], runs["diff"], strict=True)
+            record(
+                f"diff, {case}", "reading both versions", "processor", [a["cpu"] / b["cpu"] for a, b in pairs]
+            )
             figures = " ".join(f"{value:8.{0 if at > 3 else 2}f}" for at, value in enumerate(medians))
             print(
                 f"{case:9} {size:5.0f} {figures}  {', '.join(ratios)}   {runs['diff'][0]['rows']}", flush=True

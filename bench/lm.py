@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 
+from bench.ratios import record
 from nightjar.core import contracts, params, tables
 from nightjar.lm.generate import generate
 from nightjar.lm.load import load, prepare
@@ -73,6 +74,7 @@ def main() -> None:
     report("training steps (a batch of whole prompts)", step_packed, step_rows)
     read = pack([pairs]).tokens
     whole = sum(len(prompt) + len(target) - 1 for prompt, target in zip(prompts, targets, strict=True))
+    record("tokens read of a step", "whole prompts", "tokens", whole / read, "the floor of the rows above")
     print(f"floor: {read} tokens to read instead of {whole}, {whole / read:.2f} times fewer")
 
 
@@ -81,6 +83,8 @@ def report(what: str, ours: Callable[[], None], other: Callable[[], None]) -> No
     other()
     pairs = [(timed(ours), timed(other)) for _ in range(ROUNDS)]
     ratios = sorted(slow / fast for fast, slow in pairs)
+    name, _, against = what.removesuffix(")").partition(" (")
+    record(name, against, "clock", ratios)
     print(
         f"{what}: {ratios[0]:.2f} to {ratios[-1]:.2f} times as fast over {ROUNDS} rounds, {INSTANCES} instances"
     )

@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from bench.ratios import record
 from nightjar.benchmarks.question import Record
 from nightjar.benchmarks.zeroscrolls.examples import Example, of_parts
 from nightjar.benchmarks.zeroscrolls.load import load as examples
@@ -125,6 +126,14 @@ def compare(lm: LanguageModel, prompts: Sequence[Sequence[int]], length: int, do
     slow, wanted = seconds(lambda: [generate(lm, [one], NEW)[0] for one in prompts])
     fast, found = seconds(lambda: generate(lm, prompts, NEW))
     same = sum(one.ids == two.ids for one, two in zip(found, wanted, strict=True))
+    agreed = f"{same} of {len(found)} answers the same"
+    record(
+        f"questions on one document, {length} tokens",
+        "each prompt by itself",
+        "processor",
+        slow / fast,
+        agreed,
+    )
     print(
         f"{len(found)} prompts of at most {length} tokens, {documents} documents: {len(found) / fast:.3f} prompts a "
         f"processor second with shared documents, {len(found) / slow:.3f} by themselves ({slow / fast:.2f} times as "

@@ -25,6 +25,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.ratios import record
+
 ROOT = Path(__file__).parents[1]
 DVC = [sys.executable, "-m", "dvc"]
 NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
@@ -118,6 +120,10 @@ def nothing_to_do(folder: Path, repeats: int) -> bool:
         processor = statistics.median(it.processor for it in found)
         print(f"  {name:17} {clock[name]:6.2f} s by the clock, {processor:5.2f} s of processor")
     # Of each turn the difference: what else the machine does weighs on both alike.
+    pairs = zip(took["dvc status"], took["nightjar rebuild"], strict=True)
+    record(
+        "rebuild with nothing to do", "dvc status", "clock", [dvc.clock / mine.clock for dvc, mine in pairs]
+    )
     more = statistics.median(
         mine.clock - dvc.clock for mine, dvc in zip(took["nightjar rebuild"], took["dvc status"], strict=True)
     )
@@ -152,6 +158,9 @@ def a_stage(folder: Path, stages: int) -> bool:
             f"  {name:17} {each[name]:6.2f} s each; with the start and end {took.clock - stages:.2f} s in all, "
             f"{took.processor:.2f} s of processor"
         )
+    seconds = {name: f"{value:.2f} s beyond the command" for name, value in each.items()}
+    ratio = (1 + each["dvc repro"]) / (1 + each["nightjar rebuild"])
+    record("a stage of one second", "dvc repro", "clock", ratio, seconds["nightjar rebuild"])
     return _verdict(
         "a stage", f"{each['nightjar rebuild']:.2f} s", f"{STAGE:.2f} s", each["nightjar rebuild"] <= STAGE
     )

@@ -26,6 +26,7 @@ from typing import Any
 
 import torch
 
+from bench.ratios import record
 from nightjar.core import contracts, params, tables
 from nightjar.lm.load import load, prepare
 from stages.encode.texts import windows
@@ -124,6 +125,9 @@ def main(words: Sequence[str] | None = None) -> None:
     floors = {name: _computed(passes) / sum(map(len, own)) for name, (own, passes) in ways.items()}
     for name in ways:
         ratios = sorted(packed / other for packed, other in zip(rates["packed"], rates[name], strict=True))
+        if name != "packed":
+            floor = f"floor {floors[name] / floors['packed']:.2f}"
+            record("training on packed rows", name, "clock", ratios, floor)
         print(
             f"{name}: {max(rates[name]):.0f} tokens of text/s, {floors[name]:.2f} tokens computed for each; packed is "
             f"{ratios[0]:.2f} to {ratios[-1]:.2f} times as fast over {options.rounds} rounds "

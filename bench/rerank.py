@@ -22,6 +22,7 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
+from bench.ratios import record
 from bench.search import clustered
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Question
@@ -75,6 +76,14 @@ def retrieval(count: int, queries: int) -> None:
     same = float(np.mean([len(set(a) & set(b)) / K for a, b in pairs_of_rows]))
     print(f"{queries} queries, {count} vectors, k {K}: numpy {plain_seconds:.1f} s, ours {seconds:.1f} s")
     share = (seconds + held) / plain_seconds
+    agreed = f"{same:.2%} of the best {K} are the same"
+    record(
+        f"retrieval, {queries} queries",
+        "a matrix product in numpy",
+        "processor",
+        plain_seconds / (seconds + held),
+        agreed,
+    )
     print(f"  own passages {held:.2f} s ({len(pairs.queries)} pairs): {share:.2f} of numpy's time")
     print(f"  {same:.2%} of the best {K} are the same")
 
@@ -163,6 +172,8 @@ def reranking(model: Path, precision: str, count: int, batch_tokens: int) -> Non
     most, number = floor(lm, tokens), len(found)
     print(f"{precision}: {number} texts, {shared} tokens shared, {tokens / number:.1f} of their own")
     ratio = plain_seconds / seconds
+    floor_share = f"{100 * most / seconds:.0f}% of the floor"
+    record(f"reranking, {precision}", "one whole prompt at a time", "processor", ratio, floor_share)
     print(f"  one at a time {number / plain_seconds:.2f} /s, ours {number / seconds:.2f} /s: {ratio:.1f} x")
     print(f"  ours {seconds:.1f} s, matrix products alone {most:.1f} s")
     difference = np.abs(found - expected).max()

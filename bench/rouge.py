@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 from rouge_score import rouge_scorer
 
+from bench.ratios import record
 from nightjar.benchmarks.text import metrics
 
 
@@ -89,6 +90,8 @@ def main() -> None:
     print(f"ours:         {fast:6.2f} s, {fast_cpu:6.2f} processor, {count / fast:,.0f} pairs/s")
     print(f"words only:   {floor:6.2f} s")
     print(f"ratio:        {slow / fast:.1f} by the clock, {slow_cpu / fast_cpu:.1f} by processor seconds")
+    checked = f"{count:,} pairs, the same values" if same else "values DIFFER"
+    record("ROUGE-1, ROUGE-L and exact match", "rouge_score", "processor", slow_cpu / fast_cpu, checked)
     print(f"values:       {'the same' if same else 'DIFFERENT'}; largest difference of ROUGE {difference:g}")
     sys.exit(0 if same else 1)
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 
+from bench.ratios import record
 from nightjar.benchmarks.protoqa.prompts import statement
 from nightjar.lm import samples as engine
 from nightjar.lm.load import LanguageModel, load, prepare
@@ -115,6 +116,10 @@ def main() -> None:
     print(f"together:        {count / ours:7.2f} samples a processor second")
     print(f"one at a time:   {few / theirs:7.2f} samples a processor second ({few} samples)")
     print(f"ratio:           {count / ours / (few / theirs):7.2f}")
+    agreed = f"{same} of {few} samples the same"
+    record(
+        "samples of one prompt", "one sample at a time", "processor", count / ours / (few / theirs), agreed
+    )
     print(f"same samples:    {same} of {few}")
     print(f"tokens read:     {counted.tokens - prompts} behind the prompts of {drawn} drawn")
 

@@ -6,7 +6,7 @@
     OMP_NUM_THREADS=1 python -m bench.search kinds [--count 10000] [--dimension 384] [--vectors FILE.npy]
 
 lexical   BM25 of sentences of task inputs, against rank_bm25
-encode    task inputs to vectors, against batches of 64 in the order of the files
+encode    task inputs to vectors, against transformers in batches of 64 in the order of the files
 exact     the best 150 of clustered vectors, against a matrix product and a partition in numpy
 kinds     flat, hnsw and ivfpq: recall of the best 150, queries a second, seconds to build, bytes
 
@@ -26,9 +26,12 @@ from pathlib import Path
 from typing import TypeVar, get_args
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
+from transformers import AutoModel, AutoTokenizer
 
+from bench.ratios import record
 from nightjar.search.dense import DenseIndex, Kind
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.lexical import LexicalIndex, blank_separated, words
@@ -65,6 +68,10 @@ def sentences(tasks: Path, count: int) -> list[str]:
 
 def report(name: str, theirs: float, ours: float, agreed: str) -> None:
     """A line of a comparison; `theirs` and `ours` are things a second."""
+    against = {"bm25": "rank_bm25", "encode": "transformers in the order of the files"}.get(
+        name.split()[0], "numpy"
+    )
+    record(name, against, "processor", ours / theirs, agreed)
     print(f"{name:<24}{theirs:>12.1f} /s{ours:>12.1f} /s{ours / theirs:>9.1f} x   {agreed}", flush=True)
 
 
@@ -97,9 +104,24 @@ def encode(options: argparse.Namespace) -> None:
     encoder.encode(texts[:8])
     ours, vectors = timed(lambda: encoder.encode(texts))
 
+    tokenizer = AutoTokenizer.from_pretrained(options.encoder, local_files_only=True)
+    model = AutoModel.from_pretrained(options.encoder, local_files_only=True).eval()
+
     def in_order() -> NDArray[np.float32]:
-        ids = encoder._tokenizer(texts, truncation=True, max_length=encoder.max_length)["input_ids"]
-        return np.concatenate([encoder._forward(ids[at : at + BATCH]) for at in range(0, len(ids), BATCH)])
+        found = []
+        for at in range(0, len(texts), BATCH):
+            given = tokenizer(
+                texts[at : at + BATCH],
+                truncation=True,
+                max_length=encoder.max_length,
+                padding=True,
+                return_tensors="pt",
+            )
+            with torch.inference_mode():
+                states = model(**given).last_hidden_state
+            mask = given["attention_mask"][:, :, None]
+            found.append(torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1), dim=1).numpy())
+        return np.concatenate(found)
 
     theirs, expected = timed(in_order)
     worst = np.abs(vectors - expected).max()

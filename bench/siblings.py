@@ -23,6 +23,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench.ratios import record
 from pipelines.graph import graph as graphs
 
 LIMIT = 1.4
@@ -99,6 +100,13 @@ def main() -> None:
         finally:
             _run(root, *NIGHTJAR, "ui", "--stop")
     median = statistics.median(took)
+    record(
+        f"{asked.stages} stages side by side",
+        "the ideal",
+        "clock",
+        ideal / median,
+        f"{faulty} runs with an error",
+    )
     print(
         f"{asked.stages} stages of {asked.seconds:g} s, {asked.jobs} jobs: median {median:.1f} s of {asked.repeats} "
         f"runs, {median / ideal:.2f} times the ideal {ideal:g} s (at most {LIMIT} is wanted); "

@@ -1,0 +1,162 @@
+"""The real runs behind docs/results.md, repeated at this commit, each by one command.
+
+    python -m bench.evidence --list
+    python -m bench.evidence [--minutes 120] [NAME ...]
+
+bench/evidence.yaml has the runs. Each runs in .nightjar/evidence/NAME, a clone of the commit with links to the real
+data (NIGHTJAR_REAL_DATA), and its output goes to .nightjar/evidence/NAME.log. A run that ended well at this commit is
+not repeated, and one that was stopped or failed resumes in its clone. Runs that need a GPU or data that are not there
+are left out, and so is a run that is expected to end after MINUTES from now; the table names the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+from rich.console import Console
+from rich.table import Table
+
+from nightjar.core.config import parse
+
+RUNS = Path(__file__).with_suffix(".yaml")
+PROJECT = Path(__file__).parents[1]
+FOLDER = PROJECT / ".nightjar" / "evidence"
+
+
+class Run(BaseModel):
+    """One run: see the head of evidence.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    section: str
+    minutes: int
+    commands: tuple[str, ...]
+    links: Mapping[str, str] = {}
+    gpu: bool = False
+
+    @property
+    def needs_data(self) -> bool:
+        return bool(self.links) or any("{real}" in command for command in self.commands)
+
+
+def runs(path: Path = RUNS) -> dict[str, Run]:
+    """All runs by name, in the order of the file."""
+    return {name: Run.model_validate(own) for name, own in parse(path.read_text("utf-8"), str(path)).items()}
+
+
+def commit() -> str:
+    found = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    return found.stdout.strip()
+
+
+def missing(run: Run, real: Path | None) -> str:
+    """What the run needs and this machine does not have; empty if nothing."""
+    if run.gpu:
+        import torch
+
+        if not torch.cuda.is_available():
+            return "no GPU"
+    if run.needs_data and real is None:
+        return "NIGHTJAR_REAL_DATA is not set"
+    absent = [source for source in run.links.values() if real and not (real / source).exists()]
+    return f"{absent[0]} is missing" if absent else ""
+
+
+def clone(folder: Path, wanted: str, run: Run, real: Path | None) -> None:
+    """Make, or bring up to the commit, the clone that the run works in."""
+    if not folder.exists():
+        subprocess.run(["git", "clone", "--quiet", str(PROJECT), str(folder)], check=True)
+    subprocess.run(["git", "fetch", "--quiet", "origin", wanted], cwd=folder, check=True)
+    subprocess.run(["git", "checkout", "--quiet", "--force", "--detach", wanted], cwd=folder, check=True)
+    for path, source in run.links.items():
+        link = folder / path
+        if real and not link.is_symlink():
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(real / source)
+
+
+def execute(name: str, run: Run, wanted: str, real: Path | None) -> bool:
+    """Run all commands; whether all ended well. The seconds are recorded with the commit and the device."""
+    folder, log = FOLDER / name, FOLDER / f"{name}.log"
+    clone(folder, wanted, run, real)
+    path = str(Path(sys.executable).parent) + os.pathsep + os.environ.get("PATH", os.defpath)
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(folder)}
+    began = time.monotonic()
+    with log.open("a", encoding="utf-8") as file:
+        for command in run.commands:
+            words = shlex.split(command.replace("{real}", shlex.quote(str(real))))
+            file.write(f"$ {command}\n")
+            file.flush()
+            status = subprocess.run(words, cwd=folder, env=environment, stdout=file, stderr=file, check=False)
+            if status.returncode:
+                print(f"{name}: `{command}` failed with exit status {status.returncode}; see {log}")
+                return False
+    entry = {"name": name, "commit": wanted, "seconds": round(time.monotonic() - began), "device": device()}
+    with (FOLDER / "done.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
+    return True
+
+
+def device() -> str:
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else f"{os.cpu_count()} cores"
+
+
+def done(wanted: str) -> dict[str, int]:
+    """The seconds of the runs that ended well at the commit."""
+    path = FOLDER / "done.jsonl"
+    rows = map(json.loads, path.read_text("utf-8").splitlines()) if path.exists() else []
+    return {row["name"]: row["seconds"] for row in rows if row["commit"] == wanted}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    known = runs()
+    parser.add_argument("names", nargs="*", metavar="NAME", help="these runs only: " + ", ".join(known))
+    parser.add_argument("--list", action="store_true", help="run nothing")
+    parser.add_argument("--minutes", type=float, default=120.0)
+    asked = parser.parse_args(words)
+    if unknown := sorted(set(asked.names) - set(known)):
+        parser.error(f"no such run: {', '.join(unknown)}; there are: {', '.join(known)}")
+    if shutil.which("git") is None:
+        parser.error("git is not installed")
+    real = Path(os.environ["NIGHTJAR_REAL_DATA"]).resolve() if os.environ.get("NIGHTJAR_REAL_DATA") else None
+    wanted, began, failed = commit(), time.monotonic(), 0
+    table = Table("run", "section of docs/results.md", "minutes", "state", title=f"Evidence at {wanted[:7]}")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in asked.names or known:
+        run = known[name]
+        left = asked.minutes - (time.monotonic() - began) / 60
+        if name in (ended := done(wanted)):
+            state = f"done in {ended[name] / 60:.0f} min"
+        elif why := missing(run, real):
+            state = f"left out: {why}"
+        elif asked.list:
+            state = "to run"
+        elif run.minutes > left:
+            state = f"left out: {left:.0f} minutes are left"
+        elif execute(name, run, wanted, real):
+            state = f"done in {done(wanted)[name] / 60:.0f} min"
+        else:
+            state, failed = "failed", failed + 1
+        table.add_row(name, run.section, str(run.minutes), state)
+    Console().print(table)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

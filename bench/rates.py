@@ -1,0 +1,110 @@
+"""Tokens a second of training, reading and writing, and the share of the device's rate of matrix products that each is.
+
+    python -m bench.rates [--model models/base/language_model] [--precision bfloat16] [--length 1024] [--rows 4]
+
+Random tokens, on the GPU if there is one, else on the processor. Training: forward and backward passes of all weights
+on packed rows of LENGTH tokens, 6 operations a parameter and token (docs/scaling.md). Reading: prompts of LENGTH
+tokens, 2 operations a parameter and token. Writing: one token after another for 16 ROWS at a time; its floor is the
+bytes of the weights, read once a step, at the bandwidth measured. The rate of the device is that of a matrix product of
+4,096 rows (GPU) or 1,024 in the same precision, measured in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from bench.ratios import record
+from nightjar.lm.generate import generate
+from nightjar.lm.load import LanguageModel, device_name, load, prepare
+from stages.train.model import loss_of, to
+from stages.train.packing import Packed, pack
+
+# New tokens of a written answer, and how many answers are written at a time for each row.
+NEW, AT_ONCE = 64, 16
+ROUNDS = 3
+
+
+def seconds(run: Callable[[], object], device: torch.device) -> float:
+    """The shortest of some runs, by the clock, to the end of what the device was given."""
+
+    def once() -> float:
+        began = time.perf_counter()
+        run()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter() - began
+
+    once()
+    return min(once() for _ in range(ROUNDS))
+
+
+def product_rate(device: torch.device, dtype: torch.dtype) -> float:
+    """Operations a second of a matrix product."""
+    size = 4096 if device.type == "cuda" else 1024
+    left, right = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
+    return 2 * size**3 * 10 / seconds(lambda: [left @ right for _ in range(10)], device)
+
+
+def bandwidth(device: torch.device) -> float:
+    """Bytes a second that are read from memory: a sum over a tensor far larger than the caches."""
+    tensor = torch.ones(2**28, dtype=torch.int8, device=device)
+    return tensor.numel() / seconds(lambda: tensor.view(torch.int64).sum(), device)
+
+
+def training(lm: LanguageModel, rows: Sequence[Sequence[int]], dtype: torch.dtype) -> None:
+    """One pass forward and back over packed rows."""
+    made = to(pack([[(row[:1], row[1:])] for row in rows]), lm.device)
+    assert isinstance(made, Packed)
+    loss_of(lm.model, made, dtype).backward()
+    lm.model.zero_grad()
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", type=Path, default=Path("models/base/language_model"))
+    parser.add_argument("--precision", choices=("bfloat16", "float32"), default="bfloat16")
+    parser.add_argument("--length", type=int, default=1024)
+    parser.add_argument("--rows", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    asked = parser.parse_args(words)
+    prepare(seed=0, threads=asked.threads)
+    lm = load(asked.model, asked.precision)
+    device, dtype = lm.device, lm.model.dtype
+    weights = sum(one.numel() for one in lm.model.parameters())
+    draw = torch.Generator().manual_seed(0)
+    ids = torch.randint(10, lm.model.config.vocab_size, (asked.rows, asked.length), generator=draw).tolist()
+    product, read = product_rate(device, dtype), bandwidth(device)
+    print(
+        f"{device_name()}, {dtype}: matrix product {product / 1e12:.2f} TFLOP/s, memory {read / 1e9:.0f} GB/s, "
+        f"{weights / 1e6:.0f}M parameters"
+    )
+    tokens = asked.rows * asked.length
+    lm.model.train()
+    learnt = seconds(lambda: training(lm, ids, dtype), device)
+    report("training", tokens, learnt, 6 * weights * tokens / product)
+    lm.model.eval()
+    prompted = seconds(lambda: generate(lm, ids, 1), device)
+    report("reading", tokens, prompted, 2 * weights * tokens / product)
+    short = [row[:16] for row in ids for _ in range(AT_ONCE)]
+    started = seconds(lambda: generate(lm, short, 1, batch_size=len(short)), device)
+    written = seconds(lambda: generate(lm, short, NEW, batch_size=len(short)), device) - started
+    steps = weights * dtype.itemsize * (NEW - 1) / read
+    work = 2 * weights * len(short) * (NEW - 1) / product
+    report(f"writing, {len(short)} at a time", len(short) * (NEW - 1), written, max(steps, work))
+
+
+def report(what: str, tokens: int, took: float, floor: float) -> None:
+    print(f"{what}: {tokens / took:,.0f} tokens a second, {100 * floor / took:.0f}% of the floor")
+    record(what, "the floor", "clock", floor / took, f"{tokens / took:,.0f} tokens/s on {device_name()}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""The list of real runs, and how they are run: once for each commit, resumable, within the minutes."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import evidence
+from tests.conftest import ROOT
+
+LISTED = evidence.runs()
+PYTHON = shlex.quote(sys.executable)
+
+
+def git(folder: Path, *words: str) -> None:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture()
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository whose run `good` counts its starts outside its clone, and `bad` fails at its second command."""
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "text.txt").write_text("committed", encoding="utf-8")
+    counts = f"open('{tmp_path}/starts', 'a').write(open('text.txt').read() + ' ')"
+    (root / "evidence.yaml").write_text(
+        f"""
+good: {{section: A, minutes: 1, commands: ["{PYTHON} -c \\"{counts}\\""]}}
+bad: {{section: A, minutes: 1, commands: ["{PYTHON} -V", "{PYTHON} -c \\"raise SystemExit(3)\\""]}}
+long: {{section: B, minutes: 500, commands: ["{PYTHON} -V"]}}
+real: {{section: B, minutes: 1, links: {{data/a: there}}, commands: ["{PYTHON} -c \\"print(open('data/a').read())\\""]}}
+""",
+        encoding="utf-8",
+    )
+    git(root, "init", "--quiet", ".")
+    git(root, "add", ".")
+    git(root, "commit", "--quiet", "--message", "one")
+    listed = evidence.runs(root / "evidence.yaml")
+    monkeypatch.setattr(evidence, "PROJECT", root)
+    monkeypatch.setattr(evidence, "FOLDER", root / ".nightjar" / "evidence")
+    monkeypatch.setattr(evidence, "runs", lambda: listed)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.delenv("NIGHTJAR_REAL_DATA", raising=False)
+    return root
+
+
+def test_a_run_is_done_once_for_a_commit(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evidence.main(["good"]) == 0
+    assert evidence.main(["good"]) == 0
+    assert "done in 0 min" in capsys.readouterr().out
+    assert (tmp_path / "starts").read_text(encoding="utf-8") == "committed "
+    (project / "text.txt").write_text("changed", encoding="utf-8")
+    git(project, "commit", "--quiet", "--all", "--message", "two")
+    assert evidence.main(["good"]) == 0
+    assert (tmp_path / "starts").read_text(encoding="utf-8") == "committed changed "
+
+
+def test_what_fails_or_cannot_run_is_named(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evidence.main([]) == 1
+    shown = capsys.readouterr().out
+    assert "failed with exit status 3" in shown and "NIGHTJAR_REAL_DATA is not set" in shown
+    assert "left out: 120 minutes are left" in shown
+    data = tmp_path / "data"
+    data.mkdir()
+    monkeypatch.setenv("NIGHTJAR_REAL_DATA", str(data))
+    assert evidence.main(["real"]) == 0
+    assert "there is missing" in capsys.readouterr().out
+    (data / "there").write_text("real text", encoding="utf-8")
+    assert evidence.main(["real"]) == 0
+    assert "real text" in (project / ".nightjar/evidence/real.log").read_text(encoding="utf-8")
+    assert set(evidence.done(evidence.commit())) == {"good", "real"}
+
+
+def test_the_list_runs_nothing(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert evidence.main(["--list"]) == 0
+    assert "to run" in capsys.readouterr().out and not (tmp_path / "starts").exists()
+    with pytest.raises(SystemExit, match="2"):
+        evidence.main(["nothing"])
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_listed_run_has_its_section_profile_and_programs(name: str) -> None:
+    run = LISTED[name]
+    assert f"## {run.section}" in (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    for command in run.commands:
+        words = shlex.split(command)
+        if words[:2] == ["nightjar", "use"]:
+            assert (ROOT / "profiles" / f"{words[2]}.yaml").is_file()
+        elif words[:2] == ["python", "-m"]:
+            module = ROOT / Path(*words[2].split("."))
+            assert module.with_suffix(".py").is_file() or (module / "__main__.py").is_file()
+        else:
+            assert words[:2] in (["nightjar", "rebuild"], ["nightjar", "ingest"], ["nightjar", "compare"])
