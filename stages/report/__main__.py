@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from nightjar.benchmarks import registry
+from nightjar.benchmarks import evaluated, registry
 from nightjar.core import contracts, harness
 from nightjar.core.files import METRICS, replace, temporary_sibling
 from nightjar.core.params import Augment
@@ -44,7 +44,9 @@ def run(stage: harness.Stage) -> None:
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
     sampled = [_calls(tool, params.augment) for tool in tools if (AUGMENTED / tool).is_dir()]
     files = {
-        **pages.build(benchmarks, nodes, sampled, params, contamination.read(OVERLAPS)),
+        **pages.build(
+            benchmarks, nodes, sampled, params, contamination.read(OVERLAPS), evaluated.left_out(Path())
+        ),
         "headline.json": json.dumps(entries, indent=2) + "\n",
     }
 

@@ -24,11 +24,13 @@ def build(
     tools: Sequence[Tool],
     params: Params,
     overlaps: Mapping[str, Any] | None = None,
+    left_out: Mapping[str, Mapping[str, str]] | None = None,
     root: Path = Path(),
 ) -> dict[str, str]:
     """The whole report as files by name, except headline.json.
 
-    `nodes` are the stages that lead to the report; `root` is the project's folder, which holds the profiles.
+    `nodes` are the stages that lead to the report; `left_out` are tasks that an evaluation of another model left out,
+    with the reason, by benchmark; `root` is the project's folder, which holds the profiles.
     """
     sources = facts.reduced(facts.edges(nodes))
     level = layout.layers(sources)
@@ -39,7 +41,7 @@ def build(
     origin = provenance.context(params, nodes, [one.systems for one in benchmarks], root)
     other = {
         "training": training.context(nodes, order),
-        "calls": calls.context(tools) | {"augmented": augmented.context(tools, nodes)},
+        "calls": calls.context(tools) | {"augmented": augmented.context(tools, nodes)} if tools else {},
         "data": data.context(nodes, cards, track_title),
         "contamination": contamination.context(overlaps, nodes, track_title),
         "provenance": origin | {"several": len(benchmarks) > 1},
@@ -60,7 +62,17 @@ def build(
     }
     board = leaderboard.context(columns, _instance_pages(benchmarks))
     sizes = [_size(one) for one in benchmarks]
-    about: dict[str, Any] = {"provenance": origin, "benchmarks": sizes, "stages": len(nodes)}
+    missing = [
+        {"title": card.title, "tasks": (left_out or {}).get(card.name, {})}
+        for card in cards
+        if (left_out or {}).get(card.name)
+    ]
+    about: dict[str, Any] = {
+        "provenance": origin,
+        "benchmarks": sizes,
+        "stages": len(nodes),
+        "left_out": missing,
+    }
     site.page("index.html", "index.html.j2", "Nightjar report", {**shared, **about, "board": board})
     for one in benchmarks:
         _benchmark(site, one, order, params, shared)

@@ -7,6 +7,7 @@ import csv
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from html import unescape
@@ -259,6 +260,17 @@ def test_one_track_without_tasks(project: Path) -> None:
     assert run().returncode == 0
     page = (OUT / f"{NAME}.html").read_text()
     assert "cross-lingual" not in page.split('id="answers"')[0] and "By task" not in page
+
+
+def test_an_evaluation_of_another_model_has_no_sampled_calls_and_names_what_it_left_out(
+    project: Path,
+) -> None:
+    shutil.rmtree("data/augment")
+    reasons = {NAME: {"task9": "the server gives no log-probabilities"}}
+    Path("evaluation.json").write_text(json.dumps({"name": "x", "left_out": reasons}), encoding="utf-8")
+    assert run().returncode == 0
+    assert not (OUT / "calls.html").exists() and "calls.html" not in parsed("index.html").links
+    assert "task9: the server gives no log-probabilities" in text("index.html")
 
 
 def test_published_results_are_beside_ours_with_their_source(reported: Path) -> None:
