@@ -87,7 +87,7 @@ def _print_statistics(told: dict[str, Any]) -> None:
         say(f"  {reason}: {count:,}")
     if told["remarks"]:
         say("kept, with remarks:")
-    for remark, count in told["remarks"].items():
+    for remark, count in (told["remarks"] or {}).items():
         say(f"  {remark}: {count:,}")
     if told["left_out"]:
         say(f"entries left out of tasks: {told['left_out']:,}")

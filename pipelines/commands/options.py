@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -81,3 +83,11 @@ def printed(show: Callable[[Any], None]) -> Callable[[Command], Command]:
         return run
 
     return decorate
+
+
+def prepare_model() -> None:
+    """Let a command load a model in this process: from files alone, and without the warnings of libraries about one
+    another. Called before transformers is imported.
+    """
+    os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1")
+    warnings.simplefilter("ignore", FutureWarning)
