@@ -11,13 +11,12 @@ import click
 
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_json
-from pipelines.commands.options import FILE, prepare_model
+from pipelines.commands.options import FILE, POSITIVE, prepare_model
 
 if TYPE_CHECKING:
     from nightjar.core.params import Params
     from stages.predict.asking import Event
 
-MOST = 1_000_000
 FORM = 'write one question a line, or JSON Lines {"question": "..."}'
 
 
@@ -31,7 +30,7 @@ FORM = 'write one question a line, or JSON Lines {"question": "..."}'
 )
 @click.option("--file", type=FILE, help="Questions, one a line, or JSON Lines with the key question.")
 @click.option("--definition", metavar="TEXT", help="The task in words, for a system trained on instructions.")
-@click.option("--max-tokens", type=click.IntRange(1, MOST), default=64, show_default=True)
+@click.option("--max-tokens", type=POSITIVE, default=64, show_default=True)
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON line an answer; nothing while it is made."
 )

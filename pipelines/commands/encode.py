@@ -13,33 +13,30 @@ import click
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
 from pipelines.commands.console import say, say_exact, say_json
-from pipelines.commands.options import FILE, as_json_option
+from pipelines.commands.options import COUNT, FILE, POSITIVE, SEED, as_json_option
 
 if TYPE_CHECKING:
     from nightjar.core.params import Encoding
     from stages.ingest.task_file import TaskFile
 
-MOST = 1_000_000_000
 FORMAT = "give a Super-NaturalInstructions task file"
 
 
 @click.command()
 @click.option("--task", required=True, type=FILE, help="A task file in the Super-NaturalInstructions format.")
-@click.option("--instance", type=click.IntRange(0, MOST), help="Which of its instances, counted from 0.")
+@click.option("--instance", type=COUNT, help="Which of its instances, counted from 0.")
 @click.option("--encoding", metavar="NAME", help="A named encoding, such as def_pos2_neg2; takes no flags.")
-@click.option("--positive-examples", type=click.IntRange(0, MOST), show_default="2")
-@click.option("--negative-examples", type=click.IntRange(0, MOST), show_default="0")
+@click.option("--positive-examples", type=COUNT, show_default="2")
+@click.option("--negative-examples", type=COUNT, show_default="0")
 @click.option("--explanation", is_flag=True, default=None, help="With the explanations of the examples.")
 @click.option("--task-name", is_flag=True, default=None, help="With the name of the task.")
 @click.option("--no-definition", is_flag=True, default=None, help="Without the definition.")
 @click.option("--trim-input", is_flag=True, help="Cut a long instance input instead of losing the end.")
-@click.option(
-    "--max-source-length", type=click.IntRange(1, MOST), default=1024, show_default=True, help="In tokens."
-)
+@click.option("--max-source-length", type=POSITIVE, default=1024, show_default=True, help="In tokens.")
 @click.option("--tsv", is_flag=True, help="All instances: input, tab, one reference; on one line each.")
 @click.option(
     "--seed",
-    type=click.IntRange(0, 2**63 - 1),
+    type=SEED,
     default=42,
     show_default=True,
     help="For what is drawn: the reference of --tsv, the encoding of --encoding tk_instruct.",

@@ -44,6 +44,9 @@ def _benchmarks() -> list[str]:
 
 
 FILE = _Name(path_type=Path)
+# Every number has two ends: one beyond them would end in a traceback far away.
+COUNT, POSITIVE = click.IntRange(0, 1_000_000_000), click.IntRange(1, 1_000_000_000)
+SEED = click.IntRange(0, 2**63 - 1)
 PREDICTIONS = (
     "JSON Lines {id, prediction} or the published form, a leaderboard's file NAME.csv, a folder of data/predict, or "
     "the name of a baseline."

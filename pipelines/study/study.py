@@ -135,17 +135,17 @@ def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = Fals
                 tell(f"[{number}/{len(missing)}] {study.kind}: {point.label} ({point.name})")
                 began = time.monotonic()
                 logs = root / places.STUDY_LOGS / point.name
-                if error := _run(workspace, study, point, logs, tell):
+                try:
+                    _run(workspace, study, point, logs, tell)
+                    tell(f"    {time.monotonic() - began:.1f} s")
+                except NightjarError as error:
                     failed[point.label] = f"{error} (see {logs.relative_to(root)})"
                     tell(f"    failed: {failed[point.label]}")
-                else:
-                    tell(f"    {time.monotonic() - began:.1f} s")
     return failed
 
 
-def _run(workspace: Workspace, study: Study, point: Point, logs: Path, tell: Callable[[str], None]) -> str:
-    """Run a point and save its experiment, unless a stage fails or an input changes; returns why not."""
-
+def _run(workspace: Workspace, study: Study, point: Point, logs: Path, tell: Callable[[str], None]) -> None:
+    """Run a point and save its experiment. Raises NightjarError if a stage fails or an input changes."""
     begun: set[str] = set()
 
     def listen(result: Result) -> None:
@@ -158,25 +158,19 @@ def _run(workspace: Workspace, study: Study, point: Point, logs: Path, tell: Cal
             state = "restored" if result.state == "cached" else "ran"
             tell(f"    {result.stage}: {state}, {result.seconds:.1f} s")
 
-    if error := _moved(workspace, study):
-        return error
+    _check_inputs(workspace, study)
     stop = threading.Event()
     results = workspace.run(study.target, edited(study.params, point.settings), logs, listen, stop)
-    if bad := [result for result in results.values() if result.state == "failed"]:
-        return f"{bad[0].stage}: {bad[0].error}"
-    if error := _moved(workspace, study):
-        return error
+    if bad := next((it for it in results.values() if it.state == "failed"), None):
+        raise NightjarError(bad.error, bad.stage, "correct it and start the study again")
+    _check_inputs(workspace, study)
     settings = ", ".join(f"{key}={value}" for key, value in point.settings.items())
     message = f"nightjar study {study.kind}: {settings}"
     workspace.save(point.name, study.target, message, logs / "exp-save.log", stop)
-    return ""
 
 
-def _moved(workspace: Workspace, study: Study) -> str:
-    """What is wrong if an input is no longer what the points are named after; empty if all are."""
-    try:
-        now = workspace.inputs(study.target)
-    except NightjarError as error:
-        return str(error)
-    moved = sorted(path for path in {*now, *study.inputs} if now.get(path) != study.inputs.get(path))
-    return f"{moved[0]} changed since the study was started; start it again" if moved else ""
+def _check_inputs(workspace: Workspace, study: Study) -> None:
+    """Raise NightjarError if an input is no longer what the points are named after."""
+    now = workspace.inputs(study.target)
+    if moved := sorted(path for path, _ in now.items() ^ study.inputs.items()):
+        raise NightjarError("it changed since the study was started", moved[0], "start the study again")
