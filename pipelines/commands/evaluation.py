@@ -23,7 +23,7 @@ from nightjar.benchmarks.subset import left_out, tasks_of, write_subset
 from nightjar.core import params as params_module
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import METRICS, check_place, metrics_file, remove, temporary_sibling, write_text
+from nightjar.core.files import METRICS, metrics_file, remove, temporary_sibling, write_text
 from nightjar.core.journal import contents, digest
 from nightjar.core.json_text import read_object
 from nightjar.lm.weights import digest as digest_of_weights
@@ -71,17 +71,12 @@ def evaluate(asked: Asked, output: Path) -> tuple[int, dict[str, Any]]:
     Raises NightjarError for what cannot be asked of the project or the model, and if `output` holds another run.
     """
     project = Path.cwd()
-    check_place(output)
-    if output.exists() and not output.is_dir():
-        raise NightjarError("not a folder", output, "name a folder to write")
-    inside = any(
-        output.resolve().is_relative_to(project / name) for name in ("data", "models", "stages", "nightjar")
-    )
-    if inside or project.is_relative_to(output.resolve()):
+    own = [project / name for name in ("data", "models", "stages", "nightjar")]
+    if any(output.resolve().is_relative_to(it) for it in own) or project.is_relative_to(output.resolve()):
         raise NightjarError("the project's own files are there", output, "name a folder beside them")
     given = kind_of(asked.model)
     record, values = _plan(asked, given)
-    if not output.exists() or not any(output.iterdir()):
+    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         _prepare(asked, given, record, values, output)
     _check_same(record, output)
     with lock.locked(output, LOCK, "an evaluation", fix="wait for it"), stopped_by_signals():
@@ -188,7 +183,7 @@ def _values(asked: Asked, given: Given, name: str, benchmarks: Sequence[str]) ->
 def _check_same(record: Mapping[str, Any], output: Path) -> None:
     """Raise NightjarError if the folder holds something else than this run."""
     if not (output / RECORD).is_file():
-        raise NightjarError("it is not empty and holds no evaluation", output, "name another folder")
+        raise NightjarError("it is there already and holds no evaluation", output, "name another folder")
     found = read_object(output / RECORD, "delete the folder, or name another")
     if found.get("identity") != record["identity"]:
         before = found.get("asked") or {}

@@ -124,14 +124,13 @@ def points(
     """The points of a study; without `values` those of the published grid, as far as the data allow.
 
     Each is compared with the first; of encodings, with the evaluation by the training's own encoding. Raises
-    NightjarError for a value that is not available or is given twice, and if there are none.
+    NightjarError for a value that is not available, and if there are none.
     """
     if evaluated and kind != "encodings":
         raise NightjarError("only a study of encodings has it", "--evaluated", "leave it out")
     known = _values(root, kind, values, params)
     if kind == "encodings":
-        _need_once(evaluated, "--evaluated")
-        return _encodings(list(map(str, known)), evaluated, benchmark)
+        return _encodings(known, list(dict.fromkeys(evaluated)), benchmark)
     weights = params["predict"]["systems"].get(f"{benchmark}-{system}", {}).get("weights", "")
     key = KINDS[kind].key.format(benchmark=benchmark, reader=Path(weights).name)
     precedes = KINDS[kind].cleared.format(benchmark=benchmark)
@@ -166,8 +165,7 @@ def overlaid(params: Params, settings: Mapping[str, Any]) -> dict[str, Any]:
 def _values(root: Path, kind: str, given: Sequence[str], params: Params) -> list[Any]:
     """The values of a study, numbers in ascending order."""
     one = KINDS[kind]
-    values: list[Any] = sorted(map(_number, given)) if one.numbers else list(given)
-    _need_once(values, "--values")
+    values: list[Any] = sorted({*map(_number, given)}) if one.numbers else list(dict.fromkeys(given))
     if kind in ("tasks", "instances"):
         rows = _training_rows(root, params["split"]["track"])
         most = len(rows) if kind == "tasks" else max(rows.values(), default=0)
@@ -208,11 +206,6 @@ def _number(value: str) -> int:
     raise NightjarError(f"{_short(value)!r} is not a number", "--values", fix)
 
 
-def _need_once(values: Sequence[Any], option: str) -> None:
-    if doubled := [value for value in values if values.count(value) > 1]:
-        raise NightjarError(f"{_short(str(doubled[0]))} is given twice", option, "give every value once")
-
-
 def _short(value: str) -> str:
     return shown(value, MOST_SHOWN, quoted=False)
 
@@ -244,7 +237,7 @@ def _encodings(trained: Sequence[str], evaluated: Sequence[str], benchmark: str)
     """Trained with × evaluated with. A training's own encoding (or the first) comes first, for comparison."""
     from nightjar.prompts.encodings import NAMED
 
-    tested = list(evaluated) or [name for name in trained if name != MIXED]
+    tested = evaluated or [name for name in trained if name != MIXED]
     if unknown := [name for name in (*trained, *tested) if name not in NAMED]:
         fix = f"encodings are {', '.join(NAMED)}"
         raise NightjarError("no such encoding", repr(_short(unknown[0])), fix)

@@ -110,11 +110,11 @@ def _placed(result: Result) -> tuple[list[tuple[int, Result]], dict[int, str]]:
         size = point.get("parameters") or 1
         found.append((size if models else int(point["value"]) if numbers else place, point))
     found.sort(key=itemgetter(0))
-    labels: dict[int, str] = {}
+    names: dict[int, list[str]] = {}
     for x, point in found:
-        name = re.split("[/:]", point["value"].rstrip("/"))[-1] + (f"\n{x / 1e6:.3g}M" if models else "")
-        labels[x] = f"{labels[x]}, {name}" if x in labels else name
-    return found, labels
+        names.setdefault(x, []).append(re.split("[/:]", point["value"].rstrip("/"))[-1])
+    size = "\n{:.3g}M" if models else ""
+    return found, {x: ", ".join(of) + size.format(x / 1e6) for x, of in names.items()}
 
 
 def _published(axes: Any, result: Result, track: str, colour: str, ticks: dict[int, str]) -> None:

@@ -142,9 +142,11 @@ def provided(root: Path, revision: str, artifacts: Iterable[str]) -> Iterator[Pa
     Raises NightjarError as `read` does, for an artifact that the revision does not have, and for files that are not in
     the cache.
     """
+    with _opened(root) as repo:
+        versions = [_committed(repo, root, artifact, revision) for artifact in artifacts]
     with tempfile.TemporaryDirectory(prefix="nightjar-") as scratch:
-        for artifact in artifacts:
-            [version] = read(root, artifact, revision)
+        for version in versions:
+            artifact = version.artifact
             if not version.there:
                 fix = f"give a revision whose dvc.lock has {artifact}"
                 raise NightjarError(f"no {artifact} in this version", revision, fix)
