@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -13,13 +11,12 @@ import click
 
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_json
-from pipelines.commands.options import FILE
+from pipelines.commands.options import FILE, POSITIVE, prepare_model
 
 if TYPE_CHECKING:
     from nightjar.core.params import Params
     from stages.predict.asking import Event
 
-MOST = 1_000_000
 FORM = 'write one question a line, or JSON Lines {"question": "..."}'
 
 
@@ -33,7 +30,7 @@ FORM = 'write one question a line, or JSON Lines {"question": "..."}'
 )
 @click.option("--file", type=FILE, help="Questions, one a line, or JSON Lines with the key question.")
 @click.option("--definition", metavar="TEXT", help="The task in words, for a system trained on instructions.")
-@click.option("--max-tokens", type=click.IntRange(1, MOST), default=64, show_default=True)
+@click.option("--max-tokens", type=POSITIVE, default=64, show_default=True)
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON line an answer; nothing while it is made."
 )
@@ -64,10 +61,7 @@ def ask(
     questions = [question] if question is not None else list(_questions(file or Path()))
     if not all(one.strip() for one in questions):
         raise NightjarError("the question is empty", "nightjar ask", "write one")
-    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(variable, str(_threads()))
-    os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1")
-    warnings.simplefilter("ignore", FutureWarning)  # of libraries about one another
+    prepare_model()
     from stages.predict.asking import Asker
 
     asker = Asker(system, definition, max_tokens, None if as_json else _show, _finder)
@@ -97,20 +91,12 @@ def _finder(params: Params, benchmark: str) -> Callable[[str, int], list[dict[st
     return find
 
 
-def _threads() -> int:
-    from nightjar.core.params import load
-
-    return load().threads
-
-
 def _show(event: Event) -> None:
     """A line for a call that begins, and one for its result."""
-    if event.result is None and not event.done:
+    if not event.done:
         say(f"  {event.tool}({event.input})", err=True)
-    elif event.result is None:
-        say("    no result", err=True)
     else:
-        say(f"    -> {event.result}", err=True)
+        say("    no result" if event.result is None else f"    -> {event.result}", err=True)
 
 
 def _questions(file: Path) -> Iterator[str]:
@@ -120,18 +106,17 @@ def _questions(file: Path) -> Iterator[str]:
 
     check_input(file, PIPE)
     try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()]
     except UnicodeDecodeError as error:
         raise NightjarError(f"not UTF-8 at byte {error.start}", file, "save the file as UTF-8") from None
-    found = [(f"{file}:{number}", line) for number, line in enumerate(lines, 1) if line.strip()]
-    if not found:
+    if not any(lines):
         raise NightjarError("no question", file, FORM)
-    as_rows = found[0][1].lstrip().startswith("{")
-    for where, line in found:
-        if not as_rows:
-            yield line.strip()
-            continue
-        row: Any = parse_at(line.encode(), where, FORM)
-        if not isinstance(row, dict) or not isinstance(row.get("question"), str):
-            raise NightjarError("no key question with a text", where, FORM)
-        yield row["question"]
+    as_rows = next(filter(None, lines)).startswith("{")
+    for number, line in enumerate(lines, 1):
+        if line and as_rows:
+            row: Any = parse_at(line, f"{file}:{number}", FORM)
+            if not isinstance(row, dict) or not isinstance(row.get("question"), str):
+                raise NightjarError("no key question with a text", f"{file}:{number}", FORM)
+            yield row["question"]
+        elif line:
+            yield line

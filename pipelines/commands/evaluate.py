@@ -9,9 +9,7 @@ from pathlib import Path
 import click
 
 from pipelines.commands.console import say, say_json, say_text
-from pipelines.commands.options import FILE, as_json_option
-
-MOST = 1_000_000_000
+from pipelines.commands.options import FILE, POSITIVE, as_json_option
 
 
 @click.command()
@@ -25,9 +23,7 @@ MOST = 1_000_000_000
     "--benchmark", "benchmarks", multiple=True, help="May be repeated; all of the project if not given."
 )
 @click.option("--tasks", multiple=True, metavar="TASK", help="Only this task; may be repeated.")
-@click.option(
-    "--limit", type=click.IntRange(1, MOST), help="At most so many questions of each task, drawn by the seed."
-)
+@click.option("--limit", type=POSITIVE, help="At most so many questions of each task, drawn by the seed.")
 @click.option(
     "--calls", type=click.Choice(["on", "off"]), help="Whether the model may call tools; else by its recipe."
 )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import click
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_place, replace, temporary_sibling
 from pipelines.commands.console import say, say_json
-from pipelines.commands.options import FILE, as_json_option
+from pipelines.commands.options import FILE, as_json_option, prepare_model
 
 MODEL = Path("models/base/language_model")
 # Files of a base model that are written anew, or belong to the project.
@@ -37,16 +35,16 @@ def export(system: str, directory: Path, licence: str | None, as_json: bool) -> 
     Example:
       nightjar export tk_instruct exported/tk_instruct
     """
-    _check(directory)
-    os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1")
-    warnings.simplefilter("ignore", FutureWarning)  # of libraries about one another
+    if directory.exists() or directory.is_symlink():
+        raise NightjarError("it exists already", directory, "name a new directory")
+    check_place(directory)
+    prepare_model()
     from pipelines.commands.model_card import card_of
     from stages.predict.asking import folder_of
 
     folder = folder_of(system)
     card = card_of(folder, licence)
     temporary = temporary_sibling(directory)
-    temporary.mkdir()
     try:
         _write_model(folder, temporary)
         (temporary / "README.md").write_text(card, encoding="utf-8")
@@ -59,13 +57,6 @@ def export(system: str, directory: Path, licence: str | None, as_json: bool) -> 
         say_json({"output": directory, "files": files})
     else:
         say(f"{directory}: {', '.join(files)}")
-
-
-def _check(directory: Path) -> None:
-    """Raise NightjarError if the directory exists or cannot be made."""
-    if directory.exists() or directory.is_symlink():
-        raise NightjarError("it exists already", directory, "name a new directory")
-    check_place(directory)
 
 
 def _write_model(folder: Path, output: Path) -> None:

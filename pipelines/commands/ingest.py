@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from nightjar.core.files import check_output as check_file
 from nightjar.core.files import write_output
 from pipelines.commands.console import bytes_bar, say, say_json, say_table
 from pipelines.commands.options import FILE, Listed, as_json_option
+from pipelines.execution.estimate import duration
 
 
 def _datasets() -> Iterable[str]:
@@ -50,8 +51,9 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
       nightjar ingest --dataset natural_instructions --input natural-instructions/ --check
     """
     if check:
-        with bytes_bar(f"checking {dataset}") as progress:
-            return _check(dataset, source, output, strict, as_json, progress)
+        if dataset != "natural_instructions":
+            raise NightjarError(f"there are no checks of {dataset!r}", "--check", "give natural_instructions")
+        return _check(source, output, strict, as_json)
     if strict:
         raise NightjarError("it goes with --check", "--strict", "give both, or neither")
     if output is None:
@@ -71,43 +73,33 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
     return 0
 
 
-def _print_statistics(statistics: dict[str, Any]) -> None:
+def _print_statistics(told: dict[str, Any]) -> None:
     """What was read of tasks or of a corpus, and how long it took."""
-    documents = statistics["source"] is not None
+    documents = told["source"] is not None
     if documents:
-        say(f"source: {statistics['source']}")
-    say(f"files: {statistics['files']:,}, {statistics['files_rejected']:,} of them rejected")
+        say(f"source: {told['source']}")
+    say(f"files: {told['files']:,}, {told['files_rejected']:,} of them rejected")
     if not documents:
-        say(f"tasks: {statistics['tasks']:,}")
-    say(f"{'documents' if documents else 'instances'}: {statistics['rows_out']:,}")
-    say(f"rejected: {statistics['rows_rejected']:,}")
-    for reason, count in statistics["reasons"].items():
+        say(f"tasks: {told['tasks']:,}")
+    say(f"{'documents' if documents else 'instances'}: {told['rows_out']:,}")
+    say(f"rejected: {told['rows_rejected']:,}")
+    for reason, count in told["reasons"].items():
         say(f"  {reason}: {count:,}")
-    if statistics["remarks"]:
+    if told["remarks"]:
         say("kept, with remarks:")
-        for remark, count in statistics["remarks"].items():
-            say(f"  {remark}: {count:,}")
-    if statistics["left_out"]:
-        say(f"entries left out of tasks: {statistics['left_out']:,}")
-    if statistics["lists"] is not None:
+    for remark, count in (told["remarks"] or {}).items():
+        say(f"  {remark}: {count:,}")
+    if told["left_out"]:
+        say(f"entries left out of tasks: {told['left_out']:,}")
+    if told["lists"] is not None:
         lists = [
             f"{track} {role} {count:,}"
-            for track, roles in statistics["lists"].items()
+            for track, roles in told["lists"].items()
             for role, count in roles.items()
         ]
         say(f"published lists: {', '.join(lists) or 'none'}")
-    say(f"size: {statistics['bytes']:,} bytes")
-    say(f"time: {duration(statistics['seconds'])}")
-
-
-def duration(seconds: float) -> str:
-    """Seconds to read: 0.02 s, 12.3 s, 3 min 20 s."""
-    if seconds < 9.995:
-        return f"{seconds:.2f} s"
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"
+    say(f"size: {told['bytes']:,} bytes")
+    say(f"time: {duration(told['seconds'])}")
 
 
 def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
@@ -122,33 +114,21 @@ def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
         say(f"{name}: {told}{f', and {more:,} more' if more > 0 else ''}")
 
 
-def _check(
-    dataset: str,
-    source: Path,
-    output: Path | None,
-    strict: bool,
-    as_json: bool,
-    progress: Callable[[int, int], None] | None,
-) -> int:
+def _check(source: Path, output: Path | None, strict: bool, as_json: bool) -> int:
     """Check a folder, print what was found, and write it to `output` if given; 1 if there is an error, else 0.
 
-    Raises NightjarError for another dataset than natural_instructions, or an `output` that must not be written.
+    Raises NightjarError for an `output` that must not be written.
     """
     from stages.ingest.check_folder import check_folder, inputs
 
-    if dataset != "natural_instructions":
-        raise NightjarError(f"there are no checks of {dataset!r}", "--check", "give natural_instructions")
     if output is not None:
         check_file(output, inputs(source))
-    report = check_folder(source, strict, progress)
+    with bytes_bar("checking natural_instructions") as progress:
+        found = check_folder(source, strict, progress).as_dict()
     if output is not None:
-        text = json.dumps(report.as_dict(), indent=2, ensure_ascii=False)
-        write_output(output, text + "\n", inputs(source))
-    if as_json:
-        say_json(report.as_dict())
-    else:
-        _print_report(report.as_dict())
-    return 1 if report.count("error") else 0
+        write_output(output, json.dumps(found, indent=2, ensure_ascii=False) + "\n", inputs(source))
+    (say_json if as_json else _print_report)(found)
+    return 1 if found["errors"] else 0
 
 
 def _print_report(report: dict[str, Any]) -> None:

@@ -8,12 +8,8 @@ from typing import Any
 import click
 
 from pipelines.commands.console import say
-from pipelines.commands.options import FILE, printed
+from pipelines.commands.options import FILE, POSITIVE, SEED, printed
 from pipelines.project.intervals import interval
-
-MOST = 1_000_000
-# What a 64-bit integer of the key file holds.
-LARGEST_SEED = 2**63 - 1
 
 
 def _print_export(told: dict[str, Any]) -> None:
@@ -66,13 +62,11 @@ def judge() -> None:
 @click.option("--a", "a", required=True, metavar="SET", help="The set whose credit is asked.")
 @click.option("--b", "b", required=True, metavar="SET", help="What it is compared with.")
 @click.option("--output", required=True, type=FILE, help="The page to write, such as page.html.")
-@click.option("--tasks", type=click.IntRange(1, MOST), help="How many tasks; 10, or all, if not given.")
-@click.option(
-    "--instances", type=click.IntRange(1, MOST), default=5, show_default=True, help="How many of each task."
-)
+@click.option("--tasks", type=POSITIVE, help="How many tasks; 10, or all, if not given.")
+@click.option("--instances", type=POSITIVE, default=5, show_default=True, help="How many of each task.")
 @click.option(
     "--seed",
-    type=click.IntRange(0, LARGEST_SEED),
+    type=SEED,
     default=0,
     show_default=True,
     help="Draws items and sides.",
@@ -119,9 +113,7 @@ def export(
 
 @judge.command()
 @click.option("--key", required=True, type=FILE, help="The key that export wrote beside the page.")
-@click.option(
-    "--seed", type=click.IntRange(0, LARGEST_SEED), default=0, show_default=True, help="Of the bootstrap."
-)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the bootstrap.")
 @click.argument("answers", nargs=-1, required=True, type=FILE)
 @printed(_print_score)
 def score(key: Path, seed: int, answers: tuple[Path, ...]) -> dict[str, Any]:

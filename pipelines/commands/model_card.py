@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from io import StringIO
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
+
+from huggingface_hub import ModelCardData
 
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
@@ -16,6 +19,8 @@ from nightjar.lm.load import read_recipe
 from nightjar.lm.sources import find
 from nightjar.lm.weights import verify, weight_files
 from pipelines.project.git import try_git
+from pipelines.project.intervals import interval
+from pipelines.project.markdown import table
 from stages.predict.asking import benchmark_of
 
 MODEL, SAMPLE = Path("models/base/language_model"), "data/sample"
@@ -39,45 +44,44 @@ def card_of(folder: Path, licence: str | None = None) -> str:
     base = base_of(params.models.language_model)
     licence = licence or base.licence
     data, path = _data(params, recipe)
-    head = {
-        "base_model": base.name,
-        "datasets": [data],
-        "license": licence,
-        "library_name": "transformers",
-        "pipeline_tag": "text-generation",
-        "tags": ["nightjar", "instruction-tuning" if data != "corpus" else "tool-use"],
-    }
-    scores = list(_scores(params, folder))
-    lines = [
-        "---",
-        _yaml(head).rstrip("\n"),
-        "---",
-        f"# {folder.name}",
-        "",
-        f"{base.source}, fine-tuned by the recipe `{folder.name}` of Nightjar. Weights are float32; the licence of the "
-        f"base model is {licence}.",
-        "",
-        "## Data",
-        "",
-        f"`{data}`{' with tool calls in the targets' if recipe.get('calls') else ''}: {path}.",
-        "",
-        "## Recipe",
-        "",
-        "| setting | value |",
-        "|---|---|",
-        *(f"| {key} | {recipe[key]} |" for key in sorted(recipe)),
-        "",
-        "## Use",
-        "",
-        *_use(params, recipe, folder),
-        "",
-        "## Scores",
-        "",
-        *(_table(scores, params) if scores else ["None: the project has no scores of these weights."]),
-        "",
-        f"Weights (sha256): {verify(folder)}. Commit: {_commit()}.",
-    ]
-    return "\n".join(lines) + "\n"
+    head = ModelCardData(
+        base_model=base.name,
+        datasets=[data],
+        license=licence,
+        library_name="transformers",
+        pipeline_tag="text-generation",
+        tags=["nightjar", "instruction-tuning" if data != "corpus" else "tool-use"],
+    )
+    settings = [{"setting": key, "value": str(recipe[key])} for key in sorted(recipe)]
+    found = try_git(Path(), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes")
+    commit = found.decode().strip() if found else "not recorded"
+    scores = [_shown(row) for row in _scores(params, folder)]
+    return f"""---
+{head.to_yaml()}
+---
+# {folder.name}
+
+{base.source}, fine-tuned by the recipe `{folder.name}` of Nightjar. Weights are float32; the licence of the base model
+is {licence}.
+
+## Data
+
+`{data}`{" with tool calls in the targets" if recipe.get("calls") else ""}: {path}.
+
+## Recipe
+
+{_lines(table(settings))}
+
+## Use
+
+{_use(params, recipe, folder)}
+
+## Scores
+
+{_lines(table(scores)) or "None: the project has no scores of these weights."}
+
+Intervals are at {100 * params.evaluate.confidence:g}%. Weights (sha256): {verify(folder)}. Commit: {commit}.
+"""
 
 
 def base_of(source: ModelSource) -> Base:
@@ -104,9 +108,7 @@ def base_of(source: ModelSource) -> Base:
 def _data(params: Params, recipe: Mapping[str, Any]) -> tuple[str, str]:
     """The name of the training data, and where they came from."""
     kind = str(recipe.get("data", "train"))
-    name = {"train": "natural_instructions", "supervised": "natural_instructions", "corpus": "corpus"}.get(
-        kind, kind
-    )
+    name = "natural_instructions" if kind in ("train", "supervised") else kind
     group = getattr(params.ingest, name, None)
     path = str(getattr(group, "path", "questions of a benchmark"))
     if path.startswith(SAMPLE):
@@ -114,31 +116,20 @@ def _data(params: Params, recipe: Mapping[str, Any]) -> tuple[str, str]:
     return name, path
 
 
-def _use(params: Params, recipe: Mapping[str, Any], folder: Path) -> list[str]:
+def _use(params: Params, recipe: Mapping[str, Any], folder: Path) -> str:
     """How the model is prompted."""
-    if recipe.get("data", "train") not in ("train", "supervised"):
-        text = "The model continues plain text."
-    else:
+    text = "The model continues plain text."
+    if recipe.get("data", "train") in ("train", "supervised"):
         text = (
             "A prompt has the parts of Tk-Instruct without a chat template: `Definition: ...`, examples, "
             "`Now complete the following example -`, `Input: ...`, `Output:`."
         )
-    lines = [text]
     if recipe.get("evidence"):
-        lines.append(f"Retrieved evidence ({recipe['evidence']} passages) is put before the instance.")
+        text += f" Retrieved evidence ({recipe['evidence']} passages) is put before the instance."
     if recipe.get("calls"):
-        lines.append(
-            "Tool calls are text such as ` [Calculator(400 / 1400) -> 0.29]`; the caller runs the tools."
-        )
+        text += " Tool calls are text such as ` [Calculator(400 / 1400) -> 0.29]`; the caller runs the tools."
     stop = params.predict.benchmark(benchmark_of(params, folder)).stop
-    return [
-        " ".join(
-            [
-                *lines,
-                f"Decoding is greedy; an answer ends at {' or '.join(map(repr, stop)) or 'its end token'}.",
-            ]
-        )
-    ]
+    return f"{text} Decoding is greedy; an answer ends at {' or '.join(map(repr, stop)) or 'its end token'}."
 
 
 def _scores(params: Params, folder: Path) -> Iterator[Mapping[str, Any]]:
@@ -151,57 +142,25 @@ def _scores(params: Params, folder: Path) -> Iterator[Mapping[str, Any]]:
         )
         if Path(one.weights).resolve() != folder.resolve() or not (predicted.is_dir() and scored.is_dir()):
             continue
-        used = {
-            row["adapter_sha256"]
-            for row in tables.read_rows(predicted, contracts.PREDICTIONS, ["adapter_sha256"])
-        }
-        if used != {sha256}:
-            continue
-        seen: dict[str, int] = {}
-        for row in tables.read_rows(scored, contracts.SCORES):
-            if row["system"] == one.system and row["level"] == "overall":
-                seen[row["track"]] = seen.get(row["track"], 0) + 1
-                if seen[row["track"]] <= _METRICS:
-                    yield row
+        answers = tables.read_rows(predicted, contracts.PREDICTIONS, ["adapter_sha256"])
+        if {row["adapter_sha256"] for row in answers} == {sha256}:
+            rows = tables.read_rows(scored, contracts.SCORES)
+            own = (row for row in rows if (row["system"], row["level"]) == (one.system, "overall"))
+            for _, of_track in groupby(own, itemgetter("track")):
+                yield from islice(of_track, _METRICS)
 
 
-def _table(rows: list[Mapping[str, Any]], params: Params) -> list[str]:
-    percent = f"{100 * params.evaluate.confidence:g}%"
-    lines = [
-        f"| benchmark | system | track | metric | n | value | {percent} interval |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for row in rows:
-        card = registry.card(row["benchmark"])
-        metric = next((one for one in card.metrics if one.name == row["metric"]), None)
-        digits = 2 if metric is None or metric.range[1] > 1 else 4
-        ends = [row["low"], row["high"]]
-        interval = "too few" if None in ends else f"[{ends[0]:.{digits}f}, {ends[1]:.{digits}f}]"
-        cells = (
-            card.title,
-            row["system"],
-            row["track"],
-            row["metric"],
-            row["n"],
-            f"{row['value']:.{digits}f}",
-            interval,
-        )
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    return lines
+def _shown(row: Mapping[str, Any]) -> dict[str, str]:
+    """The row as a table has it, with the title of its benchmark."""
+    card = registry.card(row["benchmark"])
+    form = ".4f" if any(it.name == row["metric"] and it.range[1] <= 1 for it in card.metrics) else ".2f"
+    shown = {name: str(row[name]) for name in ("benchmark", "system", "track", "metric", "n")}
+    return shown | {
+        "benchmark": card.title,
+        "value": f"{row['value']:{form}}",
+        "interval": interval(row, form),
+    }
 
 
-def _commit() -> str:
-    found = try_git(Path(), "rev-parse", "HEAD")
-    if found is None:
-        return "not recorded"
-    changed = try_git(Path(), "status", "--porcelain", "--untracked-files=no")
-    return found.decode().strip() + (" with changes" if changed else "")
-
-
-def _yaml(values: Mapping[str, Any]) -> str:
-    from ruamel.yaml import YAML
-
-    text, writer = StringIO(), YAML()
-    writer.default_flow_style = False
-    writer.dump(dict(values), text)
-    return text.getvalue()
+def _lines(rows: Iterable[str]) -> str:
+    return "\n".join(rows)

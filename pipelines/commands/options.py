@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,9 @@ def _benchmarks() -> list[str]:
 
 
 FILE = _Name(path_type=Path)
+# Every number has two ends: one beyond them would end in a traceback far away.
+COUNT, POSITIVE = click.IntRange(0, 1_000_000_000), click.IntRange(1, 1_000_000_000)
+SEED = click.IntRange(0, 2**63 - 1)
 PREDICTIONS = (
     "JSON Lines {id, prediction} or the published form, a leaderboard's file NAME.csv, a folder of data/predict, or "
     "the name of a baseline."
@@ -81,3 +86,11 @@ def printed(show: Callable[[Any], None]) -> Callable[[Command], Command]:
         return run
 
     return decorate
+
+
+def prepare_model() -> None:
+    """Let a command load a model in this process: from files alone, and without the warnings of libraries about one
+    another. Called before transformers is imported.
+    """
+    os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1")
+    warnings.simplefilter("ignore", FutureWarning)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from pathlib import Path
 
 import click
 
-from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from pipelines.commands.console import say, say_json, say_table
 from pipelines.project import places
 
 DATA = Path("data")
 # The artifacts that a comparison reads.
-COMPARED = ("evaluate", "predict", "questions")
+COMPARED = ("data/evaluate", "data/predict", "data/questions")
 COLUMNS = (
     "benchmark",
     "system",
@@ -54,11 +52,14 @@ def report(against: str, output: Path, as_json: bool) -> None:
       nightjar report --against HEAD
       nightjar report --against ../other-project --output comparison --json
     """
+    from pipelines.versions.files import find_root, provided
     from stages.report import against as comparison
 
-    with tempfile.TemporaryDirectory(prefix="nightjar-") as scratch:
-        before = _of_folder(Path(against)) or _of_revision(against, Path(scratch))
+    if before := _of_folder(Path(against)):
         found = comparison.compare(DATA, before)
+    else:
+        with provided(find_root(Path.cwd()), against, COMPARED) as scratch:
+            found = comparison.compare(DATA, scratch / DATA)
     for name, text in comparison.files(found, against).items():
         write_text(output / name, text)
     if as_json:
@@ -79,25 +80,3 @@ def report(against: str, output: Path, as_json: bool) -> None:
 def _of_folder(path: Path) -> Path | None:
     """The data folder at `path`, or in it; None if neither is one."""
     return next((one for one in (path / DATA, path) if (one / "evaluate").is_dir()), None)
-
-
-def _of_revision(revision: str, scratch: Path) -> Path:
-    """The artifacts of a revision as a data folder of links into DVC's cache.
-
-    Raises NightjarError for a revision that is not known or has no evaluation, and for files that are not in the cache.
-    """
-    from pipelines.versions.files import find_root, read
-
-    root = find_root(Path.cwd())
-    for name in COMPARED:
-        [version] = read(root, (DATA / name).as_posix(), revision)
-        if not version.there:
-            fix = "give a revision whose dvc.lock has data/evaluate, or the folder of a project"
-            raise NightjarError(f"no data/{name} in this version", revision, fix)
-        if lost := [file.name for file in version.files.values() if not file.is_here()]:
-            raise version.missing(lost)
-        for file in version.files.values():
-            place = scratch / name / file.name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            file.provide(place)
-    return scratch

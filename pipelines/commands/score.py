@@ -23,7 +23,6 @@ from pipelines.commands.scores_shown import (
     form_options,
     say_as,
     say_head,
-    track_column,
 )
 from pipelines.project.intervals import interval
 
@@ -70,53 +69,64 @@ def score(
 
 
 def _print(result: dict[str, Any]) -> None:
-    from nightjar.benchmarks.score import parts
+    from nightjar.benchmarks.score import score_rows
 
-    card, by_track = card_of(result), parts(result)
+    card, rows = card_of(result), score_rows(result)
     left_out = ", left out" if card.files.unanswered == "left out" else ""
     say_head(result, f", {result['missing']} without a prediction{left_out}" if result["missing"] else "")
     if card.files.by_task:
-        _print_tasks(by_track)
-        if found := result.get("average"):
-            ends = None if found["low"] is None else (found["low"], found["high"])
+        average = [rows.pop()] if "average" in result else []
+        _print_tasks(_lines(result, rows, ["track"]))
+        if average:
             say()
-            name = card.average.name
-            say_table([_shown({"n": found["n"], name: found["value"]}, {name: ends})])
+            say_table(_lines(result, average, []))
         return
+    tracks = ["track"] if len(result["tracks"]) > 1 else []
     if len(result["metrics"]) > MOST_COLUMNS:
-        _print_by_metric(result, card.metrics, by_track)
+        order = [metric.name for metric in card.metrics]
+        overall = [row for row in rows if row["level"] == "overall"]
+        overall.sort(key=lambda row: order.index(row["metric"]))
+        say_table([_by_metric(result, row, tracks) for row in overall])
         return
-    say_table([track_column(track, result) | _scores(part) for track, part in by_track.items()])
-    for level in ("category", "task"):
-        rows = [
-            track_column(track, result) | {level: name} | _shown(row, _ends(part, f"by_{level}").get(name))
-            for track, part in by_track.items()
-            for name, row in part[f"by_{level}"].items()
-        ]
-        if rows:
-            say()
-            _print_union(rows)
-    if len(by_track) > 1:
+    for level in ("overall", "category", "task"):
+        names = [*tracks, *([level] if level != "overall" else [])]
+        if own := [row | {level: row["name"]} for row in rows if row["level"] == level]:
+            if level != "overall":
+                say()
+            _print_union(_lines(result, own, names))
+    if tracks:
         say()
         say(ALL)
-        say_table([_scores(result)])
+        whole = score_rows({key: value for key, value in result.items() if key != "by_track"})
+        say_table(_lines(result, [row for row in whole if row["level"] == "overall"], []))
 
 
-def _print_tasks(by_task: Mapping[str, Any]) -> None:
+def _lines(
+    result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """A line for the rows with the same `names`, with a column for each metric; a category has its own metric, too.
+
+    A score with an interval is "58.90 [52.50, 65.00]", or "58.90 (n = 8, too few)".
+    """
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        line = found.setdefault(tuple(row[name] for name in names), {name: row[name] for name in names})
+        line["n"] = row["n"]
+        if "category" in names:
+            line["metric"] = card_of(result).main_metric(row["category"]).name
+        value = row["value"]
+        line[row["metric"]] = f"{value:.2f} {interval(row, '.2f')}" if "intervals" in result else value
+    return list(found.values())
+
+
+def _print_tasks(lines: Sequence[dict[str, Any]]) -> None:
     """One row a task. Where the tasks have many metrics, each has its main one in a column that all share."""
-    rows = [{"task": task} | _scores(part) for task, part in by_task.items()]
+    rows = [{"task": line.pop("track"), "n": line.pop("n")} | line for line in lines]
     if len({name for row in rows for name in row}) > MOST_COLUMNS:
-        mains = [next(iter(part["metrics"]), "") for part in by_task.values()]
-        rows = [
-            {
-                "task": row.pop("task"),
-                "n": row.pop("n"),
-                "metric": main,
-                "score": row.pop(main, ""),
-                **row,
-            }
-            for row, main in zip(rows, mains, strict=True)
-        ]
+        for place, (row, line) in enumerate(zip(rows, lines, strict=True)):
+            main, score = next(iter(line.items()))
+            others = {name: value for name, value in line.items() if name != main}
+            rows[place] = {"task": row["task"], "n": row["n"], "metric": main, "score": score, **others}
     _print_union(rows)
 
 
@@ -126,41 +136,8 @@ def _print_union(rows: Sequence[Mapping[str, Any]]) -> None:
     say_table([{name: row.get(name, "") for name in names} for row in rows])
 
 
-def _print_by_metric(result: Mapping[str, Any], metrics: Sequence[Any], by_track: Mapping[str, Any]) -> None:
-    """One row a metric, for a benchmark with too many of them for columns; without categories and tasks."""
-    rows = []
-    for metric in metrics:
-        digits = 2 if metric.range[1] > 1 else 4
-        for track, part in by_track.items():
-            if metric.name not in part["metrics"]:
-                continue
-            value = f"{part['metrics'][metric.name]:.{digits}f}"
-            row = {"metric": metric.name, "n": part["n"], "value": value}
-            if "intervals" in part:
-                ends = _ends(part, "metrics")[metric.name]
-                row["95% interval"] = _between(ends, part["n"], digits) if ends else "too few"
-            rows.append(track_column(track, result) | row)
-    say_table(rows)
-
-
-def _scores(part: Mapping[str, Any]) -> dict[str, Any]:
-    return _shown({"n": part["n"]} | part["metrics"], _ends(part, "metrics"))
-
-
-def _ends(part: Mapping[str, Any], level: str) -> dict[str, Any]:
-    ends: dict[str, Any] = part.get("intervals", {}).get(level, {})
-    return ends
-
-
-def _shown(row: dict[str, Any], ends: Mapping[str, Sequence[float] | None] | None) -> dict[str, Any]:
-    """The row with every score as "58.90 [52.50, 65.00]", or "58.90 (n = 8, too few)" where it has no interval."""
-    known = ends or {}
-    return {
-        key: f"{value:.2f} {_between(known[key], row['n'])}" if key in known else value
-        for key, value in row.items()
-    }
-
-
-def _between(ends: Sequence[float] | None, n: int, digits: int = 2) -> str:
-    low, high = ends or (None, None)
-    return interval({"low": low, "high": high, "n": n}, f".{digits}f")
+def _by_metric(result: Mapping[str, Any], row: Mapping[str, Any], tracks: Sequence[str]) -> dict[str, Any]:
+    """The line of a metric, for a benchmark with too many of them for columns; without categories and tasks."""
+    form = ".2f" if card_of(result).metric(row["metric"]).range[1] > 1 else ".4f"
+    line = {name: row[name] for name in (*tracks, "metric", "n")} | {"value": f"{row['value']:{form}}"}
+    return line | ({"95% interval": interval(row, form)} if "intervals" in result else {})

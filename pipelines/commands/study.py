@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import LONGEST_NAME
+from nightjar.core.files import safe_name
 from pipelines.commands.console import say, say_json, say_table
 from pipelines.process.signals import stopped_by_signals
 from pipelines.study.kinds import KINDS
@@ -26,13 +25,9 @@ def _list(ctx: click.Context, option: click.Parameter, text: str | None) -> list
 
 def _folder(ctx: click.Context, option: click.Parameter, name: str | None) -> str | None:
     """The name of a folder. Raises NightjarError if it is none."""
-    if name is None:
-        return None
-    if not name or name.startswith(".") or "/" in name or not name.isprintable():
-        raise NightjarError(f"{name[:40]!r} is not a folder's name", "--name", "give one such as tasks-small")
-    if len(os.fsencode(name)) > LONGEST_NAME:
-        what = f"{name[:40]}… is too long for a folder's name"
-        raise NightjarError(what, "--name", f"give at most {LONGEST_NAME} bytes")
+    if name is not None and (not name or name.startswith(".") or safe_name(name) != name):
+        what = f"{name[:40]!r} is not a folder's name"
+        raise NightjarError(what, "--name", "give letters, digits and . - _ @, such as tasks-small")
     return name
 
 
@@ -83,16 +78,13 @@ def study(
       nightjar study passages --values 1,4,16 --benchmark classification --recipe fid
       nightjar study input_length --values 512,1024,2048 --benchmark zeroscrolls
     """
-    from nightjar.lm import weights
-    from nightjar.prompts.encodings import NAMED
     from pipelines.clone.workspace import saved
     from pipelines.study import results
     from pipelines.study import study as studies
-    from pipelines.study.scores import Scoring
+    from pipelines.study.scores import collect
 
     root = Path.cwd()
-    plan = studies.plan(root, kind, values, recipe, evaluated, NAMED, weights.digest, benchmark)
-    Scoring.of(plan)  # an error of the card is reported before anything runs
+    plan = studies.plan(root, kind, values, recipe, evaluated, benchmark)
     results.check_folder(root, name or plan.name)
     if dry_run:
         _print_plan(root, plan, as_json)
@@ -100,7 +92,7 @@ def study(
     with stopped_by_signals():
         failed = studies.run(root, plan, lambda line: say(line, err=True), wait)
         commits = saved(root, plan.start.commit, [point.name for point in plan.points])
-        result = results.collect(root, plan, commits, failed)
+        result = collect(root, plan, commits, failed)
         written = results.write(root, name or plan.name, result).relative_to(root)
     if as_json:
         say_json(result)
@@ -129,8 +121,8 @@ def _print(result: Mapping[str, Any], written: Path) -> None:
     for track in results.tracks(result):
         say()
         if result["study"] == "encodings":
-            for metric, title in results.metrics(result, track).items():
-                say_table(results.matrix(result, track, metric), f"{title}, track {track}: evaluated with")
+            for title, rows in results.matrices(result, track).items():
+                say_table(rows, f"{title}, track {track}: evaluated with")
         else:
             say_table(results.table(result, track), f"track {track}")
     for point in result["points"]:

@@ -1,4 +1,4 @@
-"""The kinds of study: the settings of each point, and the point that it is compared with.
+"""The kinds of study and their points: what each sets, and the point that it is compared with.
 
 Published values are those of Wang et al. 2022 (tasks, instances: facts 1.8 and 1.11), Schick et al. 2023 (calls: table
 9), Guo et al. 2023 (readers: tables 3 to 6) and Shaham et al. 2023 (length of input: table 4).
@@ -6,13 +6,18 @@ Published values are those of Wang et al. 2022 (tasks, instances: facts 1.8 and 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from nightjar.core.config import LARGEST, MOST_SHOWN, PARAMS_FILE
+from nightjar.core.cost import value as value_of
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 
@@ -21,20 +26,20 @@ SPLIT, INGEST = Path("data/split"), Path("data/ingest")
 BASE = Path("models/base")
 # Tk-Instruct's mixed training is an encoding to train with only.
 MIXED = "tk_instruct"
-ENCODINGS = ("def", "pos2", "def_pos2", "def_pos2_neg2", "def_pos2_neg2_expl", MIXED)
 
 Params = Mapping[str, Any]
-Flags = Mapping[str, Mapping[str, Any]]
 
 
-class Choice(NamedTuple):
-    """A point that has no name yet: its value, or (trained with, evaluated with); what it sets; the label of the point
-    that it is compared with.
+@dataclass(frozen=True)
+class Point:
+    """A point of a study: its value, or (trained with, evaluated with); what it sets; the label of the point that it is
+    compared with; the name of its experiment, once `study.plan` has made one.
     """
 
     axes: tuple[str, ...]
-    settings: dict[str, Any]
+    settings: Mapping[str, Any]
     against: str | None
+    name: str = ""
 
     @property
     def label(self) -> str:
@@ -47,80 +52,48 @@ class Kind:
     """A kind of study that sets one key, in which {benchmark} and {reader} (the recipe of the system's reader) are
     filled in.
 
-    `published`: its values if none are given. `title`: the axis of its plot. `least`: its values are numbers from this
-    one; None: they are names. `system`: which system it varies by default, the first that was trained, that reads
-    passages, or of all. `cleared`: a key that takes precedence over this one, and is null in all points. `parse`: the
-    value that is set.
+    `published`: its values if none are given; numbers, or names. `title`: the axis of its plot. `system`: which system
+    it varies by default, the first that was trained, that reads passages, or of all. `cleared`: a key that takes
+    precedence over this one, and is null in all points.
     """
 
     key: str
-    published: tuple[str, ...] = ()
     title: str = ""
-    least: int | None = None
+    published: tuple[int | str, ...] = ()
     system: Literal["trained", "reader", "first"] = "trained"
     cleared: str = ""
-    parse: Callable[[Path, str], Any] = lambda root, value: value
+
+    @property
+    def numbers(self) -> bool:
+        """Whether its values are numbers."""
+        return any(isinstance(value, int) for value in self.published)
 
 
-def _directory(root: Path, value: str) -> str:
-    """A model directory, as a path that is valid in a clone too. Raises NightjarError if there is none."""
-    folder = root / value
-    try:
-        known = (folder / "config.json").is_file()
-    except (OSError, ValueError):  # a name that is too long, or with a zero byte
-        known = False
-    if not known:
-        fix = "give directories of language models"
-        raise NightjarError("no model there (no config.json)", _short(value), fix)
-    return str(folder.resolve())
-
-
+_TASKS, _INSTANCES = "training tasks", "instances of a training task"
+_CALLS = "likeliest tokens among which a call's marker starts it"  # 0: nowhere
+_RETRIEVER = "retrieve.benchmarks.{benchmark}.retriever"
 KINDS: Mapping[str, Kind] = {
-    "tasks": Kind("split.train_tasks", ("8", "32", "128", "256", "512", "757"), "training tasks", 1),
-    "instances": Kind(
-        "split.train_instances_per_task",
-        ("8", "32", "64", "128", "256", "512"),
-        "instances of a training task",
-        1,
+    "tasks": Kind("split.train_tasks", _TASKS, (8, 32, 128, 256, 512, 757)),
+    "instances": Kind("split.train_instances_per_task", _INSTANCES, (8, 32, 64, 128, 256, 512)),
+    "models": Kind("models.language_model.source", "parameters of the model"),
+    "encodings": Kind(
+        "encoding", "", ("def", "pos2", "def_pos2", "def_pos2_neg2", "def_pos2_neg2_expl", MIXED)
     ),
-    # `models` sets the weights as well, `encodings` two keys: see the functions below.
-    "models": Kind("models.language_model.source", title="parameters of the model"),
-    "encodings": Kind("encoding"),
-    # A call starts where its marker is among so many of the likeliest tokens; 0: nowhere.
-    "calls": Kind(
-        "predict.{benchmark}.call_top_k",
-        ("0", "1", "3", "10"),
-        "likeliest tokens among which a call's marker starts it",
-        0,
-    ),
-    # How many passages of the first stage are compared: k.
+    "calls": Kind("predict.{benchmark}.call_top_k", _CALLS, (0, 1, 3, 10)),
     "candidates": Kind(
-        "rerank.candidates", ("16", "50", "100", "150"), "passages that the reranker compares", 1, "reader"
+        "rerank.candidates", "passages that the reranker compares", (16, 50, 100, 150), "reader"
     ),
-    # How many passages a reader reads: d.
-    "passages": Kind(
-        "readers.{reader}.passages", ("4", "8", "16", "24"), "passages that the reader reads", 1, "reader"
-    ),
-    "reranker": Kind(
-        "rerank.benchmarks.{benchmark}.model", title="model that reranks", system="reader", parse=_directory
-    ),
-    "granularity": Kind(
-        "index.granularity", ("words", "sentences"), "what the index is made of", system="reader"
-    ),
+    "passages": Kind("readers.{reader}.passages", "passages that the reader reads", (4, 8, 16, 24), "reader"),
+    "reranker": Kind("rerank.benchmarks.{benchmark}.model", "model that reranks", system="reader"),
+    "granularity": Kind("index.granularity", "what the index is made of", ("words", "sentences"), "reader"),
     "input_length": Kind(
         "encoding.max_source_length",
-        ("512", "1024", "2048", "4096", "8192"),
         "most tokens of a prompt",
-        1,
+        (512, 1024, 2048, 4096, 8192),
         "first",
         cleared="benchmarks.{benchmark}.total_tokens",
     ),
-    "retriever": Kind(
-        "retrieve.benchmarks.{benchmark}.retriever",
-        ("dense", "bm25", "hybrid"),
-        "first stage",
-        system="reader",
-    ),
+    "retriever": Kind(_RETRIEVER, "first stage", ("dense", "bm25", "hybrid"), "reader"),
 }
 
 
@@ -139,88 +112,78 @@ def default_system(kind: str, systems: Sequence[Mapping[str, Any]], benchmark: s
     return next((str(one["system"]) for one in suited), None)
 
 
-def choices(
-    root: Path, kind: str, params: Params, benchmark: str, system: str, values: Sequence[str]
-) -> list[Choice]:
-    """The points of a kind that sets one key."""
-    key = key_of(params, kind, benchmark, system)
-    null = cleared(params, kind, benchmark)
-    found = values_of(root, kind, values, params["split"]["track"])
-    return _against_first({label: {key: value, **null} for label, value in found.items()})
+def points(
+    root: Path,
+    kind: str,
+    params: Params,
+    benchmark: str,
+    system: str,
+    values: Sequence[str] = (),
+    evaluated: Sequence[str] = (),
+) -> list[Point]:
+    """The points of a study; without `values` those of the published grid, as far as the data allow.
 
-
-def _against_first(settings: Mapping[str, dict[str, Any]]) -> list[Choice]:
-    first = next(iter(settings))
-    return [Choice((label,), of, None if label == first else first) for label, of in settings.items()]
-
-
-def key_of(params: Params, kind: str, benchmark: str, system: str) -> str:
-    """The key that a study sets for a system. Raises NightjarError if the parameters have no such key."""
-    reader = Path(params["predict"]["systems"].get(f"{benchmark}-{system}", {}).get("weights", "")).name
-    key = KINDS[kind].key.format(benchmark=benchmark, reader=reader)
-    try:
-        _value(params, key)
-    except KeyError:
-        fix = "name a benchmark, and a recipe, that the setting is for"
-        raise NightjarError(f"no setting {key}: nothing to study", PARAMS_FILE, fix) from None
-    return key
-
-
-def cleared(params: Params, kind: str, benchmark: str) -> dict[str, None]:
-    """The key that takes precedence, which is null in all points; empty where it has no value."""
-    key = KINDS[kind].cleared.format(benchmark=benchmark)
-    try:
-        return {key: None} if key and _value(params, key) is not None else {}
-    except KeyError:
-        return {}
-
-
-def _value(params: Params, key: str) -> Any:
-    """The value of a dotted key. Raises KeyError if there is none."""
-    group: Any = params
-    for name in key.split("."):
-        if not isinstance(group, Mapping):
-            raise KeyError(key)
-        group = group[name]
-    return group
+    Each is compared with the first; of encodings, with the evaluation by the training's own encoding. Raises
+    NightjarError for a value that is not available, and if there are none.
+    """
+    if evaluated and kind != "encodings":
+        raise NightjarError("only a study of encodings has it", "--evaluated", "leave it out")
+    known = _values(root, kind, values, params)
+    if kind == "encodings":
+        return _encodings(known, list(dict.fromkeys(evaluated)), benchmark)
+    weights = params["predict"]["systems"].get(f"{benchmark}-{system}", {}).get("weights", "")
+    key = KINDS[kind].key.format(benchmark=benchmark, reader=Path(weights).name)
+    precedes = KINDS[kind].cleared.format(benchmark=benchmark)
+    null = {precedes: None} if precedes and value_of(params, precedes) is not None else {}
+    found: list[Point] = []
+    for value in known:
+        settings: dict[str, Any] = {key: value, **null}
+        if kind == "reranker":
+            settings[key] = _directory(root, str(value))
+        elif kind == "models":
+            settings = _model(root, str(value))
+        found.append(Point((str(value),), settings, str(known[0]) if found else None))
+    return found
 
 
 def overlaid(params: Params, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters with the settings of a point."""
-    whole: dict[str, Any] = json.loads(json.dumps(params))
+    """The parameters with the settings of a point. Raises NightjarError for a key that they do not have."""
+    whole: dict[str, Any] = deepcopy(dict(params))
     for key, value in settings.items():
-        group, _, last = key.rpartition(".")
-        _value(whole, group)[last] = value
+        *groups, last = key.split(".")
+        try:
+            group = reduce(getitem, groups, whole)
+            if last not in group:
+                raise KeyError(key)
+        except (KeyError, TypeError):
+            fix = "name a benchmark, and a recipe, that the setting is for"
+            raise NightjarError(f"no setting {key}: nothing to study", PARAMS_FILE, fix) from None
+        group[last] = value
     return whole
 
 
-def values_of(root: Path, kind: str, given: Sequence[str], track: str = "default") -> dict[str, Any]:
-    """The values of a study as {as shown: as set}; numbers in ascending order.
-
-    Raises NightjarError for one that is not available, and if there are none.
-    """
+def _values(root: Path, kind: str, given: Sequence[str], params: Params) -> list[Any]:
+    """The values of a study, numbers in ascending order."""
     one = KINDS[kind]
-    need_once(given, "--values")
-    if one.least is None:
-        if not (names := list(given) or list(one.published)):
-            raise NightjarError(f"no values for {one.key}", "--values", "give some")
-        return {name: one.parse(root, name) for name in names}
-    numbers = sorted(_number(value, one.least) for value in given)
-    need_once([str(number) for number in numbers], "--values")
-    published = [int(value) for value in one.published]
+    values: list[Any] = sorted({*map(_number, given)}) if one.numbers else list(dict.fromkeys(given))
     if kind in ("tasks", "instances"):
-        there = _training_tasks(root, track)
-        most = len(there) if kind == "tasks" else max(there.values(), default=0)
-        last = {most} if kind == "tasks" and most else set()  # the published grid ends with all of them, too
-        numbers = numbers or sorted({value for value in published if value <= most} | last)
-        if not numbers or numbers[-1] > most:
-            what = f"{numbers[-1] if numbers else published[0]} is more than there is"
-            of = "training tasks" if kind == "tasks" else "instances in the largest training task"
+        rows = _training_rows(root, params["split"]["track"])
+        most = len(rows) if kind == "tasks" else max(rows.values(), default=0)
+        # Without values, the grid of tasks ends with all of them, as the published one does.
+        whole = {most} if kind == "tasks" and most else set()
+        values = values or sorted({it for it in one.published if int(it) <= most} | whole)
+        if not values or values[-1] > most:
+            what = f"{values[-1] if values else one.published[0]} is more than there is"
+            of = _TASKS if kind == "tasks" else "instances in the largest training task"
             raise NightjarError(what, "--values", f"there are {most} {of}")
-    return {str(number): number for number in numbers or published}
+    if not (values := values or list(one.published)):
+        raise NightjarError(
+            f"no values for {one.key}", "--values", "give some, such as directories of models"
+        )
+    return values
 
 
-def _training_tasks(root: Path, track: str) -> dict[str, int]:
+def _training_rows(root: Path, track: str) -> dict[str, int]:
     """The training tasks of a track without those of the development set, with their instances."""
     # Here, not above: Arrow takes long to load, and the command line needs the names of the kinds.
     from nightjar.core import contracts, tables
@@ -230,71 +193,63 @@ def _training_tasks(root: Path, track: str) -> dict[str, int]:
         raise NightjarError("no ingested instances", root / INGEST, "run nightjar rebuild split")
     rows = tables.part_rows(found[0].parent, contracts.INSTANCES)
     held = {task for task, count in tables.part_rows(root / SPLIT, contracts.DEV).items() if count}
-    return {
-        row["task_id"]: rows.get(row["task_id"], 0)
-        for row in tables.read_rows(root / SPLIT, contracts.SPLIT_TASKS)
-        if row["track"] == track and row["role"] == "train" and row["task_id"] not in held
-    }
+    split = tables.read_rows(root / SPLIT, contracts.SPLIT_TASKS)
+    tasks = {row["task_id"] for row in split if (row["track"], row["role"]) == (track, "train")}
+    return {task: rows.get(task, 0) for task in tasks - held}
 
 
-def _number(value: str, least: int) -> int:
-    digits = value.lstrip("0")
-    if not (value.isascii() and value.isdigit()) or (least and not digits):
-        what = f"{_short(value)!r} is not a number"
-        raise NightjarError(what, "--values", f"give numbers from {least}, such as 4,8,16")
-    if len(digits) > len(str(LARGEST)):  # Python refuses to read thousands of digits
-        raise NightjarError(f"{_short(value)} is more than there is", "--values", f"the most is {LARGEST}")
-    return int(value)
-
-
-def need_once(values: Sequence[str], option: str) -> None:
-    """Raise NightjarError for a value that an option has twice."""
-    if doubled := sorted({value for value in values if list(values).count(value) > 1}):
-        raise NightjarError(f"{_short(doubled[0])} is given twice", option, "give every value once")
+def _number(value: str) -> int:
+    with contextlib.suppress(ValueError):  # no number, or one of thousands of digits
+        if 0 <= (number := int(value)) <= LARGEST:
+            return number
+    fix = f"give numbers up to {LARGEST}, such as 4,8,16"
+    raise NightjarError(f"{_short(value)!r} is not a number", "--values", fix)
 
 
 def _short(value: str) -> str:
     return shown(value, MOST_SHOWN, quoted=False)
 
 
-def models(root: Path, values: Sequence[str], digest: Callable[[Path], str] | None) -> list[Choice]:
-    """Language models in the order given. The weights of a directory are pinned by their `digest`."""
-    fix = "give directories, hub:NAME or package:NAME"
-    if not values:
-        raise NightjarError("no models", "--values", fix)
-    need_once(values, "--values")
-    found = {}
-    for value in values:
-        kind, _, name = value.partition(":")
-        named = kind in ("hub", "package")
-        if named and not name:
-            raise NightjarError(f"{value} names no model", "--values", fix)
-        found[value] = {
-            "models.language_model.source": value if named else _directory(root, value),
-            "models.language_model.sha256": None if named or digest is None else digest(root / value),
-        }
-    return _against_first(found)
+def _directory(root: Path, value: str) -> str:
+    """A model directory, as a path that is valid in a clone too. Raises NightjarError if there is none."""
+    if not os.path.isfile(root / value / "config.json"):  # noqa: PTH113 (false for a name that is too long)
+        fix = "give directories of language models"
+        raise NightjarError("no model there (no config.json)", _short(value), fix)
+    return str((root / value).resolve())
 
 
-def encodings(values: Sequence[str], evaluated: Sequence[str], flags: Flags, benchmark: str) -> list[Choice]:
+def _model(root: Path, value: str) -> dict[str, Any]:
+    """The settings of a language model: a directory, whose weights are pinned by their digest, hub:NAME or
+    package:NAME.
+    """
+    from nightjar.lm.weights import digest
+
+    kind, _, name = value.partition(":")
+    named = kind in ("hub", "package")
+    if named and not name:
+        raise NightjarError(f"{value} names no model", "--values", "give hub:NAME or package:NAME")
+    source = value if named else _directory(root, value)
+    sha256 = None if named else digest(root / value)
+    return {"models.language_model.source": source, "models.language_model.sha256": sha256}
+
+
+def _encodings(trained: Sequence[str], evaluated: Sequence[str], benchmark: str) -> list[Point]:
     """Trained with × evaluated with. A training's own encoding (or the first) comes first, for comparison."""
-    need_once(values, "--values")
-    need_once(evaluated, "--evaluated")
-    trained = tuple(values) or ENCODINGS
-    tested = tuple(evaluated) or tuple(name for name in trained if name != MIXED)
-    for name in (*trained, *tested):
-        if name not in flags:
-            raise NightjarError("no such encoding", repr(_short(name)), f"encodings are {', '.join(flags)}")
+    from nightjar.prompts.encodings import NAMED
+
+    tested = evaluated or [name for name in trained if name != MIXED]
+    if unknown := [name for name in (*trained, *tested) if name not in NAMED]:
+        fix = f"encodings are {', '.join(NAMED)}"
+        raise NightjarError("no such encoding", repr(_short(unknown[0])), fix)
     if not tested or MIXED in tested:
         what = f"{MIXED} draws its encodings: there is none to evaluate with"
         raise NightjarError(what, "--evaluated", "name others, such as --evaluated def,def_pos2")
     found = []
     for training in trained:
         own = training if training in tested else tested[0]
+        train = {f"encoding.{key}": value for key, value in NAMED[training].items()}
         for testing in (own, *(name for name in tested if name != own)):
-            settings = {f"encoding.{key}": value for key, value in flags[training].items()}
-            settings[f"predict.{benchmark}.encoding"] = testing
-            found.append(
-                Choice((training, testing), settings, None if testing == own else f"{training} on {own}")
-            )
+            settings = {**train, f"predict.{benchmark}.encoding": testing}
+            against = None if testing == own else f"{training} on {own}"
+            found.append(Point((training, testing), settings, against))
     return found

@@ -1,13 +1,10 @@
-"""What the points of a study made, out of the DVC cache, and how it is scored: by the card of the study's benchmark."""
+"""What the points of a study made, out of the DVC cache, and their scores by the card of the benchmark: study.json."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import struct
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -15,115 +12,35 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import parse_at
 from pipelines.project.stage_name import StageName
+from pipelines.versions.files import provided
 
 if TYPE_CHECKING:
     from nightjar.benchmarks.card import Card
     from nightjar.benchmarks.question import Question
     from nightjar.benchmarks.scores import SystemScores
-    from nightjar.statistics import Bootstrap
     from pipelines.study.study import Study
 
 SPLIT, MODEL = "data/split", "models/base/language_model"
+# The untuned model is the same for all values of these studies.
+TUNED = ("tasks", "instances")
+UNTUNED = "untuned"
 
-# Of a score or a difference in study.json.
-_COLUMNS = "track metric baseline n value low high moved p better worse equal"
-
+# task_id and id of a question.
+Key = tuple[str, str]
 Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Scoring:
-    """How the points of a study are scored: the card of its benchmark, and the intervals of the evaluation."""
-
-    card: Card
-    bootstrap: Bootstrap
-
-    @classmethod
-    def of(cls, study: Study) -> Scoring:
-        """By the parameters of the study. Raises NightjarError if there is no such card."""
-        from nightjar.benchmarks import registry
-        from nightjar.statistics import Bootstrap
-
-        settings = study.settings.evaluate
-        bootstrap = Bootstrap(study.settings.seed, settings.bootstrap_samples, settings.confidence)
-        return cls(registry.card(study.benchmark), bootstrap)
-
-    def score(self, label: str, made: Artifacts) -> SystemScores:
-        """The scores of the answers; those of a question without an answer are as the card says."""
-        from nightjar.benchmarks.scores import score
-
-        return score(self.card, label, made.questions, [made.answers.get(it.key) for it in made.questions])
-
-    def overall(self, scores: SystemScores) -> Rows:
-        """Its values over all instances of each track, with intervals."""
-        from nightjar.benchmarks.aggregate import aggregate
-
-        rows = aggregate(self.card, [scores], self.bootstrap)
-        return [_columns(row) for row in rows if row["level"] == "overall"]
-
-    def by_call(self, scores: SystemScores, made: Artifacts) -> Rows:
-        """The scores of the answers with and without a call, by track, and the share of answers with one in percent."""
-        from nightjar.benchmarks.by_call import split_by_call
-
-        return [
-            {
-                "track": it.track,
-                "metric": it.metric.name,
-                "with_call": it.with_call,
-                "without_call": it.without_call,
-                "share": round(it.share, 4),
-                "tools": dict(sorted(it.tools.items())),
-            }
-            for it in split_by_call(self.card, scores, made.called)
-        ]
-
-    def differences(self, scores: SystemScores, base: SystemScores) -> Rows:
-        """The paired differences from the scores of another point."""
-        from nightjar.benchmarks.aggregate import compare
-
-        pair = [(scores.system, base.system)]
-        return [_columns(row) for row in compare(self.card, [base, scores], pair, self.bootstrap)]
-
-    def facts(self) -> dict[str, Any]:
-        """What study.json says of it."""
-        metrics = [
-            {"name": it.name, "title": it.title, "unit": "%" if it.scale == 100 else ""}
-            for it in self.card.metrics
-        ]
-        how = self.bootstrap
-        samples = {"confidence": how.confidence, "bootstrap_samples": how.samples, "seed": how.seed}
-        average = self.card.average.name if self.card.average else None
-        return {"benchmark": self.card.name, "metrics": metrics, "average": average, **samples}
-
-    def published(self, kind: str) -> Rows:
-        """What the benchmark's paper gives for this kind of study: systems with their values, by track."""
-        return [
-            {
-                "system": it.system,
-                "source": it.source,
-                "points": {at: dict(of) for at, of in it.points.items()},
-            }
-            for it in self.card.curves
-            if it.study == kind
-        ]
-
-
-@dataclass(frozen=True)
 class Artifacts:
-    """What an experiment made: questions, the answers and the tools that they called by their keys, how much it trained
-    on, the base model's size.
-
-    Counts are None for a recipe that does not train on a split.
+    """What an experiment made: questions, the answers and the tools that they called by their keys, and for study.json
+    how much it trained on and the size of its base model; None where that does not apply.
     """
 
     questions: Sequence[Question]
-    answers: Mapping[tuple[str, str], Sequence[str]]
-    called: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
-    train_tasks: int | None = None
-    train_instances: int | None = None
-    parameters: int | None = None
+    answers: Mapping[Key, list[str]]
+    called: Mapping[Key, frozenset[str]] = field(default_factory=dict)
+    sizes: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def missing(self) -> int:
@@ -132,63 +49,142 @@ class Artifacts:
 
     @property
     def instances(self) -> str:
-        """A digest of the questions with their references, to tell whether two points had the same."""
-        told = sorted([it.track, *it.key, dict(it.parts), list(it.references)] for it in self.questions)
-        return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        """A digest of the questions with their references: points with the same digest had the same questions."""
+        rows = sorted([it.track, *it.key, dict(it.parts), list(it.references)] for it in self.questions)
+        return sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
 
 
-@contextlib.contextmanager
-def _files(root: Path, commit: str) -> Iterator[Any]:
-    """The files of an experiment as DVC sees them, tracked by Git or kept in the cache."""
-    from dvc.repo import Repo
+def collect(
+    root: Path, study: Study, commits: Mapping[str, str], failed: Mapping[str, str]
+) -> dict[str, Any]:
+    """Everything that the table shows, for study.json. Points without an experiment are marked as failed or missing.
 
-    with Repo(str(root), rev=commit) as repo:
-        yield repo.dvcfs
+    Raises NightjarError if two points were tested on different instances.
+    """
+    from nightjar.benchmarks import registry
+    from nightjar.benchmarks.aggregate import aggregate, compare
+    from nightjar.benchmarks.scores import score
+    from nightjar.statistics import Bootstrap
+
+    card, how = registry.card(study.benchmark), study.settings.evaluate
+    bootstrap = Bootstrap(study.settings.seed, how.bootstrap_samples, how.confidence)
+    done = [it for it in study.points if it.name in commits]
+    made = {it.label: read(root, commits[it.name], study, size=study.kind == "models") for it in done}
+    first = next(iter(made.values()), None)
+    for label, one in made.items():
+        if first and one.instances != first.instances:
+            what = f"{label} was tested on other instances than the points before it"
+            raise NightjarError(what, f"study {study.kind}", "compare only what shares a test set")
+    if first and study.kind in TUNED and (base := untuned(root, study, first.instances)):
+        made[UNTUNED] = base
+    scored = {
+        label: score(card, label, it.questions, [it.answers.get(one.key) for one in it.questions])
+        for label, it in made.items()
+    }
+    rows = [row for row in aggregate(card, list(scored.values()), bootstrap) if row["level"] == "overall"]
+    pairs = [(it.label, it.against) for it in done if it.against in made]
+    differences = compare(card, list(scored.values()), pairs, bootstrap)
+    points = []
+    for point in study.points:
+        label, missing = point.label, "failed" if point.label in failed else "missing"
+        entry: dict[str, Any] = {
+            "value": label,
+            "axes": list(point.axes),
+            "settings": dict(point.settings),
+            "experiment": point.name,
+            "against": point.against,
+            "state": "done" if label in made else missing,
+            "error": failed.get(label),
+            "scores": [row for row in rows if row["system"] == label],
+            "calls": _by_call(card, scored[label], made[label]) if label in made else [],
+            "differences": [row for row in differences if row["system"] == label],
+        }
+        if label in made:
+            entry |= {"commit": commits[point.name], "missing_predictions": made[label].missing}
+            entry |= made[label].sizes
+        points.append(entry)
+    curves = [one for one in card.curves if one.study == study.kind]
+    return {
+        "study": study.kind,
+        "benchmark": card.name,
+        "recipe": study.recipe,
+        "target": study.target,
+        "commit": study.start.commit,
+        "changed_files": list(study.start.changed),
+        "metrics": [
+            {"name": it.name, "title": it.title, "unit": "%" if it.scale == 100 else ""}
+            for it in card.metrics
+        ],
+        "average": card.average.name if card.average else None,
+        "confidence": how.confidence,
+        "bootstrap_samples": how.bootstrap_samples,
+        "seed": study.settings.seed,
+        "test_instances": {"n": len(first.questions), "sha256": first.instances} if first else None,
+        "published": [{"system": it.system, "source": it.source, "points": it.points} for it in curves],
+        "untuned": [row for row in rows if row["system"] == UNTUNED],
+        "points": points,
+    }
+
+
+def _by_call(card: Card, scores: SystemScores, made: Artifacts) -> Rows:
+    """The scores of the answers with and without a call, by track, and the share of answers with one in percent."""
+    from nightjar.benchmarks.by_call import split_by_call
+
+    names = ("track", "with_call", "without_call")
+    return [
+        {name: getattr(it, name) for name in names}
+        | {"metric": it.metric.name, "share": round(it.share, 4), "tools": dict(sorted(it.tools.items()))}
+        for it in split_by_call(card, scores, made.called)
+    ]
 
 
 def is_there(root: Path, commit: str, study: Study) -> bool:
     """Whether the experiment's questions, split and predictions are still in the cache."""
     try:
-        read(root, commit, study)
+        with provided(root, commit, _names(study)):
+            return True
     except (NightjarError, OSError):
         return False
-    return True
 
 
 def read(root: Path, commit: str, study: Study, size: bool = False) -> Artifacts:
     """The artifacts of the experiment `commit`; with `size` the number of the base model's parameters.
 
-    Raises NightjarError or OSError for what is not in the cache.
+    Raises NightjarError for what is not in the cache.
     """
     side = _side(study)
+    with provided(root, commit, [*_names(study), *([MODEL] if size else [])]) as folder:
+        trained = tables.part_rows(folder / SPLIT, side) if side else {}
+        sizes = {
+            "train_tasks": sum(rows > 0 for rows in trained.values()) if side else None,
+            "train_instances": sum(trained.values()) if side else None,
+            "parameters": _parameters(folder / MODEL) if size else None,
+        }
+        return _answered(folder, study.benchmark, study.recipe, sizes)
+
+
+def untuned(root: Path, study: Study, instances: str) -> Artifacts | None:
+    """What the untuned model answered in the workspace of `root`. None if it is not among the systems, its predictions
+    are missing or not up to date, or are for other instances than those with the digest `instances`.
+    """
+    from pipelines.graph import graph as graphs
+
+    of_benchmark = [it for it in study.settings.predict.systems.values() if it.benchmark == study.benchmark]
+    system = next((it.system for it in of_benchmark if it.weights == MODEL), None)
+    if system is None:
+        return None
+    try:
+        if graphs.read(root).only([str(StageName.predict(study.benchmark, system))]).changed():
+            return None
+        made = _answered(root, study.benchmark, system)
+    except (NightjarError, OSError):
+        return None
+    return made if made.instances == instances and not made.missing else None
+
+
+def _names(study: Study) -> list[str]:
     names = [f"data/questions/{study.benchmark}", f"data/predict/{study.benchmark}/{study.recipe}"]
-    with tempfile.TemporaryDirectory() as folder, _files(root, commit) as files:
-        for name in [*names, *([SPLIT] if side else [])]:
-            Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
-            files.get(f"/{name}", str(Path(folder, name)), recursive=True)
-        trained = tables.part_rows(Path(folder, SPLIT), side) if side else {}
-        return Artifacts(
-            *_answered(study.benchmark, *(Path(folder, name) for name in names)),
-            sum(rows > 0 for rows in trained.values()) if side else None,
-            sum(trained.values()) if side else None,
-            _parameters(files) if size else None,
-        )
-
-
-def _answered(
-    benchmark: str, asked: Path, predicted: Path
-) -> tuple[list[Question], dict[tuple[str, str], list[str]], dict[tuple[str, str], frozenset[str]]]:
-    """Questions, the answers to them and the tools called, of artifacts of the stages questions and predict."""
-    from nightjar.benchmarks.by_call import called
-    from nightjar.benchmarks.files import read_questions
-
-    questions = read_questions(asked)
-    rows = tables.read_rows(predicted, contracts.PREDICTIONS, ["task_id", "id", "answers", "calls"])
-    answers = {(row["task_id"], row["id"]): row["answers"] for row in rows}
-    if unknown := answers.keys() - {question.key for question in questions}:
-        what = f"{len(unknown)} predictions belong to no question of {benchmark}"
-        raise NightjarError(what, predicted, "predict again on the present questions")
-    return questions, answers, called(rows)
+    return [*names, SPLIT] if _side(study) else names
 
 
 def _side(study: Study) -> contracts.Table | None:
@@ -200,39 +196,29 @@ def _side(study: Study) -> contracts.Table | None:
     return {it.name: it for it in (contracts.TRAIN, contracts.SUPERVISED)}.get(train.recipe(recipe).data)
 
 
-def _parameters(files: Any) -> int | None:
-    """The base model's parameters by the headers of its safetensors files; tied weights count once."""
-    names = [name for name in files.find(f"/{MODEL}") if name.endswith(".safetensors")]
+def _answered(
+    root: Path, benchmark: str, system: str, sizes: Mapping[str, int | None] | None = None
+) -> Artifacts:
+    """The questions and a system's answers among the artifacts of `root`."""
+    from nightjar.benchmarks.by_call import called
+    from nightjar.benchmarks.files import read_questions
+
+    questions = read_questions(root / "data/questions" / benchmark)
+    predicted = root / "data/predict" / benchmark / system
+    rows = tables.read_rows(predicted, contracts.PREDICTIONS, ["task_id", "id", "answers", "calls"])
+    answers = {(row["task_id"], row["id"]): row["answers"] for row in rows}
+    if unknown := answers.keys() - {question.key for question in questions}:
+        what = f"{len(unknown)} predictions belong to no question of {benchmark}"
+        raise NightjarError(what, predicted, "predict again on the present questions")
+    return Artifacts(questions, answers, called(rows), sizes or {})
+
+
+def _parameters(folder: Path) -> int | None:
+    """The parameters in the safetensors files of a model; tied weights count once."""
+    from safetensors import safe_open
+
     count = 0
-    for name in names:
-        with files.open(name, "rb") as stream:
-            (length,) = struct.unpack("<Q", stream.read(8))
-            header = parse_at(stream.read(length), name, "make the model again")
-        count += sum(math.prod(it["shape"]) for key, it in header.items() if key != "__metadata__")
+    for path in folder.glob("*.safetensors"):
+        with safe_open(path, "np") as file:
+            count += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
     return count or None
-
-
-def untuned(root: Path, study: Study, instances: str, scoring: Scoring) -> Rows:
-    """The overall scores of the untuned model in the workspace of `root`. None of them if it is not among the systems,
-    its predictions are missing or not up to date, or are for other instances than those with the digest `instances`.
-    """
-    from pipelines.graph import graph as graphs
-
-    of_benchmark = [it for it in study.settings.predict.systems.values() if it.benchmark == study.benchmark]
-    system = next((it.system for it in of_benchmark if it.weights == MODEL), None)
-    if system is None:
-        return []
-    asked, predicted = (root / "data" / name / study.benchmark for name in ("questions", "predict"))
-    try:
-        if graphs.read(root).only([str(StageName.predict(study.benchmark, system))]).changed():
-            return []
-        made = Artifacts(*_answered(study.benchmark, asked, predicted / system))
-    except (NightjarError, OSError):
-        return []
-    if made.instances != instances or made.missing:
-        return []
-    return scoring.overall(scoring.score("untuned", made))
-
-
-def _columns(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in _COLUMNS.split() if name in row}

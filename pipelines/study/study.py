@@ -11,11 +11,10 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from nightjar.core.config import PARAMS_FILE, parse, read_text
 from nightjar.core.errors import NightjarError
@@ -29,22 +28,8 @@ from pipelines.graph import graph as graphs
 from pipelines.process.lock import rebuild_lock
 from pipelines.project import places
 from pipelines.project.stage_name import StageName
-from pipelines.study import kinds as study_kinds
-from pipelines.study import scores as study_scores
-
-
-@dataclass(frozen=True)
-class Point:
-    """One experiment of a study: its value as shown, what it sets, its name, and the point it is compared with.
-
-    `axes` is the value alone, or (trained with, evaluated with).
-    """
-
-    label: str
-    axes: tuple[str, ...]
-    settings: Mapping[str, Any]
-    name: str
-    against: str | None
+from pipelines.study.kinds import Point, default_system, overlaid, points
+from pipelines.study.scores import is_there
 
 
 @dataclass(frozen=True)
@@ -77,12 +62,8 @@ class Study:
 
     def missing(self, root: Path) -> list[Point]:
         """The points without an experiment, or whose files DVC no longer has."""
-        done = saved(root, self.start.commit, [point.name for point in self.points])
-        return [
-            point
-            for point in self.points
-            if point.name not in done or not study_scores.is_there(root, done[point.name], self)
-        ]
+        done = saved(root, self.start.commit, [it.name for it in self.points])
+        return [it for it in self.points if it.name not in done or not is_there(root, done[it.name], self)]
 
 
 def plan(
@@ -91,61 +72,46 @@ def plan(
     values: Sequence[str],
     recipe: str | None = None,
     evaluated: Sequence[str] = (),
-    encodings: study_kinds.Flags | None = None,
-    weights: Callable[[Path], str] | None = None,
     benchmark: str | None = None,
 ) -> Study:
     """The study of `values` (none: the published grid, as far as the data allow). Runs nothing.
 
-    `benchmark` is the first of the parameters if none is given, `recipe` that of `kinds.default_system`. `encodings`
-    has the flags of every named encoding, `weights` returns the sha256 of a model directory. Raises NightjarError for a
-    value that is not available, an unknown benchmark, a recipe without a prediction stage and a missing input.
+    `benchmark` is the first of the parameters if none is given, `recipe` that of `kinds.default_system`. Raises
+    NightjarError for a value that is not available, an unknown benchmark, a recipe without a prediction stage and a
+    missing input.
     """
+    from nightjar.benchmarks import registry
+
     start = baseline(root)
     text = read_text(root / PARAMS_FILE)
     params = validate(parse(text, root / PARAMS_FILE)).model_dump(mode="json")
-    benchmark, recipe, parts = _chosen(params, kind, benchmark, recipe)
-    if evaluated and kind != "encodings":
-        raise NightjarError("only a study of encodings has it", "--evaluated", "leave it out")
-    if kind == "encodings":
-        chosen = study_kinds.encodings(values, evaluated, encodings or {}, benchmark)
-    elif kind == "models":
-        chosen = study_kinds.models(root, values, weights)
-    else:
-        chosen = study_kinds.choices(root, kind, params, benchmark, recipe, values)
+    benchmarks = list(params["benchmarks"])
+    first = next(iter(benchmarks), "")
+    benchmark = first if benchmark is None else benchmark
+    if benchmark not in benchmarks:
+        fix = f"params.yaml has: {', '.join(benchmarks)}"
+        raise NightjarError(f"no benchmark {shown(benchmark)}", "--benchmark", fix)
+    registry.card(benchmark)  # an error of the card is reported before anything runs
+    usual = default_system(kind, list(params["predict"]["systems"].values()), benchmark)
+    recipe = recipe or usual
+    if recipe is None:
+        what = f"no system of {benchmark} is trained"
+        raise NightjarError(what, "--recipe", "name one of predict.systems")
+    chosen = points(root, kind, params, benchmark, recipe, values, evaluated)
     if "dvc.yaml" not in start.known:
         raise NightjarError("not in Git", root / "dvc.yaml", "commit it: a study works in a clone")
     target = str(StageName.predict(benchmark, recipe))
     inputs = graphs.inputs(root, target, start.known | {PARAMS_FILE.as_posix()})
-    points = []
-    for it in chosen:
-        whole = study_kinds.overlaid(params, it.settings)
+    named = []
+    for point in chosen:
+        whole = overlaid(params, point.settings)
         validate(whole)
         decides = json.dumps([start.digest, inputs, target, whole], sort_keys=True)
         digest = sha256(decides.encode()).hexdigest()[:10]
-        slug = re.sub(r"[^A-Za-z0-9_]+", "-", "-on-".join(it.axes)).strip("-_").lower()[-60:].lstrip("-_")
-        points.append(Point(it.label, it.axes, it.settings, f"{kind}-{slug}-{digest}", it.against))
-    return Study(kind, benchmark, recipe, "-".join([kind, *parts]), start, text, inputs, tuple(points))
-
-
-def _chosen(
-    params: Mapping[str, Any], kind: str, benchmark: str | None, recipe: str | None
-) -> tuple[str, str, list[str]]:
-    """The benchmark and the recipe, and those of both that are not the default."""
-    names = list(params["benchmarks"])
-    if not names:
-        raise NightjarError("there are no benchmarks", PARAMS_FILE, "add one to the group benchmarks")
-    if benchmark is not None and benchmark not in names:
-        what = f"no benchmark {shown(benchmark)}"
-        raise NightjarError(what, "--benchmark", f"params.yaml has: {', '.join(names)}")
-    benchmark = benchmark or names[0]
-    default = study_kinds.default_system(kind, list(params["predict"]["systems"].values()), benchmark)
-    recipe = recipe or default
-    if recipe is None:
-        what = f"no system of {benchmark} is trained"
-        raise NightjarError(what, "--recipe", "name one of predict.systems")
-    others = [name for name, usual in ((benchmark, names[0]), (recipe, default)) if name != usual]
-    return benchmark, recipe, others
+        slug = re.sub(r"[^a-z0-9_]+", "-", "-on-".join(point.axes).lower())[-60:].strip("-")
+        named.append(replace(point, name=f"{kind}-{slug}-{digest}"))
+    others = [name for name, usually in ((benchmark, first), (recipe, usual)) if name != usually]
+    return Study(kind, benchmark, recipe, "-".join([kind, *others]), start, text, inputs, tuple(named))
 
 
 def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = False) -> dict[str, str]:
@@ -169,17 +135,17 @@ def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = Fals
                 tell(f"[{number}/{len(missing)}] {study.kind}: {point.label} ({point.name})")
                 began = time.monotonic()
                 logs = root / places.STUDY_LOGS / point.name
-                if error := _run(workspace, study, point, logs, tell):
+                try:
+                    _run(workspace, study, point, logs, tell)
+                    tell(f"    {time.monotonic() - began:.1f} s")
+                except NightjarError as error:
                     failed[point.label] = f"{error} (see {logs.relative_to(root)})"
                     tell(f"    failed: {failed[point.label]}")
-                else:
-                    tell(f"    {time.monotonic() - began:.1f} s")
     return failed
 
 
-def _run(workspace: Workspace, study: Study, point: Point, logs: Path, tell: Callable[[str], None]) -> str:
-    """Run a point and save its experiment, unless a stage fails or an input changes; returns why not."""
-
+def _run(workspace: Workspace, study: Study, point: Point, logs: Path, tell: Callable[[str], None]) -> None:
+    """Run a point and save its experiment. Raises NightjarError if a stage fails or an input changes."""
     begun: set[str] = set()
 
     def listen(result: Result) -> None:
@@ -192,25 +158,19 @@ def _run(workspace: Workspace, study: Study, point: Point, logs: Path, tell: Cal
             state = "restored" if result.state == "cached" else "ran"
             tell(f"    {result.stage}: {state}, {result.seconds:.1f} s")
 
-    if error := _moved(workspace, study):
-        return error
+    _check_inputs(workspace, study)
     stop = threading.Event()
     results = workspace.run(study.target, edited(study.params, point.settings), logs, listen, stop)
-    if bad := [result for result in results.values() if result.state == "failed"]:
-        return f"{bad[0].stage}: {bad[0].error}"
-    if error := _moved(workspace, study):
-        return error
+    if bad := next((it for it in results.values() if it.state == "failed"), None):
+        raise NightjarError(bad.error, bad.stage, "correct it and start the study again")
+    _check_inputs(workspace, study)
     settings = ", ".join(f"{key}={value}" for key, value in point.settings.items())
     message = f"nightjar study {study.kind}: {settings}"
     workspace.save(point.name, study.target, message, logs / "exp-save.log", stop)
-    return ""
 
 
-def _moved(workspace: Workspace, study: Study) -> str:
-    """What is wrong if an input is no longer what the points are named after; empty if all are."""
-    try:
-        now = workspace.inputs(study.target)
-    except NightjarError as error:
-        return str(error)
-    moved = sorted(path for path in {*now, *study.inputs} if now.get(path) != study.inputs.get(path))
-    return f"{moved[0]} changed since the study was started; start it again" if moved else ""
+def _check_inputs(workspace: Workspace, study: Study) -> None:
+    """Raise NightjarError if an input is no longer what the points are named after."""
+    now = workspace.inputs(study.target)
+    if moved := sorted(path for path, _ in now.items() ^ study.inputs.items()):
+        raise NightjarError("it changed since the study was started", moved[0], "start the study again")

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import os
 import re
+import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -132,6 +133,30 @@ def read(root: Path, artifact: str, *revisions: str) -> list[Version]:
             _workspace(repo, root, artifact) if name == WORKSPACE else _committed(repo, root, artifact, name)
             for name in revisions
         ]
+
+
+@contextlib.contextmanager
+def provided(root: Path, revision: str, artifacts: Iterable[str]) -> Iterator[Path]:
+    """A temporary folder with artifacts of a revision at their paths, as links into the local cache.
+
+    Raises NightjarError as `read` does, for an artifact that the revision does not have, and for files that are not in
+    the cache.
+    """
+    with _opened(root) as repo:
+        versions = [_committed(repo, root, artifact, revision) for artifact in artifacts]
+    with tempfile.TemporaryDirectory(prefix="nightjar-") as scratch:
+        for version in versions:
+            artifact = version.artifact
+            if not version.there:
+                fix = f"give a revision whose dvc.lock has {artifact}"
+                raise NightjarError(f"no {artifact} in this version", revision, fix)
+            if lost := [file.name for file in version.files.values() if not file.is_here()]:
+                raise version.missing(lost)
+            for file in version.files.values():
+                place = Path(scratch, artifact, file.name)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                file.provide(place)
+        yield Path(scratch)
 
 
 def outputs(root: Path, paths: Iterable[str]) -> list[str]:

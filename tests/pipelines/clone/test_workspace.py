@@ -57,7 +57,7 @@ def test_the_clone_has_what_the_project_had_when_the_study_was_planned(
         return {"train": Result("train", "failed", error="seen")}
 
     monkeypatch.setattr(Conduct, "run", look)
-    assert studies.run(root, study, lambda _: None)["4"].startswith("train: seen (see ")
+    assert studies.run(root, study, lambda _: None)["4"].startswith("train: seen; ")
     assert seen == [params.replace("train_tasks: null", "train_tasks: 4")]
 
 
@@ -114,7 +114,7 @@ def test_a_point_whose_input_changes_fails_and_is_not_saved(
     failed = studies.run(project.root, study, lambda _: None)
     assert ran == ([] if when == "before" else [study.target])
     assert list(failed) == ["2", "4"]
-    assert "data/raw changed since the study was started" in failed["2"]
+    assert "data/raw: it changed since the study was started" in failed["2"]
     assert not studies.saved(project.root, study.start.commit, [point.name for point in study.points])
 
 

@@ -186,10 +186,14 @@ SERVER = ("--model", "server:http://127.0.0.1:9")
             "models/base/language_model: the project's language model is missing; run: nightj",
         ),
         ((*SERVER, "--limit", "0"), None, "'--limit': 0 is not in the range 1<=x<=1000000000"),
-        (SERVER, _occupied, "it is not empty and holds no evaluation"),
+        (SERVER, _occupied, "it is there already and holds no evaluation"),
         ((*SERVER, "--output", "data/run"), None, "the project's own files are there"),
         ((*SERVER, "--output", "."), None, "the project's own files are there"),
-        ((*SERVER, "--output", "params.yaml"), None, "params.yaml: not a folder"),
+        (
+            (*SERVER, "--output", "params.yaml"),
+            None,
+            "params.yaml: it is there already and holds no evaluation",
+        ),
     ],
 )
 def test_wrong_input_is_one_line(

@@ -13,7 +13,6 @@ import pytest
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
-from pipelines.commands.ingest import duration
 from tests.in_process import captured
 from tests.pipelines.test_cli import TASK
 
@@ -181,18 +180,3 @@ def test_tasks_have_instances_and_lists(tmp_path: Path, sample: Path) -> None:
         "rejected: 0",
         "published lists: none",
     ]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.0, "0.00 s"),
-        (0.01555, "0.02 s"),
-        (9.999, "10.0 s"),
-        (59.94, "59.9 s"),
-        (59.96, "1 min 0 s"),
-        (3725, "62 min 5 s"),
-    ],
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert duration(seconds) == text

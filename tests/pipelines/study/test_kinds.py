@@ -11,7 +11,7 @@ from nightjar.core.errors import NightjarError
 from pipelines.study import kinds as study_kinds
 from pipelines.study import plot as study_plot
 from pipelines.study import study as studies
-from pipelines.study.kinds import KINDS, Kind, default_system, key_of, values_of
+from pipelines.study.kinds import KINDS, Kind, Point, default_system, overlaid, points
 from tests.pipelines.conftest import Repo
 from tests.pipelines.study.test_plot import made
 
@@ -35,6 +35,12 @@ PARAMS: dict[str, Any] = {
 }
 
 
+def made_points(
+    kind: str, system: str = "near", values: list[str] | None = None, root: Path = Path(), **params: Any
+) -> list[Point]:
+    return points(root, kind, PARAMS | params, "made", system, values or [])
+
+
 @pytest.mark.parametrize(
     ("kind", "system", "key"),
     [
@@ -47,15 +53,17 @@ PARAMS: dict[str, Any] = {
         ("input_length", "plain", "encoding.max_source_length"),
     ],
 )
-def test_the_key_of_a_kind(kind: str, system: str, key: str) -> None:
-    assert key_of(PARAMS, kind, "made", system) == key
+def test_the_key_of_a_kind(kind: str, system: str, key: str, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    values = [str(tmp_path)] if kind == "reranker" else []
+    assert {name for it in made_points(kind, system, values) for name in it.settings} == {key}
 
 
 def test_a_system_that_the_setting_is_not_for() -> None:
     with pytest.raises(NightjarError, match=r"no setting readers\.lm\.passages"):
-        key_of(PARAMS, "passages", "made", "plain")
+        overlaid(PARAMS, made_points("passages", "plain")[0].settings)
     with pytest.raises(NightjarError, match=r"no setting retrieve\.benchmarks\.other\.retriever"):
-        key_of(PARAMS, "retriever", "other", "near")
+        overlaid(PARAMS, {"retrieve.benchmarks.other.retriever": "dense"})
 
 
 def test_by_default_the_system_that_reads_reranked_passages() -> None:
@@ -71,38 +79,39 @@ def test_by_default_the_first_system_at_several_lengths_of_input() -> None:
 
 
 def test_keys_that_take_precedence_are_null() -> None:
+    def settings(kind: str, **benchmarks: Any) -> dict[str, Any]:
+        point = made_points(kind, benchmarks=benchmarks)[0]
+        return {key: value for key, value in point.settings.items() if value is None}
+
     key = "benchmarks.made.total_tokens"
-    with_total = PARAMS | {"benchmarks": {"made": {"total_tokens": 2048}, "other": {}}}
-    assert study_kinds.cleared(with_total, "input_length", "made") == {key: None}
-    assert study_kinds.cleared(with_total, "input_length", "other") == {}
-    assert (
-        study_kinds.cleared(PARAMS | {"benchmarks": {"made": {"total_tokens": None}}}, "input_length", "made")
-        == {}
-    )
-    assert study_kinds.cleared(with_total, "passages", "made") == {}
+    assert settings("input_length", made={"total_tokens": 2048}) == {key: None}
+    assert settings("input_length", made={"total_tokens": None}) == {}
+    assert settings("input_length", other={}) == {}
+    assert settings("passages", made={"total_tokens": 2048}) == {}
 
 
 def test_values(tmp_path: Path) -> None:
-    assert list(values_of(tmp_path, "candidates", ["100", "16"]).items()) == [
-        ("16", 16),
-        ("100", 100),
-    ]
-    assert list(values_of(tmp_path, "input_length", [])) == ["512", "1024", "2048", "4096", "8192"]
-    assert list(values_of(tmp_path, "passages", []).values()) == [4, 8, 16, 24]
-    assert values_of(tmp_path, "retriever", ["bm25", "dense"]) == {"bm25": "bm25", "dense": "dense"}
+    def values(kind: str, given: list[str]) -> dict[str, Any]:
+        found = made_points(kind, values=given, root=tmp_path)
+        return {it.label: next(iter(it.settings.values())) for it in found}
+
+    assert list(values("candidates", ["100", "16"]).items()) == [("16", 16), ("100", 100)]
+    assert list(values("input_length", [])) == ["512", "1024", "2048", "4096", "8192"]
+    assert list(values("passages", []).values()) == [4, 8, 16, 24]
+    assert values("retriever", ["bm25", "dense"]) == {"bm25": "bm25", "dense": "dense"}
     with pytest.raises(NightjarError, match="no values for rerank"):
-        values_of(tmp_path, "reranker", [])
+        values("reranker", [])
     with pytest.raises(NightjarError, match=r"nowhere: no model there \(no config.json\)"):
-        values_of(tmp_path, "reranker", ["nowhere"])
+        values("reranker", ["nowhere"])
     with pytest.raises(NightjarError, match="no model there"):
-        values_of(tmp_path, "reranker", ["m" * 5000])
+        values("reranker", ["m" * 5000])
     (tmp_path / "small").mkdir()
     (tmp_path / "small/config.json").write_text("{}")
-    assert values_of(tmp_path, "reranker", ["small"]) == {"small": str(tmp_path / "small")}
+    assert values("reranker", ["small"]) == {"small": str(tmp_path / "small")}
 
 
 def test_a_plan_has_a_point_for_each_value(study_repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Kind("predict.{benchmark}.max_new_tokens", ("2", "3"), least=1)
+    one = Kind("predict.{benchmark}.max_new_tokens", published=(2, 3))
     monkeypatch.setattr(study_kinds, "KINDS", {**KINDS, "made": one})
 
     def planned(values: list[str]) -> studies.Study:
@@ -115,9 +124,8 @@ def test_a_plan_has_a_point_for_each_value(study_repo: Repo, monkeypatch: pytest
     ]
     assert len({it.name for it in plan.points}) == 2
     assert [it.label for it in planned([]).points] == ["2", "3"]
-    with pytest.raises(NightjarError, match="4 is given twice"):
-        planned(["4", "04"])
-    words = Kind("predict.{benchmark}.precision", ("float32",))
+    assert [it.label for it in planned(["4", "04"]).points] == ["4"]
+    words = Kind("predict.{benchmark}.precision", published=("float32",))
     monkeypatch.setattr(study_kinds, "KINDS", {**KINDS, "made": words})
     with pytest.raises(NightjarError, match="precision = 'half' is not allowed"):
         planned(["float32", "half"])
@@ -137,7 +145,7 @@ def test_names_are_evenly_spaced_in_their_order() -> None:
     for point, name in zip(result["points"], ("dense", "bm25", "hybrid"), strict=True):
         point["value"] = name
     figure = study_plot.figure(result)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     axes = figure.axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["dense", "bm25", "hybrid"]
     assert list(axes.get_xticks()) == [0, 1, 2] and axes.get_xlabel() == "first stage"

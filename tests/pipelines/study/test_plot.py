@@ -36,6 +36,7 @@ def made(tracks: list[str], untuned: bool) -> dict[str, Any]:
         "benchmark": "made",
         "confidence": 0.95,
         "metrics": METRICS,
+        "test_instances": {"n": 9},
     }
     return about | {"points": points, "untuned": base}
 
@@ -43,7 +44,7 @@ def made(tracks: list[str], untuned: bool) -> dict[str, Any]:
 @pytest.mark.parametrize("tracks", [["default"], ["default", "xlingual"]])
 def test_the_legend_covers_no_plot_and_the_untuned_model_has_a_line_and_a_band(tracks: list[str]) -> None:
     figure = study_plot.figure(made(tracks, untuned=True))
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     (legend,) = figure.legends
     for axes in figure.axes:
         assert axes.get_legend() is None
@@ -67,7 +68,7 @@ def test_a_study_on_few_instances_shows_no_intervals(study: str) -> None:
     text = results.markdown(result)
     assert "F1 in percent, with 95% intervals from 10 bootstrap samples. Differences are paired" in text
     assert "34.0 (n = 9, too few)" in text and "33.6 (n = 9, too few)" in text and "[" not in text
-    study_plot.figure(result).canvas.draw()
+    study_plot.figure(result).draw_without_rendering()
 
 
 def test_without_the_untuned_model_one_track_needs_no_legend() -> None:
@@ -125,9 +126,9 @@ def of_tasks(kind: str = "input_length") -> dict[str, Any]:
 
 def test_tracks_with_several_main_metrics_share_one_plot_each_by_its_own() -> None:
     figure = study_plot.figure(of_tasks())
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     (axes,) = figure.axes
-    assert figure.get_suptitle() == "made, 30 instances of each of 10 tracks; 95% intervals"
+    assert figure.get_suptitle() == "made, 9 test instances; 95% intervals"
     assert axes.get_ylabel() == "main metric of each track (%)"
     assert axes.get_xlabel() == "most tokens of a prompt"
     assert [label.get_text() for label in axes.get_xticklabels()] == ["512", "1024", "2048", "8192"]
@@ -192,14 +193,13 @@ def test_the_untuned_model_counts_for_the_same_instances_only(repo: Repo) -> Non
     repo.dvc("commit", "--force", "--quiet")
     start = Baseline("c", {}, (), frozenset())
     study = Study("tasks", "supernatinst", "tk_instruct", "tasks", start, params, {}, ())
-    scoring = study_scores.Scoring.of(study)
     same = study_scores.Artifacts(asked, {}).instances
 
-    def values(instances: str) -> dict[str, float]:
-        rows = study_scores.untuned(repo.root, study, instances, scoring)
-        return {row["metric"]: row["value"] for row in rows}
+    def untuned(instances: str) -> study_scores.Artifacts | None:
+        return study_scores.untuned(repo.root, study, instances)
 
-    assert values(same) == {"rougeL": 0.0, "exact_match": 0.0, "rouge1": 0.0}
-    assert values("others") == {}
+    found = untuned(same)
+    assert found and [it.key for it in found.questions] == list(found.answers)
+    assert untuned("others") is None
     repo.write(setting="2")  # another model, say: the predictions are of the one before
-    assert values(same) == {}
+    assert untuned(same) is None
