@@ -134,7 +134,7 @@ def measure(route: str, folder: Path) -> None:
             version = Version(name, None, name)
             for line in (folder / f"{name}.json").read_text().splitlines():
                 path, digest = json.loads(line)
-                version.files[path] = File(path, folder / name / path, digest, version)
+                version.files[path] = File(folder / name / path, digest)
             versions.append(version)
         (table,) = (
             it for it in diffs.compare_versions(versions[0], versions[1]).tables if it.table != "rejected"

@@ -54,7 +54,7 @@ def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width:
         one.examples = {kind: [_short(row, width) for row in rows] for kind, rows in one.examples.items()}
     for version, state in ((found.a, "added"), (found.b, "removed")):
         if not version.there:
-            say(_absent(found.artifact, version, state), err=as_json)
+            say(_absent(found.a.artifact, version, state), err=as_json)
     if as_json:
         say_json(found.as_json())
         return
@@ -111,7 +111,7 @@ def _cut(value: Any, start: int, width: int) -> Any:
 def _print(found: ArtifactDiff) -> None:
     if found.same:
         say(
-            f"{found.artifact}: no row and no file differs between {found.a.revision} and {found.b.revision}."
+            f"{found.a.artifact}: no row and no file differs between {found.a.revision} and {found.b.revision}."
         )
         return
     if found.tables:
@@ -120,7 +120,7 @@ def _print(found: ArtifactDiff) -> None:
         _print_table(table)
     for file in found.files:
         hashes = " → ".join(digest[:12] for digest in (file["a"], file["b"]) if digest)
-        say(f"{SIGNS[file['state']]} {file['path'] or found.artifact}  {hashes}")
+        say(f"{SIGNS[file['state']]} {file['path'] or found.a.artifact}  {hashes}")
     if found.files:
         say(f"{len(found.files)} files differ, {found.files_same} do not.")
 

@@ -86,18 +86,16 @@ def _of_revision(revision: str, scratch: Path) -> Path:
 
     Raises NightjarError for a revision that is not known or has no evaluation, and for files that are not in the cache.
     """
-    from pipelines.versions.files import find_root, read
+    from pipelines.versions.files import read
 
-    root = find_root(Path.cwd())
     for name in COMPARED:
-        [version] = read(root, (DATA / name).as_posix(), revision)
+        [version] = read(Path(), (DATA / name).as_posix(), revision)
         if not version.there:
             fix = "give a revision whose dvc.lock has data/evaluate, or the folder of a project"
             raise NightjarError(f"no data/{name} in this version", revision, fix)
-        if lost := [file.name for file in version.files.values() if not file.is_here()]:
-            raise version.missing(lost)
-        for file in version.files.values():
-            place = scratch / name / file.name
+        version.check_present(version.files.items())
+        for path, file in version.files.items():
+            place = scratch / name / path
             place.parent.mkdir(parents=True, exist_ok=True)
             file.provide(place)
     return scratch
