@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pipelines.commands.console import bytes_bar, say, say_json, say_table
 from pipelines.commands.options import as_json_option
-
-if TYPE_CHECKING:
-    from pipelines.versions.diff import ArtifactDiff, TableDiff
-    from pipelines.versions.files import Version
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
@@ -51,29 +47,13 @@ def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width:
 
     with bytes_bar("comparing") as progress:
         found = compare(Path(), a, b, artifact, table, examples, progress)
-    for one in found.tables:
-        one.examples = {
-            kind: [_short(kind, row, width) for row in rows] for kind, rows in one.examples.items()
-        }
-    for version, state in ((found.a, "added"), (found.b, "removed")):
-        if not version.there:
-            say(_absent(found.a.artifact, version, state), err=as_json)
-    if as_json:
-        say_json(found.as_json())
-        return
-    _print(found)
-
-
-def _absent(artifact: str, version: Version, state: str) -> str:
-    """Why a version has nothing of the artifact, and what to do where that is not as it should be."""
-    name = version.revision
-    if not version.locked:
-        fix = "run nightjar rebuild" if version.commit is None else "commit dvc.lock"
-        return f"{name} has no dvc.lock, so everything counts as {state}: {fix}."
-    if version.commit is None and version.made:
-        fix = f"get it with: dvc checkout {artifact} (dvc pull, if the local cache lacks it)"
-        return f"{artifact} is not in the workspace, so everything counts as {state}; {fix}"
-    return f"{name} has no {artifact}, so everything counts as {state}."
+    for one in found["tables"]:
+        for kind, rows in one["examples"].items():
+            one["examples"][kind] = [_short(kind, row, width) for row in rows]
+    for version in (found["a"], found["b"]):
+        if not version["there"]:
+            say(version.pop("note"), err=as_json)
+    (say_json if as_json else _print)(found)
 
 
 def _short(kind: str, row: dict[str, Any], width: int) -> dict[str, Any]:
@@ -101,48 +81,40 @@ def _cut(value: Any, start: int, width: int) -> Any:
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
-def _print(found: ArtifactDiff) -> None:
-    if found.same:
-        say(
-            f"{found.a.artifact}: no row and no file differs between {found.a.revision} and {found.b.revision}."
-        )
+def _print(found: dict[str, Any]) -> None:
+    artifact, sides = found["artifact"], [found[side]["revision"] for side in "ab"]
+    if found["same"]:
+        say(f"{artifact}: no row and no file differs between {' and '.join(sides)}.")
         return
-    say_table(
-        [
-            {
-                "table": table.table,
-                **{kind: f"{table.rows[kind]:,}" for kind in SIGNS},
-                "parts that differ": f"{sum(table.parts.values()) - table.parts['same']:,}",
-                "parts that do not": f"{table.parts['same']:,}",
-            }
-            for table in found.tables
-        ],
-        right=(*SIGNS, "parts that differ", "parts that do not"),
-    )
-    for table in found.tables:
-        _print_table(table)
-    for file in found.files:
+    rows = []
+    for table in found["tables"]:
+        same = table["parts"]["same"]
+        counts = {**table["rows"], "parts that differ": sum(table["parts"].values()) - same}
+        counts["parts that do not"] = same
+        rows.append({"table": table["table"]} | {name: f"{count:,}" for name, count in counts.items()})
+    say_table(rows, right=(*SIGNS, "parts that differ", "parts that do not"))
+    for table in found["tables"]:
+        if not table["same"]:
+            _print_table(table)
+    for file in found["files"]:
         hashes = " → ".join(digest[:12] for digest in (file["a"], file["b"]) if digest)
-        say(f"{SIGNS[file['state']]} {file['path'] or found.a.artifact}  {hashes}")
-    if found.files:
-        say(f"{len(found.files)} files differ, {found.files_same} do not.")
+        say(f"{SIGNS[file['state']]} {file['path'] or artifact}  {hashes}")
+    if found["files"]:
+        say(f"{len(found['files'])} files differ, {found['files_same']} do not.")
 
 
-def _print_table(table: TableDiff) -> None:
-    if table.same:
-        return
-    known = ", ".join(table.key) if table.key else "whole rows"
+def _print_table(table: dict[str, Any]) -> None:
     say()
-    say(f"{table.table}, by {known}")
-    for kind, columns in table.schema.items():
+    say(f"{table['table']}, by {', '.join(table['key']) or 'whole rows'}")
+    for kind, columns in table["schema"].items():
         if columns:
             say(f"  columns {kind}: {', '.join(columns)}")
-    if table.columns:
-        counts = sorted(table.columns.items(), key=lambda item: (-item[1], item[0]))
+    if table["columns"]:
+        counts = sorted(table["columns"].items(), key=lambda item: (-item[1], item[0]))
         say(f"  changed: {', '.join(f'{name} {count:,}' for name, count in counts)}")
-    for kind, rows in table.examples.items():
+    for kind, rows in table["examples"].items():
         for row in rows:
-            key = row["key"] if kind == "changed" else {name: row[name] for name in table.key}
+            key = row["key"] if kind == "changed" else {name: row[name] for name in table["key"]}
             say(f"  {SIGNS[kind]} {' '.join(_shown(value) for value in key.values())}".rstrip())
             if kind == "changed":
                 cells = {
@@ -152,7 +124,7 @@ def _print_table(table: TableDiff) -> None:
                 cells = {name: _shown(value) for name, value in row.items() if name not in key}
             for name, text in cells.items():
                 say(f"      {name}: {text}")
-        if rows and (more := table.rows[kind] - len(rows)):
+        if rows and (more := table["rows"][kind] - len(rows)):
             say(f"  … {more:,} more {kind}")
 
 

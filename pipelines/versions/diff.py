@@ -8,7 +8,6 @@ import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -28,54 +27,7 @@ _NAMES = {it.name for it in CONTRACTS}
 # A part of the table that its folder is, in the names that common writers give.
 _PART = re.compile(r"(part|data|chunk|shard)?[-_.]?\d+([-_.].*)?")
 Progress = Callable[[int, int], None]
-
-
-@dataclass
-class TableDiff:
-    """One table in two versions. `key` is empty where a row is identified by all its values.
-
-    `parts` counts the Parquet files that are the same, changed, added and removed; `rows` the rows of each kind and
-    `columns` the changed cells, with `examples` of the rows; `schema` names columns that only one version has, and
-    those of another type.
-    """
-
-    table: str
-    parts: dict[str, int]
-    key: list[str] = field(default_factory=list)
-    schema: dict[str, list[str]] = field(default_factory=dict)
-    rows: dict[str, int] = field(default_factory=lambda: dict.fromkeys(row_diff.KINDS, 0))
-    columns: dict[str, int] = field(default_factory=dict)
-    examples: dict[str, list[row_diff.Row]] = field(default_factory=dict)
-
-    @property
-    def same(self) -> bool:
-        return not any(self.rows.values()) and not any(self.schema.values())
-
-
-@dataclass(frozen=True)
-class ArtifactDiff:
-    """An artifact in two versions: its tables, and its other files as {path, state, a, b} with md5 hashes."""
-
-    a: Version
-    b: Version
-    tables: list[TableDiff]
-    files: list[dict[str, Any]]
-    files_same: int
-
-    @property
-    def same(self) -> bool:
-        return not self.files and all(table.same for table in self.tables)
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "artifact": self.a.artifact,
-            "a": self.a.as_json(),
-            "b": self.b.as_json(),
-            "same": self.same,
-            "tables": [vars(table) | {"same": table.same} for table in self.tables],
-            "files": self.files,
-            "files_same": self.files_same,
-        }
+Found = dict[str, Any]
 
 
 def diff(
@@ -86,14 +38,19 @@ def diff(
     table: str | None = None,
     examples: int = 3,
     progress: Progress | None = None,
-) -> ArtifactDiff:
+) -> Found:
     """Compare `artifact` between the revisions `a` and `b` (or the word "workspace") of the DVC repository that
     `start` lies in.
 
     `artifact` is the path of an output, of something in it, or of a folder with outputs. `table` leaves the other
     tables and files out; `examples` is how many rows of each kind to show. `progress` is called with the number of
-    bytes that have been compared and of all that must be. Raises NightjarError for an unknown revision, artifact or
-    table, and for data that are not in the local cache, naming the command that gets them.
+    bytes that have been compared and of all that must be.
+
+    Returns {"artifact", "a" and "b": the versions, "same", "tables", "files": the others that differ with their md5
+    hashes, "files_same"}. A table has a `key`, empty where a row is identified by all its values; `parts`, the numbers
+    of Parquet files that are the same, changed, added and removed; `rows`, the numbers of rows with `examples`;
+    `columns`, the numbers of changed cells; and `schema`, the columns that only one version has or whose type changed.
+    Raises NightjarError for an unknown revision, artifact or table, and for data that are not in the local cache.
     """
     old, new = read(start, artifact, a, b)
     if not (old.there or new.there) or not (old.made or new.made):
@@ -110,7 +67,7 @@ def diff(
 
 def compare_versions(
     a: Version, b: Version, table: str | None = None, examples: int = 3, progress: Progress | None = None
-) -> ArtifactDiff:
+) -> Found:
     """`diff` of two versions that have been read. Raises NightjarError for an unknown table and missing data."""
     sides = _by_table(a), _by_table(b)
     plain = [side.pop("", {}) for side in sides]
@@ -138,7 +95,15 @@ def compare_versions(
         for name in sorted({*plain[0], *plain[1]})
     ]
     differing = [file for file in files if file["a"] != file["b"]]
-    return ArtifactDiff(a, b, tables, differing, len(files) - len(differing))
+    return {
+        "artifact": a.artifact,
+        "a": a.as_json("added"),
+        "b": b.as_json("removed"),
+        "same": not differing and all(one["same"] for one in tables),
+        "tables": tables,
+        "files": differing,
+        "files_same": len(files) - len(differing),
+    }
 
 
 def _by_table(version: Version) -> dict[str, dict[str, File]]:
@@ -179,11 +144,14 @@ def _compare(
     new: dict[str, File],
     same: int,
     most: int,
-) -> TableDiff:
+) -> Found:
     """The differences between the files of a table, and at most `most` examples of each kind."""
     changed = len(old.keys() & new.keys())
     counts = {"same": same, "changed": changed, "added": len(new) - changed, "removed": len(old) - changed}
-    result = TableDiff(name, counts)
+    result: Found = {"table": name, "key": [], "parts": counts, "rows": dict.fromkeys(row_diff.KINDS, 0)}
+    schema: dict[str, list[str]] = {"added": [], "removed": [], "retyped": []}
+    examples: dict[str, list[row_diff.Row]] = {kind: [] for kind in row_diff.KINDS}
+    result |= {"columns": {}, "schema": schema, "examples": examples, "same": True}
     if not (old or new):
         return result
     with tempfile.TemporaryDirectory(prefix="nightjar-diff-") as folder:
@@ -195,19 +163,20 @@ def _compare(
         )
         shared = [column for column in a.schema.names if column in b.schema.names]
         types = [(column, a.schema.field(column).type, b.schema.field(column).type) for column in shared]
-        result.schema = {
+        result["schema"] = {
             "added": [column for column in b.schema.names if column not in shared],
             "removed": [column for column in a.schema.names if column not in shared],
             "retyped": [f"{column}: {was} → {now}" for column, was, now in types if was != now],
         }
         contract = _contract_of(PurePosixPath(name).name, [a.schema, b.schema], shared)
-        result.key = list(contract.key) if contract else []
+        result["key"] = list(contract.key) if contract else []
         try:
-            found = row_diff.compare(a, b, result.key, shared, most, Path(folder))
+            found = row_diff.compare(a, b, result["key"], shared, most, Path(folder))
         except duckdb.Error as error:
             what = f"cannot be compared ({first_line(error)})"
             raise NightjarError(what, name, "rebuild or fetch it, or free memory") from None
-    result.rows, result.columns, result.examples = found
+    result |= dict(zip(("rows", "columns", "examples"), found, strict=True))
+    result["same"] = not any((*result["rows"].values(), *result["schema"].values()))
     return result
 
 

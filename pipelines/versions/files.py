@@ -94,8 +94,19 @@ class Version:
         ]:
             raise self._missing(lost)
 
-    def as_json(self) -> dict[str, Any]:
-        return {"revision": self.revision, "commit": self.commit, "hash": self.digest, "there": self.there}
+    def as_json(self, state: str) -> dict[str, Any]:
+        """The facts of the version, with a `note` if it has nothing of the artifact: the `state` of what the other has,
+        and what to do where that is wrong.
+        """
+        note = f"{self.revision} has no {self.artifact}, so everything counts as {state}."
+        if not self.locked:
+            fix = "commit dvc.lock" if self.commit else "run nightjar rebuild"
+            note = f"{self.revision} has no dvc.lock, so everything counts as {state}: {fix}."
+        elif self.commit is None and self.made:
+            fix = f"get it with: dvc checkout {self.artifact} (dvc pull, if the local cache lacks it)"
+            note = f"{self.artifact} is not in the workspace, so everything counts as {state}; {fix}"
+        facts = {"revision": self.revision, "commit": self.commit, "hash": self.digest, "there": self.there}
+        return facts if self.there else facts | {"note": note}
 
     def add(self, path: str, out: Any, repo: Repo) -> None:
         """Add the files of DVC's output `out` that lie in the artifact."""
