@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -46,6 +45,10 @@ class File:
             return self.known
         with self.place.open("rb") as stream:
             return hashlib.file_digest(stream, "md5").hexdigest()
+
+    def is_here(self) -> bool:
+        """Whether the bytes are on this machine."""
+        return bool(self.git.exists(str(self.place))) if self.git else self.place.is_file()
 
     @property
     def size(self) -> int:
@@ -89,9 +92,8 @@ class Version:
 
     def check_present(self, files: Iterable[tuple[str, File]]) -> None:
         """Raise NightjarError, with the command that gets them, for those of the files that this machine lacks."""
-        if lost := [
-            name for name, it in files if not (it.git.exists(str(it.place)) if it.git else it.place.is_file())
-        ]:
+        lost = [name for name, file in files if not file.is_here()]
+        if lost:
             raise self._missing(lost)
 
     def as_json(self, state: str) -> dict[str, Any]:
@@ -127,7 +129,7 @@ class Version:
         """DVC's listing of a directory: a key, metadata and a hash for each file."""
         place = Path(out.cache.oid_to_path(out.hash_info.value))
         with contextlib.suppress(AttributeError, KeyError, TypeError):  # JSON that is no listing
-            if listing := out.get_obj():
+            if (listing := out.get_obj()) is not None:
                 return listing
         if not place.exists():
             raise self._missing([""])
@@ -171,8 +173,13 @@ def outputs(root: Path, paths: Iterable[str]) -> list[str]:
 
 def cache_dir(root: Path) -> Path:
     """The local cache of the repository, by all levels of DVC's configuration."""
-    with _opened(root) as repo:
-        return Path(repo.cache.local_cache_dir)
+    from dvc.config import Config, ConfigError
+
+    try:
+        folder = Config(str(root / ".dvc")).get("cache", {}).get("dir")
+    except ConfigError as error:
+        raise NightjarError(str(error), root / ".dvc/config", "correct it") from None
+    return Path(folder) if folder else root / ".dvc" / "cache"
 
 
 @contextlib.contextmanager
@@ -195,17 +202,18 @@ def _outs(repo: Repo) -> dict[str, Any]:
 
 
 def _committed(repo: Repo, root: Path, artifact: str, revision: str) -> Version:
-    commit = _commit(root, revision)
-    experiment = commit is None or revision.startswith("refs/exps/")
-    if commit is None:
-        listed = try_git(root, "for-each-ref", "--format=%(objectname)", f"refs/exps/*/*/{revision}")
-        commits = (listed or b"").decode().split()
-        if not revision or len(commits) != 1:
-            fix = "give a branch, tag, commit, `workspace` or an experiment, by its full name if several have it"
-            raise NightjarError("no such revision", revision, fix)
-        commit = commits[0]
-    older = "" if commit == _commit(root, "HEAD") else "--all-commits "
-    fetch = f"dvc exp pull origin {revision}" if experiment else f"dvc fetch {older}{artifact}"
+    verify = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    known = try_git(root, *verify)
+    experiments = try_git(root, "for-each-ref", "--format=%(objectname)", f"refs/exps/*/*/{revision}")
+    commits = (known or experiments or b"").decode().split()
+    # For ^HEAD, which means all but that commit, Git prints its hash with the sign.
+    if not revision or len(commits) != 1 or not commits[0].isalnum():
+        fix = "give a branch, tag, commit, `workspace` or an experiment, by its full name if several have it"
+        raise NightjarError("no such revision", revision, fix)
+    [commit] = commits
+    fetch = f"dvc fetch {'' if commit == repo.get_rev() else '--all-commits '}{artifact}"
+    if not known or revision.startswith("refs/exps/"):
+        fetch = f"dvc exp pull origin {revision}"
     with repo.switch(commit):
         outs = _outs(repo)
         locked = repo.fs.exists(repo.fs.join(repo.root_dir, "dvc.lock"))
@@ -214,13 +222,6 @@ def _committed(repo: Repo, root: Path, artifact: str, revision: str) -> Version:
             if out.hash_info and _related(artifact, path):
                 version.add(path, out, repo)
     return version
-
-
-def _commit(root: Path, name: str) -> str | None:
-    """The one commit that Git has for a name; None for anything else, such as ^HEAD, which means all but that one."""
-    found = try_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    commit = (found or b"").decode("ascii", "replace").strip()
-    return commit if re.fullmatch(r"[0-9a-f]{40,64}", commit) else None
 
 
 def _workspace(repo: Repo, root: Path, artifact: str) -> Version:
@@ -233,7 +234,7 @@ def _workspace(repo: Repo, root: Path, artifact: str) -> Version:
     for place in (root / path for path in inside or [artifact]):
         for file in (place, *place.rglob("*")):
             # DVC and unfinished writers put other files beside those of the artifact.
-            name = _name(file.as_posix(), (root / artifact).as_posix())
+            name = _name(file.relative_to(root).as_posix(), artifact)
             if ".tmp-" not in name and file.name != ".gitignore":
                 check_input(file, FOLDER)
                 if file.is_file():
