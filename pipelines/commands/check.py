@@ -57,7 +57,7 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     if not units:
         raise NightjarError("no stage has made anything yet", root, "build it: nightjar rebuild")
     shared = load_checks(root / PARAMS_FILE).shared_inputs
-    told, failed = [], 0
+    results, failed = [], 0
     for unit in units:
         began = time.monotonic()
         found = findings(unit.faults) + checks.check_stage(unit.made, unit.near, unit.facts, shared, root)
@@ -65,7 +65,7 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
         bad = sum(it.blocks for it in found)
         failed += bad
         row = {"name": unit.name, "artifacts": unit.made, "passed": not bad, "seconds": round(seconds, 3)}
-        told.append(row | {"findings": [it.as_dict() for it in found]})
+        results.append(row | {"findings": [it.as_dict() for it in found]})
         if as_json:
             continue
         say(f"{unit.name}: {'failed' if bad else 'ok'}, {seconds:.2f} s")
@@ -74,7 +74,7 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
             for example in it.rows:
                 say(f"    {json.dumps(example, ensure_ascii=False)}")
     if as_json:
-        say_json({"passed": not failed, "stages": told, "nothing_made": empty})
+        say_json({"passed": not failed, "stages": results, "nothing_made": empty})
         return 1 if failed else 0
     looked = f"looked at {_count(sum(len(unit.made) for unit in units), 'artifact')}"
     if metrics := sum(unit.metrics for unit in units):

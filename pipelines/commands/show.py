@@ -164,8 +164,8 @@ class Progress:
 
     def _say(self, *parts: str | tuple[str, str]) -> None:
         """Print one line of texts, and of texts with their styles."""
-        told = [(part, "") if isinstance(part, str) else part for part in parts]
-        line = Text.assemble(*((printable(text), style) for text, style in told))
+        pieces = [(part, "") if isinstance(part, str) else part for part in parts]
+        line = Text.assemble(*((printable(text), style) for text, style in pieces))
         self._console.print(line, soft_wrap=True)
 
 

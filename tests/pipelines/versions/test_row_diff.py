@@ -270,13 +270,16 @@ def test_columns_may_have_the_names_of_others_and_of_duckdb(tmp_path: Path) -> N
 
 
 def test_more_keys_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_diff, "MEMORY", "120MB")
+    monkeypatch.setattr(row_diff, "MEMORY", "30MB")
+    monkeypatch.setattr(row_diff, "THREADS", 1)
     keys = [f"{number * 7919 % 300_007:0300}" for number in range(200_000)]
     sides = []
     for name, chosen, value in (("a", keys, 1), ("b", keys[:4:-1], 2)):
         table = pa.table({"key": chosen, "value": [value] * len(chosen)})
         pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=10_000)
         sides.append(Side([tmp_path / f"{name}.parquet"], table.schema))
+    with pytest.raises(duckdb.OutOfMemoryException):
+        row_diff.compare(*sides, ["key"], ["key", "value"], 1, "")  # type: ignore[arg-type]  # no folder
     found = compare(*sides, ["key"], 1)
     assert found.rows == {"added": 0, "removed": 5, "changed": 199_995}
     assert found.examples["removed"] == [{"key": keys[0], "value": 1}]
