@@ -69,14 +69,7 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     names = [StageName.predict(own, row["system"]).item for row in predictions]
     settings = [_settings(params, "predict", "systems", name) for name in names]
     folders = [RETRIEVE / own, *(Path(it["evidence"]) for it in settings if "evidence" in it)]
-    test = where & (pc.field("split") == "test")
-    evidence = [
-        {"artifact": folder.as_posix(), **row}
-        for folder in dict.fromkeys(folders)
-        for row in _rows(root, folder, contracts.EVIDENCE, test)
-    ]
-    evidence.sort(key=lambda row: int(row["rank"]))
-    evidence += _ranked(root, own, where, question)
+    evidence = _evidence(root, dict.fromkeys(folders), where) + _ranked(root, own, where, question)
     _add_sources(root, params, evidence, predictions)
     raw, folder = _raw(root, params, question)
     walked = [Path(str(row["artifact"])) for row in predictions]
@@ -161,13 +154,26 @@ def _seconds(root: Path, prediction: Row) -> float | None:
 
 def _settings(params: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
     """The group of parameters under these keys; empty if there is none."""
-    return reduce(lambda group, key: group.get(key) or {}, keys, params)
+    found: Any = params
+    for key in keys:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
 
 
 def _folder(params: Mapping[str, Any], dataset: str) -> list[Path]:
     """Where params.yaml says that a dataset's own files lie, if it does."""
     path = _settings(params, "ingest", dataset).get("path")
-    return [Path(path)] if path else []
+    return [Path(path)] if isinstance(path, str) else []
+
+
+def _evidence(root: Path, folders: Iterable[Path], where: Any) -> list[Row]:
+    """The passages that were found for the question, by rank."""
+    found = [
+        {"artifact": folder.as_posix(), **row}
+        for folder in folders
+        for row in _rows(root, folder, contracts.EVIDENCE, where & (pc.field("split") == "test"))
+    ]
+    return sorted(found, key=lambda row: int(row["rank"]))
 
 
 def _ranked(root: Path, benchmark: str, where: Any, question: Row) -> list[Row]:
