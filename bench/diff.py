@@ -136,12 +136,10 @@ def measure(route: str, folder: Path) -> None:
             version = Version(name, None, name)
             for line in (folder / f"{name}.json").read_text().splitlines():
                 path, digest = json.loads(line)
-                version.files[path] = File(path, folder / name / path, digest, version)
+                version.files[path] = File(folder / name / path, digest)
             versions.append(version)
-        (table,) = (
-            it for it in diffs.compare_versions(versions[0], versions[1]).tables if it.table != "rejected"
-        )
-        result["rows"] = table.rows
+        tables = diffs.compare_versions(versions[0], versions[1])["tables"]
+        [result["rows"]] = [it["rows"] for it in tables if it["table"] != "rejected"]
     result["seconds"] = time.perf_counter() - started
     result["cpu"] = time.process_time() - busy
     result["memory"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024

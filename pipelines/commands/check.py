@@ -19,12 +19,14 @@ from pipelines.commands.options import as_json_option
 
 @dataclass
 class _Unit:
-    """Artifacts that one stage made, with its facts where they are known, and what is wrong with its metrics files."""
+    """Artifacts that one stage made from those that are `near`, with its facts where they are known, the number of
+    its metrics files, and what is wrong with them.
+    """
 
     name: str
-    outputs: list[str]
-    inputs: list[str] = field(default_factory=list)
-    metrics: tuple[str, ...] = ()
+    made: list[str]
+    near: list[str] = field(default_factory=list)
+    metrics: int = 0
     facts: dict[str, Any] | None = None
     faults: dict[str, str] = field(default_factory=dict)
 
@@ -55,54 +57,39 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     if not units:
         raise NightjarError("no stage has made anything yet", root, "build it: nightjar rebuild")
     shared = load_checks(root / PARAMS_FILE).shared_inputs
-    told, failed = [], 0
+    results, failed = [], 0
     for unit in units:
         began = time.monotonic()
-        found = [
-            *findings(unit.faults),
-            *checks.check_stage(unit.outputs, unit.inputs, unit.facts, shared, root),
-        ]
+        found = findings(unit.faults) + checks.check_stage(unit.made, unit.near, unit.facts, shared, root)
         seconds = time.monotonic() - began
         bad = sum(it.blocks for it in found)
         failed += bad
+        row = {"name": unit.name, "artifacts": unit.made, "passed": not bad, "seconds": round(seconds, 3)}
+        results.append(row | {"findings": [it.as_dict() for it in found]})
         if as_json:
-            told.append(
-                {
-                    "name": unit.name,
-                    "artifacts": unit.outputs,
-                    "passed": not bad,
-                    "seconds": round(seconds, 3),
-                    "findings": [it.as_dict() for it in found],
-                }
-            )
             continue
         say(f"{unit.name}: {'failed' if bad else 'ok'}, {seconds:.2f} s")
         for it in found:
             say(f"  {'failed' if it.blocks else 'worth a look'}: {it}")
-            for row in it.rows:
-                say(f"    {json.dumps(row, ensure_ascii=False)}")
+            for example in it.rows:
+                say(f"    {json.dumps(example, ensure_ascii=False)}")
     if as_json:
-        whole = {"passed": not failed, "stages": told, "nothing_made": empty}
-        say_json(whole)
+        say_json({"passed": not failed, "stages": results, "nothing_made": empty})
         return 1 if failed else 0
-    say(_looked_at(units, empty))
+    looked = f"looked at {_count(sum(len(unit.made) for unit in units), 'artifact')}"
+    if metrics := sum(unit.metrics for unit in units):
+        looked += f" and {_count(metrics, 'metrics file')} of {_count(len(units), 'stage')}"
+    if empty:
+        have = "has" if len(empty) == 1 else "have"
+        looked += f"; {_count(len(empty), 'stage')} {have} made nothing to check"
+    say(looked)
     if failed:
         say(f"nightjar: check: {failed} failed", err=True)
     return 1 if failed else 0
 
 
-def _looked_at(units: list[_Unit], empty: list[str]) -> str:
-    def count(number: int, thing: str) -> str:
-        return f"{number:,} {thing}{'s' * (number != 1)}"
-
-    looked = count(sum(len(unit.outputs) for unit in units), "artifact")
-    if metrics := sum(len(unit.metrics) for unit in units):
-        looked += f" and {count(metrics, 'metrics file')} of {count(len(units), 'stage')}"
-    if empty:
-        looked += (
-            f"; {count(len(empty), 'stage')} {'has' if len(empty) == 1 else 'have'} made nothing to check"
-        )
-    return f"looked at {looked}"
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def _units(wanted: tuple[str, ...]) -> tuple[Path, list[_Unit], list[str]]:
@@ -115,9 +102,8 @@ def _units(wanted: tuple[str, ...]) -> tuple[Path, list[_Unit], list[str]]:
     from pipelines.graph import graph
     from pipelines.graph.graph import Stage
 
-    for given in wanted:
-        if not given:
-            raise NightjarError("an empty name", "check", "give the folder of an artifact, or none for all")
+    if "" in wanted:
+        raise NightjarError("an empty name", "check", "give the folder of an artifact, or none for all")
     root, stages = Path(), list[Stage]()
     try:
         root = Path(os.path.relpath(graph.find_root()))
@@ -127,12 +113,16 @@ def _units(wanted: tuple[str, ...]) -> tuple[Path, list[_Unit], list[str]]:
     else:
         stages = list(graph.outline(root).stages.values())
     places = {given: _real(Path(given)) for given in wanted}
-    below = {name: {given for given, place in places.items() if _real(root / name).is_relative_to(place)}
-             for stage in stages for name in stage.outs}  # fmt: skip
     units, empty, known = list[_Unit](), list[str](), set[str]()
     for stage in stages:
-        chosen = [name for name in stage.outs if below[name] or not wanted]
-        known.update(*(below[name] for name in chosen))
+        chosen = list(stage.outs)
+        if wanted:
+            over = {
+                name: [it for it in wanted if _real(root / name).is_relative_to(places[it])]
+                for name in chosen
+            }
+            chosen = [name for name in chosen if over[name]]
+            known.update(it for given in over.values() for it in given)
         if not chosen:
             continue
         built = any(kind(root / name) for name in stage.outs)
@@ -140,19 +130,16 @@ def _units(wanted: tuple[str, ...]) -> tuple[Path, list[_Unit], list[str]]:
         made = [name for name in artifacts(root, stage, facts) if name in chosen]
         if built and (made or stage.metrics):
             near = [name for name in stage.deps if checks.is_artifact(root / name)]
-            units.append(_Unit(stage.name, made, near, stage.metrics, facts, faults))
+            units.append(_Unit(stage.name, made, near, len(stage.metrics), facts, faults))
         else:
             empty.append(stage.name)
-    for given in dict.fromkeys(wanted):
-        if given in known:
-            continue
-        place = Path(given)
-        if not kind(place):
+    for given in (it for it in places if it not in known):
+        if not kind(Path(given)):
             raise NightjarError("no such file or folder", given, "give the folder of an artifact")
-        if not checks.is_artifact(place):
+        if not checks.is_artifact(Path(given)):
             fix = "give the folder of an artifact, such as data/split"
             raise NightjarError("no artifact is there, and no output of the graph", given, fix)
-        units.append(_Unit(given, [os.path.relpath(place, root)]))
+        units.append(_Unit(given, [os.path.relpath(given, root)]))
     return root, units, empty
 
 

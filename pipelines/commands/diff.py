@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pipelines.commands.console import bytes_bar, say, say_json, say_table
 from pipelines.commands.options import as_json_option
-
-if TYPE_CHECKING:
-    from pipelines.versions.diff import ArtifactDiff, TableDiff
-    from pipelines.versions.files import Version
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
@@ -50,52 +47,28 @@ def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width:
 
     with bytes_bar("comparing") as progress:
         found = compare(Path(), a, b, artifact, table, examples, progress)
-    for one in found.tables:
-        one.examples = {kind: [_short(row, width) for row in rows] for kind, rows in one.examples.items()}
-    for version, state in ((found.a, "added"), (found.b, "removed")):
-        if not version.there:
-            say(_absent(found.artifact, version, state), err=as_json)
-    if as_json:
-        say_json(found.as_json())
-        return
-    _print(found)
+    for one in found["tables"]:
+        for kind, rows in one["examples"].items():
+            one["examples"][kind] = [_short(kind, row, width) for row in rows]
+    for version in (found["a"], found["b"]):
+        if not version["there"]:
+            say(version.pop("note"), err=as_json)
+    (say_json if as_json else _print)(found)
 
 
-def _absent(artifact: str, version: Version, state: str) -> str:
-    """Why a version has nothing of the artifact, and what to do where that is not as it should be."""
-    name = version.revision
-    if not version.locked:
-        fix = "run nightjar rebuild" if version.commit is None else "commit dvc.lock"
-        return f"{name} has no dvc.lock, so everything counts as {state}: {fix}."
-    if version.commit is None and version.made:
-        fix = f"get it with: dvc checkout {artifact} (dvc pull, if the local cache lacks it)"
-        return f"{artifact} is not in the workspace, so everything counts as {state}; {fix}"
-    return f"{name} has no {artifact}, so everything counts as {state}."
-
-
-def _short(row: dict[str, Any], width: int) -> dict[str, Any]:
+def _short(kind: str, row: dict[str, Any], width: int) -> dict[str, Any]:
     """An example with its texts cut to `width` characters; of two versions, around their first difference."""
-    if set(row) == {"key", "columns"} and isinstance(row["columns"], dict):
-        cells = {
-            name: dict(zip("ab", _pair(cell["a"], cell["b"], width), strict=True))
-            for name, cell in row["columns"].items()
-        }
-        return {"key": row["key"], "columns": cells}
-    return {name: _cut(value, 0, width) for name, value in row.items()}
-
-
-def _pair(a: Any, b: Any, width: int) -> tuple[Any, Any]:
-    old, new = _text(a), _text(b)
-    if isinstance(a, int | float) or isinstance(b, int | float) or max(len(old), len(new)) <= width:
-        return a, b
-    shorter = min(len(old), len(new))
-    same = next((at for at, (x, y) in enumerate(zip(old, new, strict=False)) if x != y), shorter)
-    start = max(0, same - width // 4)
-    return _cut(a, start, width), _cut(b, start, width)
+    if kind != "changed":
+        return {name: _cut(value, 0, width) for name, value in row.items()}
+    cells = {}
+    for name, cell in row["columns"].items():
+        same = os.path.commonprefix([_text(cell[side]) for side in "ab"])  # noqa: RUF071
+        cells[name] = {side: _cut(cell[side], len(same) - width // 4, width) for side in "ab"}
+    return {"key": row["key"], "columns": cells}
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return value if isinstance(value, str) else _shown(value)
 
 
 def _cut(value: Any, start: int, width: int) -> Any:
@@ -108,62 +81,51 @@ def _cut(value: Any, start: int, width: int) -> Any:
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
-def _print(found: ArtifactDiff) -> None:
-    if found.same:
-        say(
-            f"{found.artifact}: no row and no file differs between {found.a.revision} and {found.b.revision}."
-        )
+def _print(found: dict[str, Any]) -> None:
+    artifact, sides = found["artifact"], [found[side]["revision"] for side in "ab"]
+    if found["same"]:
+        say(f"{artifact}: no row and no file differs between {' and '.join(sides)}.")
         return
-    if found.tables:
-        _print_counts(found.tables)
-    for table in found.tables:
-        _print_table(table)
-    for file in found.files:
-        hashes = " → ".join(digest[:12] for digest in (file["a"], file["b"]) if digest)
-        say(f"{SIGNS[file['state']]} {file['path'] or found.artifact}  {hashes}")
-    if found.files:
-        say(f"{len(found.files)} files differ, {found.files_same} do not.")
-
-
-def _print_counts(tables: list[TableDiff]) -> None:
     rows = []
-    for table in tables:
-        differing = sum(table.parts.values()) - table.parts["same"]
-        counts = {name: f"{table.rows[name]:,}" for name in ("added", "removed", "changed")}
-        parts = {"parts that differ": f"{differing:,}", "parts that do not": f"{table.parts['same']:,}"}
-        rows.append({"table": table.table, **counts, **parts})
-    say_table(rows, right=rows[0].keys() - {"table"})
+    for table in found["tables"]:
+        same = table["parts"]["same"]
+        counts = {**table["rows"], "parts that differ": sum(table["parts"].values()) - same}
+        counts["parts that do not"] = same
+        rows.append({"table": table["table"]} | {name: f"{count:,}" for name, count in counts.items()})
+    say_table(rows, right=(*SIGNS, "parts that differ", "parts that do not"))
+    for table in found["tables"]:
+        if not table["same"]:
+            _print_table(table)
+    for file in found["files"]:
+        hashes = " → ".join(digest[:12] for digest in (file["a"], file["b"]) if digest)
+        say(f"{SIGNS[file['state']]} {file['path'] or artifact}  {hashes}")
+    if found["files"]:
+        say(f"{len(found['files'])} files differ, {found['files_same']} do not.")
 
 
-def _print_table(table: TableDiff) -> None:
-    if table.same:
-        return
-    known = ", ".join(table.key) if table.key else "whole rows"
+def _print_table(table: dict[str, Any]) -> None:
     say()
-    say(f"{table.table}, by {known}")
-    for kind, columns in table.schema.items():
+    say(f"{table['table']}, by {', '.join(table['key']) or 'whole rows'}")
+    for kind, columns in table["schema"].items():
         if columns:
             say(f"  columns {kind}: {', '.join(columns)}")
-    if table.columns:
-        counts = sorted(table.columns.items(), key=lambda item: (-item[1], item[0]))
+    if table["columns"]:
+        counts = sorted(table["columns"].items(), key=lambda item: (-item[1], item[0]))
         say(f"  changed: {', '.join(f'{name} {count:,}' for name, count in counts)}")
-    for kind, rows in table.examples.items():
+    for kind, rows in table["examples"].items():
         for row in rows:
-            _print_row(table, kind, row)
-        if rows and (more := table.rows[kind] - len(rows)):
+            key = row["key"] if kind == "changed" else {name: row[name] for name in table["key"]}
+            say(f"  {SIGNS[kind]} {' '.join(_shown(value) for value in key.values())}".rstrip())
+            if kind == "changed":
+                cells = {
+                    it: f"{_shown(cell['a'])} → {_shown(cell['b'])}" for it, cell in row["columns"].items()
+                }
+            else:
+                cells = {name: _shown(value) for name, value in row.items() if name not in key}
+            for name, text in cells.items():
+                say(f"      {name}: {text}")
+        if rows and (more := table["rows"][kind] - len(rows)):
             say(f"  … {more:,} more {kind}")
-
-
-def _print_row(table: TableDiff, kind: str, row: dict[str, Any]) -> None:
-    key = row["key"] if kind == "changed" else {name: row[name] for name in table.key}
-    say(f"  {SIGNS[kind]} {' '.join(_shown(value) for value in key.values())}".rstrip())
-    if kind == "changed":
-        for name, cell in row["columns"].items():
-            say(f"      {name}: {_shown(cell['a'])} → {_shown(cell['b'])}")
-        return
-    for name, value in row.items():
-        if name not in key:
-            say(f"      {name}: {_shown(value)}")
 
 
 def _shown(value: Any) -> str:

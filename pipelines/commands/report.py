@@ -52,13 +52,13 @@ def report(against: str, output: Path, as_json: bool) -> None:
       nightjar report --against HEAD
       nightjar report --against ../other-project --output comparison --json
     """
-    from pipelines.versions.files import find_root, provided
+    from pipelines.versions.files import provided
     from stages.report import against as comparison
 
     if before := _of_folder(Path(against)):
         found = comparison.compare(DATA, before)
     else:
-        with provided(find_root(Path.cwd()), against, COMPARED) as scratch:
+        with provided(Path(), against, COMPARED) as scratch:
             found = comparison.compare(DATA, scratch / DATA)
     for name, text in comparison.files(found, against).items():
         write_text(output / name, text)

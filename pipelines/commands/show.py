@@ -13,6 +13,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Task,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -100,33 +101,30 @@ class Progress:
         self._verbose = verbose
         self._lock = threading.Lock()
         self._console = console(stderr, width=200)
-        self._bars: Bars | None = None
-        if self._console.is_terminal:
-            self._bars = Bars(
-                TextColumn("{task.fields[stage]}", markup=False),
-                BarColumn(bar_width=20),
-                _Counts(),
-                TimeElapsedColumn(),
-                _Left(),
-                TextColumn("{task.fields[line]}", markup=False),
-                console=self._console,
-                transient=True,
-                speed_estimate_period=SPEED_SECONDS,
-            )
-            fields: dict[str, Any] = {"stage": "all stages", "line": "", "seconds": self._left}
-            self._whole = self._bars.add_task("", total=len(graph.stages), **fields)
-        self._tasks: dict[str, int] = {}
+        self._bars = Bars(
+            TextColumn("{task.fields[stage]}", markup=False),
+            BarColumn(bar_width=20),
+            _Counts(),
+            TimeElapsedColumn(),
+            _Left(),
+            TextColumn("{task.fields[line]}", markup=False),
+            console=self._console,
+            transient=True,
+            speed_estimate_period=SPEED_SECONDS,
+            disable=not self._console.is_terminal,
+        )
+        left: Any = work.left if work else lambda: None
+        self._whole = self._add("all stages", total=len(graph.stages), seconds=left)
+        self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Progress:
-        if self._bars is not None:
-            self._bars.start()
+        self._bars.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bars is not None:
-            self._bars.stop()
+        self._bars.stop()
 
     def tell(self, result: Result) -> None:
         """Record and show the result of a stage; called from several threads."""
@@ -138,42 +136,36 @@ class Progress:
             else:
                 self._ended(result)
 
+    def _add(self, stage: str, total: int | None = None, **fields: Any) -> TaskID:
+        return self._bars.add_task("", total=total, stage=printable(stage), line="", **fields)
+
     def _running(self, result: Result) -> None:
         first = result.stage not in self._tasks
         count = counted(result.why)
         if self._work is not None:
             self._work.running(result.stage, count)
-        if self._bars is not None:
-            line, stage = printable(result.why[:80]), printable(result.stage)
-            if first:
-                self._tasks[result.stage] = self._bars.add_task("", total=None, stage=stage, line=line)
-            done, whole = count or (None, None)
-            task: Any = self._tasks[result.stage]
-            self._bars.update(task, line=line, completed=done, total=whole)
-        else:
-            self._tasks[result.stage] = 0
-        if self._verbose or (first and self._bars is None):
-            word = "starts: " if first else ""
-            self._say(f"{result.stage}: {word}{result.why}")
+        if first:
+            self._tasks[result.stage] = self._add(result.stage)
+        done, whole = count or (None, None)
+        task: Any = self._tasks[result.stage]
+        self._bars.update(task, line=printable(result.why[:80]), completed=done, total=whole)
+        if self._verbose or (first and self._bars.disable):
+            self._say(f"{result.stage}: {'starts: ' if first else ''}{result.why}")
 
     def _ended(self, result: Result) -> None:
         self.results.append(result)
         if self._work is not None:
             self._work.ended(result.stage)
-        if self._bars is not None:
-            if result.stage in self._tasks:
-                self._bars.remove_task(self._tasks[result.stage])  # type: ignore[arg-type]
-            self._bars.advance(self._whole)
+        if result.stage in self._tasks:
+            self._bars.remove_task(self._tasks[result.stage])
+        self._bars.advance(self._whole)
         state = (result.state, COLOURS[result.state])
         self._say(f"{result.stage}: ", state, f" {result.seconds:.1f} s  {_text(result)}")
 
-    def _left(self) -> float | None:
-        return self._work.left() if self._work is not None else None
-
     def _say(self, *parts: str | tuple[str, str]) -> None:
         """Print one line of texts, and of texts with their styles."""
-        told = [(part, "") if isinstance(part, str) else part for part in parts]
-        line = Text.assemble(*((printable(text), style) for text, style in told))
+        pieces = [(part, "") if isinstance(part, str) else part for part in parts]
+        line = Text.assemble(*((printable(text), style) for text, style in pieces))
         self._console.print(line, soft_wrap=True)
 
 

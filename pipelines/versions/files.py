@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -26,17 +25,19 @@ if TYPE_CHECKING:
     from dvc.repo import Repo
 
 WORKSPACE = "workspace"
-KNOWN_HASHES = ("md5", "md5-dos2unix")
 
 
 @dataclass
 class File:
-    """One file of an artifact. `known` is its md5 as DVC recorded it, None in the workspace."""
+    """One file of an artifact. `known` is its md5 as DVC recorded it, None in the workspace.
 
-    name: str
+    `place` is a path on this machine, or one in `git`, DVC's file system of a commit, for a file that DVC does not
+    cache.
+    """
+
     place: Path
-    known: str | None
-    version: Version = field(repr=False)
+    known: str | None = None
+    git: Any = field(default=None, repr=False)
 
     @cached_property
     def md5(self) -> str:
@@ -46,25 +47,20 @@ class File:
         with self.place.open("rb") as stream:
             return hashlib.file_digest(stream, "md5").hexdigest()
 
+    def is_here(self) -> bool:
+        """Whether the bytes are on this machine."""
+        return bool(self.git.exists(str(self.place))) if self.git else self.place.is_file()
+
     @property
     def size(self) -> int:
-        return self.place.stat().st_size if self.place.is_file() else 0
-
-    def same(self, other: File) -> bool:
-        """Whether both have the same bytes. A file without a recorded md5 is read only if the sizes are equal."""
-        unread = None in (self.known, other.known) and self.place.is_file() and other.place.is_file()
-        return (not unread or self.size == other.size) and self.md5 == other.md5
-
-    def is_here(self) -> bool:
-        """Whether the bytes are on this machine, in the cache or else in Git."""
-        return self.place.is_file() or self.version.git_has(self.name)
+        return int(self.git.size(str(self.place))) if self.git else self.place.stat().st_size
 
     def provide(self, target: Path) -> None:
-        """Create `target`: a link to the file, or a copy if only Git has the file."""
-        if self.place.is_file():
-            target.symlink_to(self.place.absolute())
+        """Create `target`: a link to the file, or a copy of a file in Git."""
+        if self.git:
+            self.git.get_file(str(self.place), str(target))
         else:
-            self.version.git.get_file(self.version.git_path(self.name), str(target))
+            target.symlink_to(self.place.absolute())
 
 
 @dataclass
@@ -73,7 +69,7 @@ class Version:
 
     `digest` is DVC's hash of the artifact; None in the workspace, and where several outputs lie under the path.
     `outs` are the outputs of the version, `locked` says whether it has a dvc.lock at its root. `command` gets data
-    that the local cache lacks. `git` is the file system of the commit, in which `folder` is the project's root.
+    that the local cache lacks.
     """
 
     revision: str
@@ -81,12 +77,9 @@ class Version:
     artifact: str
     outs: list[str] = field(default_factory=list)
     locked: bool = True
-    tracked: bool = False
     command: str = ""
     digest: str | None = None
     files: dict[str, File] = field(default_factory=dict)
-    git: Any = field(default=None, repr=False)
-    folder: str = "/"
 
     @property
     def there(self) -> bool:
@@ -98,62 +91,96 @@ class Version:
         """Whether the path is an output, lies in one, or has one in it."""
         return any(_related(self.artifact, out) for out in self.outs)
 
-    def missing(self, names: list[str]) -> NightjarError:
-        """The error for files that are not in the local cache."""
-        first = "/".join(part for part in (self.artifact, names[0]) if part)
+    def check_present(self, files: Iterable[tuple[str, File]]) -> None:
+        """Raise NightjarError, with the command that gets them, for those of the files that this machine lacks."""
+        lost = [name for name, file in files if not file.is_here()]
+        if lost:
+            raise self._missing(lost)
+
+    def as_json(self, state: str) -> dict[str, Any]:
+        """The facts of the version, with a `note` if it has nothing of the artifact: the `state` of what the other has,
+        and what to do where that is wrong.
+        """
+        note = f"{self.revision} has no {self.artifact}, so everything counts as {state}."
+        if not self.locked:
+            fix = "commit dvc.lock" if self.commit else "run nightjar rebuild"
+            note = f"{self.revision} has no dvc.lock, so everything counts as {state}: {fix}."
+        elif self.commit is None and self.made:
+            fix = f"get it with: dvc checkout {self.artifact} (dvc pull, if the local cache lacks it)"
+            note = f"{self.artifact} is not in the workspace, so everything counts as {state}; {fix}"
+        facts = {"revision": self.revision, "commit": self.commit, "hash": self.digest, "there": self.there}
+        return facts if self.there else facts | {"note": note}
+
+    def add(self, path: str, out: Any, repo: Repo) -> None:
+        """Add the files of DVC's output `out` that lie in the artifact."""
+        if path == self.artifact:
+            self.digest = out.hash_info.value
+        hashes = {path: out.hash_info.value}
+        if out.hash_info.isdir:
+            hashes = {f"{path}/{'/'.join(key)}": it.value for key, _, it in self._listing(path, out)}
+        for full, digest in hashes.items():
+            if PurePosixPath(full).is_relative_to(self.artifact):
+                kept = Path(out.cache.oid_to_path(digest))
+                file = (
+                    File(kept, digest) if out.use_cache else File(Path(repo.root_dir, full), digest, repo.fs)
+                )
+                self.files[_name(full, self.artifact)] = file
+
+    def _listing(self, path: str, out: Any) -> Any:
+        """DVC's listing of a directory: a key, metadata and a hash for each file."""
+        place = Path(out.cache.oid_to_path(out.hash_info.value))
+        with contextlib.suppress(AttributeError, KeyError, TypeError):  # JSON that is no listing
+            if (listing := out.get_obj()) is not None:
+                return listing
+        if not place.exists():
+            raise self._missing([""])
+        raise NightjarError(f"the listing of {path} is broken", place, "remove it and run dvc fetch")
+
+    def _missing(self, names: list[str]) -> NightjarError:
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        what = f"not in the local cache: {first}{more}"
+        what = f"not in the local cache: {PurePosixPath(self.artifact, names[0])}{more}"
         return NightjarError(what, self.revision, f"get it with: {self.command}")
 
-    def git_path(self, name: str) -> str:
-        return str(PurePosixPath(self.folder, self.artifact, name))
 
-    def git_has(self, name: str) -> bool:
-        return self.git is not None and bool(self.git.exists(self.git_path(name)))
-
-
-def find_root(start: Path) -> Path:
-    """The DVC repository that `start` lies in. Raises NightjarError if there is none."""
-    for folder in (start, *start.parents):
-        if (folder / ".dvc").is_dir():
-            return folder
-    raise NightjarError("not a DVC repository", start, "run from the project's root")
-
-
-def read(root: Path, artifact: str, *revisions: str) -> list[Version]:
-    """The files of `artifact`, a path from the root, in each of the revisions: a branch, tag, commit, the name or
-    reference of an experiment, or the word `workspace`.
+def read(start: Path, artifact: str, *revisions: str) -> list[Version]:
+    """The files of `artifact`, a path from `start` in a DVC repository, in each of the revisions: a branch, tag,
+    commit, the name or reference of an experiment, or the word `workspace`.
 
     Raises NightjarError for an unknown revision, for files that DVC cannot read, and for a directory that the local
     cache does not list. An artifact that a version does not have has no files.
     """
-    artifact = "/".join(PurePosixPath(artifact).parts)
+    start = start.resolve()
+    root = next((folder for folder in (start, *start.parents) if (folder / ".dvc").is_dir()), None)
+    if root is None:
+        raise NightjarError("not a DVC repository", start, "run from the project's root")
+    # Links remain, since DVC's names are those of the links.
+    full = Path(os.path.normpath(start / artifact))
+    if not full.is_relative_to(root):
+        raise NightjarError("it lies outside the repository", artifact, f"give a path in {root}")
+    path = _name(full.as_posix(), root.as_posix())
     with _opened(root) as repo:
         return [
-            _workspace(repo, root, artifact) if name == WORKSPACE else _committed(repo, root, artifact, name)
+            _workspace(repo, root, path) if name == WORKSPACE else _committed(repo, root, path, name)
             for name in revisions
         ]
 
 
 @contextlib.contextmanager
-def provided(root: Path, revision: str, artifacts: Iterable[str]) -> Iterator[Path]:
+def provided(start: Path, revision: str, artifacts: Iterable[str]) -> Iterator[Path]:
     """A temporary folder with artifacts of a revision at their paths, as links into the local cache.
 
     Raises NightjarError as `read` does, for an artifact that the revision does not have, and for files that are not in
     the cache.
     """
-    with _opened(root) as repo:
-        versions = [_committed(repo, root, artifact, revision) for artifact in artifacts]
     with tempfile.TemporaryDirectory(prefix="nightjar-") as scratch:
-        for version in versions:
-            artifact = version.artifact
+        for artifact in artifacts:
+            [version] = read(start, artifact, revision)
             if not version.there:
                 fix = f"give a revision whose dvc.lock has {artifact}"
                 raise NightjarError(f"no {artifact} in this version", revision, fix)
-            if lost := [file.name for file in version.files.values() if not file.is_here()]:
-                raise version.missing(lost)
-            for file in version.files.values():
-                place = Path(scratch, artifact, file.name)
+            version.check_present(version.files.items())
+            for name, file in version.files.items():
+                place = Path(scratch, artifact, name)
                 place.parent.mkdir(parents=True, exist_ok=True)
                 file.provide(place)
         yield Path(scratch)
@@ -192,119 +219,58 @@ def _opened(root: Path) -> Iterator[Repo]:
 
 def _outs(repo: Repo) -> dict[str, Any]:
     """DVC's outputs in the version that `repo` shows, by their paths from the root."""
-    outs = (out for out in repo.index.outs if out.is_in_repo)
-    return {"/".join(repo.fs.relparts(out.fs_path, repo.root_dir)): out for out in outs}
+    keys = ((out, *out.index_key) for out in repo.index.outs)
+    return {"/".join(key): out for out, place, key in keys if place == "repo"}
 
 
 def _committed(repo: Repo, root: Path, artifact: str, revision: str) -> Version:
-    from dvc.scm import SCMError
-    from scmrepo.exceptions import SCMError as GitError
-
-    fix = "give a branch, tag, commit, `workspace` or an experiment, by its full name if several have it"
-    unknown = NightjarError("no such revision", revision, fix)
-    known = _commit(root, revision)
-    # v1..v2 and the like are no names of experiments.
-    if known is None and try_git(root, "check-ref-format", f"refs/exps/{revision}") is None:
-        raise unknown
-    with contextlib.ExitStack() as stack:
-        try:
-            commit = stack.enter_context(repo.switch(known or revision))
-        except (SCMError, GitError):
-            raise unknown from None
-        version = Version(revision, commit, artifact, git=repo.fs, folder=repo.root_dir)
-        if known is None or revision.startswith("refs/exps/"):
-            version.command = f"dvc exp pull origin {revision}"
-        else:
-            version.command = (
-                f"dvc fetch {'' if commit == _commit(root, 'HEAD') else '--all-commits '}{artifact}"
-            )
-        version.locked = repo.fs.exists(repo.fs.join(repo.root_dir, "dvc.lock"))
-        version.tracked = version.git_has("")
+    verify = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    known = try_git(root, *verify)
+    experiments = try_git(root, "for-each-ref", "--format=%(objectname)", f"refs/exps/*/*/{revision}")
+    commits = (known or experiments or b"").decode().split()
+    # For ^HEAD, which means all but that commit, Git prints its hash with the sign.
+    if not revision or len(commits) != 1 or not commits[0].isalnum():
+        fix = "give a branch, tag, commit, `workspace` or an experiment, by its full name if several have it"
+        raise NightjarError("no such revision", revision, fix)
+    [commit] = commits
+    fetch = f"dvc fetch {'' if commit == repo.get_rev() else '--all-commits '}{artifact}"
+    if not known or revision.startswith("refs/exps/"):
+        fetch = f"dvc exp pull origin {revision}"
+    with repo.switch(commit):
         outs = _outs(repo)
-        version.outs = list(outs)
+        locked = repo.fs.exists(repo.fs.join(repo.root_dir, "dvc.lock"))
+        version = Version(revision, commit, artifact, list(outs), locked, fetch)
         for path, out in outs.items():
             if out.hash_info and _related(artifact, path):
-                _add(version, path, out)
+                version.add(path, out, repo)
     return version
-
-
-def _commit(root: Path, name: str) -> str | None:
-    """The one commit that Git has for a name; None for anything else, such as ^HEAD, which means all but that one."""
-    found = try_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    commit = (found or b"").decode("ascii", "replace").strip()
-    return commit if re.fullmatch(r"[0-9a-f]{40,64}", commit) else None
-
-
-def _add(version: Version, path: str, out: Any) -> None:
-    """Add the files of one output that lie in the artifact."""
-    if out.hash_name not in KNOWN_HASHES:
-        raise NightjarError(
-            f"DVC recorded {out.hash_name} of it, not md5", version.revision, "compare it by hand"
-        )
-    if path == version.artifact:
-        version.digest = out.hash_info.value
-    entries = {path: out.hash_info}
-    if out.hash_info.isdir:
-        entries = {f"{path}/{'/'.join(key)}": digest for key, _, digest in _listing(version, path, out)}
-    for full, digest in entries.items():
-        if (name := _within(version.artifact, full)) is not None:
-            place = Path(out.cache.oid_to_path(digest.value))
-            version.files[name] = File(name, place, digest.value, version)
-
-
-def _listing(version: Version, path: str, out: Any) -> Any:
-    """DVC's listing of a directory: a key, metadata and a hash for each file."""
-    place = Path(out.cache.oid_to_path(out.hash_info.value))
-    try:
-        listing = out.get_obj()
-    except (AttributeError, KeyError, TypeError):  # JSON that is no listing
-        listing = None
-    if listing is None and not place.exists():
-        raise version.missing([""])
-    if listing is None:
-        raise NightjarError(f"the listing of {path} is broken", place, "remove it and run dvc fetch")
-    return listing
 
 
 def _workspace(repo: Repo, root: Path, artifact: str) -> Version:
-    """What is on the disk: the whole path if it is an output or lies in one, else the outputs in it."""
+    """What is on the disk: the outputs in the artifact, or else its whole path.
+
+    Raises NightjarError for a pipe, a device or a broken link among the files.
+    """
     version = Version(WORKSPACE, None, artifact, list(_outs(repo)), (root / "dvc.lock").is_file())
-    version.command = f"dvc fetch {artifact}"
-    version.tracked = bool(try_git(root, "--literal-pathspecs", "ls-files", "--", artifact or "."))
-    inside = [path for path in version.outs if _within(artifact, path)]
-    holds = any(_within(path, artifact) is not None for path in version.outs)
-    for path in [artifact] if holds or not inside else inside:
-        for name, place in _walk(root / path):
-            full = _within(artifact, "/".join(part for part in (path, name) if part)) or ""
-            version.files[full] = File(full, place, None, version)
+    inside = [out for out in version.outs if PurePosixPath(out).is_relative_to(artifact)]
+    for place in (root / path for path in inside or [artifact]):
+        for file in (place, *place.rglob("*")):
+            # DVC and unfinished writers put other files beside those of the artifact.
+            name = _name(file.relative_to(root).as_posix(), artifact)
+            if ".tmp-" not in name and file.name != ".gitignore":
+                check_input(file, FOLDER)
+                if file.is_file():
+                    version.files[name] = File(file)
     return version
 
 
-def _walk(place: Path) -> Iterator[tuple[str, Path]]:
-    """The files at or under `place`, without what DVC and unfinished writers put beside them.
-
-    Raises NightjarError for a pipe, a device or a broken link among them.
-    """
-    check_input(place, FOLDER)
-    if place.is_file():
-        yield "", place
-        return
-    for folder, folders, names in os.walk(place, followlinks=True):
-        folders[:] = sorted(name for name in folders if ".tmp-" not in name)
-        for name in sorted(names):
-            if name != ".gitignore" and ".tmp-" not in name:
-                file = Path(folder, name)
-                check_input(file)
-                yield file.relative_to(place).as_posix(), file
-
-
-def _within(outer: str, inner: str) -> str | None:
-    """`inner` as a path from `outer`, "" if they are the same; None if it lies elsewhere."""
-    if outer in ("", inner):
-        return "" if outer == inner else inner
-    return inner[len(outer) + 1 :] if inner.startswith(f"{outer}/") else None
+def _name(path: str, artifact: str) -> str:
+    """A path in the artifact as one from there; "" if it is the artifact."""
+    relative = PurePosixPath(path).relative_to(artifact).as_posix()
+    return "" if relative == "." else relative
 
 
 def _related(one: str, other: str) -> bool:
     """Whether the paths are the same or one lies in the other."""
-    return _within(one, other) is not None or _within(other, one) is not None
+    first, second = PurePosixPath(one), PurePosixPath(other)
+    return first.is_relative_to(second) or second.is_relative_to(first)

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import operator
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +21,21 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import parse_at
 from pipelines.project import places
 from pipelines.project.stage_name import StageName
-from pipelines.versions.rankings import CONSISTENCY, INDEX, RETRIEVE, Rows, ranked, rows
 
-PREDICT, QUESTIONS = Path("data/predict"), Path("data/questions")
-INGEST = Path("data/ingest")
-CORPUS = "corpus"
+PREDICT, QUESTIONS, INGEST = Path("data/predict"), Path("data/questions"), Path("data/ingest")
+RETRIEVE, RERANK, CONSISTENCY = Path("data/retrieve"), Path("data/rerank"), Path("data/consistency")
+INDEX, CORPUS = Path("data/index"), "corpus"
 MODEL = Path("models/base/language_model")
 LOCK = Path("dvc.lock")
 # The tables of datasets whose rows questions are made of.
 SOURCES = (contracts.INSTANCES, contracts.RECORDS)
+# Passages of a ranking that are shown; a ranking may have hundreds.
+MOST = 16
+
+Row = dict[str, Any]
 
 
-def trace(root: Path, name: str, system: str | None = None, benchmark: str | None = None) -> dict[str, Any]:
+def trace(root: Path, name: str, system: str | None = None, benchmark: str | None = None) -> Row:
     """Where the prediction for the question `name` ("ID" or "TASK_ID:ID") came from.
 
     Returns {"benchmark", "task_id", "id", "predictions": one for each system, "evidence": ranked passages,
@@ -37,10 +43,9 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     {path: {"stage", "hash"}} of dvc.lock, for everything on the way that it knows: predictions, models, evidence,
     questions, datasets, raw files}. `line` counts from 1; it is None, with a `note`, if the id is not in the raw file
     or the file is gone. A passage has the `systems` whose prompts hold its text, and the `raw` file of its document
-    with the line, where it is found; passages of rankings have more (`rankings.ranked`). A
-    prediction's `prompt_intact` says whether its prompt has its hash; its `seconds` are None where it was not made on
-    this machine. Raises NightjarError if nothing is predicted yet, or no prediction, or several benchmarks or tasks
-    have that id.
+    with the line, where it is found; passages of rankings have more (`_ranked`). A prediction's `prompt_intact` says
+    whether its prompt has its hash; its `seconds` are None where it was not made on this machine. Raises NightjarError
+    if nothing is predicted yet, or no prediction, or several benchmarks or tasks have that id.
     """
     params = read_yaml(root / PARAMS_FILE) if (root / PARAMS_FILE).is_file() else {}
     predictions = _predictions(root, name, system, benchmark)
@@ -48,35 +53,35 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
         if len(found := sorted({row[column] for row in predictions})) > 1:
             fix = f"--benchmark {found[0]}" if column == "benchmark" else f"one as {found[0]}:{name}"
             raise NightjarError(f"{len(found)} {things} have that id", name, f"give {fix}")
-    first = predictions[0]
-    where = (pc.field("task_id") == first["task_id"]) & (pc.field("id") == first["id"])
-    asked = QUESTIONS / first["benchmark"]
-    _need(root, asked)
-    question = _one(rows(root, asked, contracts.QUESTIONS, where), asked)
+    own, task, id = (predictions[0][column] for column in ("benchmark", "task_id", "id"))
+    where = (pc.field("task_id") == task) & (pc.field("id") == id)
+    asked = QUESTIONS / own
+    question = _one(root, asked, [contracts.QUESTIONS], where)
     question["parts"] = parse_at(question["parts"], asked, "run nightjar rebuild")
     del question["shared"]
-    sources = _sources(root, params, question, where)
-    names = [StageName.predict(row["benchmark"], row["system"]).item for row in predictions]
+    dataset = INGEST / question["dataset"]
+    group = _settings(params, "benchmarks", own)
+    sources = [Path(group[key]) for key in ("split", "data") if isinstance(group.get(key), str)]
+    if question["dataset"]:
+        sources.append(dataset)
+        if not (root / dataset).exists() or any((root / dataset / it.name).is_dir() for it in SOURCES):
+            _one(root, dataset, SOURCES, where)
+    names = [StageName.predict(own, row["system"]).item for row in predictions]
     settings = [_settings(params, "predict", "systems", name) for name in names]
-    folders = [RETRIEVE / first["benchmark"], *(Path(it["evidence"]) for it in settings if "evidence" in it)]
-    folders = [path for path in dict.fromkeys(folders) if (root / path / contracts.EVIDENCE.name).is_dir()]
-    evidence = _evidence(root, folders, where)
-    if through := ranked(root, first["benchmark"], where):
-        evidence += through
-        folders += [Path(name) for name in dict.fromkeys(row["artifact"] for row in through)]
-        if (root / CONSISTENCY / first["benchmark"]).is_dir():
-            folders.append(CONSISTENCY / first["benchmark"])
+    folders = [RETRIEVE / own, *(Path(it["evidence"]) for it in settings if "evidence" in it)]
+    evidence = _evidence(root, dict.fromkeys(folders), where) + _ranked(root, own, where, question)
+    _add_sources(root, params, evidence, predictions)
     raw, folder = _raw(root, params, question)
     walked = [Path(str(row["artifact"])) for row in predictions]
     walked += [MODEL, *(Path(it["weights"]) for it in settings if "weights" in it)]
     if evidence:
-        walked += [*folders, INDEX, INGEST / CORPUS]
-        walked += _evidence_sources(root, params, evidence, predictions)
-    walked += [asked, *sources, *([folder] if folder else [])]
+        walked += [Path(row["artifact"]) for row in evidence]
+        walked += [CONSISTENCY / own, INDEX, INGEST / CORPUS, *_folder(params, CORPUS)]
+    walked += [asked, *sources, *folder]
     return {
-        "benchmark": first["benchmark"],
-        "id": first["id"],
-        "task_id": first["task_id"],
+        "benchmark": own,
+        "id": id,
+        "task_id": task,
         "predictions": predictions,
         "evidence": evidence,
         "question": question,
@@ -85,9 +90,33 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     }
 
 
-def _predictions(root: Path, name: str, system: str | None, benchmark: str | None) -> Rows:
-    found = (root / PREDICT).glob(f"*/*/{contracts.PREDICTIONS.name}")
-    artifacts = sorted(path.parent for path in found if benchmark in (None, path.parts[-3]))
+def _rows(
+    root: Path, artifact: Path, table: contracts.Table, where: Any, columns: list[str] | None = None
+) -> list[Row]:
+    """The rows of a table that `where` selects; none if the artifact lacks the table."""
+    if not (root / artifact / table.name).is_dir():
+        return []
+    found: list[Row] = tables.read(root / artifact, table, columns, where).to_pylist()
+    return found
+
+
+def _one(root: Path, artifact: Path, those: Sequence[contracts.Table], where: Any) -> Row:
+    """The first row of the tables that `where` selects.
+
+    Raises NightjarError if there is none, and for an artifact that dvc.lock knows and that is not in the workspace.
+    """
+    for table in those:
+        if found := _rows(root, artifact, table, where):
+            return found[0]
+    if not (root / artifact).exists() and _hashes(root, [artifact]):
+        fix = f"get it with: dvc checkout {artifact} (dvc pull, if the local cache lacks it)"
+        raise NightjarError("not in the workspace", artifact, fix)
+    raise NightjarError("no such row", artifact, "it is older than the prediction: nightjar rebuild")
+
+
+def _predictions(root: Path, name: str, system: str | None, benchmark: str | None) -> list[Row]:
+    found = (root / PREDICT).glob(f"{benchmark or '*'}/*/{contracts.PREDICTIONS.name}")
+    artifacts = sorted(path.parent.relative_to(root) for path in found)
     if not artifacts:
         of = f" of the benchmark {benchmark}" if benchmark else ""
         raise NightjarError(f"no predictions{of} yet", PREDICT, "run nightjar rebuild")
@@ -98,8 +127,11 @@ def _predictions(root: Path, name: str, system: str | None, benchmark: str | Non
             where |= (pc.field("task_id") == name[:at]) & (pc.field("id") == name[at + 1 :])
     if system is not None:
         where &= pc.field("system") == system
-    known = [path.relative_to(root) for path in artifacts]
-    predictions = _with_artifact(root, known, contracts.PREDICTIONS, where)
+    predictions = [
+        {"artifact": artifact.as_posix(), **row}
+        for artifact in artifacts
+        for row in _rows(root, artifact, contracts.PREDICTIONS, where)
+    ]
     if not predictions:
         of = f" of the system {system}" if system else ""
         fix = "give an id, or task_id:id, of the table predictions"
@@ -110,13 +142,14 @@ def _predictions(root: Path, name: str, system: str | None, benchmark: str | Non
     return predictions
 
 
-def _with_artifact(root: Path, artifacts: Iterable[Path], table: contracts.Table, where: Any) -> Rows:
-    """The rows of the table of each artifact that has one, with a column that names it."""
-    return [
-        {"artifact": artifact.as_posix(), **row}
-        for artifact in artifacts
-        for row in rows(root, artifact, table, where)
-    ]
+def _seconds(root: Path, prediction: Row) -> float | None:
+    """How long the answer took where it was made on this machine: its share of its batch; else None."""
+    path = root / places.TIMINGS / f"predict-{prediction['benchmark']}-{prediction['system']}.parquet"
+    if not path.is_file():
+        return None
+    same = (pc.field(name) == prediction[name] for name in contracts.TIMINGS.key)
+    found = tables.read_file(path, contracts.TIMINGS, where=reduce(operator.and_, same))
+    return float(found["seconds"][0].as_py()) if len(found) else None
 
 
 def _settings(params: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
@@ -127,142 +160,120 @@ def _settings(params: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _sources(root: Path, params: Mapping[str, Any], question: Mapping[str, Any], where: Any) -> list[Path]:
-    """The artifacts that the question was made of: those that params.yaml names, and its dataset.
-
-    Raises NightjarError if the dataset does not have its row.
-    """
-    settings = _settings(params, "benchmarks", question["benchmark"])
-    found = [Path(settings[key]) for key in ("split", "data") if isinstance(settings.get(key), str)]
-    if not question["dataset"]:
-        return list(dict.fromkeys(found))
-    dataset = INGEST / question["dataset"]
-    _need(root, dataset)
-    for table in SOURCES:
-        if (root / dataset / table.name).is_dir():
-            _one(rows(root, dataset, table, where, ["id"]), dataset)
-    return list(dict.fromkeys([*found, dataset]))
+def _folder(params: Mapping[str, Any], dataset: str) -> list[Path]:
+    """Where params.yaml says that a dataset's own files lie, if it does."""
+    path = _settings(params, "ingest", dataset).get("path")
+    return [Path(path)] if isinstance(path, str) else []
 
 
-def _evidence(root: Path, folders: Iterable[Path], where: Any) -> Rows:
+def _evidence(root: Path, folders: Iterable[Path], where: Any) -> list[Row]:
     """The passages that were found for the question, by rank."""
-    found = _with_artifact(root, folders, contracts.EVIDENCE, where & (pc.field("split") == "test"))
+    found = [
+        {"artifact": folder.as_posix(), **row}
+        for folder in folders
+        for row in _rows(root, folder, contracts.EVIDENCE, where & (pc.field("split") == "test"))
+    ]
     return sorted(found, key=lambda row: int(row["rank"]))
 
 
-def _evidence_sources(root: Path, params: Mapping[str, Any], evidence: Rows, predictions: Rows) -> list[Path]:
-    """Adds to the passages who saw them and where their documents came from; returns the folder of the corpus."""
+def _ranked(root: Path, benchmark: str, where: Any, question: Row) -> list[Row]:
+    """The first MOST passages of each ranking of a test question, as rows of contracts.EVIDENCE; best first.
+
+    `where` selects the question in a table with task_id and id. Beside those columns a row has `artifact`, `before`
+    (the rank and score of the first stage, for a passage that was reranked) and `label` (what a reader takes the
+    passage for) with `consistent`, whether it is the question's own; each None where it is not known.
+    """
+    found, first = list[Row](), dict[int, Row]()
+    for stage in (RETRIEVE, RERANK):
+        same = where & (pc.field("ranking") == stage.name)
+        labels = {
+            passage: label
+            for row in _rows(root, CONSISTENCY / benchmark, contracts.CONSISTENCY, same)
+            for passage, label in zip(row["passages"], row["labels"], strict=True)
+        }
+        test = where & (pc.field("split") == "test")
+        for row in _rows(root, stage / benchmark, contracts.RANKINGS, test):
+            scores = enumerate(zip(row.pop("passages"), row.pop("scores"), strict=True), start=1)
+            ranks = {passage: {"rank": rank, "score": score} for rank, (passage, score) in scores}
+            for passage, place in list(ranks.items())[:MOST]:
+                label = labels.get(passage)
+                known = {"before": first.get(passage), "label": label}
+                known["consistent"] = None if label is None else label == question["references"][0]
+                found.append(
+                    {"artifact": (stage / benchmark).as_posix(), **row, "passage": passage, **place, **known}
+                )
+            first = first or ranks
+    wanted = pc.field("passage").isin({row["passage"] for row in found})
+    columns = ["passage", "document_id", "title", "text"]
+    passages = _rows(root, INDEX, contracts.PASSAGES, wanted, columns) if found else []
+    texts = {row["passage"]: row for row in passages}
+    return [row | texts.get(row["passage"], dict.fromkeys(columns[1:], "")) for row in found]
+
+
+def _add_sources(root: Path, params: Mapping[str, Any], evidence: list[Row], predictions: list[Row]) -> None:
+    """Add to the passages which systems saw them and where their documents came from."""
     where = pc.field("id").isin([row["document_id"] for row in evidence])
     columns = ["dataset", "id", "file"]
     # A document may be an instance of the tasks, whose files are in another folder than the corpus.
     files = {
         document["id"]: folder / document["file"]
-        for document in rows(root, INGEST / CORPUS, contracts.DOCUMENTS, where, columns)
-        if (folder := _folder(params, document["dataset"])) is not None
+        for document in (
+            _rows(root, INGEST / CORPUS, contracts.DOCUMENTS, where, columns) if evidence else ()
+        )
+        for folder in _folder(params, document["dataset"])
     }
-    raw = {path: _bytes(root / path) for path in set(files.values())}
+    data = {path: _bytes(root / path) for path in set(files.values())}
     for row in evidence:
         text = row["text"].strip()
         row["systems"] = [it["system"] for it in predictions if text and text in it["prompt"]]
         path = files.get(row["document_id"])
-        row["raw"] = path and _place(path, raw[path], row["document_id"], text)
-    folder = _folder(params, CORPUS)
-    return [folder] if folder is not None else []
+        row["raw"] = path and _place(path, data[path], row["document_id"], text)
 
 
 def _bytes(path: Path) -> bytes | None:
-    """The contents of a file; None if it is gone."""
+    """The contents of a file; None if it is gone or cannot be read."""
     try:
         return path.read_bytes()
     except OSError:
         return None
 
 
-def _place(path: Path, data: bytes | None, id: str, text: str = "") -> dict[str, Any]:
+def _place(path: Path, data: bytes | None, id: str, text: str = "") -> Row:
     """The file, the line in it of a JSON string `id` or else of `text`, and its hash; None for what is not there."""
     if data is None:
         return {"path": path.as_posix(), "line": None, "sha256": None}
-    line = _line(data, id) or _line_of(data, text)
+    spelled = (json.dumps(id), json.dumps(id, ensure_ascii=False), text)
+    found = (data.find(it.encode()) for it in spelled if it)
+    line = next((data.count(b"\n", 0, at) + 1 for at in found if at >= 0), None)
     return {"path": path.as_posix(), "line": line, "sha256": hashlib.sha256(data).hexdigest()}
 
 
-def _line(data: bytes, id: str) -> int | None:
-    """The line of a JSON string in a file, counted from 1; None if it is not there."""
-    spellings = {json.dumps(id, ensure_ascii=ascii) for ascii in (True, False)}
-    return min((line for it in spellings if (line := _line_of(data, it)) is not None), default=None)
-
-
-def _line_of(data: bytes, text: str) -> int | None:
-    at = data.find(text.encode()) if text else -1
-    return data.count(b"\n", 0, at) + 1 if at >= 0 else None
-
-
-def _folder(params: Mapping[str, Any], dataset: str) -> Path | None:
-    """Where params.yaml says that a dataset's own files lie."""
-    folder = _settings(params, "ingest", dataset).get("path")
-    return Path(folder) if isinstance(folder, str) else None
-
-
-def _seconds(root: Path, prediction: dict[str, Any]) -> float | None:
-    """How long the answer took where it was made on this machine: its share of its batch; else None."""
-    path = root / places.TIMINGS / f"predict-{prediction['benchmark']}-{prediction['system']}.parquet"
-    if not path.is_file():
-        return None
-    same = [pc.field(name) == prediction[name] for name in contracts.TIMINGS.key]
-    rows = tables.read_file(path, contracts.TIMINGS, where=same[0] & same[1] & same[2])
-    return float(rows["seconds"][0].as_py()) if len(rows) else None
-
-
-def _need(root: Path, artifact: Path) -> None:
-    """Raise NightjarError for an artifact that dvc.lock knows and that is not in the workspace."""
-    if not (root / artifact).exists() and _hashes(root, [artifact]):
-        fix = f"get it with: dvc checkout {artifact} (dvc pull, if the local cache lacks it)"
-        raise NightjarError("not in the workspace", artifact, fix)
-
-
-def _one(found: Rows, artifact: Path) -> dict[str, Any]:
-    if not found:
-        raise NightjarError("no such row", artifact, "it is older than the prediction: nightjar rebuild")
-    return found[0]
-
-
-def _raw(
-    root: Path, params: Mapping[str, Any], question: Mapping[str, Any]
-) -> tuple[dict[str, Any], Path | None]:
+def _raw(root: Path, params: Mapping[str, Any], question: Row) -> tuple[Row, list[Path]]:
     """The raw file, the line of the id in it, and its hash; and the folder of the dataset's files."""
-    dataset = question["dataset"]
-    if not dataset:
-        return {"path": None, "line": None, "sha256": None, "note": "the question names no dataset"}, None
-    folder = _folder(params, dataset)
-    if folder is None:
+    if not (dataset := question["dataset"]):
+        return {"path": None, "line": None, "sha256": None, "note": "the question names no dataset"}, []
+    folders = _folder(params, dataset)
+    if not folders:
         raise NightjarError(f"ingest.{dataset}.path is missing", PARAMS_FILE, "apply a profile: nightjar use")
-    path = folder / question["file"]
+    path = folders[0] / question["file"]
     data = _bytes(root / path)
     result = _place(path, data, question["id"])
     if data is None:
-        return result | {"note": "the file is gone"}, folder
-    result["line"] = result["line"] or _numbered(data, question)
-    return result if result["line"] else result | {"note": "the id is not in the file"}, folder
+        return result | {"note": "the file is gone"}, folders
+    # An id of the form FILE:LINE names its line.
+    named = re.fullmatch(f"{re.escape(question['file'])}:([0-9]+)", question["id"])
+    if result["line"] is None and named and 1 <= int(named[1]) <= data.count(b"\n") + 1:
+        result["line"] = int(named[1])
+    return result if result["line"] else result | {"note": "the id is not in the file"}, folders
 
 
-def _numbered(data: bytes, question: Mapping[str, Any]) -> int | None:
-    """The line that an id of the form FILE:LINE names, if the file has it."""
-    file, _, line = question["id"].rpartition(":")
-    if file != question["file"] or not (line.isascii() and line.isdigit()):
-        return None
-    return int(line) if 1 <= int(line) <= data.count(b"\n") + 1 else None
-
-
-def _hashes(root: Path, paths: list[Path]) -> dict[str, dict[str, str]]:
+def _hashes(root: Path, paths: Iterable[Path]) -> dict[str, dict[str, str]]:
     """For each path, the hash that dvc.lock has of it and the stage that made or read it; those it knows."""
-    if not (root / LOCK).is_file():
-        return {}
-    made: dict[str, dict[str, str]] = {}
-    read: dict[str, dict[str, str]] = {}
-    for stage, entry in (read_yaml(root / LOCK).get("stages") or {}).items():
-        for known, key in ((made, "outs"), (read, "deps")):
+    lock = read_yaml(root / LOCK) if (root / LOCK).is_file() else {}
+    known: dict[str, dict[str, str]] = {}
+    for key in ("outs", "deps"):
+        for stage, entry in (lock.get("stages") or {}).items():
             for item in entry.get(key) or ():
                 hashed = str(item.get("md5") or item.get("hash") or "")
                 known.setdefault(str(item.get("path")), {"stage": stage, "hash": hashed})
-    whole = read | made
-    return {name: whole[name] for name in (path.as_posix() for path in paths) if name in whole}
+    return {name: known[name] for name in (path.as_posix() for path in paths) if name in known}

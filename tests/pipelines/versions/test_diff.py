@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -18,8 +19,7 @@ from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
 from pipelines.versions import diff as diffs
-from pipelines.versions.diff import diff
-from pipelines.versions.files import File
+from pipelines.versions.files import File, read
 from tests.pipelines.conftest import Repo
 
 GRAPH = """
@@ -119,7 +119,16 @@ def project(two_versions: Path, tmp_path: Path) -> Repo:
     return Repo(root)
 
 
-def by_name(found: diffs.ArtifactDiff) -> dict[str, diffs.TableDiff]:
+def diff(start: Path, a: str, b: str, artifact: str, *options: Any, **more: Any) -> SimpleNamespace:
+    """The differences, with attributes for the keys of its JSON form."""
+    found = diffs.diff(start, a, b, artifact, *options, **more)
+    json.dumps(found, default=str)
+    tables = [SimpleNamespace(**table) for table in found["tables"]]
+    sides = {side: SimpleNamespace(**found[side]) for side in "ab"}
+    return SimpleNamespace(**found | sides | {"tables": tables})
+
+
+def by_name(found: SimpleNamespace) -> dict[str, SimpleNamespace]:
     return {table.table: table for table in found.tables}
 
 
@@ -144,7 +153,6 @@ def test_rows_between_two_tags(project: Repo) -> None:
     # Refused rows have no key: two equal ones more count as two.
     assert tables["rejected"].rows == {"added": 2, "removed": 0, "changed": 0}
     assert [row["reason"] for row in tables["rejected"].examples["added"]] == ["broken", "too long"]
-    json.dumps(found.as_json(), default=str)
 
 
 def test_the_other_way_round_added_is_removed(project: Repo) -> None:
@@ -167,17 +175,15 @@ def test_parts_that_are_the_same_are_not_opened(project: Repo, monkeypatch: pyte
     provide: Callable[..., None] = File.provide
 
     def spy(self: File, target: Path) -> None:
-        opened.append(f"{self.version.revision}: {self.name}")
+        opened.append(self.md5)
         provide(self, target)
 
     monkeypatch.setattr(File, "provide", spy)
     diff(project.root, "v1", "v2", "data/split", table="train")
-    assert sorted(opened) == [
-        "v1: train/t1.parquet",
-        "v1: train/t3.parquet",
-        "v2: train/t1.parquet",
-        "v2: train/t4.parquet",
-    ]
+    a, b = read(project.root, "data/split", "v1", "v2")
+    versions = ((a, ("t1", "t3")), (b, ("t1", "t4")))
+    expected = [version.files[f"train/{name}.parquet"].md5 for version, names in versions for name in names]
+    assert opened == expected
 
 
 def test_a_part_with_another_name_is_the_same(project: Repo) -> None:
@@ -201,14 +207,14 @@ def test_a_folder_of_artifacts_from_a_folder_within(project: Repo) -> None:
     found = diff(project.root / "data", "v1", "v2", ".")
     assert set(by_name(found)) == {"split/train", "split/split_tasks", "split/rejected"}
     assert by_name(found)["split/train"].rows == {"added": 3, "removed": 7, "changed": 1}
-    assert found.as_json()["a"]["hash"] is None
+    assert found.a.hash is None
     assert diff(project.root, "v2", "workspace", ".").same
 
 
 def test_files_that_are_no_tables_are_compared_by_hash(project: Repo) -> None:
     found = diff(project.root, "v1", "v2", "models/m")
     lock = git(project.root, "show", "v1:dvc.lock")
-    assert found.a.digest and found.a.digest in lock
+    assert found.a.hash and found.a.hash in lock
     (file,) = found.files
     assert (file["path"], file["state"], found.files_same) == ("weights.safetensors", "changed", 1)
     assert file["a"] == "900150983cd24fb0d6963f7d28e17f72"  # the published md5 of "abc"
@@ -235,8 +241,9 @@ def test_an_experiment_by_its_name(project: Repo) -> None:
 
 def test_what_is_not_in_the_cache_is_said_with_the_command(project: Repo) -> None:
     found = diff(project.root, "v1", "v2", "data/split")
+    [version] = read(project.root, "data/split", "v1")
     for name in ("train/t1.parquet", "train/t2.parquet"):
-        place = found.a.files[name].place
+        place = version.files[name].place
         place.chmod(0o644)
         place.unlink()
     # t2 is the same in both, so nobody needs it.
@@ -245,8 +252,8 @@ def test_what_is_not_in_the_cache_is_said_with_the_command(project: Repo) -> Non
         match=r"v1: not in the local cache: data/split/train/t1.parquet; get it with: dvc fetch --all-",
     ):
         diff(project.root, "v1", "v2", "data/split")
-    assert found.b.digest
-    listing = project.root / ".dvc/cache/files/md5" / found.b.digest[:2] / found.b.digest[2:]
+    assert found.b.hash
+    listing = project.root / ".dvc/cache/files/md5" / found.b.hash[:2] / found.b.hash[2:]
     listing.chmod(0o644)
     listing.unlink()
     with pytest.raises(
@@ -269,7 +276,7 @@ def test_a_file_that_is_no_parquet_is_one_line(project: Repo) -> None:
 
 
 def test_a_broken_listing_is_named(project: Repo) -> None:
-    digest = diff(project.root, "v1", "v2", "data/split").a.digest
+    digest = diff(project.root, "v1", "v2", "data/split").a.hash
     assert digest
     listing = project.root / ".dvc/cache/files/md5" / digest[:2] / digest[2:]
     listing.chmod(0o644)
@@ -333,8 +340,7 @@ def test_tables_without_a_contract_and_columns_that_come_and_go(repo: Repo) -> N
 )
 def test_every_contract_is_found_by_its_columns(contract: contracts.Table) -> None:
     """Also where two artifacts have tables of one name."""
-    types = {field.name: field.type for field in contract.schema}
-    found = diffs._contract_of(contract.name, [contract.schema], types)
+    found = diffs._contract_of(contract.name, [contract.schema], contract.schema.names)
     assert found is not None and found.schema.names == contract.schema.names
     assert found is contract or set(found.key) <= set(contract.key)
 

@@ -7,7 +7,7 @@ import math
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.versions import row_diff
-from pipelines.versions.row_diff import Found, Side
+from pipelines.versions.row_diff import Side
 
 SCHEMA = pa.schema(
     [
@@ -33,6 +33,16 @@ KEY = ["task", "id"]
 VALUES = [name for name in SCHEMA.names if name not in KEY]
 
 Row = dict[str, Any]
+
+
+class Found(NamedTuple):
+    """What `compare` returns."""
+
+    rows: dict[str, int]
+    columns: dict[str, int]
+    examples: dict[str, list[Row]]
+
+
 cells = st.fixed_dictionaries(
     {
         "text": st.none() | st.sampled_from(["", "a", "b", "é" * 30]),
@@ -76,8 +86,7 @@ def written(
 
 
 def compare(a: Side, b: Side, key: list[str], examples: int = 1000) -> Found:
-    columns = {field.name: field.type for field in a.schema}
-    return row_diff.compare(a, b, key, columns, examples, a.files[0].parent)
+    return Found(*row_diff.compare(a, b, key, a.schema.names, examples, a.files[0].parent))
 
 
 def frozen(value: Any) -> Any:
@@ -106,21 +115,31 @@ def test_by_key_as_two_dictionaries(
         if frozen(old[key][name]) != frozen(new[key][name])
     }
     changed = {key for key, _ in cells}
-    assert found.counts == {
+    assert found.rows == {
         "added": len(new.keys() - old.keys()),
         "removed": len(old.keys() - new.keys()),
         "changed": len(changed),
     }
     assert found.columns == Counter(name for _, name in cells)
     # In the order of the files.
-    assert frozen(found.added) == frozen([row for row in rows_of(new) if key_of(row) not in old])
-    assert frozen(found.removed) == frozen([row for row in rows_of(old) if key_of(row) not in new])
-    assert [key_of(was) for was, _, _ in found.changed] == [key for key in old if key in changed]
-    for was, now, _ in found.changed:
-        assert (frozen(was), frozen(now)) == tuple(
-            frozen(dict(zip(KEY, key_of(was), strict=True)) | version[key_of(was)]) for version in pair
-        )
-    assert {(key_of(was), name) for was, _, names in found.changed for name in names} == cells
+    assert frozen(found.examples["added"]) == frozen([row for row in rows_of(new) if key_of(row) not in old])
+    assert frozen(found.examples["removed"]) == frozen(
+        [row for row in rows_of(old) if key_of(row) not in new]
+    )
+    assert frozen(found.examples["changed"]) == frozen(
+        [
+            {
+                "key": dict(zip(KEY, key, strict=True)),
+                "columns": {
+                    name: {"a": old[key][name], "b": new[key][name]}
+                    for name in VALUES
+                    if (key, name) in cells
+                },
+            }
+            for key in old
+            if key in changed
+        ]
+    )
 
 
 @settings(max_examples=30, deadline=None)
@@ -133,14 +152,14 @@ def test_without_a_key_as_two_multisets(old: list[Row], new: list[Row], size: in
         b = written(Path(folder), "b", shared + new, size, 1, schema)
         found = compare(a, b, [])
     left, right = (Counter(map(frozen, rows)) for rows in (old, new))
-    assert Counter(map(frozen, found.added)) == right - left
-    assert Counter(map(frozen, found.removed)) == left - right
-    assert found.counts == {
+    assert Counter(map(frozen, found.examples["added"])) == right - left
+    assert Counter(map(frozen, found.examples["removed"])) == left - right
+    assert found.rows == {
         "added": (right - left).total(),
         "removed": (left - right).total(),
         "changed": 0,
     }
-    assert found.changed == []
+    assert found.examples["changed"] == []
 
 
 nested = st.lists(
@@ -170,7 +189,7 @@ def test_nested_values_are_equal_where_they_are_written_alike(values: list[Any],
         for number, (was, now) in enumerate(zip(values, other, strict=True))
         if frozen(was) != frozen(now)
     ]
-    assert [was["id"] for was, _, _ in found.changed] == expected
+    assert [row["key"]["id"] for row in found.examples["changed"]] == expected
 
 
 def test_a_key_that_occurs_twice_is_matched_in_order(tmp_path: Path) -> None:
@@ -180,8 +199,9 @@ def test_a_key_that_occurs_twice_is_matched_in_order(tmp_path: Path) -> None:
     a = written(tmp_path, "a", [row("x"), row("y"), row("z")], 5, 1)
     b = written(tmp_path, "b", [row("x"), row("w")], 5, 1)
     found = compare(a, b, KEY)
-    assert found.counts == {"added": 0, "removed": 1, "changed": 1}
-    assert (found.removed, found.changed) == ([row("z")], [(row("y"), row("w"), ["text"])])
+    assert found.rows == {"added": 0, "removed": 1, "changed": 1}
+    change = {"key": {"task": "t", "id": 1}, "columns": {"text": {"a": "y", "b": "w"}}}
+    assert (found.examples["removed"], found.examples["changed"]) == ([row("z")], [change])
 
 
 @pytest.mark.parametrize(
@@ -212,14 +232,21 @@ def test_any_type_is_compared(tmp_path: Path, values: pa.Array, key: list[str]) 
         pq.write_table(table, tmp_path / f"{name}.parquet")
         sides.append(Side([tmp_path / f"{name}.parquet"], table.schema))
     found = compare(*sides, key)
+    changed = found.examples["changed"]
     if key == ["n"]:
-        assert [(was["n"], names) for was, _, names in found.changed] == [(1, ["c"])]
+        assert [(row["key"], list(row["columns"])) for row in changed] == [({"n": 1}, ["c"])]
     elif key == ["c"]:  # matched in order: the second of the like rows is row 2, then row 1
-        assert [row["n"] for row in found.removed] == [1] and [row["n"] for row in found.added] == [2]
-        assert [(was["n"], now["n"]) for was, now, _ in found.changed] == [(2, 1)]
+        assert [row["n"] for row in found.examples["removed"]] == [1] and [
+            row["n"] for row in found.examples["added"]
+        ] == [2]
+        assert [row["columns"] for row in changed] == [{"n": {"a": 2, "b": 1}}]
     else:
-        assert [row["n"] for row in found.removed] == [row["n"] for row in found.added] == [1]
-        assert found.changed == []
+        assert (
+            [row["n"] for row in found.examples["removed"]]
+            == [row["n"] for row in found.examples["added"]]
+            == [1]
+        )
+        assert changed == []
 
 
 def test_neighbouring_cells_do_not_run_together(tmp_path: Path) -> None:
@@ -229,7 +256,7 @@ def test_neighbouring_cells_do_not_run_together(tmp_path: Path) -> None:
     for name, table in (("a", old), ("b", new)):
         pq.write_table(table, tmp_path / f"{name}.parquet")
         sides.append(Side([tmp_path / f"{name}.parquet"], table.schema))
-    assert compare(*sides, []).counts == {"added": 5, "removed": 5, "changed": 0}
+    assert compare(*sides, []).rows == {"added": 5, "removed": 5, "changed": 0}
 
 
 def test_columns_may_have_the_names_of_others_and_of_duckdb(tmp_path: Path) -> None:
@@ -243,16 +270,19 @@ def test_columns_may_have_the_names_of_others_and_of_duckdb(tmp_path: Path) -> N
 
 
 def test_more_keys_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_diff, "MEMORY", "120MB")
+    monkeypatch.setattr(row_diff, "MEMORY", "30MB")
+    monkeypatch.setattr(row_diff, "THREADS", 1)
     keys = [f"{number * 7919 % 300_007:0300}" for number in range(200_000)]
     sides = []
     for name, chosen, value in (("a", keys, 1), ("b", keys[:4:-1], 2)):
         table = pa.table({"key": chosen, "value": [value] * len(chosen)})
         pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=10_000)
         sides.append(Side([tmp_path / f"{name}.parquet"], table.schema))
+    with pytest.raises(duckdb.OutOfMemoryException):
+        row_diff.compare(*sides, ["key"], ["key", "value"], 1, "")  # type: ignore[arg-type]  # no folder
     found = compare(*sides, ["key"], 1)
-    assert found.counts == {"added": 0, "removed": 5, "changed": 199_995}
-    assert found.removed == [{"key": keys[0], "value": 1}]
+    assert found.rows == {"added": 0, "removed": 5, "changed": 199_995}
+    assert found.examples["removed"] == [{"key": keys[0], "value": 1}]
 
 
 def test_a_broken_page_is_an_error_of_duckdb(tmp_path: Path) -> None:
