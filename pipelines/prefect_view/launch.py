@@ -28,7 +28,6 @@ class Mirror:
         self._root, self._path = root, path
         self._port = found.port if found else servers.free_port()
         self.url = f"http://{servers.HOST}:{self._port}"
-        self._environment = servers.environment(root, self.url)
         self._over = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._keep, daemon=True, name="mirror")
@@ -50,7 +49,6 @@ class Mirror:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", module, str(self._port), str(self._path.resolve())],
                 cwd=self._root,
-                env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -223,10 +223,8 @@ def stop(root: Path, server: Server) -> None:
 
 
 @contextlib.contextmanager
-def running(root: Path, port: int, owner: str) -> Iterator[tuple[Server, Process | None]]:
-    """The project's server: the one that runs, or one that is started now at `port` and ends with the block. It may not
-    answer yet; the second value is its process if it was started here.
-    """
+def running(root: Path, port: int, owner: str) -> Iterator[Server]:
+    """The project's server: the one that runs, or one that is started now at `port` and ends with the block."""
     own_folder(root)
     with (root / places.SERVER_LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two runs that begin at once start one server
@@ -234,7 +232,9 @@ def running(root: Path, port: int, owner: str) -> Iterator[tuple[Server, Process
         if server is None:
             server, process = start(root, free_port(port), owner)
     try:
-        yield server, process
+        if process is not None:
+            wait(root, server, process)
+        yield server
     finally:
         if process is not None:
             stop(root, server)

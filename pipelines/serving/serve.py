@@ -43,7 +43,7 @@ from nightjar.core import display
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import load_nightly
 from nightjar.core.files import write_text
-from pipelines.prefect_view import mirror, recorded
+from pipelines.prefect_view import mirror, server as servers
 from pipelines.prefect_view.flows import nightly, rebuild
 from pipelines.project import places
 from pipelines.serving import automations
