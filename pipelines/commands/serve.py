@@ -1,8 +1,11 @@
-"""The command serve: the project's server, and a process that runs what is due; either is started again if it ends."""
+"""The command serve: the project's server, and the runner, a process that runs what is due. Both are started again if
+they end.
+"""
 
 from __future__ import annotations
 
 import json
+import select
 import subprocess
 import sys
 import time
@@ -16,7 +19,6 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder
-from nightjar.core.json_text import recorded
 from pipelines.commands.console import say, say_json
 from pipelines.execution.run_stage import SERVED
 from pipelines.prefect_view import server as servers
@@ -25,14 +27,10 @@ from pipelines.process.child import Child
 from pipelines.process.signals import stopped_by_signals
 from pipelines.project import notify, places
 from pipelines.project.environment import WEBHOOK
-from pipelines.serving import served_runs
 
-LOCK = places.SERVE_LOCK
-LOG = servers.HOME / "serve.log"
-# Written by pipelines.serving.serve once its deployments are registered; that module needs Prefect.
-READY = places.DEPLOYMENTS
+LOG = places.PREFECT / "serve.log"
 WATCH_SECONDS = 1.0
-# Of the ten seconds in which all has to be ended: the runs first, which end their own stages.
+# All has to end in ten seconds: the runs first, which end their own stages.
 GRACE = 5.5
 # A runner that ends sooner than this after its start is not started a third time.
 SHORT_SECONDS = 60.0
@@ -69,6 +67,8 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
       nightjar serve --webhook https://chat.example.org/hooks/nightjar
     """
     from pipelines.graph import graph as graphs
+    from pipelines.prefect_view.api import Api
+    from pipelines.serving import served_runs
 
     servers.require()
     root = graphs.read().root
@@ -77,12 +77,12 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
         _check_url(webhook)
     if told := notify.warning(root):
         say(f"nightjar: serve: {told}", err=True)
-    with lock.locked(root, LOCK, "nightjar serve", fix="use that one, or end it first"):
-        serving = _Serving(root, port, {"jobs": jobs, "pull": pull, "webhook": webhook})
+    with lock.locked(root, places.SERVE_LOCK, "nightjar serve", fix="use that one, or end it first"):
+        serving = Serving(root, port, {"jobs": jobs, "pull": pull, "webhook": webhook})
         try:
             serving.start(lambda line: say(line, err=as_json))
-            _tell(serving, settings, as_json)
-            runs, asked = served_runs.Runs(serving.url, serving.deployments), 0.0
+            _say_served(serving, settings, as_json)
+            runs, asked = served_runs.Runs(Api(serving.url), serving.deployments), 0.0
             while True:
                 if time.monotonic() - asked >= served_runs.SECONDS:
                     for line in runs.news():
@@ -106,22 +106,21 @@ def _check_url(webhook: str) -> None:
         raise NightjarError("not an http or https address", "--webhook", "give one, or `none` for no webhook")
 
 
-def _tell(serving: _Serving, settings: Nightly, as_json: bool) -> None:
-    when = f"{settings.cron} ({settings.timezone})"
+def _say_served(serving: Serving, settings: Nightly, as_json: bool) -> None:
+    when, names = f"{settings.cron} ({settings.timezone})", list(serving.deployments.values())
     if as_json:
-        told = {"url": serving.url, "deployments": serving.deployments, "nightly": when}
-        say_json(told, indent=None)
+        say_json({"url": serving.url, "deployments": names, "nightly": when}, indent=None)
     else:
-        say(f"Serving {' and '.join(serving.deployments)}; nightly at {when}.")
+        say(f"Serving {' and '.join(names)}; nightly at {when}.")
         say(f"The Prefect UI is at {serving.url}. Ctrl-C ends it.")
 
 
-class _Serving:
+class Serving:
     """The server and the runner of one project."""
 
     def __init__(self, root: Path, port: int, settings: dict[str, Any]) -> None:
         self.root = root
-        self.deployments: list[str] = []
+        self.deployments: dict[str, str] = {}
         self._port = port
         self._settings = settings
         self._server: servers.Server | None = None
@@ -163,7 +162,6 @@ class _Serving:
         """End the runs with their stages, then the server if it was started here."""
         if self._runner is not None:
             self._runner.end()
-        (self.root / READY).unlink(missing_ok=True)
         if self._process is not None and self._server is not None:
             servers.stop(self.root, self._server)
             self._process.wait()
@@ -179,7 +177,6 @@ class _Serving:
         return servers.recorded(self.root) is None
 
     def _start_runner(self) -> None:
-        (self.root / READY).unlink(missing_ok=True)
         private_folder((self.root / LOG).parent)
         (self.root / LOG).touch(mode=0o600)
         with (self.root / LOG).open("ab") as log:
@@ -189,28 +186,21 @@ class _Serving:
                 # Safe path: a folder `pipelines` of the repository must not be taken for this one.
                 servers.environment(self.root, self.url) | {"PYTHONSAFEPATH": "1", SERVED: "1"},
                 stdin=subprocess.PIPE,
-                stdout=log,
+                stdout=subprocess.PIPE,
                 stderr=log,
                 grace=GRACE,
             )
         self._runner, self._started = runner, time.monotonic()
-        assert runner.stdin is not None
+        assert runner.stdin is not None and runner.stdout is not None
         with runner.stdin as pipe:
             pipe.write(json.dumps(self._settings).encode())
         self._settings["webhook"] = None  # the server has it now
-        deadline = time.monotonic() + servers.STARTING_SECONDS
-        while not (ready := self._ready()):
-            if (code := runner.poll()) is not None:
-                raise self._ended(code)
-            if time.monotonic() > deadline:
-                raise NightjarError(
-                    "the deployments were not made in time", self.root / LOG, "read that file"
-                )
-            time.sleep(0.1)
-        self.deployments = ready
-
-    def _ready(self) -> list[str]:
-        return list(recorded(self.root / READY).get("deployments", ()))
+        if not select.select([runner.stdout], [], [], servers.STARTING_SECONDS)[0]:
+            raise NightjarError("the deployments were not made in time", self.root / LOG, "read that file")
+        ready = runner.stdout.readline()
+        if not ready:
+            raise self._ended(runner.wait())
+        self.deployments = json.loads(ready)
 
     def _ended(self, code: int) -> NightjarError:
         last = servers.last_line(self.root / LOG)[:300]

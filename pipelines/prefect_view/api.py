@@ -19,14 +19,15 @@ class Api:
         self.url = url
         self._client = httpx.Client(base_url=f"{url}/api", timeout=10.0, trust_env=False)
 
-    def ask(self, path: str, body: Any = None, method: str = "POST") -> Any:
-        """The answer to a request: GET if there is no body. Raises httpx.HTTPError: at once if nothing listens at the
+    def ask(self, path: str, body: Any = None, method: str = "") -> Any:
+        """The answer to a request, by default GET without a body and POST with one. Raises httpx.HTTPError: at once if nothing listens at the
         address or the server refuses the request, and after PATIENCE if it is busy or silent.
         """
+        method = method or ("GET" if body is None else "POST")
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                answer = self._client.request("GET" if body is None else method, path, json=body)
+                answer = self._client.request(method, path, json=body)
                 answer.raise_for_status()
                 return answer.json() if answer.content else None
             except httpx.HTTPError as error:
