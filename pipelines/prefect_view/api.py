@@ -13,25 +13,28 @@ BUSY = (429, 503)
 
 
 class Api:
-    """The API of the server at `url`."""
+    """The API of the server at `url`. Where it is restarted by others, it may be `away` for so many seconds."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, url: str, away: float = 0.0) -> None:
+        self.url, self._away = url, away
         self._client = httpx.Client(base_url=f"{url}/api", timeout=10.0, trust_env=False)
 
     def ask(self, path: str, body: Any = None, method: str = "") -> Any:
-        """The answer to a request, by default GET without a body and POST with one. Raises httpx.HTTPError: at once if nothing listens at the
-        address or the server refuses the request, and after PATIENCE if it is busy or silent.
+        """The answer to a request, by default GET without a body and POST with one.
+
+        Raises httpx.HTTPError: at once if the server is gone or refuses the request, and after PATIENCE if it is busy
+        or silent.
         """
         method = method or ("GET" if body is None else "POST")
-        deadline = time.monotonic() + PATIENCE
+        began = time.monotonic()
         while True:
             try:
                 answer = self._client.request(method, path, json=body)
                 answer.raise_for_status()
                 return answer.json() if answer.content else None
             except httpx.HTTPError as error:
-                if isinstance(error, httpx.ConnectError) or refused(error) or time.monotonic() > deadline:
+                most = self._away if isinstance(error, httpx.ConnectError) else max(PATIENCE, self._away)
+                if refused(error) or time.monotonic() - began >= most:
                     raise
             time.sleep(0.3)
 

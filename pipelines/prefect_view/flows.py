@@ -9,7 +9,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,8 +32,8 @@ from pipelines.process.signals import at_signals
 Jobs = Annotated[int, Field(ge=1, le=64)]
 # From TERM to KILL for a run, which ends its stages first.
 GRACE = 7.0
-# How long a flow whose run has ended waits for a server that fails.
-LAST_SECONDS = 60.0
+# How long a flow waits for `nightjar serve` to restart its server. What it could not show is shown by the next one.
+AWAY = 120.0
 
 
 @flow(name="rebuild", persist_result=False)
@@ -83,22 +82,13 @@ def _run(kind: str, parameters: dict[str, Any]) -> State[Any]:
             while not path.exists() and run.poll() is None:
                 time.sleep(0.1)
             journals.append(path, "shown", flow_run=str(flow_run.id), events=0)
-            with mirror.held(path):
-                return State.model_validate(_state(Api(url), path, run, end))
-
-
-def _state(api: Api, path: Path, run: Child, end: Callable[[], None]) -> dict[str, str]:
-    """Show the journal of a run, and continue when a server that failed is there again; returns its last state."""
-    deadline = None
-    while True:
-        try:
-            return show(api, path, lambda: run.poll() is None, end)[1]
-        except httpx.HTTPError:
-            if run.poll() is not None:
-                deadline = deadline or time.monotonic() + LAST_SECONDS
-                if time.monotonic() > deadline:
-                    raise
-            time.sleep(1.0)
+            try:
+                with mirror.held(path):
+                    state = show(Api(url, AWAY), path, lambda: run.poll() is None, end)[1]
+            except httpx.HTTPError:
+                run.wait()
+                raise
+    return State.model_validate(state)
 
 
 def _due() -> datetime | None:

@@ -32,40 +32,34 @@ def main(port: int, path: Path) -> None:
     """Show the journal at `path` on the project's server, and those of earlier runs that are not recorded."""
     root = Path.cwd()
     with servers.running(root, port, journals.read(path).begin["kind"]) as server:
-        settle(root, server.url, path)
+        settle(root, server.url)
+        with contextlib.suppress(FileNotFoundError):  # recorded by another process
+            _record(Api(server.url), path, living=True)
 
 
-def settle(root: Path, url: str, mine: Path | None = None) -> None:
-    """Record the journals of runs that ended, then the journal `mine`, whose run may not have ended. Raises
-    httpx.HTTPError if the server fails at the last one.
-    """
+def settle(root: Path, url: str) -> None:
+    """Record the journals of runs that ended. One that the server does not take now remains."""
     api = Api(url)
-    others = [
-        path for path in sorted((root / places.RUNS).glob("*.jsonl")) if path.name != (mine and mine.name)
-    ]
-    for path in [*others, *([mine] if mine else [])]:
+    for path in sorted((root / places.RUNS).glob("*.jsonl")):
         try:
-            _record(api, path, path == mine)
+            _record(api, path)
         except FileNotFoundError:
             continue  # recorded by another process
-        except (journals.Damaged, LookupError, TypeError, ValueError) as error:
-            aside = path.with_suffix(".damaged")
-            path.rename(aside)
-            told = f"not recorded: {path.name}: {type(error).__name__}: {error} (kept as {aside})"
-            print(f"nightjar: {told}", file=sys.stderr)
         except httpx.HTTPError as error:
-            if path == mine:
-                raise
             print(f"nightjar: not recorded yet: {path.name}: {error}", file=sys.stderr)
+        except (journals.Damaged, LookupError, TypeError, ValueError) as error:
+            aside = path.rename(path.with_suffix(".damaged"))
+            told = f"{path.name}: {type(error).__name__}: {error} (kept as {aside})"
+            print(f"nightjar: not recorded: {told}", file=sys.stderr)
 
 
-def _record(api: Api, path: Path, living: bool) -> None:
-    """Show a journal to its end and delete it, unless its run is alive and not to be shown here, or another process
-    shows it.
-    """
+def _record(api: Api, path: Path, living: bool = False) -> None:
+    """Show a journal to its end and delete it. Not if its run is alive and not `living`, or if another process shows it."""
+    record = journals.read(path)
+    if record.alive and not living:
+        return
     with held(path) as free:
-        record = journals.read(path)
-        if not free or (record.alive and not living):
+        if not free:
             return
 
         def cancel() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.prefect_view import server as servers
+from pipelines.project import places
 from tests.pipelines.conftest import Repo
 
 POSTGRES = shutil.which("postgres")
@@ -99,4 +100,4 @@ def test_a_rebuild_is_kept_in_the_database_and_nothing_in_a_file(
     assert done.returncode == 0, done.stdout + done.stderr
     assert database.ask("select state_name from flow_run") == ["Completed"]
     assert database.ask("select name, state_name from task_run") == ["a|Ran"]
-    assert not (repo.root / servers.HOME / "prefect.db").exists()
+    assert not (repo.root / places.PREFECT / "prefect.db").exists()

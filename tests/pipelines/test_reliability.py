@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from pipelines.prefect_view import server as servers
+from pipelines.project import places
 from tests.pipelines.conftest import Api, Repo, lend_database, lives, wait_for
 
 pytestmark = pytest.mark.slow
@@ -231,7 +232,7 @@ def shown(repo: Repo) -> servers.Server | None:
     """The server of the repository, once a stage is a task of a flow run there."""
     with (
         contextlib.suppress(sqlite3.Error),
-        sqlite3.connect(repo.root / servers.HOME / "prefect.db") as database,
+        sqlite3.connect(repo.root / places.PREFECT / "prefect.db") as database,
     ):
         if database.execute("select count(*) from task_run").fetchone()[0]:
             return servers.recorded(repo.root)
@@ -240,7 +241,7 @@ def shown(repo: Repo) -> servers.Server | None:
 
 def known(repo: Repo) -> list[tuple[int, str]]:
     """How many flow runs the database has, by their state; each has the ended tasks a and b."""
-    with sqlite3.connect(repo.root / servers.HOME / "prefect.db") as database:
+    with sqlite3.connect(repo.root / places.PREFECT / "prefect.db") as database:
         runs = database.execute("select count(*), state_type from flow_run group by state_type").fetchall()
         tasks = database.execute("select name, state_type from task_run order by name").fetchall()
     number = sum(count for count, _ in runs)

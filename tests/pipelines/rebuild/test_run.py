@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from pipelines.prefect_view import server as servers
+from pipelines.project import places
 from tests.pipelines.conftest import (
     NIGHTJAR,
     NOT_SHOWN,
@@ -87,7 +88,7 @@ def test_a_rebuild_from_failure_to_nothing_to_do(repo: Repo, api: Api) -> None:
     assert max(began) < min(ended), "the siblings did not run side by side"
     assert "hello from first" in (repo.root / _log(first, "First_Stage")).read_text()
     _shown(api, first)
-    (repo.root / servers.STATE).unlink()  # the others need not be shown
+    (repo.root / places.SERVER).unlink()  # the others need not be shown
 
     (repo.root / "mended").touch()
     second = repo.nightjar("rebuild")
@@ -274,8 +275,8 @@ def test_a_rebuild_without_a_server_starts_one_and_ends_it(repo: Repo, tables: P
     assert server.url in out
     assert out.endswith("The report: data/report/index.html\nsystem  score\nplain   1.0\n")
     assert not lives(server.pid) and servers.find(repo.root) is None
-    assert not (repo.root / servers.STATE).exists()
-    assert (repo.root / servers.HOME / "prefect.db").is_file()
+    assert not (repo.root / places.SERVER).exists()
+    assert (repo.root / places.PREFECT / "prefect.db").is_file()
 
 
 def test_ui_in_the_background_says_where_it_is(repo: Repo, tables: Path) -> None:
