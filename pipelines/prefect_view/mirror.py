@@ -54,7 +54,10 @@ def settle(root: Path, url: str) -> None:
 
 
 def _record(api: Api, path: Path, living: bool = False) -> None:
-    """Show a journal to its end and delete it. Not if its run is alive and not `living`, or if another process shows it."""
+    """Show a journal to its end and delete it.
+
+    Not if its run is alive and not `living`, or if another process shows it.
+    """
     record = journals.read(path)
     if record.alive and not living:
         return

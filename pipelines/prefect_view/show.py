@@ -157,7 +157,7 @@ class _View:
                 self._log(event, event["message"], event["level"])
             case "artifact" if event["kind"] == "scores":
                 self._scores(event)
-            case "artifact":
+            case "artifact" if not event["stage"] or event["stage"] in self._states:
                 self._artifact(
                     event["kind"], event["key"], event["data"], event["description"], event["stage"]
                 )

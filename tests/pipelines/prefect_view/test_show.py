@@ -82,12 +82,13 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Journal:
     journal.tell(Result("late", "waiting", why="for the GPU"))
     for name in "ab":
         journal.tell(Result(name, "running", why="two", lines=("one", "two")))
-    journal.artifact("table", "a", [{"rows": 1}], "about", "a")
     journal.tell(Result("a", "ran", why="never run"))
+    journal.artifact("table", "a", [{"rows": 1}], "about", "a")
     journal.tell(Result("b", "failed", error="exit status 1"))
     journal.tell(Result("c", "skipped", error="b"))
     journal.tell(Result("d", "running"))
     journal.tell(Result("late", "stopped"))
+    journal.artifact("table", "late", [], "about", "late")
     return journal
 
 
