@@ -29,7 +29,7 @@ from pipelines.project import notify, places
 from pipelines.project.environment import WEBHOOK
 
 LOG = places.PREFECT / "serve.log"
-WATCH_SECONDS = 1.0
+WATCH_SECONDS = 1.5
 # All has to end in ten seconds: the runs first, which end their own stages.
 GRACE = 5.5
 # A runner that ends sooner than this after its start is not started a third time.
@@ -75,19 +75,17 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
     settings = load_nightly(root / PARAMS_FILE)
     if webhook is not None and webhook != "none":
         _check_url(webhook)
-    if told := notify.warning(root):
-        say(f"nightjar: serve: {told}", err=True)
+    if line := notify.warning(root):
+        say(f"nightjar: serve: {line}", err=True)
     with lock.locked(root, places.SERVE_LOCK, "nightjar serve", fix="use that one, or end it first"):
         serving = Serving(root, port, {"jobs": jobs, "pull": pull, "webhook": webhook})
         try:
             serving.start(lambda line: say(line, err=as_json))
             _say_served(serving, settings, as_json)
-            runs, asked = served_runs.Runs(Api(serving.url), serving.deployments), 0.0
+            runs = served_runs.Runs(Api(serving.url), serving.deployments)
             while True:
-                if time.monotonic() - asked >= served_runs.SECONDS:
-                    for line in runs.news():
-                        say(line, err=as_json)
-                    asked = time.monotonic()
+                for line in runs.news():
+                    say(line, err=as_json)
                 time.sleep(WATCH_SECONDS)
                 serving.watch(lambda line: say(line, err=True))
         finally:
@@ -95,15 +93,13 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
 
 
 def _check_url(webhook: str) -> None:
-    from urllib.parse import urlsplit
+    from pydantic import HttpUrl, ValidationError
 
     try:
-        parts = urlsplit(webhook)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        good = False
-    if not good:
-        raise NightjarError("not an http or https address", "--webhook", "give one, or `none` for no webhook")
+        HttpUrl(webhook)
+    except ValidationError:
+        fix = "give one, or `none` for no webhook"
+        raise NightjarError("not an http or https address", "--webhook", fix) from None
 
 
 def _say_served(serving: Serving, settings: Nightly, as_json: bool) -> None:
@@ -139,18 +135,17 @@ class Serving:
             free = servers.free_port(self._port)
             if free != self._port:
                 tell(f"Port {self._port} is taken; using {free}.")
-            self._port = free
-            self._start_server()
-        else:
-            self._port = self._server.port
+            self._start_server(free)
         self._start_runner()
 
     def watch(self, tell: Callable[[str], None]) -> None:
         """Start again what ended."""
-        if self._server_ended():
+        assert self._runner is not None and self._server is not None
+        if servers.recorded(self.root) is None:
             tell("nightjar: serve: the Prefect server ended; starting it again")
-            self._start_server()
-        assert self._runner is not None
+            self._start_server(
+                self._server.port
+            )  # those who watch, and the runs, keep the address that they have
         code = self._runner.poll()
         if code is not None:
             if time.monotonic() - self._started < SHORT_SECONDS:
@@ -166,15 +161,9 @@ class Serving:
             servers.stop(self.root, self._server)
             self._process.wait()
 
-    def _start_server(self) -> None:
-        # The same port again: those who watch, and the runs, go on with the address they have.
-        self._server, self._process = servers.start(self.root, self._port, "serve")
+    def _start_server(self, port: int) -> None:
+        self._server, self._process = servers.start(self.root, port, "serve")
         servers.wait(self.root, self._server, self._process)
-
-    def _server_ended(self) -> bool:
-        if self._process is not None:
-            return self._process.poll() is not None
-        return servers.recorded(self.root) is None
 
     def _start_runner(self) -> None:
         private_folder((self.root / LOG).parent)

@@ -10,7 +10,6 @@ import httpx
 from pipelines.prefect_view.api import Api
 from pipelines.prefect_view.mirror import ENDED
 
-SECONDS = 2.0
 # Of each answer, the latest first: more runs than end between two questions.
 MOST = 50
 
