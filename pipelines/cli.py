@@ -120,10 +120,10 @@ def _status(arguments: list[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _failed("stopped", 130)
     except OSError as error:
-        told = from_os_error(error, "nightjar")
-        if told is None:
+        fault = from_os_error(error, "nightjar")
+        if fault is None:
             raise
-        return _failed(str(told))
+        return _failed(str(fault))
     return code if isinstance(code, int) else 0
 
 

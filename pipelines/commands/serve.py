@@ -1,8 +1,11 @@
-"""The command serve: the project's server, and a process that runs what is due; either is started again if it ends."""
+"""The command serve: the project's server, and the runner, a process that runs what is due. Both are started again if
+they end.
+"""
 
 from __future__ import annotations
 
 import json
+import select
 import subprocess
 import sys
 import time
@@ -16,7 +19,6 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder
-from nightjar.core.json_text import recorded
 from pipelines.commands.console import say, say_json
 from pipelines.execution.run_stage import SERVED
 from pipelines.prefect_view import server as servers
@@ -25,14 +27,10 @@ from pipelines.process.child import Child
 from pipelines.process.signals import stopped_by_signals
 from pipelines.project import notify, places
 from pipelines.project.environment import WEBHOOK
-from pipelines.serving import served_runs
 
-LOCK = places.SERVE_LOCK
-LOG = servers.HOME / "serve.log"
-# Written by pipelines.serving.serve once its deployments are registered; that module needs Prefect.
-READY = places.DEPLOYMENTS
-WATCH_SECONDS = 1.0
-# Of the ten seconds in which all has to be ended: the runs first, which end their own stages.
+LOG = places.PREFECT / "serve.log"
+WATCH_SECONDS = 1.5
+# All has to end in ten seconds: the runs first, which end their own stages.
 GRACE = 5.5
 # A runner that ends sooner than this after its start is not started a third time.
 SHORT_SECONDS = 60.0
@@ -69,25 +67,25 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
       nightjar serve --webhook https://chat.example.org/hooks/nightjar
     """
     from pipelines.graph import graph as graphs
+    from pipelines.prefect_view.api import Api
+    from pipelines.serving import served_runs
 
     servers.require()
     root = graphs.read().root
     settings = load_nightly(root / PARAMS_FILE)
     if webhook is not None and webhook != "none":
         _check_url(webhook)
-    if told := notify.warning(root):
-        say(f"nightjar: serve: {told}", err=True)
-    with lock.locked(root, LOCK, "nightjar serve", fix="use that one, or end it first"):
-        serving = _Serving(root, port, {"jobs": jobs, "pull": pull, "webhook": webhook})
+    if line := notify.warning(root):
+        say(f"nightjar: serve: {line}", err=True)
+    with lock.locked(root, places.SERVE_LOCK, "nightjar serve", fix="use that one, or end it first"):
+        serving = Serving(root, port, {"jobs": jobs, "pull": pull, "webhook": webhook})
         try:
             serving.start(lambda line: say(line, err=as_json))
-            _tell(serving, settings, as_json)
-            runs, asked = served_runs.Runs(serving.url, serving.deployments), 0.0
+            _say_served(serving, settings, as_json)
+            runs = served_runs.Runs(Api(serving.url), serving.deployments)
             while True:
-                if time.monotonic() - asked >= served_runs.SECONDS:
-                    for line in runs.news():
-                        say(line, err=as_json)
-                    asked = time.monotonic()
+                for line in runs.news():
+                    say(line, err=as_json)
                 time.sleep(WATCH_SECONDS)
                 serving.watch(lambda line: say(line, err=True))
         finally:
@@ -95,33 +93,30 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
 
 
 def _check_url(webhook: str) -> None:
-    from urllib.parse import urlsplit
+    from pydantic import HttpUrl, ValidationError
 
     try:
-        parts = urlsplit(webhook)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        good = False
-    if not good:
-        raise NightjarError("not an http or https address", "--webhook", "give one, or `none` for no webhook")
+        HttpUrl(webhook)
+    except ValidationError:
+        fix = "give one, or `none` for no webhook"
+        raise NightjarError("not an http or https address", "--webhook", fix) from None
 
 
-def _tell(serving: _Serving, settings: Nightly, as_json: bool) -> None:
-    when = f"{settings.cron} ({settings.timezone})"
+def _say_served(serving: Serving, settings: Nightly, as_json: bool) -> None:
+    when, names = f"{settings.cron} ({settings.timezone})", list(serving.deployments.values())
     if as_json:
-        told = {"url": serving.url, "deployments": serving.deployments, "nightly": when}
-        say_json(told, indent=None)
+        say_json({"url": serving.url, "deployments": names, "nightly": when}, indent=None)
     else:
-        say(f"Serving {' and '.join(serving.deployments)}; nightly at {when}.")
+        say(f"Serving {' and '.join(names)}; nightly at {when}.")
         say(f"The Prefect UI is at {serving.url}. Ctrl-C ends it.")
 
 
-class _Serving:
+class Serving:
     """The server and the runner of one project."""
 
     def __init__(self, root: Path, port: int, settings: dict[str, Any]) -> None:
         self.root = root
-        self.deployments: list[str] = []
+        self.deployments: dict[str, str] = {}
         self._port = port
         self._settings = settings
         self._server: servers.Server | None = None
@@ -140,18 +135,17 @@ class _Serving:
             free = servers.free_port(self._port)
             if free != self._port:
                 tell(f"Port {self._port} is taken; using {free}.")
-            self._port = free
-            self._start_server()
-        else:
-            self._port = self._server.port
+            self._start_server(free)
         self._start_runner()
 
     def watch(self, tell: Callable[[str], None]) -> None:
         """Start again what ended."""
-        if self._server_ended():
+        assert self._runner is not None and self._server is not None
+        if servers.recorded(self.root) is None:
             tell("nightjar: serve: the Prefect server ended; starting it again")
-            self._start_server()
-        assert self._runner is not None
+            self._start_server(
+                self._server.port
+            )  # those who watch, and the runs, keep the address that they have
         code = self._runner.poll()
         if code is not None:
             if time.monotonic() - self._started < SHORT_SECONDS:
@@ -163,23 +157,15 @@ class _Serving:
         """End the runs with their stages, then the server if it was started here."""
         if self._runner is not None:
             self._runner.end()
-        (self.root / READY).unlink(missing_ok=True)
         if self._process is not None and self._server is not None:
             servers.stop(self.root, self._server)
             self._process.wait()
 
-    def _start_server(self) -> None:
-        # The same port again: those who watch, and the runs, go on with the address they have.
-        self._server, self._process = servers.start(self.root, self._port, "serve")
+    def _start_server(self, port: int) -> None:
+        self._server, self._process = servers.start(self.root, port, "serve")
         servers.wait(self.root, self._server, self._process)
 
-    def _server_ended(self) -> bool:
-        if self._process is not None:
-            return self._process.poll() is not None
-        return servers.recorded(self.root) is None
-
     def _start_runner(self) -> None:
-        (self.root / READY).unlink(missing_ok=True)
         private_folder((self.root / LOG).parent)
         (self.root / LOG).touch(mode=0o600)
         with (self.root / LOG).open("ab") as log:
@@ -189,28 +175,21 @@ class _Serving:
                 # Safe path: a folder `pipelines` of the repository must not be taken for this one.
                 servers.environment(self.root, self.url) | {"PYTHONSAFEPATH": "1", SERVED: "1"},
                 stdin=subprocess.PIPE,
-                stdout=log,
+                stdout=subprocess.PIPE,
                 stderr=log,
                 grace=GRACE,
             )
         self._runner, self._started = runner, time.monotonic()
-        assert runner.stdin is not None
+        assert runner.stdin is not None and runner.stdout is not None
         with runner.stdin as pipe:
             pipe.write(json.dumps(self._settings).encode())
         self._settings["webhook"] = None  # the server has it now
-        deadline = time.monotonic() + servers.STARTING_SECONDS
-        while not (ready := self._ready()):
-            if (code := runner.poll()) is not None:
-                raise self._ended(code)
-            if time.monotonic() > deadline:
-                raise NightjarError(
-                    "the deployments were not made in time", self.root / LOG, "read that file"
-                )
-            time.sleep(0.1)
-        self.deployments = ready
-
-    def _ready(self) -> list[str]:
-        return list(recorded(self.root / READY).get("deployments", ()))
+        if not select.select([runner.stdout], [], [], servers.STARTING_SECONDS)[0]:
+            raise NightjarError("the deployments were not made in time", self.root / LOG, "read that file")
+        ready = runner.stdout.readline()
+        if not ready:
+            raise self._ended(runner.wait())
+        self.deployments = json.loads(ready)
 
     def _ended(self, code: int) -> NightjarError:
         last = servers.last_line(self.root / LOG)[:300]

@@ -21,7 +21,7 @@ from pipelines.process.signals import stopped_by_signals
 def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
     """Start the Prefect server of this project and say where to open it.
 
-    Its data lie in .nightjar/prefect; it listens on this machine only and calls nobody.
+    Its data are in .nightjar/prefect. It listens on this machine only and sends nothing anywhere.
 
     \b
     Example:
@@ -29,17 +29,16 @@ def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
       nightjar ui --background --port 4300
     """
     root = Path.cwd()
-    found = servers.recorded(root) if stop else servers.find(root)
     if stop:
-        if found is None:
+        if (found := servers.recorded(root)) is None:
             raise NightjarError("no server is running", root, "start one with nightjar ui")
         servers.stop(root, found)
         _say_address({"url": found.url, "owner": found.owner, "state": "stopped"}, "Stopped.", as_json)
         return
-    if found is not None:
+    if found := servers.find(root):
         until = " until the rebuild that started it ends" if found.owner == "rebuild" else ""
-        told = f"Already running at {found.url}{until}"
-        _say_address({"url": found.url, "owner": found.owner}, told, as_json)
+        line = f"Already running at {found.url}{until}"
+        _say_address({"url": found.url, "owner": found.owner}, line, as_json)
         return
     servers.require()
     free = servers.free_port(port)
@@ -47,21 +46,21 @@ def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
         say(f"Port {port} is taken; using {free}.", err=as_json)
     with stopped_by_signals():
         server, process = servers.start(root, free, "ui", background)
+        stays = False
         try:
             servers.wait(root, server, process)
-            told = f"The Prefect UI is at {server.url}"
-            _say_address({"url": server.url, "owner": "ui"}, told, as_json)
-            if background:
-                return
-            say("Ctrl-C ends it.", err=as_json)
-            with contextlib.suppress(KeyboardInterrupt):
-                code = process.wait()
-                raise NightjarError(f"the Prefect server ended with {code}", servers.LOG, "read that file")
-        except BaseException:
-            background = False
-            raise
-        finally:
+            line = f"The Prefect UI is at {server.url}"
+            _say_address({"url": server.url, "owner": "ui"}, line, as_json)
+            stays = background
             if not background:
+                say("Ctrl-C ends it.", err=as_json)
+                with contextlib.suppress(KeyboardInterrupt):
+                    code = process.wait()
+                    raise NightjarError(
+                        f"the Prefect server ended with {code}", servers.LOG, "read that file"
+                    )
+        finally:
+            if not stays:
                 servers.stop(root, server)
                 process.wait()
 

@@ -9,7 +9,7 @@ during the run or later, and deletes it once Prefect's server has recorded the r
     artifact  what Prefect's UI shows, of a stage or of the run
     log       a line of the run itself
     end       an End
-    shown     the id of the flow run that shows the journal (the one event that the mirror adds)
+    shown     the id of the flow run that shows the journal, and how many events it has (the mirror adds it)
 """
 
 from __future__ import annotations
@@ -51,10 +51,13 @@ def path_of(root: Path, name: str) -> Path:
 
 
 def append(path: Path, event: str, **facts: Any) -> None:
-    """Add an event in one write, so that several writers do not mix. Raises OSError, also if there is no journal."""
+    """Add an event in one write, so that several writers do not mix. Raises OSError, also if there is no journal.
+
+    An event begins on a line of its own, because the last line of a process that was killed may be torn.
+    """
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
     try:
-        os.write(descriptor, _line(event, facts).encode())
+        os.write(descriptor, b"\n" + _line(event, facts).encode())
     finally:
         os.close(descriptor)
 
@@ -103,8 +106,8 @@ class Journal:
     def artifact(
         self, kind: str, key: str = "", data: Any = None, description: str = "", stage: str = ""
     ) -> None:
-        """Add an artifact of the run, or of a stage before its last result. `kind` is markdown, table, link (a path on
-        the project's server), or scores, which is drawn where it is shown.
+        """Add an artifact of the run, or of a stage after its last result. `kind` is markdown, table, or scores, which
+        is drawn where it is shown. A link in markdown that begins with / is a path on the project's server.
         """
         self.write("artifact", kind=kind, key=key, data=data, description=description, stage=stage)
 
@@ -153,14 +156,11 @@ class Damaged(Exception):
 
 @dataclass
 class Record:
-    """What a journal says of its run: the first event, the last result of each stage that began, the flow runs that
-    show it (id, and whether a deployment started it), and its end.
-    """
+    """What a journal says of its run: the first event, the flow run that shows it, and how many events it has."""
 
     begin: Event = field(default_factory=dict)
-    results: dict[str, Result] = field(default_factory=dict)
-    shown: list[tuple[str, bool]] = field(default_factory=list)
-    end: End | None = None
+    flow_run: str = ""
+    shown: int = 0
 
     @property
     def alive(self) -> bool:
@@ -176,26 +176,9 @@ def read(path: Path) -> Record:
             match event.pop("event"):
                 case "begin":
                     found.begin = event
-                case "stage":
-                    result = result_of(event)
-                    if has_task(result, found.results):
-                        found.results[result.stage] = result
                 case "shown":
-                    found.shown.append((str(event["flow_run"]), bool(event["served"])))
-                case "end":
-                    found.end = End(event["state"], event["message"])
+                    found.flow_run, found.shown = str(event["flow_run"]), int(event["events"])
         int(found.begin["pid"]), str(found.begin["started"]), found.begin["kind"], found.begin["name"]
     except (ValueError, KeyError, TypeError) as error:
         raise Damaged(f"not the journal of a run ({type(error).__name__})") from None
     return found
-
-
-def result_of(event: Mapping[str, Any]) -> Result:
-    """The result in an event `stage`. Raises TypeError or KeyError."""
-    facts = {name: value for name, value in event.items() if name not in ("event", "at", "lines")}
-    return Result(**facts, lines=tuple(event["lines"]))
-
-
-def has_task(result: Result, known: Mapping[str, Any]) -> bool:
-    """Whether a stage is shown as a task: not while it waits, and not if it was stopped before it began."""
-    return result.stage in known or result.state not in ("waiting", "stopped")

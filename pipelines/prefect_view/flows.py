@@ -1,35 +1,30 @@
-"""The Prefect flows `rebuild` and `nightly`. Each shows a run; none runs a stage.
+"""The Prefect flows `rebuild` and `nightly`, which the deployments of `nightjar serve` run.
 
-The mirror of a run from a terminal calls them with the journal of that run (see mirror.py). A deployment of `nightjar
-serve` calls them without one: then they start the run as a process of their own.
+A flow starts the run as a process of its own, and shows its journal. A run from a terminal is shown by its mirror.
 """
 
 # No `from __future__ import annotations`: Prefect validates the parameters of a flow by its annotations.
 import json
 import os
-import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-from prefect import Flow, flow
+import httpx
+from prefect import flow
 from prefect.context import FlowRunContext
-from prefect.events.worker import EventsWorker
-from prefect.logging.handlers import APILogHandler
 from prefect.runtime import flow_run
+from prefect.settings import PREFECT_API_URL
 from prefect.states import State
-from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pydantic import Field
 
 from pipelines.execution import journal as journals
-from pipelines.prefect_view import recorded
-from pipelines.prefect_view.show import served, show
+from pipelines.prefect_view import mirror
+from pipelines.prefect_view.api import Api
+from pipelines.prefect_view.show import show
 from pipelines.process.child import Child
 from pipelines.process.signals import at_signals
 
@@ -37,12 +32,11 @@ from pipelines.process.signals import at_signals
 Jobs = Annotated[int, Field(ge=1, le=64)]
 # From TERM to KILL for a run, which ends its stages first.
 GRACE = 7.0
+# How long a flow waits for `nightjar serve` to restart its server. What it could not show is shown by the next one.
+AWAY = 120.0
 
-_journal: ContextVar[Path | None] = ContextVar("journal", default=None)
-_runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=64)
 
-
-@flow(name="rebuild", persist_result=False, task_runner=_runner)
+@flow(name="rebuild", persist_result=False)
 def rebuild(
     targets: list[str] | None = None,
     jobs: Jobs | None = None,
@@ -59,7 +53,7 @@ def rebuild(
     return _run("rebuild", {"targets": targets, "jobs": jobs, "wait": wait, "keep_going": keep_going})
 
 
-@flow(name="nightly", persist_result=False, task_runner=_runner)
+@flow(name="nightly", persist_result=False)
 def nightly(pull: bool = False, jobs: Jobs = 2, wait: bool = False, accept: bool = False) -> State[Any]:
     """Evaluate every benchmark again with the current model and data, append to the ledger, and give a verdict.
 
@@ -70,45 +64,13 @@ def nightly(pull: bool = False, jobs: Jobs = 2, wait: bool = False, accept: bool
     return _run("nightly", {"pull": pull, "jobs": jobs, "wait": wait, "accept": accept})
 
 
-FLOWS: dict[str, Flow[..., State[Any]]] = {"rebuild": rebuild, "nightly": nightly}
-
-
-def flush() -> None:
-    """Send the server what is still on its way; call it at the end."""
-    APILogHandler().flush()
-    EventsWorker.drain_all(timeout=5)
-
-
-@contextmanager
-def showing(path: Path) -> Iterator[None]:
-    """In the block, the flows show the journal at `path`."""
-    token = _journal.set(path)
-    try:
-        yield
-    finally:
-        _journal.reset(token)
-
-
 def _run(kind: str, parameters: dict[str, Any]) -> State[Any]:
-    path = _journal.get()
-    if path is None:
-        return _served(kind, parameters)
-    record = journals.read(path)
-
-    def cancel() -> None:
-        if record.alive:
-            os.kill(int(record.begin["pid"]), signal.SIGTERM)
-
-    return show(path, lambda: record.alive, cancel)
-
-
-def _served(kind: str, parameters: dict[str, Any]) -> State[Any]:
     """Start a run as a process, and show it; SIGTERM, such as of a runner that cancels, ends it in order."""
-    root = Path.cwd()
-    recorded.settle(root)
+    root, name, url = Path.cwd(), str(flow_run.name), str(PREFECT_API_URL.value()).removesuffix("/api")
+    mirror.settle(root, url)
     due = _due()
-    path = journals.path_of(root, str(flow_run.name))
-    request = {**parameters, "name": str(flow_run.name), "due": due and due.isoformat(), "served": served()}
+    path = journals.path_of(root, name)
+    request = {**parameters, "name": name, "due": due and due.isoformat(), "served": True}
     # -P: a folder `pipelines` of the repository is not taken for this one.
     command = [sys.executable, "-P", "-m", f"pipelines.{kind}.run", json.dumps(request)]
     with Child(command, root, os.environ, grace=GRACE) as run:
@@ -119,9 +81,14 @@ def _served(kind: str, parameters: dict[str, Any]) -> State[Any]:
         with at_signals(end):
             while not path.exists() and run.poll() is None:
                 time.sleep(0.1)
-            state = show(path, lambda: run.poll() is None, end)
-    recorded.notify_crash(root, journals.read(path))
-    return state
+            journals.append(path, "shown", flow_run=str(flow_run.id), events=0)
+            try:
+                with mirror.held(path):
+                    state = show(Api(url, AWAY), path, lambda: run.poll() is None, end)[1]
+            except httpx.HTTPError:
+                run.wait()
+                raise
+    return State.model_validate(state)
 
 
 def _due() -> datetime | None:

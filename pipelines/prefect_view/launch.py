@@ -25,11 +25,12 @@ class Mirror:
 
     def __init__(self, root: Path, path: Path) -> None:
         found = servers.recorded(root)
-        self._root, self._path = root, path
-        self._port = found.port if found else servers.free_port()
-        self.url = f"http://{servers.HOST}:{self._port}"
-        self._environment = servers.environment(root, self.url)
-        self._over = threading.Event()
+        port = found.port if found else servers.free_port()
+        self.url = f"http://{servers.HOST}:{port}"
+        self._root, self._path, self._over = root, path.resolve(), threading.Event()
+        # -P: a folder `pipelines` of the repository is not taken for this one.
+        module = "pipelines.prefect_view.mirror"
+        self._command = [sys.executable, "-P", "-m", module, str(port), str(self._path)]
         self._process: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._keep, daemon=True, name="mirror")
         self._thread.start()
@@ -38,25 +39,18 @@ class Mirror:
         with contextlib.suppress(OSError):  # no room on the disk: the run is not shown
             private_folder(self._root / LOG.parent)
             for _ in range(MOST_STARTS):
-                if self._over.is_set() or self._start().wait() == 0:
+                with (self._root / LOG).open("ab") as log:
+                    # Not under a guard: it records that the run was killed.
+                    self._process = subprocess.Popen(
+                        self._command,
+                        cwd=self._root,
+                        stdin=subprocess.DEVNULL,
+                        stdout=log,
+                        stderr=log,
+                        start_new_session=True,
+                    )
+                if self._process.wait() == 0 or self._over.wait(1.0):
                     return
-                self._over.wait(1.0)
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        # Not under a guard: it records that the run was killed. -P: a folder `pipelines` of the repository is not taken
-        # for this one.
-        module = "pipelines.prefect_view.mirror"
-        with (self._root / LOG).open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", module, str(self._port), str(self._path.resolve())],
-                cwd=self._root,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        return self._process
 
     def end(self, stopped: bool) -> bool:
         """Wait until the run is recorded, but not long; returns whether it is. After a run that was `stopped` the

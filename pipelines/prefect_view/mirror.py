@@ -3,71 +3,89 @@
     python -P -m pipelines.prefect_view.mirror PORT JOURNAL
 
 A run starts it (see launch.py) and does not depend on it: a server that is slow, hangs or fails affects the mirror
-only. It ends with status AGAIN if the server failed. The run then starts it again, with a server at the same port. What
-was not recorded by the end of the run is replayed by the next mirror.
+only, which then ends. The run starts it again, with a server at the same port. What was not recorded by the end of the
+run is recorded by the next mirror.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
+import signal
 import sys
-import threading
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from nightjar.core import garbage
+import httpx
+
 from pipelines.execution import journal as journals
-from pipelines.execution.journal import Record
 from pipelines.prefect_view import server as servers
-from pipelines.process.identity import alive
+from pipelines.prefect_view.api import Api
+from pipelines.prefect_view.show import show
+from pipelines.project import places
 
-AGAIN = 75
-# How often the server is asked how it is. One that is silent so many times, 5 s each, has failed.
-HEALTH_SECONDS = 2.0
-SILENT_TIMES = 4
-# How long the mirror remains after the process of its run is gone.
-LAST_SECONDS = 20.0
+ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 
 
-def main(port: int, path: Path) -> int:
-    """Show the journal at `path`, and those of earlier runs that are not recorded; returns the exit status."""
+def main(port: int, path: Path) -> None:
+    """Show the journal at `path` on the project's server, and those of earlier runs that are not recorded."""
     root = Path.cwd()
+    with servers.running(root, port, journals.read(path).begin["kind"]) as server:
+        settle(root, server.url)
+        with contextlib.suppress(FileNotFoundError):  # recorded by another process
+            _record(Api(server.url), path, living=True)
+
+
+def settle(root: Path, url: str) -> None:
+    """Record the journals of runs that ended. One that the server does not take now remains."""
+    api = Api(url)
+    for path in sorted((root / places.RUNS).glob("*.jsonl")):
+        try:
+            _record(api, path)
+        except FileNotFoundError:
+            continue  # recorded by another process
+        except httpx.HTTPError as error:
+            print(f"nightjar: not recorded yet: {path.name}: {error}", file=sys.stderr)
+        except (journals.Damaged, LookupError, TypeError, ValueError) as error:
+            aside = path.rename(path.with_suffix(".damaged"))
+            told = f"{path.name}: {type(error).__name__}: {error} (kept as {aside})"
+            print(f"nightjar: not recorded: {told}", file=sys.stderr)
+
+
+def _record(api: Api, path: Path, living: bool = False) -> None:
+    """Show a journal to its end and delete it.
+
+    Not if its run is alive and not `living`, or if another process shows it.
+    """
     record = journals.read(path)
-    with servers.running(root, port, record.begin["kind"]) as (server, process):
-        from pipelines.prefect_view import recorded  # while the server starts
+    if record.alive and not living:
+        return
+    with held(path) as free:
+        if not free:
+            return
 
-        if process is not None:
-            servers.wait(root, server, process)
-        threading.Thread(target=_watch, args=(root, server, process is not None, record), daemon=True).start()
-        recorded.settle(root, replay)
-        return 0 if not path.exists() or recorded.follow(root, path, replay) else AGAIN
+        def cancel() -> None:
+            if record.alive:
+                os.kill(int(record.begin["pid"]), signal.SIGTERM)
 
-
-def replay(path: Path, record: Record) -> None:
-    """Show a journal as a flow run of its own."""
-    from pipelines.prefect_view import flows
-
-    flow = flows.FLOWS[record.begin["kind"]].with_options(flow_run_name=record.begin["name"])
-    asked = {name: record.begin["parameters"][name] for name in flow.parameters.properties}
-    with flows.showing(path):
-        flow(**asked, return_state=True)
-    flows.flush()
+        run, state = show(api, path, lambda: record.alive, cancel)
+        if api.ask(f"flow_runs/{run}")["state"]["type"] not in ENDED:
+            api.ask(f"flow_runs/{run}/set_state", {"state": state, "force": True})
+        path.unlink(missing_ok=True)
 
 
-def _watch(root: Path, server: servers.Server, own: bool, record: Record) -> None:
-    """End the process, and its own server, when the server fails, or some time after the run was killed."""
-    silent, ended = 0, None
-    while True:
-        time.sleep(HEALTH_SECONDS)
-        silent = 0 if servers.healthy(server.url, 5.0) else silent + 1
-        ended = ended or (None if record.alive else time.monotonic())
-        late = ended is not None and time.monotonic() - ended > LAST_SECONDS
-        if late or silent >= SILENT_TIMES or not alive(server.pid, server.started):
-            if own:
-                servers.stop(root, server)
-            os._exit(AGAIN)  # Prefect's threads may wait for the server
+@contextlib.contextmanager
+def held(path: Path) -> Iterator[bool]:
+    """Whether the journal could be locked, in the block, against another process that shows it."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
 
 
 if __name__ == "__main__":
-    garbage.seldom()
-    sys.exit(main(int(sys.argv[1]), Path(sys.argv[2])))
+    main(int(sys.argv[1]), Path(sys.argv[2]))

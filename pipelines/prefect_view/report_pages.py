@@ -2,59 +2,37 @@
 
 from __future__ import annotations
 
-import os
+import mimetypes
 from pathlib import Path
 
-from starlette.exceptions import HTTPException
-from starlette.responses import PlainTextResponse, Response
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from nightjar.core.errors import NightjarError
 from pipelines.versions.files import cache_dir
 
 REPORT = Path("data/report")
-NONE_YET = "there is no report yet; `nightjar rebuild` or `dvc repro` makes it\n"
 
 
-class ReportPages(StaticFiles):
-    """The report of the project at `root`, which may come later, as an ASGI app.
+def report_page(request: Request) -> Response:
+    """The file `path` of the report of the project in the current folder, or one line of text and status 404.
 
-    A link in it is followed only to a file of the report or of DVC's cache. What is not there has status 404.
+    A link in the report is followed only to a file of the report or of DVC's cache.
     """
-
-    def __init__(self, root: Path) -> None:
-        self._root = root.absolute()
-        super().__init__(directory=self._root / REPORT, html=True, check_dir=False, follow_symlink=True)
-
-    async def check_config(self) -> None:
-        """Nothing: the folder need not be there yet."""
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        """The file; a line of text where there is none."""
+    root = Path.cwd()
+    # The report itself may not be a link to any folder; its parent may, for `data` may be on another disk.
+    report = (root / REPORT).parent.resolve() / REPORT.name
+    page = report / (request.path_params["path"] or "index.html")
+    try:
+        file = page.resolve(strict=True)
         try:
-            return await super().get_response(path, scope)
-        except HTTPException as error:
-            if error.status_code != 404:
-                raise
-        there = (self._root / REPORT / "index.html").is_file()
-        return PlainTextResponse(f"no such file in {REPORT.as_posix()}\n" if there else NONE_YET, 404)
-
-    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """The file's place and facts; no facts if it is not there, cannot be read or is none of the report's."""
-        try:
-            place, facts = super().lookup_path(path)
-        except OSError:
-            return "", None
-        return (place, facts) if facts is not None and self._is_ours(place) else ("", None)
-
-    def _is_ours(self, place: str) -> bool:
-        # Its parent is resolved, for `data` may be on another disk; the report itself may not be a link to any folder.
-        report = (self._root / REPORT).parent.resolve() / REPORT.name
-        target = Path(place).resolve()
-        if target.is_relative_to(report):
-            return report.is_dir()
-        try:
-            return target.is_relative_to(cache_dir(self._root).resolve())
-        except (NightjarError, OSError):  # its configuration cannot be read
-            return False
+            cache = cache_dir(root).resolve()
+        except NightjarError:  # the configuration cannot be read
+            cache = report
+        if any(file.is_relative_to(it) for it in (report, cache)) and report.is_dir() and file.is_file():
+            return FileResponse(file, media_type=mimetypes.guess_type(page)[0])
+    except (OSError, RuntimeError, ValueError):  # none, a loop of links, a character that no name has
+        pass
+    if (report / "index.html").is_file():
+        return PlainTextResponse(f"no such file in {REPORT.as_posix()}\n", 404)
+    return PlainTextResponse("there is no report yet; `nightjar rebuild` or `dvc repro` makes it\n", 404)

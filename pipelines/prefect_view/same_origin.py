@@ -6,16 +6,16 @@ the answers as its own. Such requests carry the page's origin, or its name as th
 
 from __future__ import annotations
 
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
-HTTP_PORT = 80
 
 
 def hosts(port: int) -> list[str]:
     """The values of the header Host for a server on this machine at `port`; a browser leaves out the port 80."""
-    return [f"{name}:{port}" for name in NAMES] + (list(NAMES) if port == HTTP_PORT else [])
+    return [f"{name}:{port}" for name in NAMES] + (list(NAMES) if port == 80 else [])
 
 
 def origins(port: int) -> list[str]:
@@ -23,32 +23,25 @@ def origins(port: int) -> list[str]:
     return [f"http://{host}" for host in hosts(port)]
 
 
-class SameOrigin:
-    """Answers a request, or the handshake of a WebSocket, with one line and status 400 if its Host is not the
-    server's, and 403 if it has an Origin that is not; passes all others to `app`.
+def same_origin(app: ASGIApp, port: int) -> ASGIApp:
+    """`app` without requests and handshakes of a WebSocket whose Host is not the server's, which get one line and
+    status 400, and those with an Origin that is not, which get status 403.
 
     Programs such as Prefect's client send no Origin.
     """
+    address = origins(port)[0]
+    foreign_host = PlainTextResponse(f"wrong Host header; open {address}\n", 400)
+    foreign_origin = PlainTextResponse(f"pages of another origin have no access; open {address}\n", 403)
 
-    def __init__(self, app: ASGIApp, port: int) -> None:
-        self._app = app
-        self._hosts, self._origins = set(hosts(port)), set(origins(port))
-        self._address = f"http://{hosts(port)[0]}"
+    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
+        answer = app
+        if scope["type"] in ("http", "websocket"):
+            headers = Headers(scope=scope)
+            host, origin = ([it.lower() for it in headers.getlist(name)] for name in ("host", "origin"))
+            if len(host) != 1 or host[0] not in hosts(port):
+                answer = foreign_host
+            elif not set(origins(port)).issuperset(origin):
+                answer = foreign_origin
+        await answer(scope, receive, send)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] in ("http", "websocket") and (refused := self._refused(scope)):
-            await refused(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
-
-    def _refused(self, scope: Scope) -> PlainTextResponse | None:
-        found = {name: _values(scope, name) for name in (b"host", b"origin")}
-        if len(found[b"host"]) != 1 or not self._hosts.issuperset(found[b"host"]):
-            return PlainTextResponse(f"wrong Host header; open {self._address}\n", 400)
-        if not self._origins.issuperset(found[b"origin"]):
-            return PlainTextResponse(f"pages of another origin have no access; open {self._address}\n", 403)
-        return None
-
-
-def _values(scope: Scope, wanted: bytes) -> list[str]:
-    return [value.decode("latin-1").lower() for name, value in scope["headers"] if name == wanted]
+    return checked

@@ -1,38 +1,34 @@
-"""The Prefect server of this project: loopback only, its data in .nightjar/prefect, no analytics, no other
-network.
+"""The Prefect server of this project: loopback only, its data in .nightjar/prefect, no analytics, no other network.
 
-A server that runs is written down in .nightjar/server.json; a rebuild uses it, or starts one for itself.
+The file .nightjar/server.json names the server that runs; a rebuild uses it, or starts one for itself.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import importlib.util
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from nightjar.core import json_text
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import own_folder, private_folder, write_text
+from nightjar.core.files import private_folder, write_text
+from pipelines.process import lock
 from pipelines.process.child import Child, end_group
 from pipelines.process.identity import alive, identity
 from pipelines.project import places
 from pipelines.project.environment import SECRETS, WEBHOOK
 
-HOME = places.PREFECT
-STATE = places.SERVER
-LOG = HOME / "server.log"
+LOG = places.PREFECT / "server.log"
 HOST = "127.0.0.1"
 PORT = 4200
 STARTING_SECONDS = 90.0
@@ -74,56 +70,52 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
     Settings of another Prefect (a profile, a key of its cloud) do not leak in. Of the secrets it has only the password
     of the database, and a client not even that.
     """
+    # Here, not above: pydantic takes long to load.
+    from nightjar.core.config import PARAMS_FILE
+    from nightjar.core.driver_params import load_server
+
     needless = {WEBHOOK} if url is None else {*SECRETS}
     kept = {
         name: value
         for name, value in os.environ.items()
         if name not in needless and not name.startswith("PREFECT_")
     }
-    home = (root / HOME).resolve()
-    # Here, not above: with nothing to do no parameters are read, and pydantic takes long to load.
-    from nightjar.core.config import PARAMS_FILE
-    from nightjar.core.driver_params import load_server
-
+    home = (root / places.PREFECT).resolve()
     database = load_server(root / PARAMS_FILE).database
     direct = ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1", "localhost"]))
-    ours = {
-        "NO_PROXY": direct,
-        "no_proxy": direct,
-        "DO_NOT_TRACK": "1",
-        "PREFECT_HOME": str(home),
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_SERVER_DATABASE_CONNECTION_URL": database or f"sqlite+aiosqlite:///{home / 'prefect.db'}",
-        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-        "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
-        "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
-        "PREFECT_LOGGING_TO_API_BATCH_INTERVAL": "1.0",
-        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
-        "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
-        # A server that goes away in the middle of a call is noticed soon.
-        "PREFECT_CLIENT_MAX_RETRIES": "2",
-        "PREFECT_API_REQUEST_TIMEOUT": "10",
-        "PREFECT_CLI_PROMPT": "false",
+    settings = {
+        "HOME": str(home),
+        "SERVER_ANALYTICS_ENABLED": "false",
+        "SERVER_DATABASE_CONNECTION_URL": database or f"sqlite+aiosqlite:///{home / 'prefect.db'}",
+        "SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+        "SERVER_ALLOW_EPHEMERAL_MODE": "false",
+        "SERVER_LOGGING_LEVEL": "WARNING",
+        "LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
+        "LOGGING_INTERNAL_LEVEL": "CRITICAL",
+        # A server that fails during a call is noticed soon.
+        "CLIENT_MAX_RETRIES": "2",
+        "API_REQUEST_TIMEOUT": "10",
     }
     if url is not None:
-        ours["PREFECT_API_URL"] = f"{url}/api"
-    return {**kept, **ours}
+        settings["API_URL"] = f"{url}/api"
+    ours = {f"PREFECT_{name}": value for name, value in settings.items()}
+    return {**kept, "NO_PROXY": direct, "no_proxy": direct, "DO_NOT_TRACK": "1", **ours}
 
 
 def healthy(url: str, seconds: float = 2.0) -> bool:
-    """Whether the server at `url` says that it is well."""
+    """Whether the server at `url` answers that it is well."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{url}/api/health", timeout=seconds) as answer:
             return bool(answer.status == 200)
-    except (OSError, urllib.error.URLError, ValueError):
+    except (OSError, ValueError):
         return False
 
 
 def recorded(root: Path) -> Server | None:
     """The server of the project at `root` whose process runs, whether it answers or not."""
     try:
-        server = Server(**json_text.parse((root / STATE).read_bytes()))
+        server = Server(**json_text.parse((root / places.SERVER).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
     return server if alive(server.pid, server.started) else None
@@ -160,81 +152,62 @@ def free_port(wanted: int = 0) -> int:
 
 def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Server, Process]:
     """Start a server and record it; it may not answer yet (see `wait`). It ends with this process unless it `stays`."""
-    private_folder(root / HOME)  # the secrets of its database, and the key to them
+    private_folder(root / places.PREFECT)  # the secrets of its database, and the key to them
     (root / LOG).touch(mode=0o600)
     command = [sys.executable, str(Path(__file__).with_name("server_app.py").resolve()), HOST, str(port)]
-    # The page that the server serves asks this address for everything; by default that is port 4200's.
-    address = {
-        "PREFECT_SERVER_UI_API_URL": f"http://{HOST}:{port}/api",
-        "PREFECT_UI_URL": f"http://{HOST}:{port}",
-    }
-    whole = environment(root) | address
-    process: Process
+    # The page that the server serves sends its requests to this address; by default that is port 4200's.
+    url = f"http://{HOST}:{port}"
+    whole = environment(root) | {"PREFECT_SERVER_UI_API_URL": f"{url}/api", "PREFECT_UI_URL": url}
     with (root / LOG).open("ab") as log:
+        kind: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, "umask": 0o077}
+        process: Process
         if stays:
-            process = subprocess.Popen(
-                command,
-                cwd=root,
-                env=whole,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                umask=0o077,
-                start_new_session=True,
-            )
+            process = subprocess.Popen(command, cwd=root, env=whole, start_new_session=True, **kind)
         else:
-            process = Child(command, root, whole, stdout=log, stderr=log, umask=0o077)
+            process = Child(command, root, whole, **kind)
     server = Server(process.pid, identity(process.pid), port, owner)
-    write_text(root / STATE, json.dumps(asdict(server)) + "\n")
+    write_text(root / places.SERVER, json.dumps(asdict(server)) + "\n")
     return server, process
 
 
-def wait(
-    root: Path,
-    server: Server,
-    process: Process,
-    seconds: float = STARTING_SECONDS,
-) -> None:
+def wait(root: Path, server: Server, process: Process) -> None:
     """Wait until the server answers. Raises NightjarError with the last line of its log if it ends or takes longer."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + STARTING_SECONDS
     while not healthy(server.url):
         if process.poll() is not None:
             what = f"the Prefect server ended: {last_line(root / LOG)}"
             raise NightjarError(what, root / LOG, "read that file")
         if time.monotonic() > deadline:
-            what = f"no answer from the Prefect server in {seconds:.0f} s"
+            what = f"no answer from the Prefect server in {STARTING_SECONDS:.0f} s"
             raise NightjarError(what, root / LOG, "read that file")
         time.sleep(0.1)
 
 
 def last_line(path: Path) -> str:
     """The last line of a log that has text."""
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    texts = [re.sub(r"\s+", " ", line).strip() for line in lines]
-    return next((line for line in reversed(texts) if line), "its log is empty")
+    text = path.read_text(encoding="utf-8", errors="replace").rstrip()
+    return " ".join(text.rpartition("\n")[2].split()) or "its log is empty"
 
 
 def stop(root: Path, server: Server) -> None:
     """End a server that `start` began, here or in another process."""
     end_group(server.pid, server.started)
     with contextlib.suppress(OSError):
-        if json_text.recorded(root / STATE).get("pid") == server.pid:
-            (root / STATE).unlink()
+        if json_text.recorded(root / places.SERVER).get("pid") == server.pid:
+            (root / places.SERVER).unlink()
 
 
 @contextlib.contextmanager
-def running(root: Path, port: int, owner: str) -> Iterator[tuple[Server, Process | None]]:
-    """The project's server: the one that runs, or one that is started now at `port` and ends with the block. It may not
-    answer yet; the second value is its process if it was started here.
-    """
-    own_folder(root)
-    with (root / places.SERVER_LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two runs that begin at once start one server
-        server, process = find(root), None
-        if server is None:
+def running(root: Path, port: int, owner: str) -> Iterator[Server]:
+    """The project's server: the one that runs, or one that is started now at `port` and ends with the block."""
+    process = None
+    with lock.locked(root, places.SERVER_LOCK, "a start of the server", wait=True):
+        if (server := find(root)) is None:
             server, process = start(root, free_port(port), owner)
     try:
-        yield server, process
+        if process is not None:
+            wait(root, server, process)
+        yield server
     finally:
         if process is not None:
             stop(root, server)

@@ -17,20 +17,20 @@ from pathlib import Path
 def main(host: str, port: int) -> None:
     """Serve the project in the current folder until the process is ended."""
     gc.set_threshold(100_000, 20, 20)  # what is loaded stays: looking for garbage in it takes half a second
-    from pipelines.prefect_view.same_origin import SameOrigin, origins
+    from pipelines.prefect_view.same_origin import origins, same_origin
 
     # Before Prefect is imported, which reads it then. Left alone it allows every origin.
     os.environ["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"] = ",".join(origins(port))
     import uvicorn
     from prefect.server.api.server import create_app
-    from starlette.routing import Mount
+    from starlette.routing import Route
 
-    from pipelines.prefect_view.report_pages import ReportPages
+    from pipelines.prefect_view.report_pages import report_page
 
     app = create_app(final=True)
-    app.router.routes.insert(0, Mount("/report", ReportPages(Path())))
+    app.router.routes.insert(0, Route("/report/{path:path}", report_page))
     # Around the app, not in it: the server's own services call the app in this process, under another host name.
-    uvicorn.run(SameOrigin(app, port), host=host, port=port, log_level="warning")
+    uvicorn.run(same_origin(app, port), host=host, port=port, log_level="warning")
 
 
 if __name__ == "__main__":

@@ -1,46 +1,31 @@
-"""Shows the journal of a run as the Prefect flow run in which `show` is called: a task a stage, logs, and artifacts.
+"""Shows the journal of a run as a flow run of the project's Prefect server: a task a stage, logs, and artifacts.
 
-Nothing here reaches the run itself, except Cancel in the UI, which sends it SIGTERM. Import this module only where
-Prefect's settings name the server (see server.environment).
+Nothing here reaches the run itself, except Cancel in the UI. The journal records how many of its events have been
+shown; whoever shows it next continues after them.
 """
 
 from __future__ import annotations
 
 import base64
 import contextlib
-import queue
-import threading
+import json
+import math
+import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
-from prefect import allow_failure, get_run_logger, task
-from prefect.artifacts import (
-    create_image_artifact,
-    create_link_artifact,
-    create_markdown_artifact,
-    create_progress_artifact,
-    create_table_artifact,
-    update_progress_artifact,
-)
-from prefect.cache_policies import NO_CACHE
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.objects import StateType
-from prefect.context import FlowRunContext
-from prefect.futures import PrefectFuture
-from prefect.runtime import flow_run
-from prefect.settings import PREFECT_API_URL
-from prefect.states import Cancelled, Completed, Failed, State
+import httpx
 
 from pipelines.execution import journal as journals
 from pipelines.execution.counts import counted
 from pipelines.execution.journal import Event
-from pipelines.execution.results import End, Result
 from pipelines.graph.keys import PROGRESS
 from pipelines.history import scores
+from pipelines.prefect_view.api import Api, refused
+from pipelines.project.notify import notify
 
 # How often the flow run is read for a Cancel, and the progress of a stage is shown.
 CANCEL_SECONDS = 1.5
@@ -50,192 +35,241 @@ MOST = 95.0
 # A message that is shown later than this carries its own time.
 LATE_SECONDS = 10.0
 KILLED = "its process was killed"
+LEVELS = {"info": 20, "warning": 30}
+# Prefect's type of each state that is no success.
+TYPES = {
+    "running": "RUNNING",
+    "failed": "FAILED",
+    "stopped": "CANCELLED",
+    "cancelled": "CANCELLED",
+    "skipped": "CANCELLED",
+    "crashed": "CRASHED",
+}
+
+# A state as the API takes it: type, name and message.
+State = dict[str, str]
 
 
-def served() -> bool:
-    """Whether a deployment started this flow run: its schedule, or somebody in the UI."""
-    context = FlowRunContext.get()
-    return context is not None and context.flow_run is not None and context.flow_run.deployment_id is not None
+def show(api: Api, path: Path, alive: Callable[[], bool], cancel: Callable[[], None]) -> tuple[str, State]:
+    """Show a journal to its end, or until its run is not alive; returns the id of the flow run, and its last state.
 
-
-def show(path: Path, alive: Callable[[], bool], cancel: Callable[[], None]) -> State[Any]:
-    """Show a journal to its end, or until its run is not alive; returns the state of the flow run.
-
-    `cancel` is called once when somebody cancels the flow run.
+    `cancel` is called when somebody cancels the flow run. Raises httpx.HTTPError if the server fails, and OSError.
     """
-    run, over = UUID(str(flow_run.id)), threading.Event()
-    journals.append(path, "shown", flow_run=str(run), served=served())
-    # A runner of `nightjar serve` sends its run SIGTERM; any other run is cancelled from here.
-    threading.Thread(target=_watch, args=(run, cancel, over), daemon=True, name="cancel").start()
-    shown = _Shown(run)
+    record = journals.read(path)
+    view = _View(api, _flow_run(api, path, record))
+    done = marked = record.shown if view.run == record.flow_run else 0
+    number = 0
+
+    def mark() -> None:
+        nonlocal marked
+        if done > marked:
+            journals.append(path, "shown", flow_run=view.run, events=done)
+            marked = done
+
     try:
         for event in journals.follow(path, alive):
-            if event is not None:
-                shown.take(event)
-        return shown.close()
+            view.tick(cancel)
+            if event is None:
+                mark()
+            elif event["event"] != "shown":
+                number += 1
+                view.take(event, number > done)
+                done = max(done, number)
+        if not view.end:
+            view.end = _killed(path, record.begin)
+        return view.run, view.close()
     finally:
-        over.set()
+        with contextlib.suppress(OSError):
+            mark()
 
 
-def _watch(run: UUID, cancel: Callable[[], None], over: threading.Event) -> None:
-    with get_client(sync_client=True) as client:
-        while not over.wait(CANCEL_SECONDS):
-            with contextlib.suppress(Exception):  # the server may be away for a moment
-                state = client.read_flow_run(run).state
-                if state is not None and (state.is_cancelling() or state.is_cancelled()):
-                    cancel()
-                    return
+def _flow_run(api: Api, path: Path, record: journals.Record) -> str:
+    """The flow run that shows a journal; a new one if there is none, or none in this database."""
+    if record.flow_run:
+        try:
+            api.ask(f"flow_runs/{record.flow_run}")
+            return record.flow_run
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code != 404:
+                raise
+    begin = record.begin
+    facts = {"name": begin["name"], "parameters": begin["parameters"], "state": _state("running")}
+    flow = api.ask("flows/", {"name": begin["kind"]})["id"]
+    run: str = api.ask("flow_runs/", {"flow_id": flow, **facts})["id"]
+    journals.append(path, "shown", flow_run=run, events=0)
+    return run
 
 
-def _told(message: str, event: Event) -> str:
-    """The message of an event, with its time if it is shown late."""
-    if time.time() - event["at"] < LATE_SECONDS:
-        return message
-    return f"{message} (on {datetime.fromtimestamp(event['at'], UTC):%Y-%m-%d %H:%M:%S} UTC)".strip()
+def _killed(path: Path, begin: Event) -> Event:
+    """Record the end of a run that was killed. One of a deployment, which nobody watched, leaves a notification."""
+    end = {"state": "crashed", "message": KILLED}
+    journals.append(path, "end", **end)
+    if begin["parameters"].get("served") and begin["kind"] == "rebuild":
+        message = f"the rebuild {begin['name']} was killed"
+        notify(Path(), {"kind": "rebuild crashed", "run": begin["name"], "message": message})
+    return {**end, "at": time.time()}
 
 
-class _Shown:
+def _state(name: str, message: str = "", at: float | None = None) -> State:
+    """A state, with the time of its event if it is shown late."""
+    if at is not None and time.time() - at > LATE_SECONDS:
+        message = f"{message} (on {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC)".strip()
+    return {"type": TYPES.get(name, "COMPLETED"), "name": name.capitalize(), "message": message}
+
+
+class _View:
     """The tasks and artifacts of one flow run."""
 
-    def __init__(self, run: UUID) -> None:
-        self._run = run
+    def __init__(self, api: Api, run: str) -> None:
+        self.run, self.end = run, Event()
+        self._api = api
         self._stages: dict[str, Event] = {}
-        self._tasks: dict[str, _Task] = {}
-        self._futures: dict[str, PrefectFuture[Any]] = {}
-        self._end: Event | None = None
+        self._states: dict[str, str] = {}
+        self._tasks: dict[str, str] = {}
+        self._progress: dict[str, Progress] = {}
+        self._asked = 0.0
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Event, new: bool) -> None:
+        """Show an event if it is `new`; one that was shown before is only remembered."""
         match event["event"]:
             case "graph":
                 self._stages = event["stages"]
-                with contextlib.suppress(Exception), get_client(sync_client=True) as client:
-                    tags = [*client.read_flow_run(self._run).tags, *event["tags"]]
-                    client.update_flow_run(self._run, tags=list(dict.fromkeys(tags)))
-            case "stage":
-                self._stage(journals.result_of(event), event)
-            case "artifact" if event["stage"]:
-                self._task(event["stage"]).events.put(event)
-            case "artifact":
-                _artifact(event)
-            case "log":
-                getattr(get_run_logger(), event["level"])("%s", event["message"])
             case "end":
-                self._end = event
+                self.end = event
+        before = self._states.get(event.get("stage", ""))
+        if event["event"] == "stage" and (before or event["state"] not in ("waiting", "stopped")):
+            self._states[event["stage"]] = event["state"]
+        if new:
+            try:
+                self._show(event, before)
+            except httpx.HTTPStatusError as error:
+                if not refused(error):
+                    raise
+                text = error.response.text[:300]
+                print(f"nightjar: {event['event']} not shown: {error}: {text}", file=sys.stderr)
 
-    def _stage(self, result: Result, event: Event) -> None:
-        if not journals.has_task(result, self._futures):
-            if result.state == "waiting":
-                get_run_logger().info("%s %s", result.stage, result.why)
-            return
-        it = self._task(result.stage)
-        it.events.put(event)
-        if result.stage not in self._futures:
-            # Prefect starts no task behind a skipped one: those behind a failure depend on the failure itself.
-            needs = [result.error] if result.state == "skipped" else it.facts.get("upstream", [])
-            self._futures[result.stage] = self._submit(it, needs)
+    def _show(self, event: Event, before: str | None) -> None:
+        match event["event"]:
+            case "graph":
+                tags = [*self._api.ask(f"flow_runs/{self.run}")["tags"], *event["tags"]]
+                self._api.ask(f"flow_runs/{self.run}", {"tags": list(dict.fromkeys(tags))}, "PATCH")
+            case "log":
+                self._log(event, event["message"], event["level"])
+            case "artifact" if event["kind"] == "scores":
+                self._scores(event)
+            case "artifact" if not event["stage"] or event["stage"] in self._states:
+                self._artifact(
+                    event["kind"], event["key"], event["data"], event["description"], event["stage"]
+                )
+            case "stage" if event["stage"] in self._states:
+                self._stage(event, before)
+            case "stage" if event["state"] == "waiting":
+                self._log(event, f"{event['stage']} {event['why']}")
 
-    def _task(self, name: str) -> _Task:
+    def _stage(self, event: Event, before: str | None) -> None:
+        name, state = event["stage"], event["state"]
+        if before is None and state == "skipped":
+            # Prefect's graph shows it behind the failure itself.
+            self._stages.setdefault(name, {})["upstream"] = [event["error"]]
+        if text := "\n".join(event["lines"]) or event["why"]:
+            self._log(event, text, stage=name)
+        if state not in (before, "waiting"):
+            self._set(name, state, "" if state == "running" else _message(event), event["at"])
+        if state in ("running", "waiting"):
+            it = self._progress.setdefault(name, Progress(name, self._stages.get(name, {})))
+            it.hear(event["lines"])
+        elif (ended := self._progress.pop(name, None)) and ended.artifact:
+            self._api.ask(f"artifacts/{ended.artifact}", ended.last(state), "PATCH")
+
+    def _task(self, name: str) -> str:
+        """The id of a stage's task. The API returns the one that is there, if any."""
         if name not in self._tasks:
-            self._tasks[name] = _Task(name, self._stages.get(name, {}))
+            before = [it for it in self._stages.get(name, {}).get("upstream", ()) if it in self._states]
+            inputs = {"wait_for": [{"input_type": "task_run", "id": self._task(it)} for it in before]}
+            keys = {"name": name, "task_key": name, "dynamic_key": "0", "task_inputs": inputs}
+            self._tasks[name] = self._api.ask("task_runs/", {"flow_run_id": self.run, **keys})["id"]
         return self._tasks[name]
 
-    def _submit(self, it: _Task, needs: list[str]) -> PrefectFuture[Any]:
-        @task(
-            name=it.name,
-            description=it.facts.get("description") or None,
-            task_run_name=lambda: it.name,  # a text would be filled in as a template
-            cache_policy=NO_CACHE,
-            persist_result=False,
-        )
-        def one() -> State[Any]:
-            return it.body()
+    def _set(self, name: str, state: str, message: str, at: float) -> None:
+        body = {"state": _state(state, message, at), "force": True}
+        self._api.ask(f"task_runs/{self._task(name)}/set_state", body)
 
-        wait_for = [allow_failure(self._futures[name]) for name in needs if name in self._futures]
-        return one.submit(return_state=False, wait_for=wait_for)
+    def _log(self, event: Event, message: str, level: str = "info", stage: str = "") -> None:
+        task = self._task(stage) if stage else None
+        facts = {"name": "nightjar", "level": LEVELS[level], "message": message}
+        when = datetime.fromtimestamp(event["at"], UTC).isoformat()
+        self._api.ask("logs/", [{**facts, "timestamp": when, "flow_run_id": self.run, "task_run_id": task}])
 
-    def close(self) -> State[Any]:
+    def _artifact(self, kind: str, key: str, data: Any, description: str, stage: str = "") -> str:
+        """Create an artifact; returns its id."""
+        if kind == "table":
+            data = json.dumps(data)
+        elif kind == "markdown":
+            data = data.replace("](/", f"]({self._api.url}/")
+        facts = {"type": kind, "key": key, "data": data, "description": description, "flow_run_id": self.run}
+        task = self._task(stage) if stage else None
+        made: str = self._api.ask("artifacts/", {**facts, "task_run_id": task})["id"]
+        return made
+
+    def _scores(self, event: Event) -> None:
+        """The scores of the last rebuilds and nightlies, as a table and as a plot; nothing where there are none."""
+        try:
+            if not (runs := scores.history(Path())):
+                return
+            from pipelines.prefect_view.score_plot import png
+
+            image = "data:image/png;base64," + base64.b64encode(png(runs)).decode()
+        except Exception as error:  # a broken ledger
+            self._log(event, f"no artifact of the scores: {error}", "warning")
+            return
+        about = "The scores of the last rebuilds and nightlies, with intervals"
+        self._artifact("table", "scores-history", scores.table(runs), f"{about}, the latest first")
+        self._artifact("image", "scores-plot", image, about)
+
+    def tick(self, cancel: Callable[[], None]) -> None:
+        """Show progress, and call `cancel` if somebody cancelled the flow run. Does each of them from time to time."""
+        now = time.monotonic()
+        if now - self._asked >= CANCEL_SECONDS:
+            self._asked = now
+            if self._api.ask(f"flow_runs/{self.run}")["state"]["type"] in ("CANCELLING", "CANCELLED"):
+                self._asked = math.inf
+                cancel()
+        for it in self._progress.values():
+            if now - it.shown >= PROGRESS_SECONDS:
+                it.shown = now
+                if it.artifact:
+                    self._api.ask(f"artifacts/{it.artifact}", {"data": it.now()}, "PATCH")
+                else:
+                    it.artifact = self._artifact("progress", it.key, it.now(), it.about, it.stage)
+
+    def close(self) -> State:
         """End the tasks that have not ended, and return the state of the run."""
-        for name in self._futures:
-            self._tasks[name].events.put(None)
-        for future in self._futures.values():
-            future.wait()
-        if self._end is None:
-            return run_state(None)
-        return run_state(End(self._end["state"], _told(self._end["message"], self._end)))
+        for name, state in self._states.items():
+            if state in ("running", "waiting"):
+                self._set(name, "crashed", KILLED, self.end["at"])
+        return _state(self.end["state"], self.end["message"], self.end["at"])
 
 
-def run_state(end: End | None) -> State[Any]:
-    """Prefect's state for the end of a run, or for a run that has none."""
-    if end is None:
-        return State(type=StateType.CRASHED, name="Crashed", message=KILLED)
-    match end.state:
-        case "completed":
-            return Completed(message=end.message)
-        case "failed":
-            return Failed(message=end.message)
-        case "skipped":
-            return Cancelled(name="Skipped", message=end.message)
-        case _:
-            return Cancelled(message=end.message)
-
-
-def _task_state(result: Result, event: Event) -> State[Any]:
-    match result.state:
-        case "failed":
-            return Failed(message=_told(result.error, event))
-        case "stopped":
-            return Cancelled(name="Stopped", message=_told(result.error, event))
-        case "skipped":
-            reason = f"not run: {result.error} before it did not succeed"
-            return Cancelled(name="Skipped", message=_told(reason, event))
-        case state:
-            return Completed(name=state.capitalize(), message=_told(result.why, event))
-
-
-class _Task:
-    """The task of one stage; `events` are its results and artifacts as they come, None at the end of the journal."""
-
-    def __init__(self, name: str, facts: Event) -> None:
-        self.name, self.facts = name, facts
-        self.events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
-
-    def body(self) -> State[Any]:
-        """Show the events until the stage has ended; returns the state of the task."""
-        logger, progress = get_run_logger(), Progress(self.name, self.facts)
-        while True:
-            try:
-                event = self.events.get(timeout=PROGRESS_SECONDS)
-            except queue.Empty:
-                event = {"event": ""}
-            if event is None:
-                progress.end("killed")
-                return State(type=StateType.CRASHED, name="Crashed", message=KILLED)
-            if event["event"] == "artifact":
-                _artifact(event)
-            elif event["event"] == "stage":
-                result = journals.result_of(event)
-                if lines := result.lines or ((result.why,) if result.why else ()):
-                    logger.info("%s", "\n".join(lines))
-                progress.hear(result.lines)
-                if result.ended:
-                    progress.end(result.state)
-                    return _task_state(result, event)
-            progress.show()
+def _message(event: Event) -> str:
+    """The message of a stage's last state."""
+    if event["state"] == "skipped":
+        return f"not run: {event['error']} before it did not succeed"
+    return str(event["error"] or event["why"])
 
 
 class Progress:
-    """How far a running stage is, by its own lines ("step 5 of 27"), else by the seconds that it took before. Shown as
-    an artifact that the UI redraws; a stage that ends sooner than PROGRESS_SECONDS has none.
+    """How far a running stage is, by its own lines ("step 5 of 27"), else by the seconds that it took before. A stage
+    that ends sooner than PROGRESS_SECONDS has no artifact.
     """
 
     def __init__(self, stage: str, facts: Event) -> None:
-        self._stage, self._key = stage, PROGRESS + facts.get("key", stage)
-        self._expected: float | None = facts.get("expected")
-        self._began = self._shown = time.monotonic()
+        self.stage, self.key, self.artifact = stage, PROGRESS + facts.get("key", stage), ""
+        self.began = self.shown = time.monotonic()
         self._share: float | None = None
-        self._artifact: UUID | None = None
+        self._expected: float | None = facts.get("expected")
+        self.about = stage + (f": expected to take {self._expected:.0f} s" if self._expected else "")
 
-    def hear(self, lines: tuple[str, ...]) -> None:
+    def hear(self, lines: list[str]) -> None:
         """Take note of what the stage wrote."""
         for line in lines:
             if found := counted(line):
@@ -243,61 +277,10 @@ class Progress:
 
     def now(self) -> float:
         """0 to 100."""
-        if self._share is not None:
-            return self._share
-        if not self._expected:
-            return 0.0
-        return min(100.0 * (time.monotonic() - self._began) / self._expected, MOST)
+        if self._share is not None or not self._expected:
+            return self._share or 0.0
+        return min(100.0 * (time.monotonic() - self.began) / self._expected, MOST)
 
-    def show(self) -> None:
-        """Show it, if that was PROGRESS_SECONDS ago."""
-        if time.monotonic() - self._shown < PROGRESS_SECONDS:
-            return
-        self._shown = time.monotonic()
-        with contextlib.suppress(Exception):  # the next one shows more
-            if self._artifact is None:
-                seconds = f": expected to take {self._expected:.0f} s" if self._expected else ""
-                about = f"{self._stage}{seconds}"
-                made: Any = create_progress_artifact(self.now(), key=self._key, description=about)
-                self._artifact = made
-            else:
-                update_progress_artifact(self._artifact, self.now())
-
-    def end(self, state: str) -> None:
-        """Show that the stage ended: 100 if it did all there was to do, else 0, as it no longer runs."""
-        if self._artifact is not None:
-            with contextlib.suppress(Exception):
-                if state in ("ran", "cached"):
-                    update_progress_artifact(self._artifact, 100.0)
-                else:
-                    update_progress_artifact(self._artifact, 0.0, description=f"{self._stage}: {state}")
-
-
-def _artifact(event: Event) -> None:
-    """Create the artifact of an event. One that fails is logged."""
-    key, data, about = event["key"], event["data"], event["description"]
-    url = str(PREFECT_API_URL.value()).removesuffix("/api")
-    try:
-        match event["kind"]:
-            case "table":
-                create_table_artifact(table=data, key=key, description=about)
-            case "markdown":
-                create_markdown_artifact(data.replace("](/", f"]({url}/"), key=key, description=about)
-            case "link":
-                create_link_artifact(url + data, "The report", key=key, description=about)
-            case "scores":
-                _scores(Path())
-    except Exception as error:
-        get_run_logger().warning("no artifact %s: %s", key or "of the scores", error)
-
-
-def _scores(root: Path) -> None:
-    """The scores of the last rebuilds and nightlies, as a table and as a plot; nothing where there are none."""
-    if not (runs := scores.history(root)):
-        return
-    from pipelines.prefect_view.score_plot import png
-
-    told = "The scores of the last rebuilds and nightlies, with intervals"
-    create_table_artifact(scores.table(runs), key="scores-history", description=f"{told}, the latest first")
-    image = "data:image/png;base64," + base64.b64encode(png(runs)).decode()
-    create_image_artifact(image, key="scores-plot", description=told)
+    def last(self, state: str) -> dict[str, Any]:
+        """What the artifact shows at the end: 100, or 0 and the state of a stage that did not succeed."""
+        return {"data": 0.0, "description": f"{self.stage}: {state}"} if state in TYPES else {"data": 100.0}

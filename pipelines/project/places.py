@@ -12,7 +12,6 @@ NIGHTLY_LOCK = FOLDER / "nightly.lock"
 SERVE_LOCK = FOLDER / "serve.lock"
 SERVER = FOLDER / "server.json"
 SERVER_LOCK = FOLDER / "server.lock"
-DEPLOYMENTS = FOLDER / "serve.json"
 
 # Clones, made anew for every use.
 STUDY_CLONE = FOLDER / "study"

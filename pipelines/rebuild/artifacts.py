@@ -57,8 +57,9 @@ class Artifacts:
             headline = f"```\n{text}\n```\n\n"
         if (root / REPORT).is_file():
             link = REPORT_PATH + REPORT.name
-            headline += f"[The report]({link}): `{REPORT.as_posix()}`\n\n"
+            page = f"[The report]({link})"
+            headline += f"{page}: `{REPORT.as_posix()}`\n\n"
             about = f"`{REPORT.as_posix()}`, served while the project's server runs"
-            journal.artifact("link", "report-page", link, about)
+            journal.artifact("markdown", "report-page", page, about)
         markdown = f"## Rebuild {journal.name}\n\n{headline}{table}\n"
         journal.artifact("markdown", "rebuild", markdown, "The state of every stage")

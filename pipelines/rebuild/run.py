@@ -48,7 +48,7 @@ def rebuild(
     """
     root = graph.root
     artifacts = Artifacts(graph, journal)
-    listener = listeners(artifacts.tell, journal.tell, *shown)
+    listener = listeners(journal.tell, artifacts.tell, *shown)
     logs = root / places.LOGS / journal.name
     conduct = Conduct(graph, logs, listener, stop, jobs, keep_going)
     lock_order.remember(graph)

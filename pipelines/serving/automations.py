@@ -1,10 +1,11 @@
-"""What the Prefect server does by itself: call a dead run crashed, and tell a webhook of runs that went wrong.
+"""What the Prefect server does by itself: mark a run whose process is gone as crashed, and notify a webhook.
 
-Import it only where Prefect is told which server to use (see server.use).
+Import it only where Prefect's settings name the server (see server.environment).
 """
 
 from __future__ import annotations
 
+import contextlib
 from datetime import timedelta
 from uuid import UUID
 
@@ -14,7 +15,6 @@ from prefect.client.schemas.objects import StateType
 from prefect.events.actions import CallWebhook, ChangeFlowRunState
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
-from prefect.exceptions import ObjectNotFound
 from prefect.types import SecretDict
 from pydantic import SecretStr
 
@@ -23,8 +23,8 @@ TELL = "nightjar: tell the webhook"
 BLOCK = "nightjar"
 # A run sends a heartbeat every three minutes (PREFECT_FLOWS_HEARTBEAT_FREQUENCY); three in a row are missing.
 SILENCE = timedelta(seconds=540)
-# What a run says at its end: the names of its states, ours among them.
-ENDS = (
+# The states of a run at its end.
+ENDS = [
     "Completed",
     "Failed",
     "Crashed",
@@ -34,7 +34,7 @@ ENDS = (
     "Stopped",
     "Skipped",
     "Paused",
-)
+]
 RUNS = "prefect.flow-run.*"
 PAYLOAD = """{
   "flow": {{ flow.name|tojson }},
@@ -51,20 +51,29 @@ async def set_up(webhook: str | None) -> None:
     `webhook` is an address, which is kept as a block of the server, `none` to remove it, or None to leave it as it is.
     """
     async with get_client() as client:
-        await _renew(client, _zombies())
+        await _renew(client, ZOMBIES, _zombies())
         if webhook == "none":
-            await _remove(client)
+            await _renew(client, TELL, None)
+            with contextlib.suppress(ValueError):  # there is none
+                await Webhook.adelete(BLOCK)
         elif webhook is not None:
             headers = SecretDict({"Content-Type": "application/json"})
             block = Webhook(method="POST", url=SecretStr(webhook), headers=headers)
-            await _renew(client, _tell(await block.asave(BLOCK, overwrite=True)))
+            await _renew(client, TELL, _tell(await block.asave(BLOCK, overwrite=True)))
+
+
+async def _renew(client: PrefectClient, name: str, wanted: AutomationCore | None) -> None:
+    for known in await client.read_automations_by_name(name):
+        await client.delete_automation(known.id)
+    if wanted is not None:
+        await client.create_automation(wanted)
 
 
 def _zombies() -> AutomationCore:
     beat = "prefect.flow-run.heartbeat"
     return AutomationCore(
         name=ZOMBIES,
-        description="A run of which nothing was heard for nine minutes is called crashed: its process is gone.",
+        description="A run without a heartbeat for nine minutes is marked as crashed: its process is gone.",
         trigger=EventTrigger(
             match=ResourceSpecification({"prefect.resource.id": RUNS}),
             for_each={"prefect.resource.id"},
@@ -92,28 +101,8 @@ def _tell(block: UUID) -> AutomationCore:
             expect={f"prefect.flow-run.{name}" for name in ("Failed", "Crashed", "TimedOut")},
             posture=Posture.Reactive,
             threshold=1,
-            # Without a span the server, which looks at some events twice, would tell twice.
+            # Without a span the server, which looks at some events twice, would post twice.
             within=timedelta(seconds=60),
         ),
         actions=[CallWebhook(block_document_id=block, payload=PAYLOAD)],
     )
-
-
-async def _renew(client: PrefectClient, wanted: AutomationCore) -> None:
-    known = await client.read_automations_by_name(wanted.name)
-    if known:
-        await client.update_automation(known[0].id, wanted)
-    else:
-        await client.create_automation(wanted)
-    for double in known[1:]:
-        await client.delete_automation(double.id)
-
-
-async def _remove(client: PrefectClient) -> None:
-    for known in await client.read_automations_by_name(TELL):
-        await client.delete_automation(known.id)
-    try:
-        block = await client.read_block_document_by_name(BLOCK, "webhook")
-    except ObjectNotFound:
-        return
-    await client.delete_block_document(block.id)

@@ -2,14 +2,13 @@
 
     python -m pipelines.serving.serve < settings.json
 
-`nightjar serve` starts it beside the server and starts it again if it ends. It writes .nightjar/serve.json once its
-deployments are registered.
+`nightjar serve` starts it beside the server and starts it again if it ends. Once its deployments are registered, it
+writes one line to its output: their names by their ids, as JSON.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import multiprocessing
 import os
@@ -17,46 +16,29 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import (
-    DeploymentFilter,
-    DeploymentFilterId,
-    FlowRunFilter,
-    FlowRunFilterState,
-    FlowRunFilterStateType,
-)
-from prefect.client.schemas.objects import (
-    ConcurrencyLimitConfig,
-    ConcurrencyLimitStrategy,
-    DeploymentSchedule,
-    StateType,
-)
-from prefect.client.schemas.schedules import CronSchedule
+from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
 from prefect.deployments.runner import EntrypointType
-from prefect.exceptions import ObjectNotFound
 from prefect.runner import Runner
 from prefect.schedules import Cron
+from prefect.settings import PREFECT_API_URL
 
 from nightjar.core import display
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import load_nightly
-from nightjar.core.files import write_text
-from pipelines.prefect_view import mirror, recorded
+from pipelines.prefect_view import mirror
+from pipelines.prefect_view.api import Api
 from pipelines.prefect_view.flows import nightly, rebuild
-from pipelines.project import places
 from pipelines.serving import automations
 
-READY = places.DEPLOYMENTS
 POLL_SECONDS = 5.0
 # Runs at once, the waiting ones among them; each is a process.
 MOST_RUNS = 4
-# What the runs have, when all is ended, to stop their stages and to say so.
+# What the runs have, when all is ended, to stop their stages and to record it.
 LAST_SECONDS = 5.2
 
 
-async def serve(root: Path, jobs: int, pull: bool, webhook: str | None) -> None:
+async def serve(root: Path, api: Api, output: int, jobs: int, pull: bool, webhook: str | None) -> None:
     """Register the deployments and the automations, then run what is due until the process is ended."""
     settings = load_nightly(root / PARAMS_FILE)
     schedule = Cron(settings.cron, timezone=settings.timezone)
@@ -64,54 +46,30 @@ async def serve(root: Path, jobs: int, pull: bool, webhook: str | None) -> None:
     once = ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW)
     queue = ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.ENQUEUE)
     runner = _Runner(name=root.name, query_seconds=POLL_SECONDS, limit=MOST_RUNS, pause_on_shutdown=False)
-    kind: dict[str, Any] = {"tags": [root.name], "entrypoint_type": EntrypointType.MODULE_PATH}
-    await runner.aadd_flow(rebuild, parameters={"jobs": jobs}, concurrency_limit=queue, **kind)
-    planned = await _planned(root.name)
-    made = await runner.aadd_flow(
-        nightly, parameters={"jobs": jobs, "pull": pull}, concurrency_limit=once, schedule=schedule, **kind
-    )
-    await _forget_others(made, planned)
+    kind: dict[str, Any] = {"entrypoint_type": EntrypointType.MODULE_PATH}
+    kind |= {"parameters": {"jobs": jobs}, "concurrency_limit": queue, "tags": [root.name]}
+    made = {str(await runner.aadd_flow(rebuild, **kind)): f"rebuild/{root.name}"}
+    # The tags of a deployment are those of its runs.
+    when = f"{settings.cron} {settings.timezone}"
+    kind |= {"parameters": {"jobs": jobs, "pull": pull}, "concurrency_limit": once, "tags": [root.name, when]}
+    deployment = str(await runner.aadd_flow(nightly, schedule=schedule, **kind))
+    forget_others(api, deployment, when)
     await automations.set_up(webhook)
-    ready = {"pid": os.getpid(), "deployments": [f"{flow.name}/{root.name}" for flow in (rebuild, nightly)]}
-    write_text(root / READY, json.dumps(ready) + "\n")
+    ready = json.dumps({**made, deployment: f"nightly/{root.name}"})
+    os.write(output, ready.encode() + b"\n")
+    os.close(output)
     await runner.start()
 
 
-async def _planned(name: str) -> list[tuple[str, str | None]]:
-    """When the deployment of the nightly runs up to now, as cron and timezone; nothing if there is none."""
-    async with get_client() as client:
-        try:
-            return _times((await client.read_deployment_by_name(f"{nightly.name}/{name}")).schedules)
-        except ObjectNotFound:
-            return []
+def forget_others(api: Api, deployment: str, when: str) -> None:
+    """Delete the runs that another schedule than `when` planned and that have not begun.
 
-
-def _times(schedules: list[DeploymentSchedule]) -> list[tuple[str, str | None]]:
-    return [
-        (it.schedule.cron, it.schedule.timezone) for it in schedules if isinstance(it.schedule, CronSchedule)
-    ]
-
-
-async def _forget_others(deployment: UUID, planned: list[tuple[str, str | None]]) -> None:
-    """If the schedule is another than was `planned`, delete the runs of the old one that have not begun.
-
-    Prefect deletes those to come, but the late ones would be made up for, of a schedule that is no more.
+    Prefect deletes those to come, but the late ones would be made up for.
     """
-    async with get_client() as client:
-        schedules = (await client.read_deployment(deployment)).schedules
-        if planned == _times(schedules):
-            return
-        runs = await client.read_flow_runs(
-            deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=[deployment])),
-            flow_run_filter=FlowRunFilter(
-                state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED]))
-            ),
-        )
-        current = {schedule.id for schedule in schedules}
-        for run in runs:
-            if run.auto_scheduled and (run.created_by is None or run.created_by.id not in current):
-                with contextlib.suppress(ObjectNotFound):
-                    await client.delete_flow_run(run.id)
+    wanted = {"deployment_id": {"any_": [deployment]}, "state": {"type": {"any_": ["SCHEDULED"]}}}
+    for run in api.ask("flow_runs/filter", {"flow_runs": wanted}):
+        if run["auto_scheduled"] and when not in run["tags"]:
+            api.ask(f"flow_runs/{run['id']}", method="DELETE")
 
 
 class _Runner(Runner):
@@ -129,7 +87,10 @@ class _Runner(Runner):
 
 if __name__ == "__main__":
     display.protect()
-    told = json.load(sys.stdin)
+    output = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what Prefect and the runs print goes to the log
+    asked = json.load(sys.stdin)
+    server = Api(str(PREFECT_API_URL.value()).removesuffix("/api"))
     # A run that was killed holds the only slot of its deployment, and none that could settle it would begin.
-    recorded.settle(Path.cwd(), mirror.replay)
-    asyncio.run(serve(Path.cwd(), told["jobs"], told["pull"], told["webhook"]))
+    mirror.settle(Path.cwd(), server.url)
+    asyncio.run(serve(Path.cwd(), server, output, **asked))

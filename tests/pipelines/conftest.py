@@ -23,6 +23,7 @@ import pytest
 
 from pipelines.cli import main
 from pipelines.prefect_view import server as servers
+from pipelines.project import places
 from tests.conftest import shared_folder
 from tests.pipelines import forked, study_project
 
@@ -94,7 +95,7 @@ class Repo:
         self, program: str, arguments: Sequence[str], waits: Mapping[str, float], prefect: bool | None
     ) -> forked.Forked:
         if prefect is None:
-            prefect = arguments[0] not in RUNS or (self.root / servers.STATE).exists()
+            prefect = arguments[0] not in RUNS or (self.root / places.SERVER).exists()
         return forked.start(program, arguments, self.root, environment(), waits, prefect)
 
 
@@ -193,7 +194,7 @@ class Api:
 
     def serve(self, repo: Repo) -> None:
         """Let rebuilds of `repo` find this server, as if `nightjar ui` had been started there."""
-        state = repo.root / servers.STATE
+        state = repo.root / places.SERVER
         state.parent.mkdir(exist_ok=True)
         state.write_text(json.dumps(self.server.__dict__), encoding="utf-8")
 
@@ -223,17 +224,17 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with alone(root):
         if not root.exists():
             making = root.with_name("tables-making")
-            (making / servers.HOME).mkdir(parents=True)
+            (making / places.PREFECT).mkdir(parents=True)
             command = [sys.executable, "-c", MAKE_TABLES]
             subprocess.run(command, env=servers.environment(making), check=True, timeout=200)
             making.rename(root)
-    return root / servers.HOME / "prefect.db"
+    return root / places.PREFECT / "prefect.db"
 
 
 def lend_database(tables: Path, root: Path) -> None:
     """Give a server at `root` a database whose tables are made."""
-    (root / servers.HOME).mkdir(parents=True)
-    shutil.copy(tables, root / servers.HOME / "prefect.db")
+    (root / places.PREFECT).mkdir(parents=True)
+    shutil.copy(tables, root / places.PREFECT / "prefect.db")
 
 
 @contextlib.contextmanager

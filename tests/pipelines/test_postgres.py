@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.prefect_view import server as servers
+from pipelines.project import places
 from tests.pipelines.conftest import Repo
 
 POSTGRES = shutil.which("postgres")
@@ -95,8 +96,9 @@ def test_a_rebuild_is_kept_in_the_database_and_nothing_in_a_file(
         dvc="stages:\n  a:\n    cmd: touch a.out\n    outs: [a.out]\n",
         params=f"server:\n  database: {database.url}\n",
     )
-    done = repo.nightjar("rebuild", timeout=200, prefect=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    rebuild = repo.start("rebuild", prefect=True, LAST_SECONDS=150.0)
+    out, err = rebuild.communicate(timeout=200)
+    assert (rebuild.returncode, err) == (0, ""), out
     assert database.ask("select state_name from flow_run") == ["Completed"]
     assert database.ask("select name, state_name from task_run") == ["a|Ran"]
-    assert not (repo.root / servers.HOME / "prefect.db").exists()
+    assert not (repo.root / places.PREFECT / "prefect.db").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from pipelines.prefect_view import server as servers
+from pipelines.project import places
 from tests.pipelines.conftest import Api, Repo, lend_database, lives, wait_for
 
 pytestmark = pytest.mark.slow
@@ -169,43 +171,57 @@ def test_a_full_disk_fails_the_stages_that_need_room_and_the_next_rebuild_goes_o
     assert not [path for path in (root / ".nightjar").rglob(".*.tmp-*")]
 
 
+# The name of the second stage looks like an option and like a template: it is neither.
 AWAY = """
 stages:
   a:
     cmd: touch begun; while ! test -e go; do sleep 0.1; done; echo a > a.out
     outs: [a.out]
-  b:
-    cmd: cp a.out b.out
-    deps: [a.out]
-    outs: [b.out]
+  '-{0}':
+    cmd: cp a.out b.out; mkdir -p data; cp -r page data/report
+    deps: [a.out, page]
+    outs: [b.out, data/report]
 """
 
 
-@pytest.mark.timeout(400)
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_server_that_fails_stops_no_stage_and_is_started_again(
-    repo: Repo, tables: Path, number: signal.Signals
-) -> None:
+def write_away(repo: Repo, tables: Path) -> None:
     lend_database(tables, repo.root)
     repo.write(dvc=AWAY)
+    (repo.root / "page").mkdir()
+    (repo.root / "page" / "index.html").touch()
+    (repo.root / "page" / "headline.txt").write_text("system  score\nplain   1.0\n")
+
+
+@pytest.mark.timeout(400)
+def test_a_server_that_dies_and_one_that_hangs_stop_no_stage_and_are_replaced(
+    repo: Repo, tables: Path
+) -> None:
+    write_away(repo, tables)
     rebuild = repo.start("rebuild", prefect=True, LAST_SECONDS=150.0)
     wait_for((repo.root / "begun").exists, 60, "the stage")
-    own = wait_for(lambda: shown(repo), 90, "the flow run")
-    os.killpg(own.pid, number)
+    first = wait_for(lambda: shown(repo), 90, "the flow run")
+    os.killpg(first.pid, signal.SIGKILL)
+    second = wait_for(lambda: replaced(repo, first), 90, "another server")
+    assert second.url == first.url
+    os.killpg(second.pid, signal.SIGSTOP)
     (repo.root / "go").touch()
     wait_for((repo.root / "b.out").exists, 60, "the stage after it")
     out, err = rebuild.communicate(timeout=200)
     assert (rebuild.returncode, err) == (0, ""), out
     assert known(repo) == [(1, "COMPLETED")] and not list((repo.root / RUNS).iterdir())
+    assert first.url in out
+    assert out.endswith("The report: data/report/index.html\nsystem  score\nplain   1.0\n")
+    assert not lives(second.pid) and not (repo.root / places.SERVER).exists()
 
 
 @pytest.mark.timeout(400)
 def test_a_server_of_others_that_hangs_is_left_alone_and_the_next_run_records_this_one(
     repo: Repo, tables: Path
 ) -> None:
-    lend_database(tables, repo.root)
-    repo.write(dvc=AWAY)
-    assert repo.nightjar("ui", "--background", "--port", str(servers.free_port())).returncode == 0
+    write_away(repo, tables)
+    url = f"http://127.0.0.1:{servers.free_port()}"
+    ui = repo.nightjar("ui", "--background", "--port", url.rpartition(":")[2])
+    assert (ui.returncode, ui.stdout) == (0, f"The Prefect UI is at {url}\n"), ui.stderr
     server = servers.find(repo.root)
     assert server is not None
     rebuild = repo.start("rebuild", LAST_SECONDS=1.0)
@@ -221,17 +237,30 @@ def test_a_server_of_others_that_hangs_is_left_alone_and_the_next_run_records_th
     ), out
     assert lives(server.pid)
     os.killpg(server.pid, signal.SIGCONT)
+    again = repo.here("ui")
+    assert (again.returncode, again.stdout) == (0, f"Already running at {url}\n")
     repo.write(dvc=AWAY.replace("echo a", "echo again"))
     assert repo.nightjar("rebuild", timeout=200).returncode == 0
-    assert repo.nightjar("ui", "--stop").returncode == 0
+    stopped = repo.here("ui", "--stop", "--json")
+    assert (stopped.returncode, json.loads(stopped.stdout)) == (
+        0,
+        {"url": url, "owner": "ui", "state": "stopped"},
+    )
+    assert repo.here("ui", "--stop").returncode == 2
     assert known(repo) == [(2, "COMPLETED")] and not list((repo.root / RUNS).iterdir())
+
+
+def replaced(repo: Repo, first: servers.Server) -> servers.Server | None:
+    """Another server than the `first`, once it answers."""
+    found = servers.recorded(repo.root)
+    return found if found and found.pid != first.pid and servers.healthy(found.url) else None
 
 
 def shown(repo: Repo) -> servers.Server | None:
     """The server of the repository, once a stage is a task of a flow run there."""
     with (
         contextlib.suppress(sqlite3.Error),
-        sqlite3.connect(repo.root / servers.HOME / "prefect.db") as database,
+        sqlite3.connect(repo.root / places.PREFECT / "prefect.db") as database,
     ):
         if database.execute("select count(*) from task_run").fetchone()[0]:
             return servers.recorded(repo.root)
@@ -239,10 +268,10 @@ def shown(repo: Repo) -> servers.Server | None:
 
 
 def known(repo: Repo) -> list[tuple[int, str]]:
-    """How many flow runs the database has, by their state; each has the ended tasks a and b."""
-    with sqlite3.connect(repo.root / servers.HOME / "prefect.db") as database:
+    """How many flow runs the database has, by their state; each has its two tasks, which ended."""
+    with sqlite3.connect(repo.root / places.PREFECT / "prefect.db") as database:
         runs = database.execute("select count(*), state_type from flow_run group by state_type").fetchall()
         tasks = database.execute("select name, state_type from task_run order by name").fetchall()
     number = sum(count for count, _ in runs)
-    assert tasks == [(name, "COMPLETED") for name in ("a", "b") for _ in range(number)]
+    assert tasks == [(name, "COMPLETED") for name in ("-{0}", "a") for _ in range(number)]
     return runs

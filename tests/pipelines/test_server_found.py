@@ -16,6 +16,7 @@ from pipelines import cli
 from pipelines.prefect_view import launch
 from pipelines.prefect_view import server as servers
 from pipelines.process.identity import identity
+from pipelines.project import places
 from tests.pipelines.conftest import Repo, lives
 
 
@@ -51,8 +52,8 @@ class Busy:
     def record(self, root: Path) -> servers.Server:
         pid = self.process.pid
         server = servers.Server(pid, identity(pid), self.port.server_address[1], "ui")
-        (root / servers.STATE).parent.mkdir(exist_ok=True)
-        (root / servers.STATE).write_text(json.dumps(asdict(server)))
+        (root / places.SERVER).parent.mkdir(exist_ok=True)
+        (root / places.SERVER).write_text(json.dumps(asdict(server)))
         return server
 
 
@@ -103,7 +104,7 @@ def test_no_command_starts_a_server_beside_one_that_does_not_answer(
         f"the Prefect server (process {server.pid}) does not answer" in last and "nightjar ui --stop" in last
     )
     assert lives(server.pid)
-    assert json.loads((repo.root / servers.STATE).read_text()) == asdict(server)
+    assert json.loads((repo.root / places.SERVER).read_text()) == asdict(server)
 
 
 def test_a_rebuild_beside_a_server_that_does_not_answer_runs_and_starts_none(
@@ -122,7 +123,7 @@ def test_a_rebuild_beside_a_server_that_does_not_answer_runs_and_starts_none(
         "nightjar: rebuild: Prefect has not recorded this run: the next one records it (kept in .nightjar/runs)\n"
     )
     assert (repo.root / "a").exists() and lives(server.pid)
-    assert json.loads((repo.root / servers.STATE).read_text()) == asdict(server)
+    assert json.loads((repo.root / places.SERVER).read_text()) == asdict(server)
 
 
 def test_ui_stop_ends_a_server_that_does_not_answer(
@@ -134,4 +135,4 @@ def test_ui_stop_ends_a_server_that_does_not_answer(
     with pytest.raises(SystemExit) as ended:
         cli.main(["ui", "--stop"])
     assert ended.value.code == 0
-    assert not lives(server.pid) and not (repo.root / servers.STATE).exists()
+    assert not lives(server.pid) and not (repo.root / places.SERVER).exists()

@@ -19,6 +19,7 @@ import pytest
 
 from pipelines.history import ledger as ledgers
 from pipelines.prefect_view import server as servers
+from pipelines.project import places
 from tests.conftest import ROOT
 from tests.pipelines import nightly_stages as made
 from tests.pipelines.conftest import Api, Repo, environment, lend_database, lives, wait_for
@@ -374,7 +375,7 @@ def test_a_server_and_a_ledger_that_go_away_cost_no_night(
     project: Repo, tables: Path, tmp_path: Path
 ) -> None:
     # The night starts a server of its own, and again when it is killed.
-    (project.root / servers.STATE).unlink()
+    (project.root / places.SERVER).unlink()
     lend_database(tables, project.root)
     slow, pid_file = tmp_path / "runs.slow", tmp_path / "runs.pid"
     slow.touch()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from pipelines.prefect_view.report_pages import ReportPages
+from pipelines.prefect_view.report_pages import report_page
 
 SECRET = "a secret of the machine"
 
@@ -21,9 +25,14 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
+def ask(root: Path, path: str) -> Any:
+    # As the server routes it: what is raised would be status 500.
+    with contextlib.chdir(root):
+        return TestClient(Starlette(routes=[Route("/{path:path}", report_page)])).get(path)
+
+
 def get(root: Path, path: str) -> tuple[int, str]:
-    # As the server mounts it: what is raised would be status 500.
-    answer = TestClient(ReportPages(root)).get(path)
+    answer = ask(root, path)
     return answer.status_code, answer.text
 
 
@@ -36,14 +45,13 @@ def report(root: Path, page: str | None = "the report") -> Path:
 
 
 def test_without_a_report_the_answer_says_how_to_make_one_and_once_there_it_is_shown(root: Path) -> None:
-    client = TestClient(ReportPages(root))
     for path in ("/", "/index.html", "/other.html"):
-        answer = client.get(path)
+        answer = ask(root, path)
         assert (answer.status_code, answer.text.count("\n")) == (404, 1)
         assert "nightjar rebuild" in answer.text
         assert answer.headers["content-type"].startswith("text/plain")
     report(root)
-    assert client.get("/").text == "the report"
+    assert get(root, "/") == (200, "the report")
     status, text = get(root, "/other.html")
     assert status == 404 and text == "no such file in data/report\n"
 
@@ -71,7 +79,7 @@ def test_what_dvc_linked_to_its_cache_is_handed_out(root: Path, place: str) -> N
 
 def test_numbers_of_plots_are_handed_out_as_csv(root: Path) -> None:
     (report(root) / "calls.csv").write_text("tool,calls\n")
-    answer = TestClient(ReportPages(root)).get("/calls.csv")
+    answer = ask(root, "/calls.csv")
     assert (answer.text, answer.headers["content-type"].split(";")[0]) == ("tool,calls\n", "text/csv")
 
 

@@ -13,7 +13,8 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from pipelines.prefect_view import server as servers
-from pipelines.prefect_view.same_origin import SameOrigin
+from pipelines.prefect_view.same_origin import same_origin
+from pipelines.project import places
 from pipelines.project.environment import SECRETS
 from tests.pipelines.conftest import Api
 
@@ -29,7 +30,7 @@ def test_the_page_asks_its_own_server_whatever_the_port(api: Api) -> None:
 
 def test_nobody_else_can_read_what_the_server_keeps(api: Api) -> None:
     # The database's file was there before the server, and open to all.
-    home = api.root / servers.HOME
+    home = api.root / places.PREFECT
     kept = {path.relative_to(home).as_posix(): path.stat().st_mode & 0o777 for path in home.rglob("*")}
     assert {"prefect.db", "server.log"} <= kept.keys()
     assert {name for name, mode in kept.items() if mode & 0o077} == set()
@@ -137,7 +138,7 @@ def test_a_web_socket_of_another_origin_is_refused(api: Api, origin: str) -> Non
 
 
 def test_at_port_80_the_port_may_be_left_out() -> None:
-    client = TestClient(SameOrigin(PlainTextResponse("fine"), 80), base_url="http://127.0.0.1")
+    client = TestClient(same_origin(PlainTextResponse("fine"), 80), base_url="http://127.0.0.1")
     assert client.get("/", headers={"Origin": "http://localhost"}).text == "fine"
     assert client.get("/", headers={"Origin": "http://localhost:81"}).status_code == 403
     assert client.get("/", headers={"Host": "evil.example"}).status_code == 400

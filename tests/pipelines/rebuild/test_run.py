@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 
-from pipelines.prefect_view import server as servers
+from pipelines.project import places
 from tests.pipelines.conftest import (
     NIGHTJAR,
     NOT_SHOWN,
     Api,
     Repo,
     environment,
-    lend_database,
     lives,
     wait_for,
 )
@@ -87,7 +86,7 @@ def test_a_rebuild_from_failure_to_nothing_to_do(repo: Repo, api: Api) -> None:
     assert max(began) < min(ended), "the siblings did not run side by side"
     assert "hello from first" in (repo.root / _log(first, "First_Stage")).read_text()
     _shown(api, first)
-    (repo.root / servers.STATE).unlink()  # the others need not be shown
+    (repo.root / places.SERVER).unlink()  # the others need not be shown
 
     (repo.root / "mended").touch()
     second = repo.nightjar("rebuild")
@@ -254,49 +253,6 @@ def _pid(repo: Repo) -> int | None:
     path = repo.root / "pid"
     text = path.read_text().strip() if path.exists() else ""
     return int(text) if text else None
-
-
-def test_a_rebuild_without_a_server_starts_one_and_ends_it(repo: Repo, tables: Path) -> None:
-    lend_database(tables, repo.root)
-    # The stage's name looks like an option and like a template: it is neither.
-    repo.write(
-        dvc="stages:\n  '-{0}':\n    cmd: while ! cp .nightjar/server.json a.out; do sleep 0.1; done\n"
-        "    outs: [a.out]\n"
-        "  page:\n    cmd: mkdir data && cp -r page data/report\n    deps: [page]\n    outs: [data/report]\n"
-    )
-    (repo.root / "page").mkdir()
-    (repo.root / "page" / "index.html").touch()
-    (repo.root / "page" / "headline.txt").write_text("system  score\nplain   1.0\n")
-    rebuild = repo.start("rebuild", prefect=True, LAST_SECONDS=120.0)
-    out, err = rebuild.communicate(timeout=200)
-    assert (rebuild.returncode, err) == (0, "")
-    server = servers.Server(**json.loads((repo.root / "a.out").read_text()))
-    assert server.url in out
-    assert out.endswith("The report: data/report/index.html\nsystem  score\nplain   1.0\n")
-    assert not lives(server.pid) and servers.find(repo.root) is None
-    assert not (repo.root / servers.STATE).exists()
-    assert (repo.root / servers.HOME / "prefect.db").is_file()
-
-
-def test_ui_in_the_background_says_where_it_is(repo: Repo, tables: Path) -> None:
-    lend_database(tables, repo.root)
-    port = servers.free_port()
-    first = repo.nightjar("ui", "--background", "--port", str(port))
-    assert (first.returncode, first.stdout) == (0, f"The Prefect UI is at http://127.0.0.1:{port}\n"), (
-        first.stderr
-    )
-    try:
-        again = repo.nightjar("ui")
-        assert (again.returncode, again.stdout) == (0, f"Already running at http://127.0.0.1:{port}\n")
-    finally:
-        stopped = repo.nightjar("ui", "--stop", "--json")
-    assert stopped.returncode == 0
-    assert json.loads(stopped.stdout) == {
-        "url": f"http://127.0.0.1:{port}",
-        "owner": "ui",
-        "state": "stopped",
-    }
-    assert repo.nightjar("ui", "--stop").returncode == 2
 
 
 def test_without_prefect_all_but_ui_and_serve_work(repo: Repo) -> None:

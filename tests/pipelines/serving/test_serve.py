@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import http.server
 import json
 import os
 import shutil
 import signal
+import subprocess
 import threading
 import time
 import urllib.error
@@ -18,15 +18,15 @@ from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import psutil
 import pytest
 
 from pipelines import cli
+from pipelines.commands import serve as commands
 from pipelines.nightly import stamp
 from pipelines.prefect_view import server as servers
-from tests.pipelines.conftest import Api, Repo, lend_database, lives, prefect_server, wait_for
+from tests.pipelines.conftest import Api, Repo, lives, prefect_server, wait_for
 from tests.pipelines.forked import Forked
 
 pytestmark = pytest.mark.slow
@@ -82,19 +82,38 @@ class Serving:
 
 
 @pytest.fixture(scope="module")
-def api(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    """A server of this file's own: the webhook receives every run on a server."""
-    with prefect_server(tmp_path_factory.mktemp("prefect"), tables) as found:
+def api(tables: Path, empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """A server of this file's own, in the served project: the webhook receives every run on a server."""
+    root = tmp_path_factory.mktemp("serving") / f"served-{os.getpid()}"
+    shutil.copytree(empty_repo, root)
+    with prefect_server(root, tables) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def serving(empty_repo: Path, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    root = tmp_path_factory.mktemp("serving") / f"served-{os.getpid()}"
-    shutil.copytree(empty_repo, root)
-    repo = Repo(root)
+def killed(api: Api) -> Iterator[str]:
+    """The id of a run that was killed with all that served it, but not the server."""
+    repo = Repo(api.root)
     repo.write(dvc=DVC)
-    api.serve(repo)
+    process = repo.start("serve", "--json")
+    assert process.stdout is not None
+    told = json.loads(process.stdout.readline())
+    names = [f"{flow}/{repo.root.name}" for flow in ("rebuild", "nightly")]
+    assert (told["url"], told["deployments"]) == (api.server.url, names)
+    run = Serving(repo, api, process, []).run("rebuild", targets=["long"])
+    wait_for(lambda: _pid(repo), 60, "the stage")
+    for other in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, ProcessLookupError):
+            if Path(other.cwd()) == repo.root and os.getpgid(other.pid) != api.server.pid:
+                other.kill()
+    process.wait(timeout=20)
+    (repo.root / "pid").unlink()
+    yield run
+
+
+@pytest.fixture(scope="module")
+def serving(api: Api, killed: str) -> Iterator[Serving]:
+    repo = Repo(api.root)
     told: list[dict[str, Any]] = []
 
     class Hook(http.server.BaseHTTPRequestHandler):
@@ -111,12 +130,18 @@ def serving(empty_repo: Path, api: Api, tmp_path_factory: pytest.TempPathFactory
     process = repo.start("serve", "--webhook", f"http://127.0.0.1:{hook.server_port}/hook")
     try:
         assert process.stdout is not None
-        assert process.stdout.readline().startswith(f"Serving rebuild/{root.name} and nightly/{root.name}")
+        name = repo.root.name
+        assert process.stdout.readline().startswith(f"Serving rebuild/{name} and nightly/{name}")
         yield Serving(repo, api, process, told)
     finally:
         process.terminate()
         process.wait(timeout=20)
         hook.shutdown()
+
+
+def test_a_run_killed_with_all_that_served_it_has_crashed(serving: Serving, killed: str) -> None:
+    assert serving.ended(killed)["type"] == "CRASHED"
+    assert [kind for kind, _ in _notified(serving)] == ["rebuild crashed"]
 
 
 def test_a_run_started_in_the_ui_works_and_one_that_fails_is_told_to_the_webhook(serving: Serving) -> None:
@@ -137,7 +162,8 @@ def test_a_run_started_in_the_ui_works_and_one_that_fails_is_told_to_the_webhook
     unknown = serving.ended(serving.run("rebuild", targets=["nothing"]))
     assert unknown["type"] == "FAILED" and "no such stage" in unknown["message"]
     assert [event["message"] for event in serving.told].count("1 failed") == 1
-    assert _notified(serving) == [("rebuild failed", "1 failed"), ("rebuild failed", unknown["message"])]
+    failed = [("rebuild failed", "1 failed"), ("rebuild failed", unknown["message"])]
+    assert _notified(serving)[1:] == failed
     for flow in ("rebuild", "nightly"):
         for jobs in (0, -1, 65):
             with pytest.raises(urllib.error.HTTPError) as refused:
@@ -211,8 +237,7 @@ def _missed(serving: Serving, days: int, until: int) -> list[str]:
 
 
 def test_late_runs_of_another_schedule_are_deleted_and_those_of_the_same_kept(api: Api) -> None:
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
+    from pipelines.prefect_view.api import Api as Client
     from pipelines.serving import serve
 
     def runs() -> list[str]:
@@ -228,19 +253,22 @@ def test_late_runs_of_another_schedule_are_deleted_and_those_of_the_same_kept(ap
     flow = api.ask("flows/", name="other")["id"]
 
     def register(cron: str) -> str:
-        schedule = {"schedule": {"cron": cron, "timezone": "UTC"}, "active": True}
-        made: str = api.ask("deployments/", name="other", flow_id=flow, schedules=[schedule])["id"]
+        facts = {
+            "schedules": [{"schedule": {"cron": cron, "timezone": "UTC"}, "active": True}],
+            "tags": [cron],
+        }
+        made: str = api.ask("deployments/", name="other", flow_id=flow, **facts)["id"]
         return made
 
     deployment = register("0 3 * * *")
     plan(2)
     register("0 3 * * *")
-    with temporary_settings({PREFECT_API_URL: f"{api.server.url}/api"}):
-        asyncio.run(serve._forget_others(UUID(deployment), [("0 3 * * *", "UTC")]))
-        kept = runs()
-        register("0 4 * * *")
-        plan(1)
-        asyncio.run(serve._forget_others(UUID(deployment), [("0 3 * * *", "UTC")]))
+    client = Client(api.server.url)
+    serve.forget_others(client, deployment, "0 3 * * *")
+    kept = runs()
+    register("0 4 * * *")
+    plan(1)
+    serve.forget_others(client, deployment, "0 4 * * *")
     assert kept.count("03:00:00") >= 2
     assert set(runs()) == {"04:00:00"}
 
@@ -264,47 +292,55 @@ def test_a_cancel_in_the_ui_ends_a_stage_that_does_not_listen(serving: Serving) 
     (serving.repo.root / "pid").unlink()
 
 
-def test_a_second_serve_says_who_serves_and_sigterm_ends_all_within_ten_seconds(serving: Serving) -> None:
-    second = serving.repo.nightjar("serve")
+def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_seconds(
+    serving: Serving,
+) -> None:
+    repo, first = serving.repo, serving.api.server
+    os.killpg(first.pid, signal.SIGKILL)
+    again = wait_for(
+        lambda: (found := servers.recorded(repo.root)) and found.pid != first.pid and found, 60, "the server"
+    )
+    assert again.url == first.url
+    wait_for(lambda: servers.healthy(again.url), 60, "its answer")
+    second = repo.nightjar("serve")
     assert second.returncode == 2 and f"process {serving.process.pid}" in second.stderr
     assert second.stderr.endswith("; use that one, or end it first\n")
     serving.run("rebuild", targets=["long"])
-    pid = wait_for(lambda: _pid(serving.repo), 60, "the stage")
+    pid = wait_for(lambda: _pid(repo), 60, "the stage")
+    assert serving.deployment("nightly")["paused"] is False
     began = time.monotonic()
     serving.process.send_signal(signal.SIGTERM)
     assert serving.process.wait(timeout=20) == 130
     assert time.monotonic() - began < 10
-    assert not lives(pid)
-    assert serving.deployment("nightly")["paused"] is False
-    assert servers.healthy(serving.api.server.url), "a server that others started is left alone"
+    assert not lives(pid) and not lives(again.pid) and servers.recorded(repo.root) is None
 
 
-def test_a_run_killed_with_all_that_served_it_keeps_no_later_one_waiting(repo: Repo, api: Api) -> None:
-    repo.write(dvc=DVC)
-    api.serve(repo)
+def test_serve_starts_a_server_where_none_runs_and_ends_no_other(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[object] = []
+    process = subprocess.Popen(["sleep", "300"])
+    own = servers.Server(process.pid, "", 4300, "serve")
 
-    def serve() -> Serving:
-        process = repo.start("serve", "--json")
-        assert process.stdout is not None and process.stdout.readline(), process.communicate()[1]
-        return Serving(repo, api, process, [])
+    def start(*asked: object) -> tuple[servers.Server, servers.Process]:
+        calls.append(asked[1:])
+        return own, process
 
-    killed = serve()
-    run = killed.run("rebuild", targets=["long"])
-    wait_for(lambda: _pid(repo), 60, "the stage")
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if Path(process.cwd()) == repo.root:
-                process.kill()
-    killed.process.wait(timeout=20)
-    (repo.root / "pid").unlink()
-    serving = serve()
-    try:
-        assert serving.ended(run)["type"] == "CRASHED"
-        assert [kind for kind, _ in _notified(serving)] == ["rebuild crashed"]
-        assert serving.ended(serving.run("rebuild", targets=["fine"]))["type"] == "COMPLETED"
-    finally:
-        serving.process.terminate()
-        serving.process.wait(timeout=20)
+    def stop(root: Path, server: servers.Server) -> None:
+        process.kill()
+        calls.append("stopped")
+
+    monkeypatch.setattr(servers, "free_port", lambda port: port)
+    monkeypatch.setattr(servers, "start", start)
+    monkeypatch.setattr(servers, "wait", lambda *_: None)
+    monkeypatch.setattr(servers, "stop", stop)
+    monkeypatch.setattr(commands.Serving, "_start_runner", lambda self: calls.append(self.url))
+    for found in (own, None):
+        monkeypatch.setattr(servers, "find", lambda root, found=found: found)
+        serving = commands.Serving(repo.root, 4300, {})
+        serving.start(lambda line: None)
+        serving.stop()
+    assert calls == [own.url, (4300, "serve"), own.url, "stopped"]
 
 
 def _pid(repo: Repo) -> int | None:
@@ -343,27 +379,3 @@ def test_wrong_settings_are_one_line(
         cli.main(["serve", "--webhook", webhook])
     error = capsys.readouterr().err
     assert (ended.value.code, error.count("\n")) == (2, 1) and told in error
-
-
-def test_a_server_that_dies_is_started_again_at_its_address(repo: Repo, tables: Path) -> None:
-    lend_database(tables, repo.root)
-    repo.write(dvc=DVC)
-    port = servers.free_port()
-    process = repo.start("serve", "--json", "--port", str(port))
-    try:
-        assert process.stdout is not None
-        url = json.loads(process.stdout.readline())["url"]
-        assert url == f"http://127.0.0.1:{port}"
-        first = servers.find(repo.root)
-        assert first is not None
-        os.killpg(first.pid, signal.SIGKILL)
-        again = wait_for(
-            lambda: (found := servers.find(repo.root)) and found.pid != first.pid and found, 60, "the server"
-        )
-        assert again.url == url
-    finally:
-        process.send_signal(signal.SIGINT)
-        began = time.monotonic()
-        process.communicate(timeout=20)
-    assert time.monotonic() - began < 10
-    assert not lives(again.pid) and servers.find(repo.root) is None
