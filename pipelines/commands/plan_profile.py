@@ -72,8 +72,8 @@ def show(plan: Mapping[str, Any]) -> None:
     known = [row["cost"] for row in plan["stages"] if row["cost"] and "unknown" not in row["cost"]]
     hours, disk = (sum(cost[key] for cost in known) for key in ("gpu_hours", "disk_gigabytes"))
     say(
-        f"By arithmetic (docs/scaling.md): {_number(hours)} hours of one {plan['device']} at "
-        f"{arithmetic.REACHED:.0%} of its bf16 rate, {_number(disk)} GB on disk."
+        f"By arithmetic (docs/scaling.md): {number(hours)} hours of one {plan['device']} at "
+        f"{arithmetic.REACHED:.0%} of its bf16 rate, {number(disk)} GB on disk."
     )
     unknown = [row["stage"] for row in plan["stages"] if row["cost"] and "unknown" in row["cost"]]
     if unknown:
@@ -100,10 +100,10 @@ def show(plan: Mapping[str, Any]) -> None:
 def _cells(cost: Mapping[str, Any]) -> dict[str, str]:
     if "unknown" in cost:
         return {title: "?" if title == "operations" else "" for title in COLUMNS}
-    return {title: _number(cost[key]) if cost.get(key) else "" for title, key in COLUMNS.items()}
+    return {title: number(cost[key]) if cost.get(key) else "" for title, key in COLUMNS.items()}
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """A number in two or three digits, such as `0.15`, `23.5` and `1.05e+19`."""
     if value >= 1e5:
         return f"{value:.2e}"

@@ -108,8 +108,8 @@ def _encode(setup: Setup, item: str) -> Work:
 
 
 def _train(setup: Setup, item: str) -> Work:
-    recipe, size = setup.params.train.recipe(item), _known(setup.parameters(LANGUAGE_MODEL))
-    tokens = _training_tokens(setup, item)[0]
+    recipe, tokens = setup.params.train.recipe(item), _training_tokens(setup, item)[0]
+    size = _known(setup.parameters(LANGUAGE_MODEL))
     if recipe.method == "lora":
         return Work(tokens, size, LORA, WIDTHS[recipe.precision], setup.processes())
     kept = WIDTHS["float32"] + (CHECKPOINT if recipe.checkpoint_every else 0)
@@ -118,7 +118,7 @@ def _train(setup: Setup, item: str) -> Work:
 
 def _train_reader(setup: Setup, item: str) -> Work:
     recipe, inputs = setup.params.readers.recipe(item), setup.params.readers.recipes[item]
-    size, tasks = _known(setup.parameters(inputs.base)), _known(setup.count(inputs.benchmark, "tasks"))
+    tasks, size = _known(setup.count(inputs.benchmark, "tasks")), _known(setup.parameters(inputs.base))
     tokens = tasks * recipe.max_steps * recipe.batch_size * max(recipe.passages, 1) * recipe.text_maxlength
     factor = FULL if recipe.trains == "all" else READ
     return Work(tokens, size, factor, TRAINED, disk=tasks * WIDTHS["float32"] * size)
@@ -126,8 +126,9 @@ def _train_reader(setup: Setup, item: str) -> Work:
 
 def _augment(setup: Setup, item: str) -> Work:
     augment = setup.params.augment
-    tool, size = augment.tools[item], _known(setup.parameters(LANGUAGE_MODEL))
+    tool = augment.tools[item]
     texts = min(augment.max_documents or math.inf, _known(setup.rows("ingest@corpus", "documents")))
+    size = _known(setup.parameters(LANGUAGE_MODEL))
     each = annotation_tokens(augment.max_text_tokens, tool.positions, tool.samples, augment.max_call_tokens)
     return Work(texts * each, size, held=WIDTHS[augment.precision])
 

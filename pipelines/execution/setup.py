@@ -44,14 +44,16 @@ class Setup:
         """What must be supplied, with the stages that read it: supplies of the profile, and sources that no stage
         makes, that are not here and that no supply describes. Packages are installed instead.
         """
-        found: dict[str, list[str]] = {}
+        readers: dict[str, list[str]] = {}
         for name, stage in self.graph.stages.items():
             groups = (key for keys in stage.params.values() for key in keys if key.split(".")[0] in WEIGHTS)
             named = (text for key in groups for text in _texts(cost.value(self.values, key)))
             for source in dict.fromkeys([*stage.deps, *named]):
-                if (above := self._described(source)) or self._unknown(source):
-                    readers = found.setdefault(above or source, [])
-                    readers.extend([name] if name not in readers else [])
+                readers.setdefault(source, []).append(name)
+        found: dict[str, list[str]] = {}
+        for source, stages in readers.items():
+            if (above := self._described(source)) or self._unknown(source):
+                found[above or source] = list(dict.fromkeys([*found.get(above or source, []), *stages]))
         return found
 
     def _unknown(self, source: str) -> bool:
