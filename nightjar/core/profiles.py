@@ -111,11 +111,15 @@ def chain(root: Path, profile: str) -> list[tuple[dict[str, Any], Path]]:
         path = root / PROFILES / f"{name}.yaml"
         if name in seen:
             raise NightjarError("extends itself", path, f"the circle is {' -> '.join([*seen, name])}")
+        if name not in (known := names(root)):
+            what, where = (
+                (f"extends {name!r}", found[-1][1]) if found else (f"no profile {name!r}", root / PROFILES)
+            )
+            fix = f"there are: {', '.join(known)}" if known else "run from the project's root"
+            raise NightjarError(what, where, fix)
         seen.append(name)
         over = {key: value for key, value in read_yaml(path).items() if key not in About.model_fields}
         name = over.pop(EXTENDS, BASE)
-        if name != BASE and name not in names(root):
-            raise NightjarError(f"extends {name!r}", path, f"there are: {', '.join(names(root))}")
         found.append((over, path))
     return found[::-1]
 

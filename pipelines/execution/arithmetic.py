@@ -21,8 +21,8 @@ FULL, LORA, READ = 6, 4, 2
 # Bytes of each parameter: weights, gradients and two moments in float32; weights and moments of a checkpoint; weights.
 TRAINED, CHECKPOINT = 16, 12
 WIDTHS = {"float32": 4, "bfloat16": 2}
-# Measured bytes of an encoded token, and of a prediction.
-ENCODED_TOKEN, PREDICTION = 4.8, 160
+# Measured bytes of a prediction.
+PREDICTION = 160
 # The longest text that a sentence encoder reads, and words for each token of English text.
 ENCODER_TOKENS, WORDS_A_TOKEN = 512, 0.75
 
@@ -63,7 +63,7 @@ def annotation_tokens(text: int, positions: int, samples: int, call: int) -> int
 
 
 def works(setup: Setup) -> dict[str, Work | None]:
-    """The work of each stage that runs a model or writes what one trains on; None where a size is not known."""
+    """The work of each stage that trains, annotates, indexes, reranks or predicts; None where a size is not known."""
     found: dict[str, Work | None] = {}
     for name in setup.graph.stages:
         it = StageName.of(name)
@@ -85,31 +85,20 @@ def _known(value: float | None) -> float:
     return value
 
 
-def _training_tokens(setup: Setup, item: str) -> tuple[float, float]:
-    """The tokens of a training and those of its data, once; the second is no more than the first."""
-    recipe, encoding = setup.params.train.recipe(item), setup.params.encoding
+def _train(setup: Setup, item: str) -> Work:
+    recipe, encoding, inputs = (
+        setup.params.train.recipe(item),
+        setup.params.encoding,
+        cost.of(f"train@{item}", setup.values),
+    )
     length = recipe.sequence_tokens or encoding.max_source_length + encoding.max_target_length
-    stage = cost.of(f"train@{item}", setup.values)
-    assert stage is not None
-    rows = setup.rows(*stage.rows[0])
+    rows = setup.rows(*inputs.rows[0]) if inputs else None
     steps = recipe.max_steps * recipe.batch_size if recipe.max_steps else math.inf
     read = min(rows * recipe.epochs if rows else math.inf, steps)
-    return _known(read if read < math.inf else None) * length, min(rows or math.inf, read) * length
-
-
-def _base_model(setup: Setup, item: str) -> Work:
-    found = (setup.described(setup.source(path)) for path in BASE_MODELS)
-    return Work(0, disk=sum(one.gigabytes * GIGABYTE for one in found if one))
-
-
-def _encode(setup: Setup, item: str) -> Work:
-    once = _training_tokens(setup, item)[1]
-    return Work(once, disk=once * ENCODED_TOKEN)
-
-
-def _train(setup: Setup, item: str) -> Work:
-    recipe, tokens = setup.params.train.recipe(item), _training_tokens(setup, item)[0]
-    size = _known(setup.parameters(LANGUAGE_MODEL))
+    tokens, size = (
+        _known(read if read < math.inf else None) * length,
+        _known(setup.parameters(LANGUAGE_MODEL)),
+    )
     if recipe.method == "lora":
         return Work(tokens, size, LORA, WIDTHS[recipe.precision], setup.processes())
     kept = WIDTHS["float32"] + (CHECKPOINT if recipe.checkpoint_every else 0)
@@ -173,11 +162,9 @@ def _predict(setup: Setup, item: str) -> Work:
 
 
 _WORKS: Mapping[str, Callable[[Setup, str], Work]] = {
-    "base_model": _base_model,
     "augment": _augment,
     "index": _index,
     "rerank": _rerank,
-    "encode": _encode,
     "train": _train,
     "train_reader": _train_reader,
     "predict": _predict,

@@ -15,8 +15,8 @@ from nightjar.core.config import PARAMS_FILE, parse, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.core.json_text import shown
-from nightjar.core.params import Params, validate
-from nightjar.core.profiles import BASE, PROFILES, Change, about, chain, changes, names, overlay, values
+from nightjar.core.params import validate
+from nightjar.core.profiles import BASE, PROFILES, Change, about, chain, changes, overlay
 from pipelines.execution.preflight import check_project
 
 # Of a value of --set, in characters.
@@ -29,7 +29,9 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     Comments of profiles/sample.yaml are kept. Raises NightjarError for an unknown profile, key or value,
     before anything is written.
     """
-    base_path = _known(root, profile)
+    about(root, profile)  # checked too
+    base_path = root / PROFILES / f"{BASE}.yaml"
+    read_yaml(base_path)  # for its one-line errors
     yaml = _round_trip()
     values = yaml.load(base_path.read_text(encoding="utf-8"))
     for over, path in chain(root, profile):
@@ -41,36 +43,11 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     text = _dump(yaml, values)
     target = root / PARAMS_FILE
     new = parse(text, target)
-    _checked(root, profile, new)
+    check_project(validate(new, f"profile {profile}"), root, f"profile {profile}")
     old = _old(target)
     if write:
         write_text(target, text)
     return list(changes(old, new))
-
-
-def checked_values(root: Path, profile: str) -> tuple[dict[str, Any], Params]:
-    """The values of a profile, plain and as a model. Raises NightjarError as `apply`."""
-    _known(root, profile)
-    found = values(root, profile)
-    return found, _checked(root, profile, found)
-
-
-def _known(root: Path, profile: str) -> Path:
-    """The sample profile, which `profile` is laid over."""
-    known = names(root)
-    if profile not in known:
-        fix = f"there are: {', '.join(known)}" if known else "run from the project's root"
-        raise NightjarError(f"no profile {profile!r}", root / PROFILES, fix)
-    about(root, profile)
-    path = root / PROFILES / f"{BASE}.yaml"
-    read_yaml(path)  # for its one-line errors
-    return path
-
-
-def _checked(root: Path, profile: str, values: dict[str, Any]) -> Params:
-    params = validate(values, f"profile {profile}")
-    check_project(params, root, f"profile {profile}")
-    return params
 
 
 def edited(text: str, settings: Mapping[str, Any]) -> str:

