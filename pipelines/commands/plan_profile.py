@@ -60,7 +60,7 @@ def _supply(it: setup.Setup, source: str, readers: Sequence[str]) -> dict[str, A
         "state": state,
         **facts,
         "described": known is not None,
-        "stages": list(readers),
+        "stages": readers,
     }
 
 

@@ -86,19 +86,14 @@ def _known(value: float | None) -> float:
 
 
 def _train(setup: Setup, item: str) -> Work:
-    recipe, encoding, inputs = (
-        setup.params.train.recipe(item),
-        setup.params.encoding,
-        cost.of(f"train@{item}", setup.values),
-    )
+    recipe, encoding = setup.params.train.recipe(item), setup.params.encoding
     length = recipe.sequence_tokens or encoding.max_source_length + encoding.max_target_length
+    inputs = cost.of(f"train@{item}", setup.values)
     rows = setup.rows(*inputs.rows[0]) if inputs else None
-    steps = recipe.max_steps * recipe.batch_size if recipe.max_steps else math.inf
-    read = min(rows * recipe.epochs if rows else math.inf, steps)
-    tokens, size = (
-        _known(read if read < math.inf else None) * length,
-        _known(setup.parameters(LANGUAGE_MODEL)),
-    )
+    steps = recipe.max_steps * recipe.batch_size if recipe.max_steps else None
+    read = [value for value in (rows and rows * recipe.epochs, steps) if value]
+    tokens = _known(min(read, default=None)) * length
+    size = _known(setup.parameters(LANGUAGE_MODEL))
     if recipe.method == "lora":
         return Work(tokens, size, LORA, WIDTHS[recipe.precision], setup.processes())
     kept = WIDTHS["float32"] + (CHECKPOINT if recipe.checkpoint_every else 0)
