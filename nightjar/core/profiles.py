@@ -1,6 +1,7 @@
 """Profiles as values: what each gives to every key of params.yaml, and which one a set of values is nearest to.
 
-profiles/sample.yaml has every key; another profile names what it changes, and may extend a profile other than it.
+profiles/sample.yaml has every key; another profile names what it changes, and may extend a profile other than it. The
+keys `targets` and `supply` are no parameters: `nightjar plan --profile` reads them.
 """
 
 from __future__ import annotations
@@ -8,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from nightjar.core.config import read_yaml
+from pydantic import Field
+
+from nightjar.core.config import Gigabytes, Item, Model, Name, Positive, checked, read_yaml
 from nightjar.core.errors import NightjarError
 
 PROFILES = Path("profiles")
@@ -30,6 +33,31 @@ REPLACED = frozenset(
 )
 # Groups with settings by the name of a dataset, a recipe, a benchmark or a tool, to which a profile may add one.
 OPEN = frozenset({"benchmarks", "ingest", "predict", "readers", "tools", "train"})
+
+
+class Supply(Model):
+    """What a profile reads and the repository does not have: its publisher's address, its licence and its size.
+
+    `parameters` and `width` (numbers of a vector) are of models. `counts` are of data: `train_tasks` and `test_tasks`,
+    `documents` and their `tokens`, `tasks`, `questions` and `train_questions`.
+    """
+
+    what: Name
+    url: Annotated[str, Field(pattern=r"^https?://\S+$")]
+    licence: Name
+    gigabytes: Gigabytes
+    parameters: Annotated[float, Field(ge=1)] | None = None
+    width: Positive | None = None
+    counts: dict[Item, Positive] = Field(default_factory=dict)
+
+
+class About(Model):
+    """What a profile says about itself: the stages that it is for (none: all), and a supply for each source, which is
+    a path, or hub:NAME.
+    """
+
+    targets: list[Name] = Field(default_factory=list)
+    supply: dict[Name, Supply] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -83,13 +111,27 @@ def chain(root: Path, profile: str) -> list[tuple[dict[str, Any], Path]]:
         path = root / PROFILES / f"{name}.yaml"
         if name in seen:
             raise NightjarError("extends itself", path, f"the circle is {' -> '.join([*seen, name])}")
+        if name not in (known := names(root)):
+            what, where = (
+                (f"extends {name!r}", found[-1][1]) if found else (f"no profile {name!r}", root / PROFILES)
+            )
+            fix = f"there are: {', '.join(known)}" if known else "run from the project's root"
+            raise NightjarError(what, where, fix)
         seen.append(name)
-        over = read_yaml(path)
+        over = {key: value for key, value in read_yaml(path).items() if key not in About.model_fields}
         name = over.pop(EXTENDS, BASE)
-        if name != BASE and name not in names(root):
-            raise NightjarError(f"extends {name!r}", path, f"there are: {', '.join(names(root))}")
         found.append((over, path))
     return found[::-1]
+
+
+def about(root: Path, profile: str) -> About:
+    """What `profile` and those it extends say about themselves. Raises NightjarError as `chain` does."""
+    found = About()
+    for _, path in chain(root, profile):
+        own = {key: value for key, value in read_yaml(path).items() if key in About.model_fields}
+        more = checked(About, own, path)
+        found = About(targets=more.targets or found.targets, supply={**found.supply, **more.supply})
+    return found
 
 
 def overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> None:

@@ -19,8 +19,12 @@ COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bol
 @click.command()
 @click.argument("stages", nargs=-1)
 @jobs_option
+@click.option(
+    "--profile", help="A profile's stages from nothing, what to supply for them, and what they cost."
+)
+@click.option("--device", type=click.Choice(["a100", "h100", "h200"]), default="a100", show_default=True)
 @as_json_option
-def plan(stages: tuple[str, ...], jobs: int | None, as_json: bool) -> None:
+def plan(stages: tuple[str, ...], jobs: int | None, profile: str | None, device: str, as_json: bool) -> None:
     """What a rebuild would do with STAGES and what they need, or with all: why, and how long it takes.
 
     It only reads. "follows": a stage before it would run, and it may then turn out to be unchanged, or be restored.
@@ -30,7 +34,14 @@ def plan(stages: tuple[str, ...], jobs: int | None, as_json: bool) -> None:
     Example:
       nightjar plan
       nightjar plan --jobs 4 --json
+      nightjar plan --profile paper --device h100
     """
+    if profile is not None:
+        from pipelines.commands import plan_profile  # here, not above: it takes long to load
+
+        found = plan_profile.found(profile, stages, device)
+        (say_json if as_json else plan_profile.show)(found)
+        return
     whole_graph = graphs.read()
     graph = whole_graph.only(stages)
     left = leftovers.find(whole_graph, graph)

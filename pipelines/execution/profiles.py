@@ -16,7 +16,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.core.json_text import shown
 from nightjar.core.params import validate
-from nightjar.core.profiles import BASE, PROFILES, Change, chain, changes, names, overlay
+from nightjar.core.profiles import BASE, PROFILES, Change, about, chain, changes, overlay
 from pipelines.execution.preflight import check_project
 
 # Of a value of --set, in characters.
@@ -29,10 +29,7 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     Comments of profiles/sample.yaml are kept. Raises NightjarError for an unknown profile, key or value,
     before anything is written.
     """
-    known = names(root)
-    if profile not in known:
-        fix = f"there are: {', '.join(known)}" if known else "run from the project's root"
-        raise NightjarError(f"no profile {profile!r}", root / PROFILES, fix)
+    about(root, profile)  # checked too
     base_path = root / PROFILES / f"{BASE}.yaml"
     read_yaml(base_path)  # for its one-line errors
     yaml = _round_trip()

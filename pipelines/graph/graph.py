@@ -5,6 +5,8 @@ dvc.lock, runs nothing. Works in any DVC repository.
 from __future__ import annotations
 
 import contextlib
+import shutil
+import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core.errors import NightjarError, from_os_error
+from nightjar.core.files import write_text
 from pipelines.graph.changes import OPEN, Reason, State, Workspace
 from pipelines.graph.keys import stage_keys
 
@@ -120,6 +123,15 @@ def outline(folder: Path | None = None) -> Graph:
     """
     with opened(folder or Path(), locked=False) as repo:
         return _read(repo, judged=False)
+
+
+def outline_with(root: Path, file: Path, text: str) -> Graph:
+    """The outline of the repository at `root`, as it would be if `file` had this text."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(root / "dvc.yaml", folder)
+        for path, written in ((Path(".dvc/config"), "[core]\nno_scm = true\n"), (file, text)):
+            write_text(Path(folder) / path, written)
+        return replace(outline(Path(folder)), root=root)
 
 
 def find_root() -> Path:

@@ -45,6 +45,13 @@ def flat(values: Any, prefix: str = "") -> dict[str, Any]:
     return found
 
 
+def settings(project: Path, name: str) -> tuple[str | None, dict[str, Any]]:
+    """What a profile extends, and its settings: all but the keys that are no parameters."""
+    over = read_yaml(project / "profiles" / f"{name}.yaml")
+    extended = over.pop("extends", None)
+    return extended, flat({key: value for key, value in over.items() if key not in ("targets", "supply")})
+
+
 def test_the_three_profiles_are_there() -> None:
     assert {"sample", "real", "paper"} <= set(NAMES)
 
@@ -56,9 +63,9 @@ def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: s
     params = load(project / "params.yaml")
     written = flat(read_yaml(project / "params.yaml"))
     base = flat(read_yaml(project / "profiles" / "sample.yaml"))
-    over = flat(read_yaml(project / "profiles" / f"{name}.yaml"))
-    if extended := over.pop("extends", None):
-        over = flat(read_yaml(project / "profiles" / f"{extended}.yaml")) | over
+    extended, over = settings(project, name)
+    if extended:
+        over = settings(project, extended)[1] | over
     replaced = tuple(group for group in WHOLE if any(key.startswith(group) for key in over))
     kept = {key: value for key, value in base.items() if not key.startswith(replaced)}
     assert written == {**kept, **over}
@@ -83,7 +90,7 @@ def test_the_default_is_the_sample_profile_to_the_byte(project: Path) -> None:
 
 
 def test_published_constants_of_the_tools(project: Path) -> None:
-    for name in ("real", "paper"):
+    for name in ("real", "toolformer"):
         apply(project, name)
         augment = load(project / "params.yaml").augment
         # facts 3.2: tau_s, k, m, tau_f
@@ -91,7 +98,7 @@ def test_published_constants_of_the_tools(project: Path) -> None:
         published |= {tool: [0.0, 20, 10, 0.5] for tool in ("calculator", "machine_translation")}
         keys = ("sampling_threshold", "positions", "samples", "filter_threshold")
         assert {tool: [getattr(own, key) for key in keys] for tool, own in augment.tools.items()} == published
-        assert augment.before_first_word == (name == "paper")
+        assert augment.before_first_word == (name == "toolformer")
 
 
 def test_a_profile_chooses_its_tools(project: Path) -> None:
@@ -137,7 +144,7 @@ def test_published_hyper_parameters(project: Path) -> None:
 
 def test_published_hyper_parameters_of_toolformer(project: Path) -> None:
     """facts 3.4 and 3.7."""
-    apply(project, "paper")
+    apply(project, "toolformer")
     params = load(project / "params.yaml")
     assert (params.augment.examples_per_tool, params.augment.held_out_documents) == (25_000, 1000)
     assert params.augment.look_ahead_guard == ["machine_translation"]
