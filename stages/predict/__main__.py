@@ -58,7 +58,9 @@ def run(stage: Stage) -> None:
     retrieved = Path(system.evidence) if Path(system.evidence) != source else None
     if retrieved and adapter is None and card.ranked:
         return extracted.run(stage, card, system, evidence_of(retrieved))
-    if bool(recipe["evidence"]) != bool(retrieved):
+    # Other benchmarks have what is to be read in their questions, or rank passages for readers alone.
+    shown = card.name in stage.params.retrieve.benchmarks and card.reranking is None
+    if (bool(recipe["evidence"]) and shown) != bool(retrieved):
         what = f"the recipe {system.system} uses {recipe['evidence']} passages of evidence"
         fix = (
             f"set predict.systems.{stage.item}.evidence to data/retrieve/{card.name}, or to {source} for none"
