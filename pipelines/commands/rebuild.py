@@ -75,9 +75,9 @@ def _rebuild(
     if not graph.changed() and not verify.failing(root, graph):
         if lock_order.pending(root):
             lock_order.restore(root, stages)
-        stale = stale_scores(graph, [Result(name, "cached") for name in graph.stages])
+        stale = stale_scores(graph, [Result(name, "unchanged") for name in graph.stages])
         if as_json:
-            show.as_json(root, [{"stage": name, "state": "cached"} for name in graph.stages], stale, left)
+            show.as_json(root, [{"stage": name, "state": "unchanged"} for name in graph.stages], stale, left)
             return 0
         say(f"Nothing to do: {len(graph.stages)} stages are up to date.")
         show.headline(root, stale)

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from nightjar.core.errors import NightjarError
-from pipelines.execution.schedule import NOTHING, Limits, Needs, Schedule
+from pipelines.execution.schedule import Limits, Needs
 from pipelines.graph.graph import Graph
 
 if TYPE_CHECKING:
@@ -50,25 +50,6 @@ def _needs(stage: str, meta: Mapping[str, Any], classes: Mapping[str, float]) ->
 
 def _bad(stage: str, key: str, value: object, fix: str) -> NightjarError:
     return NightjarError(f"stage {stage}: meta.{key} = {value!r} is not allowed", "dvc.yaml", fix)
-
-
-def schedule(
-    graph: Graph,
-    settings: Rebuild,
-    jobs: int | None,
-    seconds: Mapping[str, float],
-    at_rest: Callable[[str], bool] = lambda name: False,
-) -> Schedule:
-    """The schedule of a graph's stages on this machine; those that are `at_rest`, asked when they might start, need
-    nothing of it. Raises NightjarError for a bad `meta` and for less than one job.
-    """
-    needed = needs(graph, settings)
-    upstream = {name: stage.upstream for name, stage in graph.stages.items()}
-
-    def need(name: str) -> Needs:
-        return NOTHING if at_rest(name) else needed[name]
-
-    return Schedule(upstream, need, limits(settings, jobs), seconds)
 
 
 def limits(settings: Rebuild, jobs: int | None = None) -> Limits:

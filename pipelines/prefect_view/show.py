@@ -38,7 +38,7 @@ from prefect.states import Cancelled, Completed, Failed, State
 from pipelines.execution import journal as journals
 from pipelines.execution.counts import counted
 from pipelines.execution.journal import Event
-from pipelines.execution.results import End, Result
+from pipelines.execution.results import GOOD, End, Result
 from pipelines.graph.keys import PROGRESS
 from pipelines.history import scores
 
@@ -267,7 +267,7 @@ class Progress:
         """Show that the stage ended: 100 if it did all there was to do, else 0, as it no longer runs."""
         if self._artifact is not None:
             with contextlib.suppress(Exception):
-                if state in ("ran", "cached"):
+                if state in GOOD:
                     update_progress_artifact(self._artifact, 100.0)
                 else:
                     update_progress_artifact(self._artifact, 0.0, description=f"{self._stage}: {state}")

@@ -189,8 +189,7 @@ def _run(workspace: Workspace, study: Study, point: Point, logs: Path, tell: Cal
             begun.add(result.stage)
             tell(f"    {result.stage} …")
         elif result.moved:
-            state = "restored" if result.state == "cached" else "ran"
-            tell(f"    {result.stage}: {state}, {result.seconds:.1f} s")
+            tell(f"    {result.stage}: {result.state}, {result.seconds:.1f} s")
 
     if error := _moved(workspace, study):
         return error

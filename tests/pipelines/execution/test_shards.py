@@ -21,6 +21,7 @@ from nightjar.core.errors import NightjarError
 from pipelines.commands.plan import plan
 from pipelines.commands.rebuild import rebuild
 from pipelines.execution import shards
+from pipelines.execution.results import Result
 from pipelines.execution.shards import simple, wanted
 from pipelines.graph import graph as graphs
 from tests.conftest import ROOT
@@ -107,7 +108,7 @@ def test_a_share_that_fails_fails_the_stage_with_its_last_line(api: Api, repo: R
     assert (repo.root / failed[2]).read_text() == "no such thing\n"
 
 
-def shared(repo: Repo, stop: threading.Event | None = None, **settings: Any) -> shards.Fault | None:
+def shared(repo: Repo, stop: threading.Event | None = None, **settings: Any) -> Result | None:
     """Run the shares of the stage `work` alone, without DVC and Prefect."""
     return shards.share(
         graphs.Graph(repo.root, {}),
@@ -221,7 +222,7 @@ def test_a_folder_that_is_not_the_project_is_an_error_in_one_line(tmp_path: Path
     with pytest.raises(
         NightjarError, match="is not there; every worker must see the project's folder"
     ) as error:
-        shards_ray.work_on(work, 1)
+        shards_ray.on_worker(work, 1)
     assert str(error.value).startswith(f"{socket.gethostname()}: {tmp_path}")
     assert not (tmp_path / "begun").exists()
 

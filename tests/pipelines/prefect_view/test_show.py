@@ -36,7 +36,7 @@ def test_a_stage_that_says_nothing_is_as_far_as_the_clock_but_never_done(clock: 
     ("state", "last"),
     [
         ("ran", (100.0, None)),
-        ("cached", (100.0, None)),
+        ("restored", (100.0, None)),
         ("failed", (0.0, "a: failed")),
         ("stopped", (0.0, "a: stopped")),
     ],
