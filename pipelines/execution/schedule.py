@@ -157,35 +157,21 @@ def simulate(
     needs: Mapping[str, Needs] | None = None,
     only: Iterable[str] | None = None,
 ) -> float:
-    """Expected seconds by the clock until all stages, or `only` these of them, are done, with nobody else on the GPU.
+    """Expected seconds by the clock until all stages are done, with nobody else on the GPU.
 
-    `upstream` as for Schedule; stages that are not in `only` take no time, and no job.
+    `upstream` as for Schedule; stages that are not in `only`, if that is given, take no time.
     """
-    wanted = set(upstream if only is None else only)
-    part = {name: _through(name, upstream, wanted) for name in upstream if name in wanted}
-    schedule = Schedule(part, dict.fromkeys(part, NOTHING) | dict(needs or {}), limits, seconds)
+    times = {name: seconds.get(name, UNKNOWN_SECONDS) for name in upstream}
+    asked = dict.fromkeys(upstream, NOTHING) | dict(needs or {})
+    for name in upstream.keys() - set(upstream if only is None else only):
+        times[name] = 0.0
+        del asked[name]
+    schedule = Schedule(upstream, asked, limits, times)
     now = 0.0
     ends: list[tuple[float, str]] = []
     while schedule.waiting or ends:
         for name in schedule.start():
-            heapq.heappush(ends, (now + seconds.get(name, UNKNOWN_SECONDS), name))
+            heapq.heappush(ends, (now + times[name], name))
         now, name = heapq.heappop(ends)
         schedule.done(name)
     return now
-
-
-def _through(name: str, upstream: Mapping[str, Collection[str]], wanted: set[str]) -> set[str]:
-    """The wanted stages that `name` needs, near or by way of others that are not wanted."""
-    found: set[str] = set()
-    seen: set[str] = set()
-    near = list(upstream[name])
-    while near:
-        other = near.pop()
-        if other in seen or other not in upstream:
-            continue
-        seen.add(other)
-        if other in wanted:
-            found.add(other)
-        else:
-            near += upstream[other]
-    return found

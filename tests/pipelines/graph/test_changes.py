@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from datetime import date
 from pathlib import Path
 
@@ -247,7 +247,7 @@ def check(root: Path) -> None:
         if all(graph.stages[name].state == "up to date" for name in stage.upstream)
     ]
     for stage in [stage for stage in first if stage.state != "up to date"][:2]:
-        with dvc_adapter.repository(root) as repo:
+        with chdir(root), dvc_adapter.repository(root) as repo:
             assert dvc_adapter.look(repo, stage.name)[0] == stage.state
     done = repro(root)
     for name, stage in graph.stages.items():
