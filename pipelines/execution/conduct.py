@@ -164,7 +164,7 @@ class Conduct:
             why = f"no difference in what it needs ({known})" if known else "nothing changed"
             result = Result(stage.name, "unchanged", why=why)
         good = result.state in GOOD and self.clone is None
-        return _checked(self.graph.root, stage, result) if good else result
+        return checks.checked(self.graph.root, stage, result) if good else result
 
     def _run(self, stage: Stage, runs: bool, why: str) -> Result:
         log = self.logs / f"{safe_name(stage.name)}.log"
@@ -227,20 +227,3 @@ def _known(stage: Stage, moved: list[Result]) -> str:
     before = [f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in moved[: graphs.SHOWN]]
     more = [f"{len(moved) - graphs.SHOWN} more before it"] if len(moved) > graphs.SHOWN else []
     return "; ".join([*reasons, *before, *more])
-
-
-def _checked(root: Path, stage: Stage, result: Result) -> Result:
-    """The result once the stage's outputs were checked: failed if a check that blocks finds anything."""
-    try:
-        verdict = checks.verify(root, stage)
-    except NightjarError as error:
-        return replace(result, state="failed", error=str(error))
-    lines = [str(finding) for finding in verdict.findings]
-    if verdict.artifacts and not verdict.known:
-        lines.append(f"checked {verdict.artifacts} artifacts in {verdict.seconds:.2f} s")
-    if verdict.findings or verdict.failed_before:
-        result = replace(result, findings=tuple(checks.table(stage.name, verdict)))
-    result = replace(result, lines=tuple(lines))
-    if verdict.error:
-        return replace(result, state="failed", error=verdict.error)
-    return result

@@ -215,7 +215,7 @@ def test_an_error_of_our_own_fails_the_stage_and_its_traceback_is_kept(played: P
 def test_in_a_clone_every_stage_runs_afresh_and_unchecked(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conduct.checks, "verify", lambda *_: pytest.fail("its outputs were checked"))
+    monkeypatch.setattr(conduct.checks, "checked", lambda *_: pytest.fail("its outputs were checked"))
     found = played.conduct(clone=played.root / "clone", afresh=True)
     assert set(found.values()) == {("ran", "afresh")} and sorted(played.ran) == [(it, True) for it in CHAIN]
     played.states["a"] = "unchanged"
