@@ -54,6 +54,8 @@ def connect(settings: Shards) -> Run:
         try:
             while not ray.wait([result], timeout=POLL_SECONDS)[0]:
                 if stop.is_set():
+                    ray.cancel(result)
+                    ray.wait([result], timeout=GRACE + 1)
                     return KILLED
             return int(ray.get(result))
         except RayTaskError as error:
@@ -64,9 +66,6 @@ def connect(settings: Shards) -> Run:
             with work.share_log(number).open("a", encoding="utf-8") as log:
                 log.write(f"{first_line(error)}\n")
             return KILLED + signal.SIGKILL
-        finally:  # wherever it runs
-            ray.cancel(result)
-            ray.wait([result], timeout=GRACE + 1)
 
     return run
 
