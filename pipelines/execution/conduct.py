@@ -20,7 +20,7 @@ from pathlib import Path
 
 from nightjar.core import history
 from nightjar.core.config import PARAMS_FILE
-from nightjar.core.driver_params import load_rebuild
+from nightjar.core.driver_params import Shards, load_rebuild
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
 from pipelines.execution import checks, resources, shards
@@ -60,7 +60,7 @@ class Conduct:
         self._settings = load_rebuild(self.graph.root / PARAMS_FILE)
         self._needs = resources.needs(self.graph, self._settings)
         self._here = Graph(self.clone or self.graph.root, self.graph.stages)
-        self._shards = None if self.afresh else shards.check(self._here)
+        self._shards = Shards() if self.afresh else shards.check(self._here, self._needs)
         self._gpu = Gpu(self.graph.root, self._waits)
         self._steps: queue.SimpleQueue[Result | tuple[str, Needs]] = queue.SimpleQueue()
         self._failed_fast = ""
@@ -178,7 +178,7 @@ class Conduct:
 
         self.listen(Result(stage.name, "running", why=why))
         shared = 0.0
-        if runs and self._shards is not None and shards.wanted(stage, self._shards):
+        if runs and self._needs[stage.name].shards and self._shards.count > 1:
             began = time.monotonic()
             fault = shards.share(self._here, stage, self._shards, log, hear, self.stop)
             shared = time.monotonic() - began

@@ -19,11 +19,14 @@ UNKNOWN_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Needs:
-    """What a stage needs of the machine: memory in GB, the GPU, and how often it may be tried."""
+    """What a stage needs of the machine: memory in GB, the GPU, how often it may be tried, and whether its work may be
+    shared.
+    """
 
     memory_gb: float = 0.0
     gpu: bool = False
     attempts: int = 1
+    shards: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import re
 import shlex
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 from nightjar.core.config import PARAMS_FILE, Model
@@ -21,6 +22,7 @@ from nightjar.core.driver_params import Shards, load_shards
 from nightjar.core.errors import NightjarError
 from pipelines.execution.results import Result
 from pipelines.execution.run_stage import Lines, Output, environment, run_command
+from pipelines.execution.schedule import Needs
 from pipelines.graph.graph import Graph, Stage
 from pipelines.process.child import GRACE, Child
 
@@ -52,15 +54,6 @@ class Work(Model):
             return Child(command, self.folder, environment(), stdout=log, stderr=log)
 
 
-def wanted(stage: Stage, settings: Shards) -> bool:
-    """Whether the stage is to be shared. Raises NightjarError for a bad value in dvc.yaml."""
-    value = stage.meta.get("shards", False)
-    if not isinstance(value, bool):
-        what = f"stage {stage.name}: meta.shards = {value!r} is not allowed"
-        raise NightjarError(what, "dvc.yaml", "give true or false")
-    return value and settings.count > 1
-
-
 def simple(stage: Stage) -> list[str]:
     """The stage's command as a list of arguments. Raises NightjarError if it needs a shell."""
     try:
@@ -73,10 +66,10 @@ def simple(stage: Stage) -> list[str]:
     return words
 
 
-def check(graph: Graph) -> Shards:
-    """The group `shards`. Raises NightjarError if it, a stage's `meta` or the command of a shared stage is bad."""
+def check(graph: Graph, needs: Mapping[str, Needs]) -> Shards:
+    """The group `shards`. Raises NightjarError if it, or the command of a stage that is to be shared, is bad."""
     settings = load_shards(graph.root / PARAMS_FILE)
-    shared = [stage for stage in graph.stages.values() if wanted(stage, settings)]
+    shared = [graph.stages[name] for name, it in needs.items() if it.shards and settings.count > 1]
     for stage in shared:
         simple(stage)
     if shared and settings.address is None and settings.gpus:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 import socket
@@ -22,7 +23,8 @@ from pipelines.commands.plan import plan
 from pipelines.commands.rebuild import rebuild
 from pipelines.execution import shards
 from pipelines.execution.results import Result
-from pipelines.execution.shards import simple, wanted
+from pipelines.execution.schedule import Needs
+from pipelines.execution.shards import simple
 from pipelines.graph import graph as graphs
 from tests.conftest import ROOT
 from tests.pipelines.conftest import Api, Repo, lives, wait_for
@@ -198,14 +200,12 @@ def stage(command: str = "a", **meta: Any) -> graphs.Stage:
     return graphs.Stage("work", command, "", (), (), (), {}, (), (), meta)
 
 
-def test_only_a_stage_that_says_so_is_shared() -> None:
-    assert wanted(stage(shards=True), Shards(count=2))
-    assert not wanted(stage(shards=True), Shards(count=1))
-    assert not wanted(stage(), Shards(count=2))
-    with pytest.raises(
-        NightjarError, match=r"stage work: meta.shards = 3 is not allowed; give true or false"
-    ):
-        wanted(stage(shards=3), Shards(count=2))
+@pytest.mark.parametrize(("count", "shared", "bad"), [(2, True, True), (1, True, False), (2, False, False)])
+def test_only_a_stage_that_says_so_is_shared(tmp_path: Path, count: int, shared: bool, bad: bool) -> None:
+    (tmp_path / "params.yaml").write_text(f"shards: {{count: {count}}}")
+    graph = graphs.Graph(tmp_path, {"work": stage("a | b")})
+    with pytest.raises(NightjarError, match="one plain command") if bad else contextlib.nullcontext():
+        shards.check(graph, {"work": Needs(shards=shared)})
 
 
 def test_gpus_without_ray_are_an_error_in_one_line(repo: Repo) -> None:
