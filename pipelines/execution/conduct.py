@@ -154,7 +154,10 @@ class Conduct:
             result = self._run(stage, *self._looks[stage.name])
         else:
             known = _known(stage, [it for it in before if it.moved])
-            found = self._stages.look(stage.name, self.stop)
+            # Nothing before it changed since the graph was read, so the state that was found then still holds.
+            found = {"state": stage.state}
+            if stage.state != "would run" or stage.waits:
+                found = self._stages.look(stage.name, self.stop)
             if found["state"] in ("failed", "stopped"):
                 return Result(stage.name, found["state"], why=known, error=found["error"])
             if found["state"] != "up to date":
@@ -183,15 +186,15 @@ class Conduct:
             fault = shards.share(self._here, stage, self._shards, log, hear, self.stop)
             shared = time.monotonic() - began
             if fault is not None:
-                return self._told(replace(fault, seconds=shared), why)
+                return self._explained(replace(fault, seconds=shared), why)
         result = self._attempts(once, log, self._needs[stage.name].attempts, hear)
         if self.afresh and result.state in ("restored", "unchanged"):
             return Result(stage.name, "failed", why=why, error="DVC did not run it; is it frozen?")
         if result.state == "unchanged":
             why = f"no difference in what it needs ({why})"
-        return self._told(result, f"{result.why} ({why})" if result.why else why)
+        return self._explained(result, f"{result.why} ({why})" if result.why else why)
 
-    def _told(self, result: Result, why: str) -> Result:
+    def _explained(self, result: Result, why: str) -> Result:
         return replace(result, why=why, log=Path(result.log).relative_to(self.graph.root).as_posix())
 
     def _attempts(

@@ -73,11 +73,6 @@ def environment() -> dict[str, str]:
     }
 
 
-def stage_environment() -> dict[str, str]:
-    """The environment of a stage, whose seconds its driver writes down."""
-    return {**environment(), history.TIMED: "1"}
-
-
 class Stages:
     """Runs stages of the repository at `root`, several at a time from several threads.
 
@@ -204,7 +199,7 @@ class Stages:
                 self._worker = subprocess.Popen(
                     [sys.executable, "-P", dvc_worker.__file__, str(number), str(self._root.resolve())],
                     cwd=self._root,
-                    env=stage_environment(),
+                    env={**environment(), history.TIMED: "1"},
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,

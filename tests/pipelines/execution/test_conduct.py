@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ class Played:
     acts: dict[str, Callable[[threading.Event], object]] = field(default_factory=dict)
     ran: list[tuple[str, bool]] = field(default_factory=list)
     logs: list[str] = field(default_factory=list)
+    looked: list[str] = field(default_factory=list)
     heard: list[Result] = field(default_factory=list)
     stop: threading.Event = field(default_factory=threading.Event)
     code: int = 4
@@ -52,6 +53,7 @@ class Played:
         pass
 
     def look(self, name: str, stop: threading.Event) -> dict[str, str]:
+        self.looked.append(name)
         return {"state": self.finds.get(name, "would run"), "why": "found by DVC", "error": "cannot be read"}
 
     def run(self, name: str, log: Path, lines: Any, stop: Any, lease: Any, earlier: Any, afresh: bool) -> Any:
@@ -107,6 +109,15 @@ def test_a_stage_that_dvc_cannot_look_at_fails(played: Played) -> None:
     found = played.conduct()
     assert found["a"] == ("failed", "cannot be read") and found["b"] == ("skipped", "a")
     assert sorted(name for name, _ in played.ran) == ["other"]
+
+
+def test_what_the_graph_says_of_a_stage_with_nothing_before_it_holds(played: Played) -> None:
+    first = replace(stage("first", (), True), state="would run")
+    upstream = Reason("upstream", "first")
+    after = replace(stage("after", ("first",), False), state="would run", reasons=(upstream,))
+    graph = Graph(played.root, {"first": first, "after": after})
+    results = Conduct(graph, played.root / "logs", played.heard.append, played.stop).run()
+    assert [it.state for it in results.values()] == ["ran", "ran"] and played.looked == ["after"]
 
 
 WAITING = "rebuild: {memory_gb: 4, memory_classes: {all: 4}, gpu: always}\n"
