@@ -75,26 +75,17 @@ def _rebuild(
     if not graph.changed() and not verify.failing(root, graph):
         if lock_order.pending(root):
             lock_order.restore(root, stages)
-        stale = stale_scores(graph, [Result(name, "cached") for name in graph.stages])
+        stale = stale_scores(graph, [Result(name, "unchanged") for name in graph.stages])
         if as_json:
-            show.as_json(root, [{"stage": name, "state": "cached"} for name in graph.stages], stale, left)
+            show.as_json(root, [{"stage": name, "state": "unchanged"} for name in graph.stages], stale, left)
             return 0
         say(f"Nothing to do: {len(graph.stages)} stages are up to date.")
         show.headline(root, stale)
         return 0
-    _check(graph)
-    return _run(graph, stages, jobs, keep_going, verbose, as_json, left)
+    from pipelines.execution import preflight
 
-
-def _check(graph: graphs.Graph) -> None:
-    """Raise NightjarError for settings with which a stage would fail."""
-    from nightjar.core.config import PARAMS_FILE
-    from nightjar.core.driver_params import load_rebuild
-    from pipelines.execution import preflight, resources, shards
-
-    resources.needs(graph, load_rebuild(graph.root / PARAMS_FILE))
-    shards.check(graph)
     preflight.check(graph)
+    return _run(graph, stages, jobs, keep_going, verbose, as_json, left)
 
 
 def _run(

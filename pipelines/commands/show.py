@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 # Stages say ten times how far they are: a speed is taken from all that they said in this time.
 SPEED_SECONDS = 24 * 3600.0
-COLOURS = {"ran": "green", "cached": "cyan", "failed": "bold red", "skipped": "yellow", "stopped": "yellow"}
+COLOURS = {"ran": "green", "restored": "cyan", "unchanged": "cyan"}
+COLOURS |= {"failed": "bold red", "skipped": "yellow", "stopped": "yellow"}
 
 
 class _Counts(MofNCompleteColumn):

@@ -1,4 +1,4 @@
-"""The checks of what a stage made, as the flow runs them: after the stage, and again where something changed since.
+"""The checks of what a stage made, as a rebuild runs them: after the stage, and again where something changed since.
 
 What was found is kept in .nightjar/checks, a file a stage, with a fingerprint of the files that were looked at. An
 artifact that passed is not read again while they stay as they are; one that failed is, until it passes.
@@ -11,52 +11,25 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core.facts import ROWS, fault
 from nightjar.core.files import FILE, METRICS, kind, metrics_file, safe_name, write_text
 from nightjar.core.json_text import exact, parse, recorded, shown
+from pipelines.execution.results import Result
 from pipelines.graph.graph import Graph, Stage
 from pipelines.project import places
 
 if TYPE_CHECKING:
     from nightjar.core.checks import Finding
 
-FOLDER = places.CHECKS
 
+def checked(root: Path, stage: Stage, result: Result) -> Result:
+    """The `result` of a stage of the repository at `root` once its outputs were checked: failed if a finding blocks.
 
-@dataclass(frozen=True)
-class Verdict:
-    """What the checks found of a stage, how long they took, and whether they are known from before.
-
-    `failed_before` says that the last verdict on the stage was bad.
-    """
-
-    findings: tuple[Finding, ...] = ()
-    artifacts: int = 0
-    seconds: float = 0.0
-    known: bool = False
-    failed_before: bool = False
-
-    @property
-    def blocking(self) -> list[Finding]:
-        return [it for it in self.findings if it.blocks]
-
-    @property
-    def error(self) -> str:
-        """The first that blocks, in one line, and how many more; empty if nothing does."""
-        if not (bad := self.blocking):
-            return ""
-        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-        return f"check failed: {bad[0]}{more}"
-
-
-def verify(root: Path, stage: Stage) -> Verdict:
-    """Check what `stage` of the repository at `root` made; paths in the findings are from the current folder.
-
-    Raises NightjarError for a bad group `checks` in params.yaml.
+    Paths in the findings are from the current folder. Raises NightjarError for a bad group `checks` in params.yaml.
     """
     here = Path(os.path.relpath(root))
     facts, faults = read_facts(here, stage.metrics)
@@ -64,7 +37,7 @@ def verify(root: Path, stage: Stage) -> Verdict:
     failed_before = before.get("passed") is False
     tables = any(_counted(facts, name) or (here / name).is_dir() for name in stage.outs)
     if not (tables or faults or failed_before):
-        return Verdict()
+        return result
     # Here, not above: a stage without tables needs no Arrow, which takes long to load.
     from nightjar.core import checks
     from nightjar.core.config import PARAMS_FILE
@@ -72,24 +45,28 @@ def verify(root: Path, stage: Stage) -> Verdict:
 
     made = artifacts(here, stage, facts)
     if not (made or faults or failed_before):
-        return Verdict()
+        return result
     shared = load_checks(here / PARAMS_FILE).shared_inputs
     near = [name for name in stage.deps if checks.is_artifact(here / name)]
     mark = _fingerprint(here, [*made, *near, *stage.metrics], shared)
     if before.get("passed") and before.get("fingerprint") == mark and not faults:
-        return Verdict(artifacts=len(made), known=True)
+        return result
     began = time.monotonic()
-    found = (*findings(faults), *checks.check_stage(made, near, facts, shared, here))
-    seconds = time.monotonic() - began
-    passed = not any(it.blocks for it in found)
-    kept = {
-        "stage": stage.name,
-        "passed": passed,
-        "fingerprint": mark,
-        "findings": [it.as_dict() for it in found],
-    }
+    found = [*findings(faults), *checks.check_stage(made, near, facts, shared, here)]
+    lines = [str(it) for it in found]
+    if made:
+        lines.append(f"checked {len(made)} artifacts in {time.monotonic() - began:.2f} s")
+    bad = [it for it in found if it.blocks]
+    kept = {"stage": stage.name, "passed": not bad, "fingerprint": mark}
+    kept["findings"] = [it.as_dict() for it in found]
     write_text(_file(root, stage.name), json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
-    return Verdict(found, len(made), seconds, failed_before=failed_before)
+    result = replace(result, lines=tuple(lines))
+    if found or failed_before:
+        result = replace(result, findings=tuple(_table(stage.name, found, len(made))))
+    if bad:
+        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+        result = replace(result, state="failed", error=f"check failed: {bad[0]}{more}")
+    return result
 
 
 def failing(root: Path, graph: Graph) -> list[str]:
@@ -149,20 +126,19 @@ def _facts(file: Path, name: str) -> dict[str, Any] | None:
     return facts
 
 
-def table(stage: str, verdict: Verdict) -> list[dict[str, Any]]:
-    """The rows of the table that shows a verdict: a line a finding, and one for each offending row below it."""
-    lines = []
-    for it in verdict.findings:
+def _table(stage: str, found: Iterable[Finding], artifacts: int) -> Iterator[dict[str, Any]]:
+    """The rows of the table that shows what was found: a line a finding, and one for each offending row below it."""
+    passed = True
+    for it in found:
         head = {"check": it.check, "where": it.where, "what": it.what, "rows": it.count, "to do": it.fix}
-        lines.append({**head, "verdict": "failed" if it.blocks else "worth a look", "example": ""})
-        lines += [
-            {**dict.fromkeys(head, ""), "verdict": "", "example": json.dumps(row, ensure_ascii=False)}
-            for row in it.rows
-        ]
-    if not lines:
-        told = f"{verdict.artifacts} artifact{'s' * (verdict.artifacts != 1)} of {stage}"
-        lines.append({"check": "all", "where": told, "what": "nothing found", "verdict": "passed"})
-    return lines
+        yield {**head, "verdict": "failed" if it.blocks else "worth a look", "example": ""}
+        for row in it.rows:
+            example = json.dumps(row, ensure_ascii=False)
+            yield {**dict.fromkeys(head, ""), "verdict": "", "example": example}
+        passed = False
+    if passed:
+        where = f"{artifacts} artifact{'s' * (artifacts != 1)} of {stage}"
+        yield {"check": "all", "where": where, "what": "nothing found", "verdict": "passed"}
 
 
 def _counted(facts: Mapping[str, Any] | None, name: str) -> bool:
@@ -170,7 +146,7 @@ def _counted(facts: Mapping[str, Any] | None, name: str) -> bool:
 
 
 def _file(root: Path, stage: str) -> Path:
-    return root / FOLDER / f"{safe_name(stage)}.json"
+    return root / places.CHECKS / f"{safe_name(stage)}.json"
 
 
 def _before(root: Path, stage: str) -> dict[str, Any]:
@@ -186,16 +162,8 @@ def _fingerprint(root: Path, names: Iterable[str], shared_inputs: int) -> str:
     for file in [Path(contracts.__file__), *sorted(Path(checks.__file__).parent.glob("*.py"))]:
         digest.update(file.read_bytes())
     for name in names:
-        for path, size, changed in _files(root / name):
-            digest.update(f"{name}\0{path}\0{size}\0{changed}\n".encode())
+        for path in sorted([root / name, *(root / name).rglob("*")]):
+            if path.is_file():
+                state = path.stat()
+                digest.update(f"{name}\0{path.as_posix()}\0{state.st_size}\0{state.st_mtime_ns}\n".encode())
     return digest.hexdigest()
-
-
-def _files(path: Path) -> Iterator[tuple[str, int, int]]:
-    if not path.is_dir():
-        found = [path] if path.exists() else []
-    else:
-        found = sorted(file for file in path.rglob("*") if file.is_file())
-    for file in found:
-        state = file.stat()
-        yield file.as_posix(), state.st_size, state.st_mtime_ns

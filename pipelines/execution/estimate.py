@@ -160,12 +160,11 @@ def whole(graph: Graph, expected: Mapping[str, Expected], jobs: int | None) -> E
     # Here, not above: with nothing to do the settings are not needed, and take long to load.
     from nightjar.core.config import PARAMS_FILE
     from nightjar.core.driver_params import load_rebuild
-    from pipelines.execution import preflight, resources, shards
+    from pipelines.execution import preflight, resources
     from pipelines.execution.schedule import simulate
 
     settings = load_rebuild(graph.root / PARAMS_FILE)
     needs = resources.needs(graph, settings)
-    shards.check(graph)
     preflight.check(graph)
     ahead = [name for name, stage in graph.stages.items() if stage.state in AHEAD]
     if not ahead:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,6 @@ class Gpu:
         self._told = told
         self._held: dict[str, int] = {}
         self._waits: dict[str, str] = {}
-        self._lock = threading.Lock()
 
     def take(self, stage: str) -> bool:
         """Take the lease for `stage` if it is free; never waits."""
@@ -49,19 +47,16 @@ class Gpu:
                 self._waits[stage] = why
                 self._told(stage, f"waits for the GPU ({why})")
             return False
-        with self._lock:
-            self._held[stage] = descriptor
+        self._held[stage] = descriptor
         return True
 
     def descriptor(self, stage: str) -> int | None:
         """The descriptor that the processes of `stage` inherit; None if it holds no lease."""
-        with self._lock:
-            return self._held.get(stage)
+        return self._held.get(stage)
 
     def release(self, stage: str) -> None:
         """Release the lease, if `stage` has it. Processes that it left running continue to hold it."""
-        with self._lock:
-            descriptor = self._held.pop(stage, None)
+        descriptor = self._held.pop(stage, None)
         if descriptor is not None:
             os.close(descriptor)
 

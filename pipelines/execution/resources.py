@@ -2,24 +2,26 @@
 
 DVC keeps a stage's `meta` and makes nothing of it: changing it makes nothing stale. Read here are
 
-    meta: {gpu: true, memory: large, attempts: 3}
+    meta: {gpu: true, memory: large, attempts: 3, shards: true}
 
-where `memory` names a class whose GB params.yaml gives, so that a profile can change them, and `attempts` says how
-often a stage may be tried that is safe to run again. Other keys belong to others.
+where `memory` names a class whose GB params.yaml gives, so that a profile can change them, `attempts` says how often a
+stage may be tried that is safe to run again, and `shards` that its command accepts `--shard I/N`. Other keys belong to
+others.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import psutil
+from pydantic import ConfigDict, Field
 
+from nightjar.core.config import Model, checked
 from nightjar.core.errors import NightjarError
-from pipelines.execution.schedule import NOTHING, Limits, Needs, Schedule
+from pipelines.execution.schedule import Limits, Needs
 from pipelines.graph.graph import Graph
 
 if TYPE_CHECKING:
@@ -27,48 +29,33 @@ if TYPE_CHECKING:
 
 # The share of the machine's memory that stages may need together, where params.yaml says nothing else.
 SHARE = 0.8
-MOST_ATTEMPTS = 20
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
+
+
+class Meta(Model):
+    """The keys of a stage's `meta` that are read."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    gpu: bool = False
+    memory: str | None = None
+    attempts: Annotated[int, Field(ge=1, le=20)] = 1
+    shards: bool = False
 
 
 def needs(graph: Graph, settings: Rebuild) -> dict[str, Needs]:
     """What each stage needs. Raises NightjarError that names the stage and the key of a bad value."""
-    return {name: _needs(name, stage.meta, settings.memory_classes) for name, stage in graph.stages.items()}
-
-
-def _needs(stage: str, meta: Mapping[str, Any], classes: Mapping[str, float]) -> Needs:
-    gpu, memory, attempts = meta.get("gpu", False), meta.get("memory"), meta.get("attempts", 1)
-    if not isinstance(gpu, bool):
-        raise _bad(stage, "gpu", gpu, "give true or false")
-    if memory is not None and (not isinstance(memory, str) or memory not in classes):
-        known = ", ".join(classes) or "none"
-        raise _bad(stage, "memory", memory, f"give a class of rebuild.memory_classes; there are: {known}")
-    if not isinstance(attempts, int) or isinstance(attempts, bool) or not 1 <= attempts <= MOST_ATTEMPTS:
-        raise _bad(stage, "attempts", attempts, f"give a whole number from 1 to {MOST_ATTEMPTS}")
-    return Needs(0.0 if memory is None else classes[memory], gpu, attempts)
-
-
-def _bad(stage: str, key: str, value: object, fix: str) -> NightjarError:
-    return NightjarError(f"stage {stage}: meta.{key} = {value!r} is not allowed", "dvc.yaml", fix)
-
-
-def schedule(
-    graph: Graph,
-    settings: Rebuild,
-    jobs: int | None,
-    seconds: Mapping[str, float],
-    at_rest: Callable[[str], bool] = lambda name: False,
-) -> Schedule:
-    """The schedule of a graph's stages on this machine; those that are `at_rest`, asked when they might start, need
-    nothing of it. Raises NightjarError for a bad `meta` and for less than one job.
-    """
-    needed = needs(graph, settings)
-    upstream = {name: stage.upstream for name, stage in graph.stages.items()}
-
-    def need(name: str) -> Needs:
-        return NOTHING if at_rest(name) else needed[name]
-
-    return Schedule(upstream, need, limits(settings, jobs), seconds)
+    classes, found = settings.memory_classes, {}
+    for name, stage in graph.stages.items():
+        meta = checked(Meta, dict(stage.meta), "dvc.yaml", f"stage {name}: meta")
+        if meta.memory is not None and meta.memory not in classes:
+            known = ", ".join(classes) or "none"
+            what = f"stage {name}: meta.memory = {meta.memory!r} is not allowed"
+            fix = f"give a class of rebuild.memory_classes; there are: {known}"
+            raise NightjarError(what, "dvc.yaml", fix)
+        memory = 0.0 if meta.memory is None else classes[meta.memory]
+        found[name] = Needs(memory, meta.gpu, meta.attempts, meta.shards)
+    return found
 
 
 def limits(settings: Rebuild, jobs: int | None = None) -> Limits:

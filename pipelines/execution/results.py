@@ -1,32 +1,33 @@
 """The state of a stage in a run of the graph, the end of a run, and who is notified of them.
 
-A stage is waiting (for the GPU) or running, and ends as ran, cached, failed (itself or a check of its outputs),
-skipped (a stage before it failed) or stopped. A run ends as completed, failed, cancelled or skipped (another run holds
-its lock). All other modules use these words; prefect_view/show.py maps them to Prefect's states.
+A stage is waiting (for the GPU) or running. It ends as ran, restored (from the run cache), unchanged, failed (itself or
+a check of its outputs), skipped (a stage before it failed) or stopped. A run ends as completed, failed, cancelled or
+skipped (another run holds its lock). All other modules use these words; prefect_view/show.py maps them to Prefect's.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from nightjar.core.errors import NightjarError
-from pipelines.execution.run_stage import Outcome
 from pipelines.process import lock
 
 UNDERWAY = ("waiting", "running")
+# A stage that ended so has all its outputs.
+GOOD = ("ran", "restored", "unchanged")
 
 
 @dataclass(frozen=True)
 class Result:
     """The state of one stage, and why it has it.
 
-    `moved` says whether its outputs may have changed, so that stages after it must be examined. `lines` are what a
-    running stage wrote since the last result; `findings` is the table of what the checks found.
+    `error` says why it failed or was stopped, and `exit_code` is that of its command. `lines` are what a running stage
+    wrote since the last result; `findings` is the table of what the checks found.
     """
 
     stage: str
@@ -35,7 +36,7 @@ class Result:
     why: str = ""
     error: str = ""
     log: str = ""
-    moved: bool = False
+    exit_code: int | None = None
     lines: tuple[str, ...] = ()
     findings: tuple[Mapping[str, Any], ...] = ()
 
@@ -43,27 +44,14 @@ class Result:
     def ended(self) -> bool:
         return self.state not in UNDERWAY
 
+    @property
+    def moved(self) -> bool:
+        """Whether its outputs may have changed."""
+        return self.state in ("ran", "restored")
+
     def facts(self) -> dict[str, Any]:
         """The result without lines and findings, as JSON has it."""
         return {name: value for name, value in asdict(self).items() if name not in ("lines", "findings")}
-
-    @classmethod
-    def of(cls, outcome: Outcome, why: str, root: Path, attempts: int = 1) -> Result:
-        """The result of a stage that was run because of `why`, in `attempts` attempts, under `root`."""
-        moved = outcome.state in ("ran", "restored")
-        state = "cached" if outcome.state in ("restored", "unchanged") else outcome.state
-        if outcome.state == "restored":
-            why = f"restored from the run cache ({why})"
-        elif outcome.state == "unchanged":
-            why = f"no difference in what it needs ({why})"
-        if attempts > 1:
-            why = f"after {attempts} attempts ({why})"
-        error = outcome.error or ""
-        if outcome.state == "failed":
-            error = f"exit status {outcome.exit_code}: {error}"
-            error += f" ({attempts} attempts)" if attempts > 1 else ""
-        log = outcome.log.relative_to(root).as_posix()
-        return cls(outcome.stage, state, outcome.seconds, why, error, log, moved)
 
 
 Listener = Callable[[Result], None]
@@ -97,9 +85,7 @@ class End:
     @classmethod
     def of(cls, results: Iterable[Result], cancelled: bool) -> End:
         """The end of a run with these results, whose message counts their states."""
-        counts: dict[str, int] = {}
-        for result in results:
-            counts[result.state] = counts.get(result.state, 0) + 1
+        counts = Counter(result.state for result in results)
         message = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
         if cancelled:
             return cls("cancelled", message)

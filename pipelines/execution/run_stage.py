@@ -13,24 +13,22 @@ import math
 import os
 import re
 import select
-import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from io import RawIOBase
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import IO, Any, Literal, Self
+from typing import Any, Self
 
 from nightjar.core import history
+from pipelines.execution.results import Result
 from pipelines.graph import dvc_worker
-from pipelines.process.child import Child
-from pipelines.project import places
+from pipelines.process.child import GRACE, Child
 from pipelines.project.environment import SECRETS
 
-LOGS = places.LOGS
 # Set by `nightjar serve`, which sets PYTHONSAFEPATH too, for itself and not for stages.
 SERVED = "NIGHTJAR_SERVED"
 BATCH_SECONDS = 0.5
@@ -40,59 +38,12 @@ LONGEST_LINE = 65_536
 BUSY_SECONDS = 1.0
 # How long a stage that is stopped waits for a request to DVC that has begun.
 STOP_SECONDS = 2.0
-# How long to go on reading when the stage has ended and something that it left behind holds its output open.
-DRAIN_SECONDS = 1.0
-
 KILLED = "the process that runs DVC was killed"
 
-State = Literal["ran", "restored", "unchanged", "failed", "stopped"]
+Message = dict[str, Any]
 Lines = Callable[[list[str]], None]
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a stage ended: its command ran, DVC restored its outputs from the run cache, it was unchanged, it
-    failed, or it was stopped. `exit_code` and `error` (the last line that tells why) only where it failed.
-    """
-
-    stage: str
-    state: State
-    seconds: float
-    log: Path
-    exit_code: int | None = None
-    error: str | None = None
-
-
-class LineReader:
-    """Cuts a stream of bytes into lines without colours; of a line redrawn by carriage returns the last
-    stays.
-    """
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, data: bytes) -> list[str]:
-        """The lines that `data` completes."""
-        *whole, rest = (self._rest + data).split(b"\n")
-        # Only what follows the last carriage return stays; those at the very end may belong to a line end.
-        rest = rest[rest.rstrip(b"\r").rfind(b"\r") + 1 :]
-        while len(rest) > LONGEST_LINE:
-            whole.append(rest[:LONGEST_LINE])
-            rest = rest[LONGEST_LINE:]
-        self._rest = rest
-        return [self._clean(line) for line in whole]
-
-    def close(self) -> list[str]:
-        """The last line, if no line end followed it."""
-        rest, self._rest = self._rest, b""
-        return [self._clean(rest)] if rest else []
-
-    @staticmethod
-    def _clean(line: bytes) -> str:
-        text = _ESCAPES.sub("", line.decode("utf-8", errors="replace")).rstrip("\r")
-        return text.rsplit("\r", 1)[-1].rstrip()
 
 
 def environment() -> dict[str, str]:
@@ -109,7 +60,7 @@ def environment() -> dict[str, str]:
     }
     if kept.pop(SERVED, None):
         kept.pop("PYTHONSAFEPATH", None)
-    # It is read as UTF-8 here (see LineReader), and DVC fails when it cannot print a stage's command.
+    # It is read as UTF-8 here (see cleaned), and DVC fails when it cannot print a stage's command.
     encoding = kept.get("PYTHONIOENCODING", "").partition(":")[0] or locale.getpreferredencoding(False)
     if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
         kept["PYTHONIOENCODING"] = "utf-8:backslashreplace"
@@ -122,11 +73,6 @@ def environment() -> dict[str, str]:
     }
 
 
-def stage_environment() -> dict[str, str]:
-    """The environment of a stage, whose seconds its driver writes down."""
-    return {**environment(), history.TIMED: "1"}
-
-
 class Stages:
     """Runs stages of the repository at `root`, several at a time from several threads.
 
@@ -137,13 +83,18 @@ class Stages:
         self._root = root
         self._lock = threading.Lock()
         self._worker: subprocess.Popen[bytes] | None = None
-        self._connection: socket.socket | None = None
-        self._answers: IO[bytes] | None = None
+        self._connection: Connection | None = None
 
     def start(self) -> None:
-        """Start the worker now, which loads DVC in half a second. The first `run` does so otherwise."""
+        """Start the worker now, which loads DVC in half a second. The first request does so otherwise."""
         with self._lock:
             self._connect()
+
+    def look(self, stage: str, stop: threading.Event) -> Message:
+        """What DVC would do with `stage` now: its `state` as in `nightjar plan`, and `why`. If that is not known, the
+        state is failed or stopped, with an `error`.
+        """
+        return self._settled({"do": "look", "stage": stage}, stop)
 
     def run(
         self,
@@ -154,7 +105,7 @@ class Stages:
         lease: int | None = None,
         earlier: float = 0.0,
         afresh: bool = False,
-    ) -> Outcome:
+    ) -> Result:
         """Run `stage` and wait for it, unless DVC finds it unchanged or restores it from the run cache.
 
         The output of its command goes to the file `log`, and in batches to `lines`. When `stop` is set, or `lines`
@@ -168,108 +119,100 @@ class Stages:
         began = time.monotonic() - earlier
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("wb", buffering=0) as file:
-            output = _Output(file, lines)
-            state, code, error = self._run(stage, output, stop, lease, afresh)
+            ended = self._run(stage, Output(file, lines), stop, lease, afresh)
         seconds = time.monotonic() - began
-        if state == "ran":
+        if ended["state"] == "ran":
             with contextlib.suppress(OSError):  # the outputs are recorded, even if the disk is full
                 history.append(self._root, stage, seconds, "done")
-        return Outcome(stage, state, seconds, log, code, error)
+        error, code = ended.get("error", ""), ended.get("code")
+        return Result(stage, ended["state"], seconds, error=error, log=str(log), exit_code=code)
 
     def _run(
-        self, stage: str, output: _Output, stop: threading.Event, lease: int | None, afresh: bool
-    ) -> tuple[State, int | None, str | None]:
-        answer = self._settled({"do": "begin", "stage": stage, "afresh": afresh}, output, stop)
+        self, stage: str, output: Output, stop: threading.Event, lease: int | None, afresh: bool
+    ) -> Message:
+        answer = self._settled({"do": "begin", "stage": stage, "afresh": afresh}, stop, output.show)
         if answer["state"] != "run":
-            return answer["state"], answer.get("code"), answer.get("error")
+            return answer
         output.write([f"Running stage '{stage}':"])
         code, commands = 0, list(answer["commands"])
+        folder, variables = Path(answer["folder"]), answer["environment"]
         try:
             while commands and not code and not stop.is_set():
                 output.write([f"> {commands[0][-1]}"])
-                code = _command(
-                    commands.pop(0), Path(answer["folder"]), answer["environment"], output, stop, lease
-                )
+                code = run_command(commands.pop(0), folder, variables, output, stop, lease)
         except BaseException:
             self._ask({"do": "abandon", "stage": stage}, stop)
             raise
         if not code and not commands:
-            done = self._settled({"do": "finish", "stage": stage}, output, stop)
-            if done["state"] == "done":
-                return "ran", None, None
-            if done["state"] == "failed":
-                return "failed", done["code"], done["error"]
+            answer = self._settled({"do": "finish", "stage": stage}, stop)
+            if answer["state"] in ("ran", "failed"):
+                return answer
         self._ask({"do": "abandon", "stage": stage}, stop)
         if stop.is_set():
-            return "stopped", code, "stopped before its end"
-        return "failed", code, output.last or f"exit status {code}, without any output"
+            return {"state": "stopped", "error": "stopped before its end"}
+        error = output.last or f"exit status {code}, without any output"
+        return {"state": "failed", "code": code, "error": error}
 
-    def _settled(self, request: dict[str, Any], output: _Output, stop: threading.Event) -> dict[str, Any]:
+    def _settled(self, request: Message, stop: threading.Event, show: Lines | None = None) -> Message:
         """The worker's answer to a request, which is repeated while another DVC process is in its way."""
         holder = ""
         while (answer := self._ask(request, stop))["state"] == "busy":
             if answer["holder"] and answer["holder"] != holder:
                 holder = answer["holder"]
-                output.show([f"waits for another DVC process ({holder})"])
+                if show is not None:
+                    show([f"waits for another DVC process ({holder})"])
             if stop.wait(BUSY_SECONDS if holder else 0.0):
-                error = "stopped while it waited for another DVC process"
-                return {"state": "stopped", "error": error}
+                return {"state": "stopped", "error": "stopped while it waited for another DVC process"}
         return answer
 
-    def _ask(self, request: dict[str, Any], stop: threading.Event) -> dict[str, Any]:
+    def _ask(self, request: Message, stop: threading.Event) -> Message:
         """The worker's answer. A worker that was killed fails its stages, and the next stage gets a new one."""
         with self._lock:
-            if self._answers is not None or (request["do"] == "begin" and not stop.is_set()):
-                with contextlib.suppress(OSError):
-                    if line := self._exchange(json.dumps(request).encode() + b"\n", stop):
-                        answer: dict[str, Any] = json.loads(line)
+            first = request["do"] in ("look", "begin") and not stop.is_set()
+            if self._connection is not None or first:
+                with contextlib.suppress(OSError, EOFError):
+                    if answer := self._exchange(request, stop):
                         return answer
                 self._disconnect()
         if stop.is_set():
             return {"state": "stopped", "error": "stopped before its end"}
         return {"state": "failed", "code": 1, "error": KILLED}
 
-    def _exchange(self, request: bytes, stop: threading.Event) -> bytes:
-        """The line that answers a request; empty if the worker ended, or if it takes long and `stop` is set."""
-        connection, answers = self._connect()
-        connection.sendall(request)
+    def _exchange(self, request: Message, stop: threading.Event) -> Message | None:
+        """The answer to a request; None if it takes long and `stop` is set."""
+        connection = self._connect()
+        connection.send_bytes(json.dumps(request).encode())
         deadline = math.inf
-        while not select.select([connection], [], [], 0.1)[0]:
+        while not connection.poll(0.1):
             if stop.is_set():
                 deadline = min(deadline, time.monotonic() + STOP_SECONDS)
             if time.monotonic() > deadline:
-                return b""
-        return answers.readline()
+                return None
+        answer: Message = json.loads(connection.recv_bytes())
+        return answer
 
-    def _connect(self) -> tuple[socket.socket, IO[bytes]]:
-        if self._connection is None or self._answers is None:
-            ours, theirs = socket.socketpair()
+    def _connect(self) -> Connection:
+        if self._connection is None:
+            self._connection, theirs = Pipe()
             with theirs:
+                number = theirs.fileno()
                 self._worker = subprocess.Popen(
-                    [
-                        sys.executable,
-                        "-P",
-                        dvc_worker.__file__,
-                        str(theirs.fileno()),
-                        str(self._root.resolve()),
-                    ],
+                    [sys.executable, "-P", dvc_worker.__file__, str(number), str(self._root.resolve())],
                     cwd=self._root,
-                    env=stage_environment(),
+                    env={**environment(), history.TIMED: "1"},
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     start_new_session=True,
-                    pass_fds=[theirs.fileno()],
+                    pass_fds=[number],
                 )
-            self._connection, self._answers = ours, ours.makefile("rb")
-        return self._connection, self._answers
+        return self._connection
 
     def _disconnect(self) -> None:
         """Let the worker end: it finishes what it does and exits, after seconds at most."""
-        if self._connection is not None and self._answers is not None:
-            self._answers.close()
+        if self._connection is not None:
             self._connection.close()
-        self._connection = self._answers = None
+        self._connection = None
 
     def close(self) -> None:
         """End the worker."""
@@ -291,26 +234,27 @@ def dvc(
     log: Path,
     stop: threading.Event,
     variables: Mapping[str, str] | None = None,
-) -> Outcome:
+) -> Result:
     """Run a command of DVC, such as `checkout`, with `variables` in its environment. Its output goes to `log`."""
     began = time.monotonic()
     log.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "dvc", "--wait-for-lock", *arguments]
     with log.open("wb", buffering=0) as file:
-        output = _Output(file, None)
-        code = _command(command, root, environment() | dict(variables or {}), output, stop, None)
-    state: State = "stopped" if code and stop.is_set() else "failed" if code else "ran"
-    error = output.last.removeprefix("ERROR: ") if code else None
-    return Outcome(arguments[0], state, time.monotonic() - began, log, code or None, error)
+        output = Output(file, None)
+        code = run_command(command, root, environment() | dict(variables or {}), output, stop)
+    state = "stopped" if code and stop.is_set() else "failed" if code else "ran"
+    error = output.last.removeprefix("ERROR: ") if code else ""
+    return Result(arguments[0], state, time.monotonic() - began, error=error, log=str(log), exit_code=code)
 
 
-def _command(
+def run_command(
     command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
-    output: _Output,
+    output: Output,
     stop: threading.Event,
-    lease: int | None,
+    lease: int | None = None,
+    grace: float = GRACE,
 ) -> int:
     """Run a command to its end, or until `stop` is set; returns its exit status."""
     with Child(
@@ -320,6 +264,7 @@ def _command(
         stdin=subprocess.DEVNULL if lease is None else lease,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        grace=grace,
     ) as child:
         follow(child, stop, output.hear)
         while child.poll() is None and not stop.wait(0.05):
@@ -327,7 +272,7 @@ def _command(
         return child.end()
 
 
-class _Output:
+class Output:
     """What a stage writes: all of it to the log, and what it says itself to `lines`."""
 
     def __init__(self, log: RawIOBase, lines: Lines | None) -> None:
@@ -354,24 +299,28 @@ class _Output:
 
 
 def follow(child: Child, stop: threading.Event, hear: Lines) -> None:
-    """Read the output of `child` to its end, and pass it on every half second."""
-    reader = LineReader()
-    batch: list[str] = []
-    passed, ended = time.monotonic(), None
-    stream = child.stdout
-    while stream is not None and not stop.is_set():
-        if select.select([stream], [], [], 0.1)[0]:
+    """Pass on the output of `child` every half second, in lines, until it ends, or `stop` is set.
+
+    What the command left running does not end the output: it is read until the command and its group have ended.
+    """
+    stream, rest, batch = child.stdout, b"", list[str]()
+    passed, over = time.monotonic(), False
+    while stream is not None and not over:
+        over = stop.is_set() or child.poll() is not None  # asked first: what it wrote last is read
+        if select.select([stream], [], [], 0.0 if over else 0.1)[0]:
             data = os.read(stream.fileno(), 65_536)
-            if not data:
-                break
-            batch += reader.feed(data)
+            over = not data or stop.is_set()
+            *whole, rest = (rest + data).split(b"\n")
+            batch += map(cleaned, whole)
+        if rest and (over or len(rest) > LONGEST_LINE):
+            batch, rest = [*batch, cleaned(rest)], b""
         now = time.monotonic()
-        if batch and (now - passed >= BATCH_SECONDS or len(batch) >= BATCH_LINES):
+        if batch and (over or now - passed >= BATCH_SECONDS or len(batch) >= BATCH_LINES):
             hear(batch)
             batch, passed = [], now
-        if child.poll() is not None:
-            ended = ended or now
-            if now - ended > DRAIN_SECONDS:
-                break
-    if batch := batch + reader.close():
-        hear(batch)
+
+
+def cleaned(line: bytes) -> str:
+    """A line without colours; of one that was redrawn by carriage returns the last stays."""
+    text = _ESCAPES.sub("", line.decode("utf-8", errors="replace")).rstrip("\r")
+    return text.rsplit("\r", 1)[-1].rstrip()

@@ -19,11 +19,14 @@ UNKNOWN_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Needs:
-    """What a stage needs of the machine: memory in GB, the GPU, and how often it may be tried."""
+    """What a stage needs of the machine: memory in GB, the GPU, how often it may be tried, and whether its work may be
+    shared.
+    """
 
     memory_gb: float = 0.0
     gpu: bool = False
     attempts: int = 1
+    shards: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,23 +51,23 @@ class Schedule:
     """The stages that wait and those that run.
 
     A stage that does not fit into the memory left waits, and one that needs more than there is runs alone. Others may
-    start in its place, but only `jobs` times; then they wait until it has started, so that none waits for ever.
+    start in its place, but only `jobs` times; then they wait until it has started, so that none waits for ever. A
+    stage whose needs are not known starts with none; `again` makes it wait with those that were found.
     """
 
     def __init__(
         self,
         upstream: Mapping[str, Collection[str]],
-        needs: Callable[[str], Needs],
+        needs: Mapping[str, Needs],
         limits: Limits,
         seconds: Mapping[str, float] | None = None,
     ) -> None:
-        """`upstream` names, for every stage, what it needs (others than its keys are taken to be there); `needs` is
-        asked of a stage whenever it might start.
-        """
+        """`upstream` names, for every stage, what it needs (others than its keys are taken to be there)."""
         self.limits = limits
         self.running: dict[str, Needs] = {}
         self.way = longest_way(upstream, seconds or {})
-        self._needs = needs
+        self._order = sorted(upstream, key=lambda name: -self.way[name])
+        self._needs = dict(needs)
         self._waiting = {
             name: {other for other in before if other in upstream} for name, before in upstream.items()
         }
@@ -72,19 +75,24 @@ class Schedule:
 
     @property
     def waiting(self) -> list[str]:
-        """Stages that have not started, in the order of the graph."""
+        """Stages that have not started."""
         return list(self._waiting)
 
     @property
     def ready(self) -> list[str]:
-        """Waiting stages whose upstream stages have all ended."""
-        return [name for name, before in self._waiting.items() if not before]
+        """Waiting stages whose upstream stages have all ended, the longest way to go first."""
+        return [name for name in self._order if self._waiting.get(name) == set()]
 
     def done(self, name: str) -> None:
         """Take note that a running stage has ended, well or not."""
         del self.running[name]
         for before in self._waiting.values():
             before.discard(name)
+
+    def again(self, name: str, needs: Needs) -> None:
+        """Make a running stage wait again, now for `needs`."""
+        del self.running[name]
+        self._needs[name], self._waiting[name] = needs, set()
 
     def start(self, take_gpu: Callable[[str], bool] = lambda name: True) -> list[str]:
         """The stages to start now, which count as running from here on, the longest way to go first.
@@ -94,12 +102,15 @@ class Schedule:
         """
         started: list[str] = []
         held_up: list[str] = []
-        for name in sorted(self.ready, key=lambda name: -self.way[name]):
-            if len(self.running) >= self.limits.jobs or any(
-                self._passed.get(other, 0) >= self.limits.jobs for other in held_up
-            ):
+        for name in self.ready:
+            if len(self.running) >= self.limits.jobs:
                 break
-            needs = self._needs(name)
+            needs = self._needs.get(name)
+            if needs is None:
+                self._run(name, NOTHING, started)
+                continue
+            if any(self._passed.get(other, 0) >= self.limits.jobs for other in held_up):
+                continue
             if not self._fits(needs):
                 held_up.append(name)
                 continue
@@ -109,10 +120,13 @@ class Schedule:
                 continue
             for other in held_up:
                 self._passed[other] = self._passed.get(other, 0) + 1
-            del self._waiting[name]
-            self.running[name] = needs
-            started.append(name)
+            self._run(name, needs, started)
         return started
+
+    def _run(self, name: str, needs: Needs, started: list[str]) -> None:
+        del self._waiting[name]
+        self.running[name] = needs
+        started.append(name)
 
     def _fits(self, needs: Needs) -> bool:
         used = [other.memory_gb for other in self.running.values()]
@@ -146,36 +160,21 @@ def simulate(
     needs: Mapping[str, Needs] | None = None,
     only: Iterable[str] | None = None,
 ) -> float:
-    """Expected seconds by the clock until all stages, or `only` these of them, are done, with nobody else on the GPU.
+    """Expected seconds by the clock until all stages are done, with nobody else on the GPU.
 
-    `upstream` as for Schedule; stages that are not in `only` take no time, and no job.
+    `upstream` as for Schedule; stages that are not in `only`, if that is given, take no time.
     """
-    wanted = set(upstream if only is None else only)
-    part = {name: _through(name, upstream, wanted) for name in upstream if name in wanted}
-    asked = needs or {}
-    schedule = Schedule(part, lambda name: asked.get(name, NOTHING), limits, seconds)
+    times = {name: seconds.get(name, UNKNOWN_SECONDS) for name in upstream}
+    asked = dict.fromkeys(upstream, NOTHING) | dict(needs or {})
+    for name in upstream.keys() - set(upstream if only is None else only):
+        times[name] = 0.0
+        del asked[name]
+    schedule = Schedule(upstream, asked, limits, times)
     now = 0.0
     ends: list[tuple[float, str]] = []
     while schedule.waiting or ends:
         for name in schedule.start():
-            heapq.heappush(ends, (now + seconds.get(name, UNKNOWN_SECONDS), name))
+            heapq.heappush(ends, (now + times[name], name))
         now, name = heapq.heappop(ends)
         schedule.done(name)
     return now
-
-
-def _through(name: str, upstream: Mapping[str, Collection[str]], wanted: set[str]) -> set[str]:
-    """The wanted stages that `name` needs, near or by way of others that are not wanted."""
-    found: set[str] = set()
-    seen: set[str] = set()
-    near = list(upstream[name])
-    while near:
-        other = near.pop()
-        if other in seen or other not in upstream:
-            continue
-        seen.add(other)
-        if other in wanted:
-            found.add(other)
-        else:
-            near += upstream[other]
-    return found

@@ -32,6 +32,7 @@ from dvc.utils.serialize import ParseError, load_path
 
 from nightjar.core.errors import NightjarError
 from pipelines.graph import lock_copy, lock_entry
+from pipelines.graph.changes import Workspace
 from pipelines.graph.dvc_lock import RepositoryLock
 
 # As DVC starts its shells, so that they read no configuration.
@@ -143,6 +144,13 @@ class Begun:
         """The working folder and the environment of the commands."""
         found = prepare_kwargs(self.stage)
         return found["cwd"], found["env"]
+
+
+def look(repo: Repo, name: str) -> tuple[str, str]:
+    """What DVC would do with the stage `name` now, and why. Raises as `begin` does."""
+    with _transaction(repo, name):
+        state, reasons = Workspace(repo).judge(repo.stage.get_target(name), [])
+        return state, "; ".join(map(str, reasons))
 
 
 def begin(repo: Repo, name: str, afresh: bool = False) -> Begun | bool:

@@ -2,12 +2,14 @@
 
     python -P dvc_worker.py DESCRIPTOR ROOT
 
-DESCRIPTOR is one end of a socket. Requests and answers are JSON, one a line, and are served in their order:
+DESCRIPTOR is one end of a multiprocessing.Pipe. Requests and answers are messages in JSON, and are served in order:
 
-    {"do": "begin", "stage": NAME, "afresh": BOOL}   the answer has a `state`: unchanged, restored, failed (`error`),
-                                                     busy (`holder`), or run (`commands`, `folder`, `environment`)
-    {"do": "finish", "stage": NAME}                  done, failed (`error`) or busy
-    {"do": "abandon", "stage": NAME}                 done
+    {"do": "look", "stage": NAME}                    the answer has a `state`: that of `nightjar plan`, with `why`,
+                                                     failed (`error`) or busy (`holder`)
+    {"do": "begin", "stage": NAME, "afresh": BOOL}   unchanged, restored, failed, busy, or run (`commands`, `folder`,
+                                                     `environment`)
+    {"do": "finish", "stage": NAME}                  ran, failed or busy
+    {"do": "abandon", "stage": NAME}                 abandoned
 
 When the other end closes, the request that is being served is finished, so that DVC's files remain whole. Signals that
 end other processes are ignored.
@@ -21,10 +23,10 @@ import json
 import os
 import queue
 import signal
-import socket
 import sys
 import threading
 import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,9 @@ class Worker:
         name = request["stage"]
         try:
             repo = self._open()
+            if request["do"] == "look":
+                state, why = dvc.look(repo, name)
+                return {"state": state, "why": why}
             if request["do"] == "begin":
                 return self._begin(repo, name, request["afresh"])
             if name not in self._begun:  # another worker began it
@@ -79,7 +84,7 @@ class Worker:
                 with contextlib.suppress(Exception):
                     dvc.abandon(begun)
             return {"state": "failed", "code": 1, "error": dvc.one_line(error)}
-        return {"state": "done"}
+        return {"state": "ran" if request["do"] == "finish" else "abandoned"}
 
     def _begin(self, repo: Any, name: str, afresh: bool) -> dict[str, Any]:
         from pipelines.graph import dvc_adapter as dvc
@@ -105,21 +110,20 @@ def main(descriptor: int, root: Path) -> None:
         signal.signal(number, lambda number, frame: None)
     worker = Worker(root)
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    with socket.socket(fileno=descriptor) as connection:
+    with Connection(descriptor) as connection:
         threading.Thread(target=_read, args=(connection, requests), daemon=True).start()
         worker.load()
         while request := requests.get():
-            answer = json.dumps(worker.answer(json.loads(request))).encode() + b"\n"
+            answer = json.dumps(worker.answer(json.loads(request))).encode()
             with contextlib.suppress(OSError):  # the other end has closed in the meantime
-                connection.sendall(answer)
+                connection.send_bytes(answer)
         worker.close()
 
 
-def _read(connection: socket.socket, requests: queue.SimpleQueue[bytes]) -> None:
-    # Where the starter was killed before it read an answer, the connection ends with an error.
-    with contextlib.suppress(OSError), connection.makefile("rb") as lines:
-        for line in lines:
-            requests.put(line)
+def _read(connection: Connection, requests: queue.SimpleQueue[bytes]) -> None:
+    with contextlib.suppress(OSError, EOFError):
+        while True:
+            requests.put(connection.recv_bytes())
     requests.put(b"")
     time.sleep(LAST_SECONDS)
     from pipelines.graph.dvc_adapter import writing

@@ -147,36 +147,6 @@ def find_root() -> Path:
         raise no_repository(Path()) from None
 
 
-def would_run(name: str, root: Path) -> bool:
-    """Whether DVC would really run the command of the stage if it were asked now: it is neither unchanged nor to be
-    restored from the run cache, and nothing it needs is missing.
-
-    `name` as in the graph; `root` is the root of the repository. Raises NightjarError as `read` does.
-    """
-    return _now([name], root)[name][0] == "would run"
-
-
-def why_now(names: Iterable[str], root: Path) -> dict[str, str]:
-    """Why DVC would not leave each stage as it is if it were asked now; empty for one that is up to date.
-
-    `names` as in the graph, of stages whose upstream stages have ended; `root` is the root of the repository. Raises
-    NightjarError as `read` does.
-    """
-    return {name: "; ".join(map(str, reasons)) for name, (_, reasons) in _now(names, root).items()}
-
-
-def _now(names: Iterable[str], root: Path) -> dict[str, tuple[State, tuple[Reason, ...]]]:
-    with opened(root) as repo, _readable("the graph", root):
-        workspace = Workspace(repo)
-        stages = {workspace.name(stage): stage for stage in repo.index.stages}
-        found = {}
-        for name in names:
-            if name not in stages:
-                raise NightjarError("no such stage any more", name, "see dvc.yaml")
-            found[name] = workspace.judge(stages[name], [])
-        return found
-
-
 def opened(where: Path, locked: bool = True) -> AbstractContextManager[Repo]:
     """The DVC repository at `where`: see dvc_adapter.opened."""
     from pipelines.graph import dvc_adapter

@@ -26,7 +26,6 @@ from nightjar.core.errors import NightjarError
 from pipelines.clone.baseline import baseline
 from pipelines.execution.journal import Journal
 from pipelines.execution.results import End, Listener, ending
-from pipelines.execution.run_stage import LOGS
 from pipelines.graph import graph as graphs
 from pipelines.history import entry as ledger_entry
 from pipelines.history import ledger as ledgers
@@ -38,6 +37,7 @@ from pipelines.nightly.stages import Broken, Night, Scratch, Stopped, conduct, s
 from pipelines.nightly.verdicts import Good
 from pipelines.process import lock
 from pipelines.process.signals import at_signals
+from pipelines.project import places
 from pipelines.project.notify import notify
 
 KIND = "nightly"
@@ -141,7 +141,7 @@ def _whole(
             scratch = stack.enter_context(Scratch(root, baseline(root)))
         if not (scratch.path / "dvc.yaml").is_file():
             raise NightjarError("not in Git", root / "dvc.yaml", "commit it: the nightly works in a clone")
-        night = Night(graph, whole, scratch.path, root / LOGS / journal.name, stop, journal, shown)
+        night = Night(graph, whole, scratch.path, root / places.LOGS / journal.name, stop, journal, shown)
         journal.graph(graph)
         facts = nightly_facts.at_start(scratch.path, scratch.start)
         facts |= {"run": run, "started": started, "accepted": asked.accept, "against": None, "stages": {}}

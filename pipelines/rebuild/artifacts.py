@@ -8,7 +8,7 @@ from typing import Any
 from nightjar.core.json_text import recorded
 from pipelines.execution.headline import HEADLINE, REPORT, stale
 from pipelines.execution.journal import Journal
-from pipelines.execution.results import Result
+from pipelines.execution.results import GOOD, Result
 from pipelines.graph.graph import Graph
 from pipelines.graph.keys import CHECK
 
@@ -29,7 +29,7 @@ class Artifacts:
             return
         stage = self._graph.stages[result.stage]
         row: dict[str, Any] = {"state": result.state}
-        if result.state in ("ran", "cached"):
+        if result.state in GOOD:
             for path in stage.metrics:
                 facts = recorded(self._graph.root / path)
                 row |= {column: facts[name] for name, column in COUNTS.items() if name in facts}

@@ -155,8 +155,7 @@ def _run(workspace: Workspace, study: Study, point: Point, logs: Path, tell: Cal
             begun.add(result.stage)
             tell(f"    {result.stage} …")
         elif result.moved:
-            state = "restored" if result.state == "cached" else "ran"
-            tell(f"    {result.stage}: {state}, {result.seconds:.1f} s")
+            tell(f"    {result.stage}: {result.state}, {result.seconds:.1f} s")
 
     _check_inputs(workspace, study)
     stop = threading.Event()

@@ -75,7 +75,7 @@ def test_scores_are_printed_only_where_they_hold(repo: Repo) -> None:
     ("results", "reason"),
     [
         ([Result("predict", "ran"), Result("report", "ran")], ""),
-        ([Result("predict", "cached"), Result("report", "cached")], ""),
+        ([Result("predict", "restored"), Result("report", "unchanged")], ""),
         ([Result("predict", "ran"), Result("report", "failed")], "report failed"),
         ([Result("predict", "failed"), Result("report", "skipped", error="predict")], "predict failed"),
         ([Result("predict", "stopped"), Result("report", "stopped")], "stopped before report was done"),

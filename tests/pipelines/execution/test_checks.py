@@ -15,8 +15,9 @@ import pytest
 
 from nightjar.core.contracts import TRAIN
 from pipelines.execution import checks as verify
-from pipelines.execution.checks import FOLDER
+from pipelines.execution.results import Result
 from pipelines.graph.graph import outline
+from pipelines.project import places
 from tests.pipelines.conftest import Api, Repo, wait_for
 
 DVC = """
@@ -57,7 +58,7 @@ Path("split.json").write_text(json.dumps(facts))
 
 
 def states(output: str) -> dict[str, str]:
-    return dict(re.findall(r"^(\S+): (ran|cached|failed|skipped) ", output, re.MULTILINE))
+    return dict(re.findall(r"^(\S+): (ran|unchanged|failed|skipped) ", output, re.MULTILINE))
 
 
 @pytest.fixture()
@@ -116,8 +117,8 @@ def test_a_failed_check_stops_what_is_downstream_until_it_passes(made: Repo, api
     made.write(params="leak: 13\nchecks:\n  shared_inputs: 12\n")
     allowed = made.nightjar("rebuild")
     assert allowed.returncode == 0, allowed.stdout + allowed.stderr
-    assert states(allowed.stdout) == {"split": "cached", "after": "ran", "aside": "cached"}
-    kept = json.loads((made.root / FOLDER / "split.json").read_text())
+    assert states(allowed.stdout) == {"split": "unchanged", "after": "ran", "aside": "unchanged"}
+    kept = json.loads((made.root / places.CHECKS / "split.json").read_text())
     assert kept["passed"] and [it["blocks"] for it in kept["findings"]] == [False]
 
     made.write(params="leak: 1\n")
@@ -126,7 +127,7 @@ def test_a_failed_check_stops_what_is_downstream_until_it_passes(made: Repo, api
     assert made.nightjar("rebuild").stdout.startswith("Nothing to do")
 
     made.write(params="leak: 1\nchecks: {shared_inputs: many}\n")
-    (made.root / FOLDER / "split.json").unlink()
+    (made.root / places.CHECKS / "split.json").unlink()
     (made.root / "aside.out").unlink()
     bad = made.nightjar("rebuild")
     assert bad.returncode == 1 and "checks.shared_inputs = 'many' is not allowed" in bad.stdout
@@ -184,12 +185,13 @@ def test_facts_that_are_missing_or_damaged_are_a_finding_that_blocks(built: Repo
         assert (finding["check"], finding["artifact"], finding["blocks"]) == ("facts", str(FACTS), True)
         assert what in finding["what"]
         with contextlib.chdir(built.root):
-            verdict = verify.verify(Path(), graph.stages["split"])
-            assert [it.as_dict() for it in verdict.blocking] == [finding]
+            result = verify.checked(Path(), graph.stages["split"], Result("split", "ran"))
+            assert result.state == "failed" and what in result.error
+            assert json.loads((places.CHECKS / "split.json").read_text())["findings"] == [finding]
             assert verify.failing(Path(), graph) == ["split"]
             shutil.rmtree(FACTS) if FACTS.is_dir() else FACTS.unlink(missing_ok=True)
             FACTS.write_text(whole)
-            assert not verify.verify(Path(), graph.stages["split"]).findings
+            assert verify.checked(Path(), graph.stages["split"], Result("split", "ran")).state == "ran"
             assert verify.failing(Path(), graph) == []
 
 
@@ -200,7 +202,7 @@ def test_facts_of_a_stage_without_tables_are_checked_too(repo: Repo) -> None:
     assert done.returncode == 1 and "failed: fit.json: facts: not JSON" in done.stdout
     (repo.root / "fit.json").write_text('{"f1": 0.5}')
     with contextlib.chdir(repo.root):
-        assert not verify.verify(Path(), outline().stages["fit"]).findings
+        assert verify.checked(Path(), outline().stages["fit"], Result("fit", "ran")) == Result("fit", "ran")
     assert repo.nightjar("check").returncode == 0, "metrics of other kinds have no rows"
 
 

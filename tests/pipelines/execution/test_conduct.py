@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import pytest
 from pipelines.execution import conduct
 from pipelines.execution.conduct import Conduct
 from pipelines.execution.results import Result
-from pipelines.execution.run_stage import Outcome
 from pipelines.graph.changes import Reason
 from pipelines.graph.graph import Graph, Stage
 
@@ -31,10 +30,15 @@ class Played:
 
     root: Path
     states: dict[str, str] = field(default_factory=dict)
+    # What DVC finds when it looks, where it is not that a stage would run.
+    finds: dict[str, str] = field(default_factory=dict)
     acts: dict[str, Callable[[threading.Event], object]] = field(default_factory=dict)
     ran: list[tuple[str, bool]] = field(default_factory=list)
+    logs: list[str] = field(default_factory=list)
+    looked: list[str] = field(default_factory=list)
     heard: list[Result] = field(default_factory=list)
     stop: threading.Event = field(default_factory=threading.Event)
+    code: int = 4
 
     def __call__(self, root: Path) -> Played:
         return self
@@ -48,17 +52,25 @@ class Played:
     def start(self) -> None:
         pass
 
+    def look(self, name: str, stop: threading.Event) -> dict[str, str]:
+        self.looked.append(name)
+        return {"state": self.finds.get(name, "would run"), "why": "found by DVC", "error": "cannot be read"}
+
     def run(self, name: str, log: Path, lines: Any, stop: Any, lease: Any, earlier: Any, afresh: bool) -> Any:
         self.ran.append((name, afresh))
+        self.logs.append(log.name)
         lines([f"{name} began", f"{name} of 2"])
         self.acts.get(name, lambda stop: None)(stop)
         state: Any = "stopped" if stop.is_set() else self.states.get(name, "ran")
-        code, error = (4, "went wrong") if state == "failed" else (None, None)
-        return Outcome(name, state, 1.0, log, code, error)
+        code, error = (self.code, "went wrong") if state == "failed" else (None, "")
+        return Result(name, state, 1.0, error=error, log=str(log), exit_code=code)
 
-    def conduct(self, *changed: str, **options: Any) -> dict[str, tuple[str, str]]:
+    def conduct(self, *changed: str, attempts: int = 1, **options: Any) -> dict[str, tuple[str, str]]:
         """Run the graph, of which these stages have changed; the state and the reason or error of each."""
-        stages = {name: stage(name, upstream, name in changed) for name, upstream in CHAIN.items()}
+        stages = {
+            name: stage(name, upstream, name in changed, attempts=attempts)
+            for name, upstream in CHAIN.items()
+        }
         graph = Graph(self.root, stages)
         run = Conduct(graph, self.root / "logs", self.heard.append, self.stop, jobs=2, **options)
         self.heard.clear()
@@ -72,20 +84,106 @@ class Played:
 def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Played:
     it = Played(tmp_path)
     monkeypatch.setattr(conduct, "Stages", it)
-    monkeypatch.setattr(conduct.graphs, "why_now", lambda names, root: dict.fromkeys(names, ""))
     return it
 
 
-def test_what_follows_a_stage_that_ran_is_examined_and_the_rest_is_cached(played: Played) -> None:
-    played.states["b"] = "unchanged"
-    found = played.conduct("a")
-    assert found == {
+def test_dvc_looks_at_every_stage_and_those_without_a_change_do_not_run(played: Played) -> None:
+    played.finds = dict.fromkeys("bc", "up to date")
+    played.states["other"] = "restored"
+    assert played.conduct("a") == {
         "a": ("ran", "edited"),
-        "b": ("cached", "no difference in what it needs (a ran)"),
-        "c": ("cached", "nothing changed"),
-        "other": ("cached", "nothing changed"),
+        "b": ("unchanged", "no difference in what it needs (a ran)"),
+        "c": ("unchanged", "nothing changed"),
+        "other": ("restored", "found by DVC"),
     }
-    assert [name for name, _ in played.ran] == ["a", "b"]
+    assert sorted(played.ran) == [("a", False), ("other", False)]
+
+
+def test_a_stage_that_changed_while_it_waited_is_not_run(played: Played) -> None:
+    played.states["a"] = "unchanged"
+    assert played.conduct("a")["a"] == ("unchanged", "no difference in what it needs (edited)")
+
+
+def test_a_stage_that_dvc_cannot_look_at_fails(played: Played) -> None:
+    played.finds["a"] = "failed"
+    found = played.conduct()
+    assert found["a"] == ("failed", "cannot be read") and found["b"] == ("skipped", "a")
+    assert sorted(name for name, _ in played.ran) == ["other"]
+
+
+def test_what_the_graph_says_of_a_stage_with_nothing_before_it_holds(played: Played) -> None:
+    first = replace(stage("first", (), True), state="would run")
+    upstream = Reason("upstream", "first")
+    after = replace(stage("after", ("first",), False), state="would run", reasons=(upstream,))
+    graph = Graph(played.root, {"first": first, "after": after})
+    results = Conduct(graph, played.root / "logs", played.heard.append, played.stop).run()
+    assert [it.state for it in results.values()] == ["ran", "ran"] and played.looked == ["after"]
+
+
+WAITING = "rebuild: {memory_gb: 4, memory_classes: {all: 4}, gpu: always}\n"
+
+
+@pytest.mark.parametrize("meta", [{"memory": "all"}, {"gpu": True}])
+def test_only_a_stage_that_runs_waits_for_memory_and_the_gpu(
+    played: Played, monkeypatch: pytest.MonkeyPatch, meta: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(played.root))
+    (played.root / "params.yaml").write_text(WAITING)
+    names = ("runs", "same", "restored", "waits")
+    graph = Graph(played.root, {name: stage(name, (), False, **meta) for name in names})
+    played.finds = {"same": "up to date", "restored": "would be restored"}
+    played.states = {"restored": "restored"}
+    ended: list[str] = []
+
+    def listen(result: Result) -> None:
+        ended.extend([result.stage] if result.ended else [])
+
+    def until_the_others_ended(stop: threading.Event) -> None:
+        while set(ended) != {"same", "restored"}:
+            assert not stop.wait(0.01)
+
+    played.acts["runs"] = until_the_others_ended
+    results = Conduct(graph, played.root / "logs", listen, played.stop, jobs=3).run()
+    assert ended[2:] == ["runs", "waits"]
+    assert [results[name].state for name in names] == ["ran", "unchanged", "restored", "ran"]
+
+
+def test_a_stage_is_tried_until_it_does_not_fail_with_a_log_each(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (played.root / "params.yaml").write_text("rebuild: {backoff_seconds: 0}\n")
+    played.finds = dict.fromkeys(("b", "c", "other"), "up to date")
+    played.states["a"] = "failed"
+    tried = ["attempt 1 of 3 failed (exit status 4: went wrong); next in 0 s"]
+    tried += [tried[0].replace("1 of", "2 of")]
+    assert played.conduct("a", attempts=3)["a"] == ("failed", "exit status 4: went wrong (3 attempts)")
+    assert played.logs == ["a.log", "a.attempt-2.log", "a.attempt-3.log"]
+    assert [it.why for it in played.heard if it.why.startswith("attempt")] == tried
+    played.acts["a"] = lambda stop: played.states.update(a="failed" if len(played.logs) < 5 else "ran")
+    assert played.conduct("a", attempts=3)["a"] == ("ran", "after 2 attempts (edited)")
+    played.states["a"], played.code = "failed", conduct.BAD_INPUT
+    played.acts.clear()
+    assert played.conduct("a", attempts=3)["a"] == ("failed", "exit status 2: went wrong")
+
+
+def test_pauses_double_up_to_the_longest_and_a_stop_ends_them(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (played.root / "params.yaml").write_text("rebuild: {backoff_seconds: 120}\n")
+    played.finds = dict.fromkeys(("b", "c", "other"), "up to date")
+    played.states["a"] = "failed"
+    pauses: list[float | None] = []
+    wait = played.stop.wait
+
+    def waited(seconds: float | None = None) -> bool:
+        pauses.append(seconds)
+        if len(pauses) == 4:
+            played.stop.set()
+        return wait(0)
+
+    monkeypatch.setattr(played.stop, "wait", waited)
+    assert played.conduct("a", attempts=9)["a"] == ("stopped", "stopped before its next attempt")
+    assert pauses == [120, 240, 300, 300]
 
 
 def test_a_failure_skips_what_depends_on_it_and_nothing_else(played: Played) -> None:
@@ -128,7 +226,7 @@ def test_an_error_of_our_own_fails_the_stage_and_its_traceback_is_kept(played: P
 def test_in_a_clone_every_stage_runs_afresh_and_unchecked(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conduct.checks, "verify", lambda *_: pytest.fail("its outputs were checked"))
+    monkeypatch.setattr(conduct.checks, "checked", lambda *_: pytest.fail("its outputs were checked"))
     found = played.conduct(clone=played.root / "clone", afresh=True)
     assert set(found.values()) == {("ran", "afresh")} and sorted(played.ran) == [(it, True) for it in CHAIN]
     played.states["a"] = "unchanged"

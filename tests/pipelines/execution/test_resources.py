@@ -31,21 +31,29 @@ def test_needs_of_stages_with_and_without_a_word_on_them() -> None:
     asked = graph(
         a={"gpu": True, "memory": "huge", "attempts": 3}, b={"owner": "somebody", "shards": True}, c={}
     )
-    assert resources.needs(asked, settings) == {"a": Needs(40.5, True, 3), "b": Needs(), "c": Needs()}
+    assert resources.needs(asked, settings) == {
+        "a": Needs(40.5, True, 3),
+        "b": Needs(shards=True),
+        "c": Needs(),
+    }
 
 
 @pytest.mark.parametrize(
     ("meta", "told"),
     [
-        ({"gpu": "yes"}, r"stage s: meta\.gpu = 'yes' is not allowed; give true or false"),
+        (
+            {"gpu": "yes"},
+            r"dvc\.yaml: stage s: meta\.gpu = 'yes' is not allowed; it should be a valid boolean",
+        ),
         ({"gpu": None}, r"meta\.gpu = None"),
         ({"memory": "lrage"}, r"meta\.memory = 'lrage' .*; there are: small, large"),
         ({"memory": 4}, r"meta\.memory = 4 "),
         ({"memory": []}, r"meta\.memory = \[\]"),
-        ({"attempts": 0}, r"meta\.attempts = 0 .*from 1 to 20"),
+        ({"attempts": 0}, r"meta\.attempts = 0 .*equal to 1"),
         ({"attempts": True}, r"meta\.attempts = True"),
         ({"attempts": 10**9}, r"meta\.attempts"),
         ({"attempts": 1.5}, r"meta\.attempts"),
+        ({"shards": 3}, r"meta\.shards = 3 "),
     ],
 )
 def test_a_bad_value_is_told_with_its_stage_and_key(meta: dict[str, Any], told: str) -> None:

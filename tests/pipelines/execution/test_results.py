@@ -41,7 +41,7 @@ def test_a_stop_is_no_fault_of_a_listener() -> None:
 @pytest.mark.parametrize(
     ("states", "cancelled", "end"),
     [
-        (["ran", "cached", "ran"], False, End("completed", "1 cached, 2 ran")),
+        (["ran", "restored", "ran"], False, End("completed", "2 ran, 1 restored")),
         (["ran", "failed", "skipped"], False, End("failed", "1 failed, 1 ran, 1 skipped")),
         (["failed", "stopped"], False, End("failed", "1 failed, 1 stopped")),
         (["ran", "stopped"], True, End("cancelled", "1 ran, 1 stopped")),

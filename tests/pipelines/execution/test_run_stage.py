@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
@@ -23,7 +25,8 @@ from ruamel.yaml import YAML
 
 from nightjar.core import history
 from pipelines.execution import run_stage as stage_runs
-from pipelines.execution.run_stage import LineReader, Outcome, Stages
+from pipelines.execution.results import Result
+from pipelines.execution.run_stage import Stages
 from pipelines.graph import dvc_lock, dvc_worker
 from pipelines.graph.dvc_lock import RepositoryLock
 from pipelines.process.identity import alive, identity
@@ -38,7 +41,7 @@ def stages(repo: Repo) -> Iterator[Stages]:
         yield stages
 
 
-def run(repo: Repo, stages: Stages, stage: str) -> tuple[Outcome, list[str]]:
+def run(repo: Repo, stages: Stages, stage: str) -> tuple[Result, list[str]]:
     lines: list[str] = []
     outcome = stages.run(stage, repo.root / "log" / f"{stage}.log", lines.extend)
     assert reserved(repo) == []
@@ -55,22 +58,35 @@ def reserved(repo: Repo) -> list[str]:
 @given(st.lists(st.text("ab\r\né→", max_size=12), max_size=8), st.integers(1, 7))
 def test_lines_do_not_depend_on_how_the_bytes_arrive(parts: list[str], size: int) -> None:
     text = "".join(parts)
-    data = text.encode()
-    reader = LineReader()
-    lines = [line for at in range(0, len(data), size) for line in reader.feed(data[at : at + size])]
-    lines += reader.close()
     pieces = text.split("\n")
     wanted = [
         piece.rstrip("\r").rsplit("\r", 1)[-1].rstrip() for piece in (pieces if pieces[-1] else pieces[:-1])
     ]
-    assert lines == wanted
+    assert heard(text.encode(), size) == wanted
+
+
+def heard(data: bytes, size: int = 65_536) -> list[str]:
+    """The lines of an output that arrives in pieces of so many bytes."""
+    reading, writing = os.pipe()
+    lines: list[str] = []
+
+    def write() -> None:
+        with open(writing, "wb", buffering=0) as file:
+            for at in range(0, len(data), size):
+                file.write(data[at : at + size])
+
+    with open(reading, "rb", buffering=0) as stream, ThreadPoolExecutor(1) as pool:
+        pool.submit(write)
+        command: Any = SimpleNamespace(stdout=stream, poll=lambda: None)
+        stage_runs.follow(command, threading.Event(), lines.extend)
+    return lines
 
 
 def test_colours_and_endless_lines() -> None:
-    reader = LineReader()
-    assert reader.feed(b"\x1b[31mred\x1b[0m\n") == ["red"]
-    assert [len(line) for line in reader.feed(b"x" * 200_000)] == [65_536] * 3
-    assert reader.feed(b"\xff\n")[0].endswith("\ufffd")
+    assert heard(b"\x1b[31mred\x1b[0m\n") == ["red"]
+    assert heard(b"\xff\n")[0].endswith("\ufffd")
+    lines = heard(b"x" * 200_000)
+    assert len(lines) > 1 and "".join(lines) == "x" * 200_000
 
 
 def test_dvc_and_stages_get_no_secret_of_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,9 +99,9 @@ def test_dvc_and_stages_get_no_secret_of_the_driver(monkeypatch: pytest.MonkeyPa
     for name, value in secrets.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_PROFILE", "the stage's own")
-    for found in (stage_runs.environment(), stage_runs.stage_environment()):
-        assert sorted(name for name in secrets if name in found) == []
-        assert found["AWS_PROFILE"] == "the stage's own"
+    found = stage_runs.environment()
+    assert sorted(name for name in secrets if name in found) == []
+    assert found["AWS_PROFILE"] == "the stage's own"
 
 
 def test_ran_unchanged_restored_failed(repo: Repo, stages: Stages) -> None:
@@ -99,9 +115,9 @@ def test_ran_unchanged_restored_failed(repo: Repo, stages: Stages) -> None:
     )
     (repo.root / "bar.py").write_text("print('10%', '90%', '100%', sep='\\r')")
     outcome, lines = run(repo, stages, "good")
-    assert (outcome.state, outcome.exit_code, outcome.error) == ("ran", None, None)
+    assert (outcome.state, outcome.exit_code, outcome.error) == ("ran", None, "")
     assert lines == ["one", "100%"]
-    log = outcome.log.read_text()
+    log = Path(outcome.log).read_text()
     assert "Running stage 'good':" in log and "100%" in log and "90%" not in log
     assert run(repo, stages, "good")[0].state == "unchanged"
     repo.write(source="2")
@@ -113,7 +129,7 @@ def test_ran_unchanged_restored_failed(repo: Repo, stages: Stages) -> None:
     assert (outcome.state, outcome.exit_code, outcome.error) == ("failed", 3, "nightjar: x is wrong")
     assert lines == ["fine", "nightjar: x is wrong"]
     outcome, _ = run(repo, stages, "lost")
-    assert outcome.state == "failed" and "nowhere.txt" in (outcome.error or "")
+    assert outcome.state == "failed" and "nowhere.txt" in outcome.error
     remembered = [json.loads(line) for line in (repo.root / history.HISTORY).read_text().splitlines()]
     assert [(entry["stage"], entry["status"]) for entry in remembered] == [("good", "done")] * 2
 
@@ -164,7 +180,7 @@ def test_siblings_side_by_side_lose_no_entry_of_dvc_lock(repo: Repo, stages: Sta
             assert locked[name]["deps"][0]["md5"] == hashlib.md5(turn.encode()).hexdigest()
 
 
-def log_of(repo: Repo, stages: Stages, name: str) -> Outcome:
+def log_of(repo: Repo, stages: Stages, name: str) -> Result:
     return stages.run(name, repo.root / "log" / name)
 
 
@@ -326,7 +342,7 @@ def test_a_stage_waits_for_the_files_that_another_dvc_process_has_reserved(
         lines: dict[str, list[str]] = {"a": [], "b": []}
         stop = threading.Event()
 
-        def start(stage: str, stop: threading.Event) -> Outcome:
+        def start(stage: str, stop: threading.Event) -> Result:
             return stages.run(stage, repo.root / "log" / stage, lines[stage].extend, stop)
 
         with ThreadPoolExecutor() as threads:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,7 +55,8 @@ def check_limits(case: Case, running: set[str]) -> None:
 def test_any_order_of_ends_keeps_the_limits_and_starts_every_stage_once(
     case: Case, data: st.DataObject
 ) -> None:
-    schedule = Schedule(case.upstream, partial(need, case), case.limits, case.seconds)
+    needs = {name: need(case, name) for name in case.upstream}
+    schedule = Schedule(case.upstream, needs, case.limits, case.seconds)
     started: list[str] = []
     done: set[str] = set()
     passed = dict.fromkeys(case.upstream, 0)
@@ -126,7 +126,7 @@ def test_the_longest_way_to_go_is_first() -> None:
     upstream: Mapping[str, list[str]] = {"a": [], "b": [], "c": [], "after_c": ["c"]}
     seconds = {"a": 1.0, "b": 5.0, "c": 2.0, "after_c": 9.0}
     assert longest_way(upstream, seconds) == {"a": 1.0, "b": 5.0, "c": 11.0, "after_c": 9.0}
-    schedule = Schedule(upstream, lambda name: Needs(), Limits(2), seconds)
+    schedule = Schedule(upstream, dict.fromkeys(upstream, Needs()), Limits(2), seconds)
     assert schedule.start() == ["c", "b"]
     assert schedule.start() == []
     schedule.done("b")
@@ -137,14 +137,12 @@ def test_one_that_is_passed_over_for_memory_gets_its_turn() -> None:
     upstream: dict[str, list[str]] = {"large": [], **{f"s{number}": [] for number in range(20)}}
     seconds = {"large": 2.0, **{f"s{number}": 1.0 for number in range(20)}}
     needs = {"large": Needs(4.0), **{f"s{number}": Needs(1.0) for number in range(20)}}
-    schedule = Schedule(upstream, needs.__getitem__, Limits(4, 4.0), seconds)
+    schedule = Schedule(upstream, needs, Limits(4, 4.0), seconds)
     order = schedule.start()
     assert order == ["large"]
     # Later large ones meet a machine that is never empty by itself.
     upstream = {"first": [], "large": ["first"], **{f"s{number}": [] for number in range(20)}}
-    schedule = Schedule(
-        upstream, (needs | {"first": Needs(1.0)}).__getitem__, Limits(4, 4.0), seconds | {"first": 1.0}
-    )
+    schedule = Schedule(upstream, needs | {"first": Needs(1.0)}, Limits(4, 4.0), seconds | {"first": 1.0})
     order = []
     for _ in itertools.count():
         order += schedule.start()
@@ -157,7 +155,7 @@ def test_one_that_is_passed_over_for_memory_gets_its_turn() -> None:
 def test_one_that_waits_for_the_gpu_takes_nothing_from_others() -> None:
     upstream: dict[str, list[str]] = {"gpu": [], "other": []}
     needs = {"gpu": Needs(4.0, gpu=True), "other": Needs(4.0)}
-    schedule = Schedule(upstream, needs.__getitem__, Limits(1, 4.0, one_gpu=True), {"gpu": 9.0, "other": 1.0})
+    schedule = Schedule(upstream, needs, Limits(1, 4.0, one_gpu=True), {"gpu": 9.0, "other": 1.0})
     assert schedule.start(lambda name: False) == ["other"]
     schedule.done("other")
     assert schedule.start(lambda name: False) == []
@@ -167,5 +165,22 @@ def test_one_that_waits_for_the_gpu_takes_nothing_from_others() -> None:
 def test_without_a_gpu_there_is_no_slot() -> None:
     upstream: dict[str, list[str]] = {"a": [], "b": []}
     both = {name: Needs(gpu=True) for name in upstream}
-    assert len(Schedule(upstream, both.__getitem__, Limits(2, one_gpu=True)).start()) == 1
-    assert len(Schedule(upstream, both.__getitem__, Limits(2)).start()) == 2
+    assert len(Schedule(upstream, both, Limits(2, one_gpu=True)).start()) == 1
+    assert len(Schedule(upstream, both, Limits(2)).start()) == 2
+
+
+def test_one_that_finds_its_needs_waits_for_them_and_nobody_waits_to_find_its_own() -> None:
+    upstream: dict[str, list[str]] = {"first": [], "large": [], "small": [], "after": ["large"]}
+    seconds = {"first": 9.0, "large": 5.0, "small": 1.0}
+    schedule = Schedule(upstream, {"first": Needs(3.0)}, Limits(2, 4.0), seconds)
+    assert schedule.start() == ["first", "large"]
+    schedule.again("large", Needs(4.0))
+    assert schedule.start() == ["small"], "large waits for the memory of first"
+    schedule.again("small", Needs(1.0))
+    assert schedule.start() == ["small"]
+    schedule.done("first")
+    assert schedule.start() == []
+    schedule.done("small")
+    assert schedule.start() == ["large"] and schedule.waiting == ["after"]
+    schedule.done("large")
+    assert schedule.start() == ["after"]

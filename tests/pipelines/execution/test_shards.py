@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 import socket
@@ -21,7 +22,9 @@ from nightjar.core.errors import NightjarError
 from pipelines.commands.plan import plan
 from pipelines.commands.rebuild import rebuild
 from pipelines.execution import shards
-from pipelines.execution.shards import simple, wanted
+from pipelines.execution.results import Result
+from pipelines.execution.schedule import Needs
+from pipelines.execution.shards import simple
 from pipelines.graph import graph as graphs
 from tests.conftest import ROOT
 from tests.pipelines.conftest import Api, Repo, lives, wait_for
@@ -107,7 +110,7 @@ def test_a_share_that_fails_fails_the_stage_with_its_last_line(api: Api, repo: R
     assert (repo.root / failed[2]).read_text() == "no such thing\n"
 
 
-def shared(repo: Repo, stop: threading.Event | None = None, **settings: Any) -> shards.Fault | None:
+def shared(repo: Repo, stop: threading.Event | None = None, **settings: Any) -> Result | None:
     """Run the shares of the stage `work` alone, without DVC and Prefect."""
     return shards.share(
         graphs.Graph(repo.root, {}),
@@ -197,14 +200,12 @@ def stage(command: str = "a", **meta: Any) -> graphs.Stage:
     return graphs.Stage("work", command, "", (), (), (), {}, (), (), meta)
 
 
-def test_only_a_stage_that_says_so_is_shared() -> None:
-    assert wanted(stage(shards=True), Shards(count=2))
-    assert not wanted(stage(shards=True), Shards(count=1))
-    assert not wanted(stage(), Shards(count=2))
-    with pytest.raises(
-        NightjarError, match=r"stage work: meta.shards = 3 is not allowed; give true or false"
-    ):
-        wanted(stage(shards=3), Shards(count=2))
+@pytest.mark.parametrize(("count", "shared", "bad"), [(2, True, True), (1, True, False), (2, False, False)])
+def test_only_a_stage_that_says_so_is_shared(tmp_path: Path, count: int, shared: bool, bad: bool) -> None:
+    (tmp_path / "params.yaml").write_text(f"shards: {{count: {count}}}")
+    graph = graphs.Graph(tmp_path, {"work": stage("a | b")})
+    with pytest.raises(NightjarError, match="one plain command") if bad else contextlib.nullcontext():
+        shards.check(graph, {"work": Needs(shards=shared)})
 
 
 def test_gpus_without_ray_are_an_error_in_one_line(repo: Repo) -> None:
@@ -221,7 +222,7 @@ def test_a_folder_that_is_not_the_project_is_an_error_in_one_line(tmp_path: Path
     with pytest.raises(
         NightjarError, match="is not there; every worker must see the project's folder"
     ) as error:
-        shards_ray.work_on(work, 1)
+        shards_ray.on_worker(work, 1)
     assert str(error.value).startswith(f"{socket.gethostname()}: {tmp_path}")
     assert not (tmp_path / "begun").exists()
 

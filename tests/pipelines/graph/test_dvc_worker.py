@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import select
-import socket
 import subprocess
 import sys
+from multiprocessing.connection import Pipe
 
 import pytest
 
@@ -19,7 +18,7 @@ def test_it_ends_when_the_other_end_closes_even_with_an_answer_that_nobody_read(
     repo: Repo, unread: bool
 ) -> None:
     repo.write(dvc="stages:\n  a:\n    cmd: touch a.out\n    outs: [a.out]\n")
-    ours, theirs = socket.socketpair()
+    ours, theirs = Pipe()
     with theirs:
         worker = subprocess.Popen(
             [sys.executable, "-P", dvc_worker.__file__, str(theirs.fileno()), str(repo.root)],
@@ -29,8 +28,8 @@ def test_it_ends_when_the_other_end_closes_even_with_an_answer_that_nobody_read(
         )
     with ours:
         if unread:
-            ours.sendall(json.dumps({"do": "abandon", "stage": "a"}).encode() + b"\n")
-            assert select.select([ours], [], [], 60)[0]
+            ours.send_bytes(json.dumps({"do": "abandon", "stage": "a"}).encode())
+            assert ours.poll(60)
     try:
         assert worker.wait(30) == 0
     finally:

@@ -61,7 +61,7 @@ def lines(result: subprocess.CompletedProcess[str]) -> dict[str, str]:
     """The last word on each stage of a rebuild's output: its line after the name."""
     found = {}
     for line in result.stdout.splitlines():
-        if match := re.match(r"(\S+): (ran|cached|failed|skipped|stopped) (.*)", line):
+        if match := re.match(r"(\S+): (ran|restored|unchanged|failed|skipped|stopped) (.*)", line):
             found[match[1]] = f"{match[2]} {re.sub(r'^[0-9.]+ s  ', '', match[3])}"
     return found
 
@@ -93,8 +93,8 @@ def test_a_rebuild_from_failure_to_nothing_to_do(repo: Repo, api: Api) -> None:
     assert second.returncode == 0, second.stdout + second.stderr
     told = lines(second)
     assert {name: text.split()[0] for name, text in told.items()} == {
-        "First_Stage": "cached",
-        **{f"sibling@{item}": "cached" for item in "xyz"},
+        "First_Stage": "unchanged",
+        **{f"sibling@{item}": "unchanged" for item in "xyz"},
         **{name: "ran" for name in ("bad", "after", "last")},
     }
     assert (repo.root / "last.out").read_text() == "1"
@@ -208,9 +208,9 @@ def test_dvc_decides_what_is_skipped_when_its_turn_comes(repo: Repo) -> None:
     repo.write(source="2")
     assert lines(repo.nightjar("rebuild")) == {
         "a": "ran source.txt changed: c4ca4238 (1 byte) → c81e728d (1 byte)",
-        "b": "cached no difference in what it needs (a ran)",
+        "b": "unchanged no difference in what it needs (a ran)",
         "c": "ran other.txt changed: c4ca4238 (1 byte) → c81e728d (1 byte)",
-        "d": "cached nothing changed",
+        "d": "unchanged nothing changed",
     }
     assert (repo.root / "c.out").read_text() == "same\n2"
 
