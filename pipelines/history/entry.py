@@ -3,11 +3,11 @@
     run.parquet        facts of the run, one row
     scores.parquet     every metric with n and interval
     instances.parquet  every instance's scores
-    verdicts.parquet   against the last good run
+    verdicts.parquet   against earlier good runs
     manifest.json      sha256 of each of these files, and of the manifest of the entry before
 
-Entries of earlier versions have no manifest. There the row of the run holds the hashes of the other tables, and
-nothing covers run.parquet.
+Entries of earlier versions have no manifest: the row of the run has the hashes of the other tables, and nothing covers
+run.parquet.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from nightjar.core import contracts, tables
-from nightjar.core.config import Model
+from nightjar.core.config import Model, checked
 from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import NotJson, exact
+from nightjar.core.json_text import NotJson, exact, read
 
 RUN = "run.parquet"
 MANIFEST = "manifest.json"
@@ -40,6 +40,8 @@ JSON = ("parameters", "versions", "hardware", "stages", "files")
 _FIX = "restore it from a copy of the ledger"
 
 Rows = Sequence[dict[str, Any]]
+# No other name is ever read as a path.
+File = Literal["run.parquet", "scores.parquet", "instances.parquet", "verdicts.parquet"]
 
 
 class Previous(Model):
@@ -51,24 +53,26 @@ class Previous(Model):
 
 
 class Manifest(Model):
-    """What an entry consists of: `files` has the sha256 of every file but the manifest itself."""
+    """The contents of an entry: `files` has the sha256 of every file but the manifest itself."""
 
     run: str
     sequence: Annotated[int, Field(ge=1)]
-    files: dict[str, str]
-    previous: Previous | None
+    files: dict[File, str]
+    previous: Previous | None = None
 
 
 @dataclass(frozen=True)
 class Entry:
     """An entry as it is on disk. `facts` is the row of its run, with the columns of JSON as objects and `path`, its
-    folder. `unreadable` has a line for each file that cannot be read: then `facts` or `manifest` is None.
+    folder. `unreadable` has a line for each file that cannot be read: then `facts` or `manifest` is None. `seal` is the
+    sha256 of manifest.json, empty without that file; the manifest is then the one that the row of the run implies.
     """
 
     path: Path
     facts: dict[str, Any] | None
     manifest: Manifest | None
-    unreadable: Mapping[str, str] = field(default_factory=dict)
+    unreadable: Mapping[str, str]
+    seal: str
 
     @property
     def sequence(self) -> int | None:
@@ -77,46 +81,27 @@ class Entry:
             return self.manifest.sequence
         return None if self.facts is None else int(self.facts["sequence"])
 
-    @property
-    def seal(self) -> str:
-        """The sha256 of its manifest; empty if it cannot be read."""
-        try:
-            return digest(self.path / MANIFEST)
-        except OSError:
-            return ""
-
-    @property
-    def covers_run(self) -> bool:
-        """False for an intact entry of an earlier version, which has no hash of run.parquet."""
-        return not (self.manifest is None and self.facts is not None and self.facts["files"])
-
     def damage(self) -> list[str]:
         """A line for each file that differs from what was written; empty for an intact entry."""
         found = dict(self.unreadable)
-        if self.manifest is not None:
-            found |= self._changed(MANIFEST, self.manifest.files, {RUN, *TABLES})
-        elif self.facts is not None and self.facts["files"]:
-            found |= self._changed(RUN, self.facts["files"], set(TABLES))
-        elif self.facts is not None and MANIFEST not in found:
-            found[MANIFEST] = f"{MANIFEST} is missing"
         runs = {self.manifest and self.manifest.run, self.facts and self.facts["run"]}
         strange = [f"the folder holds the run {run!r}" for run in runs - {None, self.path.name}]
+        if self.manifest is None:
+            if not found:
+                found[MANIFEST] = f"{MANIFEST} is missing"
+        else:
+            hashes: Mapping[Any, str] = self.manifest.files
+            for name in (*TABLES, RUN) if self.seal else TABLES:
+                try:
+                    if name not in hashes:
+                        found[name] = f"{name} has no hash in {MANIFEST if self.seal else RUN}"
+                    elif digest(self.path / name) != hashes[name]:
+                        found[name] = f"{name} was changed"
+                except FileNotFoundError:
+                    found[name] = f"{name} is missing"
+                except OSError as error:
+                    found[name] = f"{name}: unreadable ({error.strerror})"
         return [*sorted(strange), *(found[name] for name in sorted(found))]
-
-    def _changed(self, where: str, hashes: Mapping[str, Any], wanted: set[str]) -> dict[str, str]:
-        """A line for each file whose hash is missing or another. Only names of an entry's files are read as paths."""
-        strange = hashes.keys() - wanted
-        found = {name: f"{where} lists {name!r}, which is not a file of an entry" for name in strange}
-        found |= {name: f"{name} has no hash in {where}" for name in wanted - hashes.keys()}
-        for name in wanted & hashes.keys():
-            try:
-                if digest(self.path / name) != hashes[name]:
-                    found[name] = f"{name} was changed"
-            except FileNotFoundError:
-                found[name] = f"{name} is missing"
-            except OSError as error:
-                found[name] = f"{name}: unreadable ({error.strerror})"
-        return found
 
 
 def write(
@@ -131,7 +116,7 @@ def write(
     row = {**facts, "sequence": sequence, "files": {}}
     row |= {name: json.dumps(row[name], sort_keys=True, ensure_ascii=False) for name in JSON}
     tables.write_file(folder / RUN, contracts.LEDGER_RUN, [row])
-    hashes = {name: digest(folder / name) for name in (RUN, *TABLES)}
+    hashes: dict[Any, str] = {name: digest(folder / name) for name in (RUN, *TABLES)}
     manifest = Manifest(run=str(facts["run"]), sequence=sequence, files=hashes, previous=previous)
     (folder / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
     for path in folder.iterdir():
@@ -149,28 +134,24 @@ def load(path: Path) -> Entry:
     """The entry in a folder. A file that cannot be read is listed in `unreadable` and raises nothing."""
     unreadable: dict[str, str] = {}
     facts = manifest = None
-    try:
-        manifest = _manifest(path / MANIFEST)
-    except NightjarError as error:
-        unreadable[MANIFEST] = f"{MANIFEST}: {error.what}"
+    seal = ""
     try:
         facts = {**_facts(path / RUN), "path": path}
     except NightjarError as error:
         unreadable[RUN] = f"{RUN}: {error.what}"
-    return Entry(path, facts, manifest, unreadable)
-
-
-def _manifest(path: Path) -> Manifest | None:
+    name = MANIFEST if (path / MANIFEST).exists() else RUN
     try:
-        return Manifest.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except ValidationError as error:  # no JSON, or nested too deeply, as well
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise NightjarError(f"unreadable ({where}: {first['msg']})".replace("(: ", "("), path, _FIX) from None
+        if name == MANIFEST:
+            manifest = checked(Manifest, read(path / name, _FIX), path / name)
+            seal = digest(path / name)
+        elif facts and facts["files"]:
+            values = {name: facts[name] for name in ("run", "sequence", "files")}
+            manifest = checked(Manifest, values, path / name)
+    except NightjarError as error:
+        unreadable[name] = f"{name}: {error.what}"
     except OSError as error:
-        raise NightjarError(f"unreadable ({error.strerror})", path, _FIX) from None
+        unreadable[name] = f"{name}: unreadable ({error.strerror})"
+    return Entry(path, facts, manifest, unreadable, seal)
 
 
 def _facts(path: Path) -> dict[str, Any]:

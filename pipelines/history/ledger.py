@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import logging
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,11 +22,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import own_folder, remove
 from pipelines.history import entry as ledger_entry
 from pipelines.history.entry import MANIFEST, TABLES, Entry, Previous, Rows, flush, load
-from pipelines.project import places
+from pipelines.project.places import LEDGER_ASIDE as ASIDE
 
-# A ledger of its own, for entries that could not be added to the project's: see `recover`.
-ASIDE = places.LEDGER_ASIDE
-_LOCK = ".lock"
 _PROBE_BYTES = 1 << 20
 
 Warn = Callable[[str], object]
@@ -38,8 +34,8 @@ def append(ledger: Path, facts: Mapping[str, Any], scores: Rows, instances: Rows
     """Add one entry and return its folder.
 
     `facts` is a row of contracts.LEDGER_RUN without sequence and files, the columns of JSON as objects; its date is
-    that of `started`. Raises NightjarError if an entry of that name is there, or rows break their contract, and
-    OSError; then nothing is added.
+    that of `started`. Raises NightjarError if an entry of that name exists, or rows break their contract, and OSError;
+    then nothing is added.
     """
     run = str(facts["run"])
     folder = ledger / f"date={facts['started']:%Y-%m-%d}"
@@ -49,27 +45,18 @@ def append(ledger: Path, facts: Mapping[str, Any], scores: Rows, instances: Rows
             raise NightjarError(
                 "an entry of this name is there", folder / run, "entries are never written again"
             )
+        previous = None
+        if known and known[-1].seal and known[-1].sequence:
+            last = known[-1]
+            previous = Previous(run=last.path.name, sequence=known[-1].sequence, sha256=last.seal)
+        # No number of an entry that cannot be read is used again.
+        sequence = 1 + max([len(known), *(entry.sequence or 0 for entry in known)])
         with _temporary(folder, run) as temporary:
-            ledger_entry.write(
-                temporary, facts, (scores, instances, verdicts), _next(known), _previous(known)
-            )
+            ledger_entry.write(temporary, facts, (scores, instances, verdicts), sequence, previous)
             flush(temporary)
-            temporary.rename(folder / run)  # fails on a folder that is there, for none is empty
+            temporary.rename(folder / run)  # fails on a folder that exists, for none is empty
         flush(folder)
     return folder / run
-
-
-def _next(known: list[Entry]) -> int:
-    """The number of a new entry: no number of one that cannot be read is used again."""
-    return 1 + max([len(known), *(entry.sequence or 0 for entry in known)])
-
-
-def _previous(known: list[Entry]) -> Previous | None:
-    """What a new entry says of the last one; None if there is none, or it has no manifest."""
-    last = known[-1] if known else None
-    if last is None or last.sequence is None or not last.seal:
-        return None
-    return Previous(run=last.path.name, sequence=last.sequence, sha256=last.seal)
 
 
 def prepare(ledger: Path) -> None:
@@ -94,18 +81,17 @@ def prepare(ledger: Path) -> None:
 def append_or_aside(root: Path, ledger: Path, facts: Mapping[str, Any], *rows: Rows) -> NightjarError | None:
     """As `append`, but where that fails the entry is added to the ledger ASIDE of the project at `root`.
 
-    Returns None, or the error that says why, where the entry is, and how to bring it in. Raises NightjarError if it
+    Returns None, or the error with the reason, the place of the entry, and how to add it. Raises NightjarError if it
     could be added to neither.
     """
-    scores, instances, verdicts = rows
     try:
-        append(ledger, facts, scores, instances, verdicts)
+        append(ledger, facts, *rows)
         return None
     except Exception as error:  # whatever it is: the scores took hours
         why = _one_line(error)
     try:
         own_folder(root)
-        path = append(root / ASIDE, facts, scores, instances, verdicts)
+        path = append(root / ASIDE, facts, *rows)
     except Exception as error:
         what = f"the entry could not be added ({why}), nor written to {ASIDE} ({_one_line(error)})"
         raise NightjarError(what, ledger, "free some space or mend the folder, and run again") from error
@@ -119,9 +105,9 @@ def _one_line(error: Exception) -> str:
 
 
 def recover(aside: Path, ledger: Path, warn: Warn = _log) -> list[str]:
-    """Add the entries of the ledger `aside` to `ledger`, and remove them from there; returns their runs.
+    """Add the entries of the ledger `aside` to `ledger`, and remove them from `aside`; returns their runs.
 
-    One that is damaged, or whose namesake in `ledger` is, remains where it is, with a warning. Raises as `append` does.
+    One that is damaged, or whose namesake in `ledger` is, is not touched, with a warning. Raises as `append` does.
     """
     found: list[str] = []
     if aside.resolve() == ledger.resolve():
@@ -143,11 +129,10 @@ def recover(aside: Path, ledger: Path, warn: Warn = _log) -> list[str]:
 
 def _make(folder: Path) -> None:
     """Make the folder, and make sure that its name is on the disk."""
-    if folder.is_dir():
-        return
-    _make(folder.parent)
-    folder.mkdir(exist_ok=True)
-    flush(folder.parent)
+    if not folder.is_dir():
+        _make(folder.parent)
+        folder.mkdir(exist_ok=True)
+        flush(folder.parent)
 
 
 @contextlib.contextmanager
@@ -166,21 +151,17 @@ def _temporary(folder: Path, name: str) -> Iterator[Path]:
 def _alone(ledger: Path) -> Iterator[None]:
     """Be the only writer; the system releases the lock when its holder dies. Removes what a dead writer left."""
     _make(ledger)
-    descriptor = os.open(ledger / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with (ledger / ".lock").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         for leftover in ledger.glob("date=*/.*.tmp"):
             remove(leftover)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def _load_all(ledger: Path) -> list[Entry]:
     """All entries in the order in which they were added; those whose number is not known come first.
 
-    A ledger that does not exist has none. What a killed writer left is ignored. Raises NightjarError if `ledger` is no
-    folder, or cannot be read.
+    A ledger that does not exist has none. Raises NightjarError if `ledger` is no folder, or cannot be read.
     """
     try:
         dates = [path for path in ledger.iterdir() if path.name.startswith("date=") and path.is_dir()]
@@ -221,11 +202,12 @@ def _intact(entry: Entry, warn: Warn) -> bool:
     return not found
 
 
-def last_good(ledger: Path, warn: Warn = _log) -> dict[str, Any] | None:
-    """The facts of the last run that was neither worse nor failed, and whose files are all as they were written."""
-    known = [entry for entry in _load_all(ledger) if _readable(entry, warn)]
-    good = (entry for entry in reversed(known) if entry.facts and entry.facts["state"] == "good")
-    return next((entry.facts for entry in good if _intact(entry, warn)), None)
+def good(ledger: Path, warn: Warn = _log) -> Iterator[dict[str, Any]]:
+    """The facts of the runs that were neither worse nor failed, the latest first. A damaged entry is skipped."""
+    known = [(entry, facts) for entry in _load_all(ledger) if (facts := _readable(entry, warn))]
+    for entry, facts in reversed(known):
+        if facts["state"] == "good" and _intact(entry, warn):
+            yield facts
 
 
 def find(ledger: Path, run: str, warn: Warn = _log) -> dict[str, Any]:
@@ -262,54 +244,36 @@ class Checked:
 
 
 def check(ledger: Path) -> Checked:
-    """Compare every file of every entry with its hash, and every entry with what the next one says of it.
+    """Compare every file of every entry with its hash, and every entry with the hash of it in the next one.
 
     Entries that are missing at the end are not found. Raises NightjarError only if `ledger` is no folder, or cannot be
     read.
     """
     known = _load_all(ledger)
     found = [f"{entry.path.name}: {told}" for entry in known for told in entry.damage()]
-    return Checked(
-        runs=len(known),
-        damage=list(dict.fromkeys([*found, *_chain(known), *_numbers(known)])),
-        uncovered=[entry.path.name for entry in known if not entry.covers_run],
-    )
+    uncovered = [entry.path.name for entry in known if entry.manifest and not entry.seal]
+    return Checked(len(known), list(dict.fromkeys([*found, *_order(known)])), uncovered)
 
 
-def _chain(known: list[Entry]) -> list[str]:
-    """Entries that are not as the entry after them says."""
-    found = []
+def _order(known: list[Entry]) -> Iterator[str]:
+    """Entries that differ from their description in the next one, that are missing, or that have one number."""
     named = {entry.path.name: entry for entry in known}
+    numbers: dict[int, str] = {}
     for entry in known:
-        before = entry.manifest.previous if entry.manifest else None
-        if before is None:
+        name, number = entry.path.name, entry.sequence
+        if number and numbers.setdefault(number, name) != name:
+            yield f"{name}: is run {number}, as is {numbers[number]}"
+        if entry.manifest is None or (before := entry.manifest.previous) is None:
             continue
         there = named.get(before.run)
         if there is None:
-            found.append(f"{before.run}: is missing; {entry.path.name} was added after it")
+            yield f"{before.run}: is missing; {name} was added after it"
+            numbers.setdefault(before.sequence, before.run)
         elif not there.seal:
-            found.append(f"{before.run}: {there.unreadable.get(MANIFEST) or f'{MANIFEST} is missing'}")
+            yield f"{before.run}: {there.unreadable.get(MANIFEST) or f'{MANIFEST} is missing'}"
         elif there.seal != before.sha256:
-            found.append(f"{before.run}: {MANIFEST} was changed; {entry.path.name} has another hash of it")
-    return found
-
-
-def _numbers(known: list[Entry]) -> list[str]:
-    """Numbers that are missing or used twice, other than by entries that `_chain` names."""
-    found = []
-    numbers: dict[int, str] = {}
-    for entry in known:
-        number, name = entry.sequence, entry.path.name
-        if number is None:
-            continue
-        if number in numbers:
-            found.append(f"{name}: is run {number}, as is {numbers[number]}")
-        numbers.setdefault(number, name)
-    told = {entry.manifest.previous.sequence for entry in known if entry.manifest and entry.manifest.previous}
-    missing = set(range(1, max(numbers, default=0))) - numbers.keys() - told
-    unknown = sum(entry.sequence is None for entry in known)
-    if len(missing) > unknown:
-        some = f", {unknown} of which may be unreadable" if unknown else ""
-        what = "run" if len(missing) == 1 else "runs"
-        found.append(f"missing: {what} {', '.join(map(str, sorted(missing)))}{some}")
-    return found
+            yield f"{before.run}: {MANIFEST} was changed; {name} has another hash of it"
+    missing = set(range(1, max(numbers, default=0))) - numbers.keys()
+    # The number of an entry of which no file can be read is one of them.
+    if len(missing) > sum(entry.sequence is None for entry in known):
+        yield f"missing: run {', '.join(map(str, sorted(missing)))}"

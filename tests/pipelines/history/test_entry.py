@@ -42,7 +42,7 @@ def test_every_damage_is_named_by_entry_and_file(tmp_path: Path) -> None:
     assert "d: scores.parquet: unreadable (Is a directory)" in ledgers.check(tmp_path).damage
     add(tmp_path, "g")
     rewrite(folder(tmp_path, "g") / "manifest.json", "{}")
-    assert "g: manifest.json: unreadable (run: Field required)" in ledgers.check(tmp_path).damage
+    assert "g: manifest.json: key run is missing (and 2 more)" in ledgers.check(tmp_path).damage
 
 
 def test_a_manifest_that_was_changed_is_told_by_the_next_entry(tmp_path: Path) -> None:
@@ -80,10 +80,8 @@ def test_a_list_of_files_names_no_file_outside_its_entry(tmp_path: Path, where: 
         listed = json.loads((entry / where).read_text())
         listed["files"] |= strange
         rewrite(entry / where, json.dumps(listed))
-    assert ledgers.check(ledger).damage == [
-        f"a: {where} lists '../../../params.yaml', which is not a file of an entry",
-        f"a: {where} lists '{outside}', which is not a file of an entry",
-    ]
+    (line,) = ledgers.check(ledger).damage
+    assert line.startswith(f"a: {where}: files.") and "../../../params.yaml" in line
 
 
 def test_entries_of_earlier_versions_are_read_and_what_has_no_hash_is_no_damage(tmp_path: Path) -> None:
@@ -93,7 +91,7 @@ def test_entries_of_earlier_versions_are_read_and_what_has_no_hash_is_no_damage(
     assert [entry["run"] for entry in ledgers.entries(tmp_path)] == list("abcd")
     assert ledgers.check(tmp_path) == ledgers.Checked(4, [], ["a", "b", "c"])
     (folder(tmp_path, "a") / "verdicts.parquet").unlink()
-    change(folder(tmp_path, "b") / "run.parquet", files=json.dumps({"scores.parquet": 7}))
+    change(folder(tmp_path, "b") / "run.parquet", files=json.dumps({"scores.parquet": "7"}))
     shutil.rmtree(folder(tmp_path, "c"))
     assert ledgers.check(tmp_path).damage == [
         "a: verdicts.parquet is missing",

@@ -62,7 +62,7 @@ def add(ledger: Path, run: str, **others: Any) -> Path:
 
 def test_what_is_added_is_read_back_in_the_order_of_adding(tmp_path: Path) -> None:
     ledger = tmp_path / "not yet" / "there"
-    assert ledgers.entries(ledger) == [] and ledgers.last_good(ledger) is None
+    assert ledgers.entries(ledger) == [] and not list(ledgers.good(ledger))
     first = add(ledger, "b")
     # The clock was put back a day: the order stays that of adding.
     add(ledger, "a", started=STARTED - timedelta(days=1))
@@ -73,7 +73,7 @@ def test_what_is_added_is_read_back_in_the_order_of_adding(tmp_path: Path) -> No
     told = ledgers.entries(ledger)
     assert [entry["run"] for entry in told] == ["b", "a", "c", "d"]
     assert told[0]["parameters"] == {"seed": 42, "name": "Ä"} and told[0]["started"] == STARTED
-    good = ledgers.last_good(ledger)
+    good = next(ledgers.good(ledger), None)
     assert good is not None and good["run"] == "a"
     assert ledgers.read(told[0], "instances.parquet").to_pylist() == instances(50)
     assert ledgers.find(ledger, "last")["run"] == "d" and ledgers.find(ledger, "c")["state"] == "worse"
@@ -150,7 +150,7 @@ def test_an_entry_that_cannot_be_read_is_skipped_by_name_and_does_not_prevent_an
     told: list[str] = []
     assert [facts["run"] for facts in ledgers.entries(tmp_path, told.append)] == ["a"]
     assert len(told) == 1 and str(entry) in told[0] and "\n" not in told[0]
-    good = ledgers.last_good(tmp_path, told.append)
+    good = next(ledgers.good(tmp_path, told.append), None)
     assert good is not None and good["run"] == "a" and len(told) == 2
     add(tmp_path, "c")
     assert [facts["sequence"] for facts in ledgers.entries(tmp_path, told.append)] == [1, 3]
@@ -165,7 +165,7 @@ def test_a_good_run_whose_scores_were_changed_is_compared_with_none(tmp_path: Pa
     rewrite(add(tmp_path, "b") / "instances.parquet", b"")
     change(add(tmp_path, "c", state="worse") / "run.parquet", state="good")
     told: list[str] = []
-    good = ledgers.last_good(tmp_path, told.append)
+    good = next(ledgers.good(tmp_path, told.append), None)
     assert good is not None and good["run"] == "a"
     assert told == [
         f"skipped {folder(tmp_path, 'c')}: run.parquet was changed",

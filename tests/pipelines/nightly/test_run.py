@@ -214,7 +214,7 @@ def test_other_parameters_are_not_compared(nights: Nights) -> None:
     # The seed is a parameter of the stage that predicts, not of the one that scores; threads do not count.
     assert reasons == {"model": "other parameters: seed 1 → 2", "copy": ""}
     assert told["benchmarks"] == {"made": "unchanged"}
-    assert told["message"].startswith("made: unchanged (not comparable: model (")
+    assert told["message"].startswith("made: unchanged (not comparable: model default (")
 
 
 @pytest.mark.slow
@@ -249,7 +249,7 @@ def test_a_failed_night_is_told_and_nothing_to_take_is_one_line(nights: Nights) 
     assert gone["message"] == (
         "data/questions/made is not in the local cache (and 1 more); add it with: dvc commit data/questions/made"
     )
-    last = ledgers.last_good(nights.repo.root / "ledger")
+    last = next(ledgers.good(nights.repo.root / "ledger"), None)
     assert last is not None and last["run"] == nights.told["better"]["run"]
 
 
@@ -396,7 +396,7 @@ def test_a_server_and_a_ledger_that_go_away_cost_no_night(
     assert json.loads(line)["message"].endswith(err.splitlines()[-1].removeprefix("nightjar: "))
     ledger.unlink()
     assert project.nightjar("ledger", "--recover").stdout == f"Added {aside.name}.\n"
-    entry = ledgers.last_good(ledger)
+    entry = next(ledgers.good(ledger), None)
     assert entry is not None and json.loads(out)["run"] == entry["run"]
     assert not list((project.root / ".nightjar/runs").iterdir()), "it was not recorded"
 

@@ -146,7 +146,7 @@ def old_entry(ledger: Path, scores: dict[str, np.ndarray]) -> Path:
 
 
 def good_run(ledger: Path) -> nightly_verdicts.Good:
-    facts = ledgers.last_good(ledger)
+    facts = next(ledgers.good(ledger), None)
     assert facts is not None
     return nightly_verdicts.Good(facts, ledgers.read(facts, "instances.parquet").to_pylist())
 
