@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -61,11 +62,14 @@ class Asked:
 
 @dataclass
 class Outcome:
-    """The facts and verdicts of a night for the ledger; no facts if it was stopped. `aside` is the error if the entry
-    could not be added to the ledger; `warnings` name old entries that were skipped.
+    """A night for the ledger: its facts, none if it was stopped, and the rows of LEDGER_SCORES, LEDGER_INSTANCES and
+    LEDGER_VERDICTS. `aside` is the error if they could not be added to the ledger; `warnings` name old entries that
+    were skipped.
     """
 
-    facts: dict[str, Any] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    scores: Rows = field(default_factory=list)
+    instances: Rows = field(default_factory=list)
     verdicts: Rows = field(default_factory=list)
     aside: NightjarError | None = None
     warnings: list[str] = field(default_factory=list)
@@ -140,7 +144,7 @@ def _night(
     run = f"{started:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}"
     with contextlib.ExitStack() as stack:
         with lock.rebuild_lock(root, asked.wait, stop):  # dvc.lock as it is between rebuilds
-            good = _ready(root, settings, outcome, journal)
+            good = _ready(root / settings.ledger, outcome, journal)
             scratch = stack.enter_context(Scratch(root, baseline(root)))
         if not (scratch.path / "dvc.yaml").is_file():
             raise NightjarError("not in Git", root / "dvc.yaml", "commit it: the nightly works in a clone")
@@ -148,29 +152,26 @@ def _night(
         journal.graph(graph)
         facts = nightly_facts.at_start(scratch.path, scratch.start)
         facts |= {"run": run, "started": started, "accepted": asked.accept, "against": None, "stages": {}}
-        means: Rows = []
-        instances: Rows = []
         try:
-            means, instances, outcome.verdicts = _evaluate(night, settings, facts, good, asked)
+            _evaluate(night, settings, facts, good, asked, outcome)
         except Broken as error:
             facts |= {"state": "failed", "message": str(error), "accepted": False}
         facts["ended"] = datetime.now(UTC)
-        ledger = root / settings.ledger
-        outcome.aside = ledgers.append_or_aside(root, ledger, facts, means, instances, outcome.verdicts)
         outcome.facts = facts
+        rows = outcome.scores, outcome.instances, outcome.verdicts
+        outcome.aside = ledgers.append_or_aside(root, root / settings.ledger, facts, *rows)
         # Before the clone is removed, which may fail.
-        return _report(root, outcome, facts, journal)
+        return _report(root, outcome, journal)
 
 
-def _ready(root: Path, settings: Nightly, outcome: Outcome, journal: Journal) -> Good | None:
+def _ready(ledger: Path, outcome: Outcome, journal: Journal) -> Good | None:
     """Make sure that the ledger can be written, add entries that could not be added before, and read the last good one.
 
     It is read now, because at the end of the night the ledger may be unavailable. Raises NightjarError.
     """
-    ledger = root / settings.ledger
     ledgers.prepare(ledger)
     try:
-        for run in ledgers.recover(root / ledgers.ASIDE, ledger, outcome.warnings.append):
+        for run in ledgers.recover(journal.root / ledgers.ASIDE, ledger, outcome.warnings.append):
             journal.log(f"added {run} to the ledger, from {ledgers.ASIDE}")
     except (NightjarError, OSError) as error:  # the entries remain aside
         outcome.warnings.append(f"{ledgers.ASIDE} was not added to the ledger: {error}")
@@ -187,47 +188,46 @@ def _good_runs(ledger: Path, warn: ledgers.Warn) -> Iterator[Good]:
 
 
 def _evaluate(
-    night: Night, settings: Nightly, facts: dict[str, Any], good: Good | None, asked: Asked
-) -> tuple[Rows, Rows, Rows]:
-    """Run the stages, complete the facts, and give the verdicts: the rows of LEDGER_SCORES, LEDGER_INSTANCES and
-    LEDGER_VERDICTS. Raises Cancelled, and Broken if there are no scores, or they cannot be read.
+    night: Night, settings: Nightly, facts: dict[str, Any], good: Good | None, asked: Asked, outcome: Outcome
+) -> None:
+    """Run the stages, complete the facts, and give the verdicts.
+
+    Raises Cancelled, and Broken if a stage fails, or there are no scores, or they cannot be read.
     """
     take(night, asked.pull)
     sampled, new = sample.draw(night, settings, good.facts["stages"] if good else {})
-    if new:
-        night.journal.log(new)
-    began = datetime.now(UTC)
+    began = time.monotonic()
     results = conduct(night, asked.jobs)
-    seconds = (datetime.now(UTC) - began).total_seconds()
+    seconds = time.monotonic() - began
     stages = list(night.graph.stages.values())
     try:
-        means, instances, benchmarks = nightly_facts.scores(night.work, stages)
-        ledger_entry.check_rows(means, instances)
+        scores, instances, benchmarks = nightly_facts.scores(night.work, stages)
+        ledger_entry.check_rows(scores, instances)
         if not instances:
             raise Broken("no stage made a table instance_scores")
         facts["stages"] = nightly_facts.stage_facts(night.work, stages, benchmarks, results, sampled)
-        versions, gpus = nightly_facts.of_stages(night.work, stages)
         # Entries that cannot be read were reported when the night began.
         earlier = _good_runs(night.graph.root / settings.ledger, lambda line: None)
         verdicts = nightly_verdicts.verdicts(settings, facts, instances, good, earlier)
     except NightjarError as error:
         raise Broken(str(error)) from error
-    message = nightly_text.message(verdicts, good and good.facts)
-    if settings.minutes and seconds > 60 * settings.minutes:
-        message += f"; took {duration(seconds)}, more than nightly.minutes = {settings.minutes:g}"
-    worse = any(row["verdict"] == "worse" for row in verdicts)
+    outcome.scores, outcome.instances, outcome.verdicts = scores, instances, verdicts
+    versions, facts["hardware"]["gpus"] = nightly_facts.of_stages(night.work, stages)
     facts["versions"] |= versions
-    facts["hardware"]["gpus"] = gpus
+    parts = [nightly_text.message(verdicts, good and good.facts), new]
+    if settings.minutes and seconds > 60 * settings.minutes:
+        parts.append(f"took {duration(seconds)}, more than nightly.minutes = {settings.minutes:g}")
+    worse = any(row["verdict"] == "worse" for row in verdicts)
     facts |= {
         "state": "worse" if worse and not asked.accept else "good",
-        "message": ("accepted: " if asked.accept else "") + message + (f"; {new}" if new else ""),
+        "message": ("accepted: " if asked.accept else "") + "; ".join(filter(None, parts)),
         "against": good.facts["run"] if good else None,
     }
-    return means, instances, verdicts
 
 
-def _report(root: Path, outcome: Outcome, facts: dict[str, Any], journal: Journal) -> End:
+def _report(root: Path, outcome: Outcome, journal: Journal) -> End:
     """Notify if something is wrong, add the artifacts, and return how the night ended."""
+    facts = outcome.facts
     for line in outcome.warnings:
         journal.log(f"ledger: {line}", "warning")
     message = "; ".join(filter(None, [facts["message"], str(outcome.aside or "")]))
@@ -237,8 +237,7 @@ def _report(root: Path, outcome: Outcome, facts: dict[str, Any], journal: Journa
         event = {"kind": f"nightly {kind}", "run": facts["run"], "ended": facts["ended"].isoformat()}
         cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
         notify(root, event | {"message": message, "worse": cells})
-    markdown = nightly_text.markdown(facts, outcome.verdicts)
-    journal.artifact("markdown", KIND, markdown, facts["message"][:500])
+    journal.artifact("markdown", KIND, nightly_text.markdown(facts, outcome.verdicts), facts["message"][:500])
     journal.artifact("scores")
     return End("completed" if well else "failed", message)
 

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nightjar.core.driver_params import Nightly
-from nightjar.core.params import Evaluate
 from nightjar.statistics import trend, verdict
 from pipelines.project.stage_name import StageName
 
@@ -130,7 +129,6 @@ def other_evaluation(now: Mapping[str, Any], before: Mapping[str, Any], benchmar
     if None not in versions and versions[0] != versions[1]:
         return f"another version of the benchmark: {versions[0]} → {versions[1]}"
     ours, theirs = (_parameters(stages, benchmark, system) for stages in (now, before))
-    theirs = {key if key in ours else _present_name(key, benchmark): theirs[key] for key in theirs}
     differ = sorted(key for key in ours.keys() | theirs.keys() if ours.get(key, ()) != theirs.get(key, ()))
     shown = [f"{key} {_show(theirs, key)} → {_show(ours, key)}" for key in differ[:3]]
     more = [f"{len(differ) - 3} more"] if len(differ) > 3 else []
@@ -156,15 +154,6 @@ def _parameters(stages: Mapping[str, Any], benchmark: str, system: str) -> dict[
             found |= facts.get("params", {})
     neutral = {"threads", *(f"benchmarks.{benchmark}.{name}" for name in ("code", "data", "split"))}
     return {key: found[key] for key in found if key not in neutral and not key.startswith("predict.systems.")}
-
-
-def _present_name(key: str, benchmark: str) -> str:
-    """The name that a parameter has now, if an entry of an earlier version has it under `evaluate.BENCHMARK`."""
-    old = f"evaluate.{benchmark}."
-    if not key.startswith(old):
-        return key
-    name = key.removeprefix(old)
-    return f"evaluate.{name}" if name in Evaluate.model_fields else f"benchmarks.{benchmark}.{name}"
 
 
 def _show(values: Mapping[str, Any], key: str) -> str:

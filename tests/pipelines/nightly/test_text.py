@@ -58,8 +58,7 @@ def test_only_the_track_that_is_not_comparable_is_named() -> None:
     rows = [verdict(system, "default", "unchanged") for system in "st"]
     rows += [verdict(system, "xlingual", "not comparable", reason=FEW) for system in "st"]
     assert (
-        nightly_text.message(rows, None)
-        == f"b: unchanged (not comparable: s xlingual; t xlingual ({FEW}))"
+        nightly_text.message(rows, None) == f"b: unchanged (not comparable: s xlingual; t xlingual ({FEW}))"
     )
     other = [*rows[:3], verdict("t", "xlingual", "unchanged")]
     assert nightly_text.message(other, None) == f"b: unchanged (not comparable: s xlingual ({FEW}))"
