@@ -76,7 +76,7 @@ def series(
 ) -> dict[Cell, tuple[Measure, list[Floats]]]:
     """The scores of several nights; the first system loses a share `lost` of the instances every night."""
     count, kinds, metrics = answers.shape
-    rows, found = np.arange(count), {}
+    rows, found = np.arange(count), dict[Cell, tuple[Measure, list[Floats]]]()
     for system in range(SYSTEMS):
         usual, gone = rng.integers(0, kinds, count), rng.random(count)
         told = []

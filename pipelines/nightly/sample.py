@@ -48,9 +48,9 @@ def draw(night: Night, settings: Nightly, before: Mapping[str, Any]) -> tuple[di
     if not settings.minutes or not sources:
         return {}, ""
     budget, minimum = 60 * settings.minutes, settings.minimum_instances
-    limits = {path: before.get(source.stages[0], {}).get("limit") for path, source in sources.items()}
-    new = None in limits.values() or not _fits(sources, limits, budget)
-    if new:
+    known = {path: before.get(source.stages[0], {}).get("limit") for path, source in sources.items()}
+    limits = known
+    if None in known.values() or not _fits(sources, limits, budget):
         sizes = range(minimum, max(minimum, *(source.asked(2**63) for source in sources.values())) + 1)
         fitting = bisect_right(
             sizes, DRAWN * budget, key=lambda size: _seconds(sources, _limits(sources, size, minimum))
@@ -62,9 +62,11 @@ def draw(night: Night, settings: Nightly, before: Mapping[str, Any]) -> tuple[di
         facts |= {name: {"limit": limits[path], "asked": asked} for name in source.stages}
         if asked < source.asked(2**63):
             replace_by_subset(night.work / path, source.tasks, limits[path], 0)
+    if limits == known:
+        return facts, ""
     counts = ", ".join(f"{source.asked(limits[path])} of {path}" for path, source in sources.items())
     expected = duration(_seconds(sources, limits))
-    return facts, f"new sample for {duration(budget)}: {counts}; expected: {expected}" if new else ""
+    return facts, f"new sample for {duration(budget)}: {counts}; expected: {expected}"
 
 
 def _sources(night: Night, before: Mapping[str, Any]) -> dict[str, Source]:
