@@ -193,7 +193,7 @@ def _lock(path: Path) -> None:
 def _ledger(path: Path) -> None:
     """An entry is read whole, or named by the check of the ledger and skipped by the rest."""
     root, entry = path.parents[2], ledger_entry.load(path.parent)
-    damage, skipped = ledger.check(root).damage, list[str]()
+    damage, skipped = ledger.check(root)[1], list[str]()
     list(ledger.good(root, skipped.append))
     if what := entry.unreadable.get(ledger_entry.RUN):
         if not skipped or not any(what in line for line in damage):

@@ -6,8 +6,7 @@
     verdicts.parquet   against earlier good runs
     manifest.json      sha256 of each of these files, and of the manifest of the entry before
 
-Entries of earlier versions have no manifest: the row of the run has the hashes of the other tables, and nothing covers
-run.parquet.
+The first versions wrote no manifest. Their entries can be read, and count as damaged.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pyarrow as pa
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from nightjar.core import contracts, tables
 from nightjar.core.config import Model, checked
 from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import NotJson, exact, read
+from nightjar.core.json_text import read
 
 RUN = "run.parquet"
 MANIFEST = "manifest.json"
@@ -37,6 +36,7 @@ TABLES: Mapping[str, Table] = {
     "verdicts.parquet": contracts.LEDGER_VERDICTS,
 }
 JSON = ("parameters", "versions", "hardware", "stages", "files")
+_OBJECT = TypeAdapter(dict[str, Any])
 _FIX = "restore it from a copy of the ledger"
 
 Rows = Sequence[dict[str, Any]]
@@ -64,15 +64,15 @@ class Manifest(Model):
 @dataclass(frozen=True)
 class Entry:
     """An entry as it is on disk. `facts` is the row of its run, with the columns of JSON as objects and `path`, its
-    folder. `unreadable` has a line for each file that cannot be read: then `facts` or `manifest` is None. `seal` is the
-    sha256 of manifest.json, empty without that file; the manifest is then the one that the row of the run implies.
+    folder; `seal` is the sha256 of its manifest. `unreadable` has a line for each file that cannot be read: then
+    `facts` or `manifest` is None.
     """
 
     path: Path
     facts: dict[str, Any] | None
     manifest: Manifest | None
-    unreadable: Mapping[str, str]
     seal: str
+    unreadable: Mapping[str, str]
 
     @property
     def sequence(self) -> int | None:
@@ -84,23 +84,17 @@ class Entry:
     def damage(self) -> list[str]:
         """A line for each file that differs from what was written; empty for an intact entry."""
         found = dict(self.unreadable)
+        hashes: Mapping[Any, str] = self.manifest.files if self.manifest else {}
+        for name in (RUN, *TABLES) if self.manifest else ():
+            try:
+                if digest(self.path / name) != hashes.get(name):
+                    found[name] = f"{name} was changed"
+            except FileNotFoundError:
+                found[name] = f"{name} is missing"
+            except OSError as error:
+                found[name] = f"{name}: unreadable ({error.strerror})"
         runs = {self.manifest and self.manifest.run, self.facts and self.facts["run"]}
         strange = [f"the folder holds the run {run!r}" for run in runs - {None, self.path.name}]
-        if self.manifest is None:
-            if not found:
-                found[MANIFEST] = f"{MANIFEST} is missing"
-        else:
-            hashes: Mapping[Any, str] = self.manifest.files
-            for name in (*TABLES, RUN) if self.seal else TABLES:
-                try:
-                    if name not in hashes:
-                        found[name] = f"{name} has no hash in {MANIFEST if self.seal else RUN}"
-                    elif digest(self.path / name) != hashes[name]:
-                        found[name] = f"{name} was changed"
-                except FileNotFoundError:
-                    found[name] = f"{name} is missing"
-                except OSError as error:
-                    found[name] = f"{name}: unreadable ({error.strerror})"
         return [*sorted(strange), *(found[name] for name in sorted(found))]
 
 
@@ -133,46 +127,29 @@ def check_rows(scores: Rows, instances: Rows) -> None:
 def load(path: Path) -> Entry:
     """The entry in a folder. A file that cannot be read is listed in `unreadable` and raises nothing."""
     unreadable: dict[str, str] = {}
-    facts = manifest = None
-    seal = ""
+    facts, manifest, seal = None, None, ""
     try:
         facts = {**_facts(path / RUN), "path": path}
     except NightjarError as error:
         unreadable[RUN] = f"{RUN}: {error.what}"
-    name = MANIFEST if (path / MANIFEST).exists() else RUN
     try:
-        if name == MANIFEST:
-            manifest = checked(Manifest, read(path / name, _FIX), path / name)
-            seal = digest(path / name)
-        elif facts and facts["files"]:
-            values = {name: facts[name] for name in ("run", "sequence", "files")}
-            manifest = checked(Manifest, values, path / name)
+        manifest = checked(Manifest, read(path / MANIFEST, _FIX), path / MANIFEST)
+        seal = digest(path / MANIFEST)
     except NightjarError as error:
-        unreadable[name] = f"{name}: {error.what}"
+        unreadable[MANIFEST] = f"{MANIFEST}: {error.what}"
     except OSError as error:
-        unreadable[name] = f"{name}: unreadable ({error.strerror})"
-    return Entry(path, facts, manifest, unreadable, seal)
+        unreadable[MANIFEST] = f"{MANIFEST}: unreadable ({error.strerror})"
+    return Entry(path, facts, manifest, seal, unreadable)
 
 
 def _facts(path: Path) -> dict[str, Any]:
     """The row of a run. Raises NightjarError if there is not exactly one, or it breaks its contract."""
     table = read_table(path, contracts.LEDGER_RUN)
     try:
-        rows = table.to_pylist()
-    except (ValueError, OverflowError) as error:  # a time in the year 10,000
-        raise NightjarError(f"unreadable ({error})", path, _FIX) from None
-    if len(rows) != 1:
-        raise NightjarError(f"has {len(rows)} rows, not one", path, _FIX)
-    row: dict[str, Any] = rows[0]
-    for name in JSON:
-        try:
-            # Exactly as the run had them: an infinity may be among the parameters.
-            row[name] = exact(row[name].encode())
-        except NotJson as error:
-            raise NightjarError(f"unreadable ({name}: {error})", path, _FIX) from None
-        if not isinstance(row[name], dict):
-            raise NightjarError(f"unreadable ({name} is not an object)", path, _FIX)
-    return row
+        (row,) = table.to_pylist()
+        return dict(row) | {name: _OBJECT.validate_json(row[name]) for name in JSON}
+    except (ValueError, OverflowError) as error:  # no row, or broken JSON, or a time in the year 10,000
+        raise NightjarError(f"unreadable ({' '.join(str(error).split())})", path, _FIX) from None
 
 
 def read_table(path: Path, contract: Table) -> pa.Table:

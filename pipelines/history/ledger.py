@@ -13,7 +13,6 @@ import contextlib
 import fcntl
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -113,15 +112,15 @@ def recover(aside: Path, ledger: Path, warn: Warn = _log) -> list[str]:
     if aside.resolve() == ledger.resolve():
         return found
     for entry in _load_all(aside):
-        if (facts := _readable(entry, warn)) is None or not _intact(entry, warn):
-            continue
         # A recovery that was killed may have added it already.
         namesakes = [other for other in _load_all(ledger) if other.path.name == entry.path.name]
+        if not all(_intact(one, warn) for one in (entry, *namesakes)):
+            continue
+        facts = dict(entry.facts or {})
         if not namesakes:
             rows = [read(facts, name).to_pylist() for name in TABLES]
-            append(ledger, {name: facts[name] for name in facts if name != "path"}, *rows)
-        elif not all(_intact(other, warn) for other in namesakes):
-            continue
+            del facts["path"]
+            append(ledger, facts, *rows)
         remove(entry.path)
         found.append(entry.path.name)
     return found
@@ -216,11 +215,7 @@ def find(ledger: Path, run: str, warn: Warn = _log) -> dict[str, Any]:
     Raises NightjarError unless there is exactly one.
     """
     known = entries(ledger, warn)
-    if run == "last" and known:
-        return known[-1]
-    named = [entry for entry in known if entry["run"] == run] or [
-        entry for entry in known if entry["run"].endswith(run)
-    ]
+    named = known[-1:] if run == "last" else [entry for entry in known if entry["run"].endswith(run)]
     if len(named) != 1:
         what = f"{len(named)} runs are named {run!r}" if named else f"no run {run!r}"
         raise NightjarError(what, ledger, "`nightjar ledger` lists the runs")
@@ -232,48 +227,19 @@ def read(entry: Mapping[str, Any], name: str) -> Any:
     return ledger_entry.read_table(entry["path"] / name, TABLES[name])
 
 
-@dataclass(frozen=True)
-class Checked:
-    """The result of a check: the number of entries, a line for each damage, and the runs of entries of earlier
-    versions, whose run.parquet has no hash.
-    """
-
-    runs: int
-    damage: list[str]
-    uncovered: list[str]
-
-
-def check(ledger: Path) -> Checked:
+def check(ledger: Path) -> tuple[int, list[str]]:
     """Compare every file of every entry with its hash, and every entry with the hash of it in the next one.
 
-    Entries that are missing at the end are not found. Raises NightjarError only if `ledger` is no folder, or cannot be
-    read.
+    Returns the number of entries, and a line for each damage. Entries that are missing at the end are not found. Raises
+    NightjarError only if `ledger` is no folder, or cannot be read.
     """
     known = _load_all(ledger)
-    found = [f"{entry.path.name}: {told}" for entry in known for told in entry.damage()]
-    uncovered = [entry.path.name for entry in known if entry.manifest and not entry.seal]
-    return Checked(len(known), list(dict.fromkeys([*found, *_order(known)])), uncovered)
-
-
-def _order(known: list[Entry]) -> Iterator[str]:
-    """Entries that differ from their description in the next one, that are missing, or that have one number."""
-    named = {entry.path.name: entry for entry in known}
-    numbers: dict[int, str] = {}
+    found = [f"{entry.path.name}: {line}" for entry in known for line in entry.damage()]
+    seals = {entry.path.name: entry.seal for entry in known}
     for entry in known:
-        name, number = entry.path.name, entry.sequence
-        if number and numbers.setdefault(number, name) != name:
-            yield f"{name}: is run {number}, as is {numbers[number]}"
-        if entry.manifest is None or (before := entry.manifest.previous) is None:
-            continue
-        there = named.get(before.run)
-        if there is None:
-            yield f"{before.run}: is missing; {name} was added after it"
-            numbers.setdefault(before.sequence, before.run)
-        elif not there.seal:
-            yield f"{before.run}: {there.unreadable.get(MANIFEST) or f'{MANIFEST} is missing'}"
-        elif there.seal != before.sha256:
-            yield f"{before.run}: {MANIFEST} was changed; {name} has another hash of it"
-    missing = set(range(1, max(numbers, default=0))) - numbers.keys()
-    # The number of an entry of which no file can be read is one of them.
-    if len(missing) > sum(entry.sequence is None for entry in known):
-        yield f"missing: run {', '.join(map(str, sorted(missing)))}"
+        before = entry.manifest.previous if entry.manifest else None
+        if before and before.run not in seals:
+            found.append(f"{before.run}: is missing; {entry.path.name} was added after it")
+        elif before and seals[before.run] not in ("", before.sha256):
+            found.append(f"{before.run}: {MANIFEST} was changed; {entry.path.name} has another hash of it")
+    return len(known), found

@@ -105,26 +105,16 @@ def nightly(
     To be called under the nightly's lock. The end is `completed` if no score is worse than in earlier runs. Raises
     NightjarError for wrong input.
     """
-    outcome = Outcome()
-    with _attempt(root, journal.name):
-        try:
-            return _night(root, outcome, asked, journal, stop, shown), outcome
-        except Cancelled:
-            return End("cancelled", "stopped; nothing was added to the ledger"), outcome
-        except lock.Stopped:
-            return End("cancelled", "stopped while it waited"), outcome
-
-
-@contextlib.contextmanager
-def _attempt(root: Path, name: str) -> Iterator[None]:
-    """Record that a nightly begins and ends; notify of one before it that never ended."""
-    before, attempt = stamp.last(root), stamp.Attempt(run=name, began=datetime.now(UTC), ended=None)
+    outcome, before = Outcome(), stamp.last(root)
+    attempt = stamp.Attempt(run=journal.name, began=datetime.now(UTC), ended=None)
     stamp.write(root, attempt)
     if before is not None and before.ended is None:
         message = f"the nightly {before.run}, begun {before.began:%Y-%m-%d %H:%M} UTC, was killed"
         notify(root, {"kind": "nightly crashed", "run": before.run, "message": message})
     try:
-        yield
+        return _night(root, outcome, asked, journal, stop, shown), outcome
+    except (Cancelled, lock.Stopped):
+        return End("cancelled", "stopped; nothing was added to the ledger"), outcome
     finally:
         stamp.write(root, attempt.model_copy(update={"ended": datetime.now(UTC)}))
 

@@ -16,7 +16,6 @@ from pipelines.execution.run_stage import dvc
 from pipelines.graph.graph import Graph
 from pipelines.project import places
 from pipelines.project.stage_name import StageName
-from pipelines.versions import files as versions
 
 TAKE = "take model and data"
 
@@ -86,7 +85,9 @@ def take(night: Night, pull: bool) -> None:
     fault = ""
     # The message of DVC is long, and often begins with a file of the cache.
     if missing:
-        fault = _lacking(night.graph.root, night.work, missing, pull)
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        where = "in the local cache or the remote" if pull else "in the local cache"
+        fault = f"{missing[0]} is not {where}{more}; nightjar rebuild, dvc pull or dvc commit adds it"
     elif done.state == "failed":
         fault = f"dvc {command}: {done.error}; run `nightjar rebuild`, or give --pull"
     state = "stopped" if night.stop.is_set() else "failed" if fault else "ran"
@@ -95,18 +96,6 @@ def take(night: Night, pull: bool) -> None:
         raise Cancelled
     if fault:
         raise Broken(fault)
-
-
-def _lacking(root: Path, work: Path, missing: Sequence[str], pull: bool) -> str:
-    """Why the paths that are `missing` in the clone `work` could not be taken, and which command gets them."""
-    more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-    outputs = versions.outputs(work, missing)
-    if not outputs:
-        return f"{missing[0]} is missing{more}; commit it, or make a stage of dvc.yaml write it"
-    fix = "make it with: nightjar rebuild" if pull else f"get it with: dvc pull {outputs[0]}"
-    if (root / outputs[0]).exists():
-        fix = f"add it with: dvc commit {outputs[0]}"
-    return f"{outputs[0]} is not in the local cache{' or the remote' if pull else ''}{more}; {fix}"
 
 
 def conduct(night: Night, jobs: int) -> Mapping[str, Result]:

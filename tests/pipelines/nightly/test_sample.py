@@ -118,7 +118,7 @@ def test_a_benchmark_of_which_no_time_is_known_gets_the_smallest_sample(root: Pa
     assert facts["predict@many-a"] == {"limit": 2, "asked": 20}
     assert facts["predict@one-a"] == {"limit": 96, "asked": 96}
     # The next night knows what the first one measured.
-    facts, line, _ = drawn(root, 10, measured(facts, 0.5))
+    facts, _, _ = drawn(root, 10, measured(facts, 0.5))
     # Half a second for each question and stage: 480 s are enough for 240 of `one` and, of `many`, all 200.
     assert [facts[name]["asked"] for name in ("predict@many-a", "predict@one-a")] == [200, 300]
 
