@@ -16,6 +16,7 @@ from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph
 from pipelines.history import ledger as ledgers
+from pipelines.nightly import text
 from pipelines.process import lock
 from pipelines.process.signals import at_signals, stopped_by_signals
 from pipelines.project.notify import notify, warning
@@ -71,13 +72,13 @@ def _run(graph: Graph, asked: Asked, verbose: bool, as_json: bool) -> int:
     from pipelines.commands import show
     from pipelines.commands.watched import STATUS, watched
     from pipelines.execution.journal import Journal
-    from pipelines.nightly import run, text
+    from pipelines.nightly import run
 
     stop = threading.Event()
     journal = Journal(graph.root, run.KIND, asdict(asked))
     with at_signals(stop.set), watched(journal, stop, as_json):
         with show.Progress(graph, verbose, stderr=as_json) as progress:
-            end, outcome = run.nightly(graph.root, asked, journal, stop, progress.tell)
+            end, outcome = run.nightly(asked, journal, stop, progress.tell)
         journal.end(end)
         for line in outcome.warnings:
             _warn(line)
@@ -151,8 +152,6 @@ def _check(folder: Path, as_json: bool) -> None:
 
 
 def _one(entry: Mapping[str, Any], as_json: bool) -> None:
-    from pipelines.nightly import text
-
     verdicts = ledgers.read(entry, "verdicts.parquet").to_pylist()
     if not as_json:
         say_text(text.markdown(entry, []).rstrip())
@@ -164,8 +163,6 @@ def _one(entry: Mapping[str, Any], as_json: bool) -> None:
 
 
 def _list(folder: Path, as_json: bool) -> None:
-    from pipelines.nightly import text
-
     aside = Path.cwd() / ledgers.ASIDE
     if aside.resolve() != folder.resolve() and (waiting := ledgers.entries(aside, _warn)):
         fix = "`nightjar ledger --recover` adds them"
@@ -191,6 +188,4 @@ def _list(folder: Path, as_json: bool) -> None:
 
 
 def _table(verdicts: Sequence[Mapping[str, Any]]) -> None:
-    from pipelines.nightly import text
-
     say_table([{"benchmark": row["benchmark"], **text.cell_texts(row)} for row in verdicts], width=200)

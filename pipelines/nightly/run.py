@@ -91,28 +91,27 @@ def serve(request: dict[str, Any]) -> None:
             due = request["due"] and datetime.fromisoformat(request["due"])
             if due and (made_up := stamp.made_up_for(root, due)):
                 return End("skipped", made_up)
-            return nightly(root, asked, journal, stop)[0]
+            return nightly(asked, journal, stop)[0]
 
     with at_signals(stop.set):
         journal.end(ending(run, failed))
 
 
-def nightly(
-    root: Path, asked: Asked, journal: Journal, stop: threading.Event, *shown: Listener
-) -> tuple[End, Outcome]:
+def nightly(asked: Asked, journal: Journal, stop: threading.Event, *shown: Listener) -> tuple[End, Outcome]:
     """Evaluate every benchmark again with the current model and data, append to the ledger, and give a verdict.
 
     To be called under the nightly's lock. The end is `completed` if no score is worse than in earlier runs. Raises
     NightjarError for wrong input.
     """
-    outcome, before = Outcome(), stamp.last(root)
+    root, outcome = journal.root, Outcome()
+    before = stamp.last(root)
     attempt = stamp.Attempt(run=journal.name, began=datetime.now(UTC), ended=None)
     stamp.write(root, attempt)
     if before is not None and before.ended is None:
         message = f"the nightly {before.run}, begun {before.began:%Y-%m-%d %H:%M} UTC, was killed"
         notify(root, {"kind": "nightly crashed", "run": before.run, "message": message})
     try:
-        return _night(root, outcome, asked, journal, stop, shown), outcome
+        return _night(outcome, asked, journal, stop, shown), outcome
     except (Cancelled, lock.Stopped):
         return End("cancelled", "stopped; nothing was added to the ledger"), outcome
     finally:
@@ -120,13 +119,9 @@ def nightly(
 
 
 def _night(
-    root: Path,
-    outcome: Outcome,
-    asked: Asked,
-    journal: Journal,
-    stop: threading.Event,
-    shown: tuple[Listener, ...],
+    outcome: Outcome, asked: Asked, journal: Journal, stop: threading.Event, shown: tuple[Listener, ...]
 ) -> End:
+    root = journal.root
     settings = load_nightly(root / PARAMS_FILE)
     whole = graphs.read(root)
     graph = selected(whole, settings.stages)
@@ -151,7 +146,7 @@ def _night(
         rows = outcome.scores, outcome.instances, outcome.verdicts
         outcome.aside = ledgers.append_or_aside(root, root / settings.ledger, facts, *rows)
         # Before the clone is removed, which may fail.
-        return _report(root, outcome, journal)
+        return _report(outcome, journal)
 
 
 def _ready(ledger: Path, outcome: Outcome, journal: Journal) -> Good | None:
@@ -215,7 +210,7 @@ def _evaluate(
     }
 
 
-def _report(root: Path, outcome: Outcome, journal: Journal) -> End:
+def _report(outcome: Outcome, journal: Journal) -> End:
     """Notify if something is wrong, add the artifacts, and return how the night ended."""
     facts = outcome.facts
     for line in outcome.warnings:
@@ -226,7 +221,7 @@ def _report(root: Path, outcome: Outcome, journal: Journal) -> End:
         kind = "failed" if facts["state"] == "good" else facts["state"]
         event = {"kind": f"nightly {kind}", "run": facts["run"], "ended": facts["ended"].isoformat()}
         cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
-        notify(root, event | {"message": message, "worse": cells})
+        notify(journal.root, event | {"message": message, "worse": cells})
     journal.artifact("markdown", KIND, nightly_text.markdown(facts, outcome.verdicts), facts["message"][:500])
     journal.artifact("scores")
     return End("completed" if well else "failed", message)
