@@ -179,13 +179,10 @@ def entries(ledger: Path, warn: Warn = _log) -> list[dict[str, Any]]:
     The columns of JSON are objects. A ledger that does not exist has no runs. An entry that cannot be read is skipped,
     and `warn` gets a line that names it.
     """
-    return [facts for entry in _load_all(ledger) if (facts := _readable(entry, warn)) is not None]
-
-
-def _readable(entry: Entry, warn: Warn) -> dict[str, Any] | None:
-    if entry.facts is None:
+    known = _load_all(ledger)
+    for entry in (entry for entry in known if entry.facts is None):
         warn(f"skipped {entry.path}: {'; '.join(entry.unreadable.values())}")
-    return entry.facts
+    return [entry.facts for entry in known if entry.facts is not None]
 
 
 def _intact(entry: Entry, warn: Warn) -> bool:
@@ -203,9 +200,8 @@ def _intact(entry: Entry, warn: Warn) -> bool:
 
 def good(ledger: Path, warn: Warn = _log) -> Iterator[dict[str, Any]]:
     """The facts of the runs that were neither worse nor failed, the latest first. A damaged entry is skipped."""
-    known = [(entry, facts) for entry in _load_all(ledger) if (facts := _readable(entry, warn))]
-    for entry, facts in reversed(known):
-        if facts["state"] == "good" and _intact(entry, warn):
+    for facts in reversed(entries(ledger, warn)):
+        if facts["state"] == "good" and _intact(load(facts["path"]), warn):
             yield facts
 
 
