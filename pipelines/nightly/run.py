@@ -180,7 +180,10 @@ def _evaluate(
     Raises Cancelled, and Broken if a stage fails, or there are no scores, or they cannot be read.
     """
     take(night, asked.pull)
-    sampled, new = sample.draw(night, settings, good.facts["stages"] if good else {})
+    try:
+        sampled, new = sample.draw(night, settings, good.facts["stages"] if good else {})
+    except NightjarError as error:
+        raise Broken(str(error)) from error
     began = time.monotonic()
     results = conduct(night, asked.jobs)
     seconds = time.monotonic() - began
