@@ -82,7 +82,7 @@ def series(
         told = []
         for night in range(runs):
             given = np.where(rng.random(count) < share, rng.integers(0, kinds, count), usual)
-            kept = gone >= lost * night * (system == 0)
+            kept = np.greater_equal(gone, 0.0 if system else lost * night)
             told.append(answers[rows, given] * kept[:, None])
         for metric in range(metrics):
             cell = Cell("made", str(system), "default", str(metric))
