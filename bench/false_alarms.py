@@ -1,6 +1,6 @@
 """How often unchanged models would be called better or worse by a nightly verdict, and how often a decline is found.
 
-    python -m bench.false_alarms [--scores data/evaluate/supernatinst] [--nights 2000] [--alpha 0.01]
+    python -m bench.false_alarms [--scores data/evaluate/supernatinst] [--nights 400] [--alpha 0.01]
 
 Greedy decoding on one machine gives the same answers every night, and then no verdict can be false. Here the models are
 noisy instead: in every run a share of the answers is drawn anew, from the answers that the project's systems really
@@ -117,7 +117,7 @@ def told(hits: int, trials: int) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scores", type=Path, default=Path("data/evaluate/supernatinst"))
-    parser.add_argument("--nights", type=int, default=2000)
+    parser.add_argument("--nights", type=int, default=400)
     parser.add_argument("--alpha", type=float, default=0.01)
     given = parser.parse_args(arguments)
     answers = pool(given.scores)
