@@ -1,13 +1,14 @@
-"""How often unchanged models would be called better or worse by a nightly verdict.
+"""How often unchanged models would be called better or worse by a nightly verdict, and how often a decline is found.
 
-    python -m bench.false_alarms [--scores data/evaluate/supernatinst] [--nights 2000] [--alpha 0.01]
+    python -m bench.false_alarms [--scores data/evaluate/supernatinst] [--nights 400] [--alpha 0.01]
 
 Greedy decoding on one machine gives the same answers every night, and then no verdict can be false. Here the models are
-noisy instead: in either of two runs a share of the answers is drawn anew, from the answers that the project's systems
-really gave to the same instance, with their real scores. The two runs are exchangeable, so every verdict but
-"unchanged" is false. A night has four systems with three metrics each. Prints, for each share of noise and number of
-instances, the share of nights with any false verdict and with a false "worse", each with its exact 95% interval.
-Needs an evaluated project.
+noisy instead: in every run a share of the answers is drawn anew, from the answers that the project's systems really
+gave to the same instance, with their real scores. The runs are exchangeable, so every verdict but "unchanged" is false.
+A night has four systems with three metrics each. For each share of noise and number of instances, prints the share of
+nights with any false verdict, with a false "worse", and with a false slow decline over the last nights; then, for one
+system that loses answers every night, how often the trend and how often the last step is found. Every share has its
+exact 95% interval. Needs an evaluated project.
 """
 
 from __future__ import annotations
@@ -22,13 +23,27 @@ from numpy.typing import NDArray
 from nightjar.benchmarks.scores import from_rows
 from nightjar.benchmarks.text.metrics import METRICS
 from nightjar.core import contracts, tables
-from nightjar.statistics.verdict import Rule, binomial_interval, simulated_night, summary
+from nightjar.statistics import trend
+from nightjar.statistics.verdict import (
+    Cell,
+    Contrast,
+    Measure,
+    Rule,
+    binomial_interval,
+    decide,
+    simulated_night,
+    summary,
+)
 
 SYSTEMS = 4
 SETTINGS = ((50, 0.2), (192, 0.02), (192, 0.2), (192, 1.0), (1000, 0.2))
+# Instances, and the share of them that one system loses every night, with 2% of the answers drawn anew.
+DECLINES = ((192, 0.005), (192, 0.01), (192, 0.02), (1000, 0.002), (1000, 0.005), (1000, 0.01))
+NOISE = 0.02
+Floats = NDArray[np.float64]
 
 
-def pool(folder: Path) -> NDArray[np.float64]:
+def pool(folder: Path) -> Floats:
     """Scores of the answers that were given to each instance: instances x systems x metrics."""
     systems = [
         one
@@ -40,19 +55,58 @@ def pool(folder: Path) -> NDArray[np.float64]:
     return np.stack(found, axis=1)
 
 
-def nights(
-    answers: NDArray[np.float64], instances: int, share: float, number: int, rule: Rule
-) -> tuple[int, int]:
+def some(answers: Floats, instances: int, rng: np.random.Generator) -> Floats:
+    """The answers to so many instances, drawn with repeats unless it is all of them."""
+    return answers if instances == len(answers) else answers[rng.integers(0, len(answers), size=instances)]
+
+
+def nights(answers: Floats, instances: int, share: float, number: int, rule: Rule) -> tuple[int, int]:
     """How many of `number` simulated nights had any false verdict, and how many a false "worse"."""
     rng = np.random.default_rng([instances, round(1000 * share)])
     moved = worse = 0
     for _ in range(number):
-        drawn = rng.integers(0, len(answers), size=instances)
-        chosen = answers if instances == len(answers) else answers[drawn]
-        word = summary(simulated_night([chosen] * SYSTEMS, share, rng, rule))
+        word = summary(simulated_night([some(answers, instances, rng)] * SYSTEMS, share, rng, rule))
         moved += word != "unchanged"
         worse += word == "worse"
     return moved, worse
+
+
+def series(
+    answers: Floats, runs: int, share: float, lost: float, rng: np.random.Generator
+) -> dict[Cell, tuple[Measure, list[Floats]]]:
+    """The scores of several nights; the first system loses a share `lost` of the instances every night."""
+    count, kinds, metrics = answers.shape
+    rows, found = np.arange(count), dict[Cell, tuple[Measure, list[Floats]]]()
+    for system in range(SYSTEMS):
+        usual, gone = rng.integers(0, kinds, count), rng.random(count)
+        told = []
+        for night in range(runs):
+            given = np.where(rng.random(count) < share, rng.integers(0, kinds, count), usual)
+            kept = np.greater_equal(gone, 0.0 if system else lost * night)
+            told.append(answers[rows, given] * kept[:, None])
+        for metric in range(metrics):
+            cell = Cell("made", str(system), "default", str(metric))
+            found[cell] = Measure(cell.metric), [one[:, [metric]] for one in told]
+    return found
+
+
+def trends(
+    answers: Floats, setting: tuple[int, float, float, int], number: int, rule: Rule
+) -> tuple[int, int]:
+    """In how many of `number` series of nights a score declined, and in how many the last step was found worse.
+
+    A setting has the instances, the share drawn anew, the share lost every night, and the nights of a series.
+    """
+    instances, share, lost, runs = setting
+    rng = np.random.default_rng([instances, *(round(1000 * it) for it in (share, lost)), runs])
+    declined = stepped = 0
+    for _ in range(number):
+        found = series(some(answers, instances, rng), runs, share, lost, rng)
+        declined += bool(trend.declines(found, rule))
+        if lost:
+            steps = [Contrast.between(measure, told[-1], told[-2]) for measure, told in found.values()]
+            stepped += summary(decide(steps, [("made",)] * len(steps), rule)) == "worse"
+    return declined, stepped
 
 
 def told(hits: int, trials: int) -> str:
@@ -63,7 +117,7 @@ def told(hits: int, trials: int) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scores", type=Path, default=Path("data/evaluate/supernatinst"))
-    parser.add_argument("--nights", type=int, default=2000)
+    parser.add_argument("--nights", type=int, default=400)
     parser.add_argument("--alpha", type=float, default=0.01)
     given = parser.parse_args(arguments)
     answers = pool(given.scores)
@@ -73,9 +127,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{given.nights} nights, {SYSTEMS} systems x {len(METRICS)} metrics, alpha {given.alpha}")
     for instances, share in SETTINGS:
         moved, worse = nights(answers, instances, share, given.nights, rule)
+        falls = []
+        for runs in (trend.FEWEST, trend.MOST):
+            declined, _ = trends(answers, (instances, share, 0.0, runs), given.nights, rule)
+            falls.append(f"over {runs} nights {told(declined, given.nights)}")
         print(
             f"{instances} instances, {100 * share:g}% of answers drawn anew: any false verdict "
-            f"{told(moved, given.nights)}, worse {told(worse, given.nights)}",
+            f"{told(moved, given.nights)}, worse {told(worse, given.nights)}, slow decline {', '.join(falls)}",
+            flush=True,
+        )
+    points = 100 * answers.mean(axis=(0, 1))
+    print(f"Declines of one system of {points.round(1).tolist()} points; {100 * NOISE:g}% drawn anew")
+    for instances, lost in DECLINES:
+        declined, stepped = trends(answers, (instances, NOISE, lost, trend.MOST), given.nights, rule)
+        print(
+            f"{instances} instances, {100 * lost:g}% of them lost every night ({lost * points.max():.2f} points): "
+            f"found over {trend.MOST} nights {told(declined, given.nights)}, "
+            f"by the last step {told(stepped, given.nights)}",
             flush=True,
         )
 

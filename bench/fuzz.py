@@ -193,8 +193,8 @@ def _lock(path: Path) -> None:
 def _ledger(path: Path) -> None:
     """An entry is read whole, or named by the check of the ledger and skipped by the rest."""
     root, entry = path.parents[2], ledger_entry.load(path.parent)
-    damage, skipped = ledger.check(root).damage, list[str]()
-    ledger.last_good(root, skipped.append)
+    damage, skipped = ledger.check(root)[1], list[str]()
+    list(ledger.good(root, skipped.append))
     if what := entry.unreadable.get(ledger_entry.RUN):
         if not skipped or not any(what in line for line in damage):
             raise AssertionError(f"damage that nobody reports: {what}")
@@ -206,7 +206,7 @@ def _facts(path: Path) -> None:
     known, faults = verify.read_facts(root, [name])
     checks.check_stage([path.parent.name], [], known, 0, root)
     stage = type("Stage", (), {"metrics": (path.name,)})
-    nightly_facts.stage_versions(path.parent, [stage])  # type: ignore[list-item]
+    nightly_facts.of_stages(path.parent, [stage])  # type: ignore[list-item]
     report_facts.edges(report_facts.read(path.parent))
     if faults:
         raise NightjarError(faults[name], path, "rebuild it")

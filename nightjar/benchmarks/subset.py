@@ -15,6 +15,8 @@ from nightjar.core.files import safe_name
 
 # Tables beside the test questions, which are copied as they are.
 _SIDES = (contracts.TRAIN_QUESTIONS.name, contracts.DEV_QUESTIONS.name, "card")
+# In an artifact that was replaced by a subset of itself: the artifact as it was.
+WHOLE = "whole"
 
 
 def tasks_of(questions: Sequence[Question]) -> list[str]:
@@ -52,3 +54,11 @@ def write_subset(
             rows = [one.row() for one in chosen if one.task_id == task]
             counts[task] = writer.write(contracts.QUESTIONS, rows, part=safe_name(task))
     return counts
+
+
+def replace_by_subset(path: Path, tasks: Collection[str], limit: int, seed: int) -> None:
+    """Replace an artifact by what `write_subset` writes of it; the artifact as it was is in the folder WHOLE there."""
+    whole = path.with_name(f"{path.name}.{WHOLE}")
+    path.rename(whole)
+    write_subset(whole, path, tasks, limit, seed)
+    whole.rename(path / WHOLE)

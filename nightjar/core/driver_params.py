@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from nightjar.core.config import (
+    LARGEST,
     PARAMS_FILE,
     Attempts,
     Count,
@@ -134,7 +135,8 @@ def _database(url: str) -> str:
 
 class Nightly(Model):
     """The nightly evaluation. `stages` names those that it runs afresh, before the @; paths are from the project's
-    root. `alpha` is the chance, at most, that an unchanged set of models gets any other verdict; cells with fewer than
+    root. A sample of the questions is drawn for which the stages are expected to take `minutes`; null: all questions.
+    `alpha` is the chance, at most, that an unchanged set of models gets any other verdict; cells with fewer than
     `minimum_instances` get none. `cron` and `timezone` say when `nightjar serve` starts one. Another DVC repository may
     leave the group out, or keys of it.
     """
@@ -142,6 +144,7 @@ class Nightly(Model):
     cron: Annotated[str, AfterValidator(_cron)] = "0 2 * * *"
     timezone: Annotated[str, AfterValidator(_timezone)] = "UTC"
     stages: list[Annotated[str, Field(min_length=1)]] = Field(default=["predict", "evaluate"])
+    minutes: Annotated[float, Field(gt=0, le=LARGEST)] | None = None
     ledger: Annotated[str, Field(min_length=1)] = "data/ledger"
     notifications: Annotated[str, Field(min_length=1)] = ".nightjar/notifications.jsonl"
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01

@@ -77,12 +77,24 @@ class Scored:
         return _estimate(self.measure, self.values)
 
 
-class Pair(NamedTuple):
-    """The parts of a metric for the same instances in two runs, shape (n, parts) each."""
+class Contrast(NamedTuple):
+    """A weighted sum of a metric over runs: the parts of the same instances, shape (n, parts), and a weight for each
+    run. The weights add up to 0, so runs with equal scores have a contrast of exactly 0.
+    """
 
     measure: Measure
-    now: Floats
-    before: Floats
+    runs: Sequence[Floats]
+    weights: Sequence[float]
+
+    @classmethod
+    def between(cls, measure: Measure, now: Floats, before: Floats) -> Contrast:
+        """The difference now - before."""
+        return cls(measure, (now, before), (1.0, -1.0))
+
+    def of(self, values: Sequence[Floats]) -> Floats:
+        """The contrast of values that each run has."""
+        rest = zip(self.weights[1:], values[1:], strict=True)
+        return sum((weight * (value - values[0]) for weight, value in rest), np.zeros_like(values[0]))
 
 
 @dataclass(frozen=True)
@@ -136,10 +148,10 @@ def judge(
     None: an interval of few instances, and counts for a metric of several parts.
     """
     rows: dict[Cell, dict[str, Any]] = {}
-    pairs: dict[Cell, Pair] = {}
+    pairs: dict[Cell, Contrast] = {}
     for cell in sorted(now.keys() | before.keys()):
         ours, theirs = now.get(cell), before.get(cell)
-        found = _pair(ours, theirs, rule.minimum) if cell not in other else other[cell]
+        found = pair(ours, theirs, rule.minimum) if cell not in other else other[cell]
         rows[cell] = {
             **cell._asdict(),
             **dict.fromkeys(("value", "low", "high", "p", "p_corrected", "better", "worse", "equal")),
@@ -149,7 +161,7 @@ def judge(
             "now": ours.value if ours else None,
             "before": theirs.value if theirs else None,
         }
-        if isinstance(found, Pair):
+        if isinstance(found, Contrast):
             pairs[cell] = found
     groups = [(cell.benchmark, cell.track) for cell in pairs]
     for cell, verdict in zip(pairs, decide(list(pairs.values()), groups, rule), strict=True):
@@ -157,8 +169,8 @@ def judge(
     return list(rows.values())
 
 
-def _pair(now: Scored | None, before: Scored | None, minimum: int) -> Pair | str:
-    """The scores of both runs, or why they cannot be compared."""
+def pair(now: Scored | None, before: Scored | None, minimum: int) -> Contrast | str:
+    """The difference between two runs, or why they cannot be compared."""
     if before is None:
         return "the run it is compared with has no such score"
     if now is None:
@@ -173,10 +185,10 @@ def _pair(now: Scored | None, before: Scored | None, minimum: int) -> Pair | str
         return f"{changed} instances have another input or other references"
     if len(now.ids) < minimum:
         return f"too few instances: {len(now.ids)}, wanted are {minimum}"
-    return Pair(now.measure, now.values, before.values)
+    return Contrast.between(now.measure, now.values, before.values)
 
 
-def decide(pairs: Sequence[Pair], groups: Sequence[Sequence[str]], rule: Rule) -> list[dict[str, Any]]:
+def decide(pairs: Sequence[Contrast], groups: Sequence[Sequence[str]], rule: Rule) -> list[dict[str, Any]]:
     """The verdicts on a family of cells.
 
     The means of one group and length are resampled together, an instance with all that is known of it; the group's name
@@ -187,12 +199,12 @@ def decide(pairs: Sequence[Pair], groups: Sequence[Sequence[str]], rule: Rule) -
     rows: dict[int, dict[str, Any]] = {}
     for number, (pair, group) in enumerate(zip(pairs, groups, strict=True)):
         if pair.measure.statistic is mean:
-            together.setdefault((*group, str(len(pair.now))), []).append(number)
+            together.setdefault((*group, str(len(pair.runs[0]))), []).append(number)
         else:
             rng = rule.bootstrap.stream("verdict", *group, pair.measure.name)
             rows[number] = _described(pair, _recomputed(pair, samples, rng), rule)
     for name, numbers in together.items():
-        values = np.stack([(pairs[number].now - pairs[number].before)[:, 0] for number in numbers], axis=1)
+        values = np.concatenate([pairs[number].of(pairs[number].runs) for number in numbers], axis=1)
         means = resampled(values, samples, rule.bootstrap.stream("verdict", *name))
         for number, resamples in zip(numbers, means.T, strict=True):
             rows[number] = _described(pairs[number], resamples, rule)
@@ -206,25 +218,19 @@ def decide(pairs: Sequence[Pair], groups: Sequence[Sequence[str]], rule: Rule) -
     return ordered
 
 
-def _difference(pair: Pair) -> float:
-    """The observed difference of the statistic, unscaled."""
-    if pair.measure.statistic is mean:
-        return float((pair.now - pair.before).mean())
-    both = np.stack([pair.now, pair.before])
-    now, before = pair.measure.statistic(both).tolist()
-    return float(now - before)
-
-
-def _described(pair: Pair, resamples: Floats, rule: Rule) -> dict[str, Any]:
-    measure, n = pair.measure, len(pair.now)
-    seen = _difference(pair)
+def _described(pair: Contrast, resamples: Floats, rule: Rule) -> dict[str, Any]:
+    measure, n = pair.measure, len(pair.runs[0])
+    if measure.statistic is mean:
+        seen = float(pair.of(pair.runs).mean())
+    else:
+        seen = float(pair.of(list(measure.statistic(np.stack(pair.runs)))))
     ends: tuple[float | None, float | None] = (None, None)
     if enough(n) and np.isfinite(resamples).all():
         low, high = rule.bootstrap.ends(resamples)
         ends = _scaled(measure, low), _scaled(measure, high)
     counts: dict[str, int | None] = dict.fromkeys(("better", "worse", "equal"))
     if len(measure.parts) == 1:
-        higher = (pair.now - pair.before)[:, 0]
+        higher = pair.of(pair.runs)[:, 0]
         counts = dict(vars(paired.moved(higher if measure.higher_is_better else -higher)))
     return {
         "value": _scaled(measure, seen),
@@ -270,12 +276,11 @@ def resampled(values: Floats, samples: int, rng: np.random.Generator) -> Floats:
     return means
 
 
-def _recomputed(pair: Pair, samples: int, rng: np.random.Generator) -> Floats:
-    """The differences of the statistic on `samples` resamples of the instances, both runs on the same draws."""
-    if np.array_equal(pair.now, pair.before):
+def _recomputed(pair: Contrast, samples: int, rng: np.random.Generator) -> Floats:
+    """The contrast of the statistic on `samples` resamples of the instances, all runs on the same draws."""
+    if all(np.array_equal(run, pair.runs[0]) for run in pair.runs):
         return np.zeros(samples)
-    now, before = resample.resampled(pair.measure.statistic, [pair.now, pair.before], samples, rng)
-    return now - before
+    return pair.of(list(resample.resampled(pair.measure.statistic, pair.runs, samples, rng)))
 
 
 def _p(resamples: Floats, seen: float) -> float:
@@ -323,7 +328,8 @@ def simulated_night(
         rows = np.arange(instances)
         before, now = pool[rows, first], pool[rows, second]
         pairs += [
-            Pair(Measure(str(metric)), now[:, [metric]], before[:, [metric]]) for metric in range(metrics)
+            Contrast.between(Measure(str(metric)), now[:, [metric]], before[:, [metric]])
+            for metric in range(metrics)
         ]
     night = str(rng.integers(2**62))
     return decide(pairs, [(night,)] * len(pairs), rule)

@@ -16,12 +16,13 @@ from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph
 from pipelines.history import ledger as ledgers
+from pipelines.nightly import text
 from pipelines.process import lock
 from pipelines.process.signals import at_signals, stopped_by_signals
 from pipelines.project.notify import notify, warning
 
 if TYPE_CHECKING:
-    from pipelines.nightly.run import Outcome
+    from pipelines.nightly.run import Asked
 
 
 @click.command()
@@ -35,10 +36,10 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
 @stopped_by_signals()
 def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_json: bool) -> None:
-    """Evaluate every benchmark afresh now, add the scores to the ledger, and say whether one moved.
+    """Evaluate every benchmark again now, add the scores to the ledger, and say whether one changed.
 
-    Works on a copy of the project as it stands: model and data as dvc.lock has them. Exit status 1 if a score is worse
-    than in the last good run, or if a stage failed. Settings: the group `nightly` of params.yaml.
+    Works on a clone of the project: model and data as dvc.lock has them. Exit status 1 if a score is worse than in the
+    last good run, or fell slowly over the last runs, or if a stage failed. Settings: `nightly` in params.yaml.
 
     \b
     Example:
@@ -46,68 +47,58 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
       nightjar nightly --pull --wait
     """
     from pipelines.graph import graph as graphs
+    from pipelines.nightly.run import Asked
+    from pipelines.nightly.stages import selected
 
     graph = graphs.read()
-    load_nightly(graph.root / PARAMS_FILE)
+    settings = load_nightly(graph.root / PARAMS_FILE)
     if told := warning(graph.root):
         say(f"nightjar: nightly: {told}", err=True)
     with lock.locked(graph.root, lock.NIGHTLY, "a nightly", wait):
         with lock.rebuild_lock(graph.root, wait):
             pass  # an error now, and not once the night has begun
-        _prepare(graph.root)
-        code = _run(graph, pull, jobs, wait, accept, verbose, as_json)
+        try:
+            ledgers.prepare(graph.root / settings.ledger)
+        except NightjarError as error:
+            notify(graph.root, {"kind": "nightly failed", "run": None, "message": str(error)})
+            raise
+        graph = selected(graph, settings.stages)
+        code = _run(graph, Asked(pull, jobs, wait, accept), verbose, as_json)
     raise SystemExit(code)
 
 
-def _prepare(root: Path) -> None:
-    """Raise NightjarError, and leave a line in the notifications, if the ledger cannot be written."""
-    try:
-        ledgers.prepare(root / load_nightly(root / PARAMS_FILE).ledger)
-    except NightjarError as error:
-        notify(root, {"kind": "nightly failed", "run": None, "message": str(error)})
-        raise
-
-
-def _run(graph: Graph, pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_json: bool) -> int:
+def _run(graph: Graph, asked: Asked, verbose: bool, as_json: bool) -> int:
     """Run the night and show it; returns the exit status."""
     from pipelines.commands import show
     from pipelines.commands.watched import STATUS, watched
     from pipelines.execution.journal import Journal
     from pipelines.nightly import run
-    from pipelines.nightly.stages import selected
 
-    graph = selected(graph, load_nightly(graph.root / PARAMS_FILE).stages)
-    stop, asked = threading.Event(), run.Asked(pull, jobs, wait, accept)
+    stop = threading.Event()
     journal = Journal(graph.root, run.KIND, asdict(asked))
     with at_signals(stop.set), watched(journal, stop, as_json):
         with show.Progress(graph, verbose, stderr=as_json) as progress:
-            end, outcome = run.nightly(graph.root, asked, journal, stop, progress.tell)
+            end, outcome = run.nightly(asked, journal, stop, progress.tell)
         journal.end(end)
         for line in outcome.warnings:
             _warn(line)
-        if outcome.facts is not None:
-            _show(outcome, as_json)
+        facts = outcome.facts
+        if facts and as_json:
+            told = {name: facts[name] for name in ("run", "state", "message", "against")}
+            benchmarks = text.benchmarks(outcome.verdicts)
+            say_json(told | {"benchmarks": benchmarks, "verdicts": outcome.verdicts})
+        elif facts:
+            _table(outcome.verdicts)
+            where = "is in the ledger" if outcome.aside is None else "is not in the ledger"
+            say(f"{facts['run']} {where}: {facts['state']}")
+            if end.state == "completed":
+                say(facts["message"])
     if outcome.aside is not None:
-        say(f"nightjar: nightly: {(outcome.facts or {})['message']}", err=True)
+        say(f"nightjar: nightly: {facts['message']}", err=True)
         raise outcome.aside
     if end.state != "completed":
         say(f"nightjar: nightly: {end.message}", err=True)
     return STATUS[end.state]
-
-
-def _show(outcome: Outcome, as_json: bool) -> None:
-    from pipelines.nightly import text
-
-    assert outcome.facts is not None
-    facts = {name: outcome.facts[name] for name in ("run", "state", "message", "against")}
-    if as_json:
-        say_json(facts | {"benchmarks": text.benchmarks(outcome.verdicts), "verdicts": outcome.verdicts})
-        return
-    _table(outcome.verdicts)
-    where = "is in the ledger" if outcome.aside is None else "is not in the ledger"
-    say(f"{facts['run']} {where}: {facts['state']}")
-    if outcome.aside is None and facts["state"] == "good":
-        say(facts["message"])
 
 
 @click.command()
@@ -131,7 +122,10 @@ def ledger(run: str | None, check: bool, recover: bool, as_json: bool) -> None:
         raise click.UsageError("RUN, --check and --recover exclude one another")
     folder = Path.cwd() / load_nightly().ledger
     if recover:
-        _recover(folder, as_json)
+        ledgers.prepare(folder)
+        added = ledgers.recover(Path.cwd() / ledgers.ASIDE, folder, _warn)
+        line = f"Added {', '.join(added)}." if added else f"No entries in {ledgers.ASIDE}."
+        say_json({"added": added}) if as_json else say(line)
     elif check:
         _check(folder, as_json)
     elif run is not None:
@@ -144,55 +138,35 @@ def _warn(line: str) -> None:
     say(f"nightjar: ledger: {line}", err=True)
 
 
-def _recover(folder: Path, as_json: bool) -> None:
-    ledgers.prepare(folder)
-    added = ledgers.recover(Path.cwd() / ledgers.ASIDE, folder, _warn)
-    if as_json:
-        say_json({"added": added})
-    else:
-        say(f"Added {', '.join(added)}." if added else f"No entries in {ledgers.ASIDE}.")
-
-
 def _check(folder: Path, as_json: bool) -> None:
-    found = ledgers.check(folder)
+    runs, damage = ledgers.check(folder)
     if as_json:
-        told = {"runs": found.runs, "problems": found.damage, "uncovered": found.uncovered}
-        say_json(told)
+        say_json({"runs": runs, "problems": damage})
+    elif not damage:
+        say(f"{runs} runs, all as they were written.")
     else:
-        if not found.damage:
-            say(f"{found.runs} runs, all as they were written.")
-        if old := found.uncovered:
-            some = old[0] if len(old) == 1 else f"{old[0]} to {old[-1]}"
-            what = "run.parquet has no hash and cannot be checked"
-            say(f"Not covered: of {len(old)} runs of an earlier version ({some}), {what}.")
-        for line in found.damage:
+        for line in damage:
             _warn(line)
-    if found.damage:
+    if damage:
         raise SystemExit(1)
 
 
 def _one(entry: Mapping[str, Any], as_json: bool) -> None:
-    from pipelines.nightly import text
-
     verdicts = ledgers.read(entry, "verdicts.parquet").to_pylist()
-    scores = [row for row in ledgers.read(entry, "scores.parquet").to_pylist() if row["level"] == "overall"]
-    if as_json:
-        facts = {name: value for name, value in entry.items() if name != "path"}
-        told = {"benchmarks": text.benchmarks(verdicts), "verdicts": verdicts, "scores": scores}
-        say_json(facts | told)
+    if not as_json:
+        say_text(text.markdown(entry, []).rstrip())
+        _table(verdicts)
         return
-    say_text(text.markdown(entry, []).rstrip())
-    _table(verdicts)
+    scores = [row for row in ledgers.read(entry, "scores.parquet").to_pylist() if row["level"] == "overall"]
+    facts = {name: value for name, value in entry.items() if name != "path"}
+    say_json(facts | {"benchmarks": text.benchmarks(verdicts), "verdicts": verdicts, "scores": scores})
 
 
 def _list(folder: Path, as_json: bool) -> None:
-    from pipelines.nightly import text
-
     aside = Path.cwd() / ledgers.ASIDE
     if aside.resolve() != folder.resolve() and (waiting := ledgers.entries(aside, _warn)):
-        _warn(
-            f"{len(waiting)} runs are in {ledgers.ASIDE}, not in the ledger: `nightjar ledger --recover` adds them"
-        )
+        fix = "`nightjar ledger --recover` adds them"
+        _warn(f"{len(waiting)} runs are in {ledgers.ASIDE}, not in the ledger: {fix}")
     rows = []
     for entry in ledgers.entries(folder, _warn):
         try:
@@ -201,21 +175,17 @@ def _list(folder: Path, as_json: bool) -> None:
             _warn(f"{entry['run']}: no verdicts: {error}")
             verdicts = []
         names = ("run", "started", "ended", "state", "accepted", "against", "commit", "message")
-        told = {name: entry[name] for name in names}
-        rows.append(told | {"benchmarks": text.benchmarks(verdicts)})
+        rows.append({name: entry[name] for name in names} | {"benchmarks": text.benchmarks(verdicts)})
     if as_json:
         say_json(rows)
     elif not rows:
         raise NightjarError("the ledger is empty", folder, "`nightjar nightly` adds a run")
     else:
-        short = ("run", "state", "commit", "message")
+        short = [{**row, "commit": row["commit"][:10]} for row in rows]
         say_table(
-            [{name: str(row[name])[: 10 if name == "commit" else None] for name in short} for row in rows],
-            width=200,
+            [{name: row[name] for name in ("run", "state", "commit", "message")} for row in short], width=200
         )
 
 
 def _table(verdicts: Sequence[Mapping[str, Any]]) -> None:
-    from pipelines.nightly import text
-
     say_table([{"benchmark": row["benchmark"], **text.cell_texts(row)} for row in verdicts], width=200)

@@ -3,11 +3,10 @@
     run.parquet        facts of the run, one row
     scores.parquet     every metric with n and interval
     instances.parquet  every instance's scores
-    verdicts.parquet   against the last good run
+    verdicts.parquet   against earlier good runs
     manifest.json      sha256 of each of these files, and of the manifest of the entry before
 
-Entries of earlier versions have no manifest. There the row of the run holds the hashes of the other tables, and
-nothing covers run.parquet.
+The first versions wrote no manifest. Their entries can be read, and count as damaged.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter
 
 from nightjar.core import contracts, tables
-from nightjar.core.config import Model
+from nightjar.core.config import Model, checked
 from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import NotJson, exact
+from nightjar.core.json_text import read
 
 RUN = "run.parquet"
 MANIFEST = "manifest.json"
@@ -37,9 +36,12 @@ TABLES: Mapping[str, Table] = {
     "verdicts.parquet": contracts.LEDGER_VERDICTS,
 }
 JSON = ("parameters", "versions", "hardware", "stages", "files")
+_OBJECT = TypeAdapter(dict[str, Any])
 _FIX = "restore it from a copy of the ledger"
 
 Rows = Sequence[dict[str, Any]]
+# No other name is ever read as a path.
+File = Literal["run.parquet", "scores.parquet", "instances.parquet", "verdicts.parquet"]
 
 
 class Previous(Model):
@@ -51,24 +53,26 @@ class Previous(Model):
 
 
 class Manifest(Model):
-    """What an entry consists of: `files` has the sha256 of every file but the manifest itself."""
+    """The contents of an entry: `files` has the sha256 of every file but the manifest itself."""
 
     run: str
     sequence: Annotated[int, Field(ge=1)]
-    files: dict[str, str]
-    previous: Previous | None
+    files: dict[File, str]
+    previous: Previous | None = None
 
 
 @dataclass(frozen=True)
 class Entry:
     """An entry as it is on disk. `facts` is the row of its run, with the columns of JSON as objects and `path`, its
-    folder. `unreadable` has a line for each file that cannot be read: then `facts` or `manifest` is None.
+    folder; `seal` is the sha256 of its manifest. `unreadable` has a line for each file that cannot be read: then
+    `facts` or `manifest` is None.
     """
 
     path: Path
     facts: dict[str, Any] | None
     manifest: Manifest | None
-    unreadable: Mapping[str, str] = field(default_factory=dict)
+    seal: str
+    unreadable: Mapping[str, str]
 
     @property
     def sequence(self) -> int | None:
@@ -77,46 +81,21 @@ class Entry:
             return self.manifest.sequence
         return None if self.facts is None else int(self.facts["sequence"])
 
-    @property
-    def seal(self) -> str:
-        """The sha256 of its manifest; empty if it cannot be read."""
-        try:
-            return digest(self.path / MANIFEST)
-        except OSError:
-            return ""
-
-    @property
-    def covers_run(self) -> bool:
-        """False for an intact entry of an earlier version, which has no hash of run.parquet."""
-        return not (self.manifest is None and self.facts is not None and self.facts["files"])
-
     def damage(self) -> list[str]:
         """A line for each file that differs from what was written; empty for an intact entry."""
         found = dict(self.unreadable)
-        if self.manifest is not None:
-            found |= self._changed(MANIFEST, self.manifest.files, {RUN, *TABLES})
-        elif self.facts is not None and self.facts["files"]:
-            found |= self._changed(RUN, self.facts["files"], set(TABLES))
-        elif self.facts is not None and MANIFEST not in found:
-            found[MANIFEST] = f"{MANIFEST} is missing"
-        runs = {self.manifest and self.manifest.run, self.facts and self.facts["run"]}
-        strange = [f"the folder holds the run {run!r}" for run in runs - {None, self.path.name}]
-        return [*sorted(strange), *(found[name] for name in sorted(found))]
-
-    def _changed(self, where: str, hashes: Mapping[str, Any], wanted: set[str]) -> dict[str, str]:
-        """A line for each file whose hash is missing or another. Only names of an entry's files are read as paths."""
-        strange = hashes.keys() - wanted
-        found = {name: f"{where} lists {name!r}, which is not a file of an entry" for name in strange}
-        found |= {name: f"{name} has no hash in {where}" for name in wanted - hashes.keys()}
-        for name in wanted & hashes.keys():
+        hashes: Mapping[Any, str] = self.manifest.files if self.manifest else {}
+        for name in (RUN, *TABLES) if self.manifest else ():
             try:
-                if digest(self.path / name) != hashes[name]:
+                if digest(self.path / name) != hashes.get(name):
                     found[name] = f"{name} was changed"
             except FileNotFoundError:
                 found[name] = f"{name} is missing"
             except OSError as error:
                 found[name] = f"{name}: unreadable ({error.strerror})"
-        return found
+        runs = {self.manifest and self.manifest.run, self.facts and self.facts["run"]}
+        strange = [f"the folder holds the run {run!r}" for run in runs - {None, self.path.name}]
+        return [*sorted(strange), *(found[name] for name in sorted(found))]
 
 
 def write(
@@ -131,7 +110,7 @@ def write(
     row = {**facts, "sequence": sequence, "files": {}}
     row |= {name: json.dumps(row[name], sort_keys=True, ensure_ascii=False) for name in JSON}
     tables.write_file(folder / RUN, contracts.LEDGER_RUN, [row])
-    hashes = {name: digest(folder / name) for name in (RUN, *TABLES)}
+    hashes: dict[Any, str] = {name: digest(folder / name) for name in (RUN, *TABLES)}
     manifest = Manifest(run=str(facts["run"]), sequence=sequence, files=hashes, previous=previous)
     (folder / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
     for path in folder.iterdir():
@@ -148,50 +127,29 @@ def check_rows(scores: Rows, instances: Rows) -> None:
 def load(path: Path) -> Entry:
     """The entry in a folder. A file that cannot be read is listed in `unreadable` and raises nothing."""
     unreadable: dict[str, str] = {}
-    facts = manifest = None
-    try:
-        manifest = _manifest(path / MANIFEST)
-    except NightjarError as error:
-        unreadable[MANIFEST] = f"{MANIFEST}: {error.what}"
+    facts, manifest, seal = None, None, ""
     try:
         facts = {**_facts(path / RUN), "path": path}
     except NightjarError as error:
         unreadable[RUN] = f"{RUN}: {error.what}"
-    return Entry(path, facts, manifest, unreadable)
-
-
-def _manifest(path: Path) -> Manifest | None:
     try:
-        return Manifest.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except ValidationError as error:  # no JSON, or nested too deeply, as well
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise NightjarError(f"unreadable ({where}: {first['msg']})".replace("(: ", "("), path, _FIX) from None
+        manifest = checked(Manifest, read(path / MANIFEST, _FIX), path / MANIFEST)
+        seal = digest(path / MANIFEST)
+    except NightjarError as error:
+        unreadable[MANIFEST] = f"{MANIFEST}: {error.what}"
     except OSError as error:
-        raise NightjarError(f"unreadable ({error.strerror})", path, _FIX) from None
+        unreadable[MANIFEST] = f"{MANIFEST}: unreadable ({error.strerror})"
+    return Entry(path, facts, manifest, seal, unreadable)
 
 
 def _facts(path: Path) -> dict[str, Any]:
     """The row of a run. Raises NightjarError if there is not exactly one, or it breaks its contract."""
     table = read_table(path, contracts.LEDGER_RUN)
     try:
-        rows = table.to_pylist()
-    except (ValueError, OverflowError) as error:  # a time in the year 10,000
-        raise NightjarError(f"unreadable ({error})", path, _FIX) from None
-    if len(rows) != 1:
-        raise NightjarError(f"has {len(rows)} rows, not one", path, _FIX)
-    row: dict[str, Any] = rows[0]
-    for name in JSON:
-        try:
-            # Exactly as the run had them: an infinity may be among the parameters.
-            row[name] = exact(row[name].encode())
-        except NotJson as error:
-            raise NightjarError(f"unreadable ({name}: {error})", path, _FIX) from None
-        if not isinstance(row[name], dict):
-            raise NightjarError(f"unreadable ({name} is not an object)", path, _FIX)
-    return row
+        (row,) = table.to_pylist()
+        return dict(row) | {name: _OBJECT.validate_json(row[name]) for name in JSON}
+    except (ValueError, OverflowError) as error:  # no row, or broken JSON, or a time in the year 10,000
+        raise NightjarError(f"unreadable ({' '.join(str(error).split())})", path, _FIX) from None
 
 
 def read_table(path: Path, contract: Table) -> pa.Table:

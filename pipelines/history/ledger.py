@@ -12,9 +12,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import logging
-import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,11 +21,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import own_folder, remove
 from pipelines.history import entry as ledger_entry
 from pipelines.history.entry import MANIFEST, TABLES, Entry, Previous, Rows, flush, load
-from pipelines.project import places
+from pipelines.project.places import LEDGER_ASIDE as ASIDE
 
-# A ledger of its own, for entries that could not be added to the project's: see `recover`.
-ASIDE = places.LEDGER_ASIDE
-_LOCK = ".lock"
 _PROBE_BYTES = 1 << 20
 
 Warn = Callable[[str], object]
@@ -38,8 +33,8 @@ def append(ledger: Path, facts: Mapping[str, Any], scores: Rows, instances: Rows
     """Add one entry and return its folder.
 
     `facts` is a row of contracts.LEDGER_RUN without sequence and files, the columns of JSON as objects; its date is
-    that of `started`. Raises NightjarError if an entry of that name is there, or rows break their contract, and
-    OSError; then nothing is added.
+    that of `started`. Raises NightjarError if an entry of that name exists, or rows break their contract, and OSError;
+    then nothing is added.
     """
     run = str(facts["run"])
     folder = ledger / f"date={facts['started']:%Y-%m-%d}"
@@ -49,27 +44,18 @@ def append(ledger: Path, facts: Mapping[str, Any], scores: Rows, instances: Rows
             raise NightjarError(
                 "an entry of this name is there", folder / run, "entries are never written again"
             )
+        previous = None
+        if known and known[-1].seal and known[-1].sequence:
+            last = known[-1]
+            previous = Previous(run=last.path.name, sequence=known[-1].sequence, sha256=last.seal)
+        # No number of an entry that cannot be read is used again.
+        sequence = 1 + max([len(known), *(entry.sequence or 0 for entry in known)])
         with _temporary(folder, run) as temporary:
-            ledger_entry.write(
-                temporary, facts, (scores, instances, verdicts), _next(known), _previous(known)
-            )
+            ledger_entry.write(temporary, facts, (scores, instances, verdicts), sequence, previous)
             flush(temporary)
-            temporary.rename(folder / run)  # fails on a folder that is there, for none is empty
+            temporary.rename(folder / run)  # fails on a folder that exists, for none is empty
         flush(folder)
     return folder / run
-
-
-def _next(known: list[Entry]) -> int:
-    """The number of a new entry: no number of one that cannot be read is used again."""
-    return 1 + max([len(known), *(entry.sequence or 0 for entry in known)])
-
-
-def _previous(known: list[Entry]) -> Previous | None:
-    """What a new entry says of the last one; None if there is none, or it has no manifest."""
-    last = known[-1] if known else None
-    if last is None or last.sequence is None or not last.seal:
-        return None
-    return Previous(run=last.path.name, sequence=last.sequence, sha256=last.seal)
 
 
 def prepare(ledger: Path) -> None:
@@ -94,18 +80,17 @@ def prepare(ledger: Path) -> None:
 def append_or_aside(root: Path, ledger: Path, facts: Mapping[str, Any], *rows: Rows) -> NightjarError | None:
     """As `append`, but where that fails the entry is added to the ledger ASIDE of the project at `root`.
 
-    Returns None, or the error that says why, where the entry is, and how to bring it in. Raises NightjarError if it
+    Returns None, or the error with the reason, the place of the entry, and how to add it. Raises NightjarError if it
     could be added to neither.
     """
-    scores, instances, verdicts = rows
     try:
-        append(ledger, facts, scores, instances, verdicts)
+        append(ledger, facts, *rows)
         return None
     except Exception as error:  # whatever it is: the scores took hours
         why = _one_line(error)
     try:
         own_folder(root)
-        path = append(root / ASIDE, facts, scores, instances, verdicts)
+        path = append(root / ASIDE, facts, *rows)
     except Exception as error:
         what = f"the entry could not be added ({why}), nor written to {ASIDE} ({_one_line(error)})"
         raise NightjarError(what, ledger, "free some space or mend the folder, and run again") from error
@@ -119,23 +104,23 @@ def _one_line(error: Exception) -> str:
 
 
 def recover(aside: Path, ledger: Path, warn: Warn = _log) -> list[str]:
-    """Add the entries of the ledger `aside` to `ledger`, and remove them from there; returns their runs.
+    """Add the entries of the ledger `aside` to `ledger`, and remove them from `aside`; returns their runs.
 
-    One that is damaged, or whose namesake in `ledger` is, remains where it is, with a warning. Raises as `append` does.
+    One that is damaged, or whose namesake in `ledger` is, is not touched, with a warning. Raises as `append` does.
     """
     found: list[str] = []
     if aside.resolve() == ledger.resolve():
         return found
     for entry in _load_all(aside):
-        if (facts := _readable(entry, warn)) is None or not _intact(entry, warn):
-            continue
         # A recovery that was killed may have added it already.
         namesakes = [other for other in _load_all(ledger) if other.path.name == entry.path.name]
+        if not all(_intact(one, warn) for one in (entry, *namesakes)):
+            continue
+        facts = dict(entry.facts or {})
         if not namesakes:
             rows = [read(facts, name).to_pylist() for name in TABLES]
-            append(ledger, {name: facts[name] for name in facts if name != "path"}, *rows)
-        elif not all(_intact(other, warn) for other in namesakes):
-            continue
+            del facts["path"]
+            append(ledger, facts, *rows)
         remove(entry.path)
         found.append(entry.path.name)
     return found
@@ -143,11 +128,10 @@ def recover(aside: Path, ledger: Path, warn: Warn = _log) -> list[str]:
 
 def _make(folder: Path) -> None:
     """Make the folder, and make sure that its name is on the disk."""
-    if folder.is_dir():
-        return
-    _make(folder.parent)
-    folder.mkdir(exist_ok=True)
-    flush(folder.parent)
+    if not folder.is_dir():
+        _make(folder.parent)
+        folder.mkdir(exist_ok=True)
+        flush(folder.parent)
 
 
 @contextlib.contextmanager
@@ -166,21 +150,17 @@ def _temporary(folder: Path, name: str) -> Iterator[Path]:
 def _alone(ledger: Path) -> Iterator[None]:
     """Be the only writer; the system releases the lock when its holder dies. Removes what a dead writer left."""
     _make(ledger)
-    descriptor = os.open(ledger / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with (ledger / ".lock").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         for leftover in ledger.glob("date=*/.*.tmp"):
             remove(leftover)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def _load_all(ledger: Path) -> list[Entry]:
     """All entries in the order in which they were added; those whose number is not known come first.
 
-    A ledger that does not exist has none. What a killed writer left is ignored. Raises NightjarError if `ledger` is no
-    folder, or cannot be read.
+    A ledger that does not exist has none. Raises NightjarError if `ledger` is no folder, or cannot be read.
     """
     try:
         dates = [path for path in ledger.iterdir() if path.name.startswith("date=") and path.is_dir()]
@@ -199,13 +179,10 @@ def entries(ledger: Path, warn: Warn = _log) -> list[dict[str, Any]]:
     The columns of JSON are objects. A ledger that does not exist has no runs. An entry that cannot be read is skipped,
     and `warn` gets a line that names it.
     """
-    return [facts for entry in _load_all(ledger) if (facts := _readable(entry, warn)) is not None]
-
-
-def _readable(entry: Entry, warn: Warn) -> dict[str, Any] | None:
-    if entry.facts is None:
+    known = _load_all(ledger)
+    for entry in (entry for entry in known if entry.facts is None):
         warn(f"skipped {entry.path}: {'; '.join(entry.unreadable.values())}")
-    return entry.facts
+    return [entry.facts for entry in known if entry.facts is not None]
 
 
 def _intact(entry: Entry, warn: Warn) -> bool:
@@ -221,11 +198,11 @@ def _intact(entry: Entry, warn: Warn) -> bool:
     return not found
 
 
-def last_good(ledger: Path, warn: Warn = _log) -> dict[str, Any] | None:
-    """The facts of the last run that was neither worse nor failed, and whose files are all as they were written."""
-    known = [entry for entry in _load_all(ledger) if _readable(entry, warn)]
-    good = (entry for entry in reversed(known) if entry.facts and entry.facts["state"] == "good")
-    return next((entry.facts for entry in good if _intact(entry, warn)), None)
+def good(ledger: Path, warn: Warn = _log) -> Iterator[dict[str, Any]]:
+    """The facts of the runs that were neither worse nor failed, the latest first. A damaged entry is skipped."""
+    for facts in reversed(entries(ledger, warn)):
+        if facts["state"] == "good" and _intact(load(facts["path"]), warn):
+            yield facts
 
 
 def find(ledger: Path, run: str, warn: Warn = _log) -> dict[str, Any]:
@@ -234,11 +211,7 @@ def find(ledger: Path, run: str, warn: Warn = _log) -> dict[str, Any]:
     Raises NightjarError unless there is exactly one.
     """
     known = entries(ledger, warn)
-    if run == "last" and known:
-        return known[-1]
-    named = [entry for entry in known if entry["run"] == run] or [
-        entry for entry in known if entry["run"].endswith(run)
-    ]
+    named = known[-1:] if run == "last" else [entry for entry in known if entry["run"].endswith(run)]
     if len(named) != 1:
         what = f"{len(named)} runs are named {run!r}" if named else f"no run {run!r}"
         raise NightjarError(what, ledger, "`nightjar ledger` lists the runs")
@@ -250,66 +223,19 @@ def read(entry: Mapping[str, Any], name: str) -> Any:
     return ledger_entry.read_table(entry["path"] / name, TABLES[name])
 
 
-@dataclass(frozen=True)
-class Checked:
-    """The result of a check: the number of entries, a line for each damage, and the runs of entries of earlier
-    versions, whose run.parquet has no hash.
-    """
+def check(ledger: Path) -> tuple[int, list[str]]:
+    """Compare every file of every entry with its hash, and every entry with the hash of it in the next one.
 
-    runs: int
-    damage: list[str]
-    uncovered: list[str]
-
-
-def check(ledger: Path) -> Checked:
-    """Compare every file of every entry with its hash, and every entry with what the next one says of it.
-
-    Entries that are missing at the end are not found. Raises NightjarError only if `ledger` is no folder, or cannot be
-    read.
+    Returns the number of entries, and a line for each damage. Entries that are missing at the end are not found. Raises
+    NightjarError only if `ledger` is no folder, or cannot be read.
     """
     known = _load_all(ledger)
-    found = [f"{entry.path.name}: {told}" for entry in known for told in entry.damage()]
-    return Checked(
-        runs=len(known),
-        damage=list(dict.fromkeys([*found, *_chain(known), *_numbers(known)])),
-        uncovered=[entry.path.name for entry in known if not entry.covers_run],
-    )
-
-
-def _chain(known: list[Entry]) -> list[str]:
-    """Entries that are not as the entry after them says."""
-    found = []
-    named = {entry.path.name: entry for entry in known}
+    found = [f"{entry.path.name}: {line}" for entry in known for line in entry.damage()]
+    seals = {entry.path.name: entry.seal for entry in known}
     for entry in known:
         before = entry.manifest.previous if entry.manifest else None
-        if before is None:
-            continue
-        there = named.get(before.run)
-        if there is None:
+        if before and before.run not in seals:
             found.append(f"{before.run}: is missing; {entry.path.name} was added after it")
-        elif not there.seal:
-            found.append(f"{before.run}: {there.unreadable.get(MANIFEST) or f'{MANIFEST} is missing'}")
-        elif there.seal != before.sha256:
+        elif before and seals[before.run] not in ("", before.sha256):
             found.append(f"{before.run}: {MANIFEST} was changed; {entry.path.name} has another hash of it")
-    return found
-
-
-def _numbers(known: list[Entry]) -> list[str]:
-    """Numbers that are missing or used twice, other than by entries that `_chain` names."""
-    found = []
-    numbers: dict[int, str] = {}
-    for entry in known:
-        number, name = entry.sequence, entry.path.name
-        if number is None:
-            continue
-        if number in numbers:
-            found.append(f"{name}: is run {number}, as is {numbers[number]}")
-        numbers.setdefault(number, name)
-    told = {entry.manifest.previous.sequence for entry in known if entry.manifest and entry.manifest.previous}
-    missing = set(range(1, max(numbers, default=0))) - numbers.keys() - told
-    unknown = sum(entry.sequence is None for entry in known)
-    if len(missing) > unknown:
-        some = f", {unknown} of which may be unreadable" if unknown else ""
-        what = "run" if len(missing) == 1 else "runs"
-        found.append(f"missing: {what} {', '.join(map(str, sorted(missing)))}{some}")
-    return found
+    return len(known), found

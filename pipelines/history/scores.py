@@ -5,34 +5,34 @@ A table `scores` (core/contracts) among a stage's outputs is an evaluation; a re
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nightjar.core.config import PARAMS_FILE
+from pydantic import ValidationError
+
+from nightjar.core.config import PARAMS_FILE, Model
 from nightjar.core.driver_params import load_nightly
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import parse
 from pipelines.graph import describe
 from pipelines.graph.graph import Stage
 from pipelines.project import places
+from pipelines.project.intervals import interval
 from pipelines.project.notify import append_line
 
 # Runs that a table and a plot show.
 SHOWN = 6
-# What a score is called by, and what is kept of it.
+# The identity of a score, and what is kept of it.
 NAMES = ("benchmark", "track", "system", "metric")
 COLUMNS = (*NAMES, "n", "value", "low", "high")
 
 Rows = list[dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Model):
     """The scores of one run: when it ended (seconds since 1970), its kind (rebuild, nightly), its commit as
     describe.short_commit has it."""
 
@@ -49,18 +49,17 @@ class Run:
 
 
 def present(root: Path, stages: Iterable[Stage]) -> Rows:
-    """The scores over whole benchmarks that the stages' outputs hold now."""
+    """The scores over whole benchmarks in the stages' outputs."""
     folders = [path for stage in stages for out in stage.outs if (path := root / out).is_dir()]
     if not folders:
         return []
     # Here, not above: Arrow takes long to load, and a repository without tables does without it.
     from nightjar.core import contracts, tables
 
-    found: Rows = []
-    for path in folders:
-        if (path / contracts.SCORES.name).is_dir():
-            found += _overall(tables.read_rows(path, contracts.SCORES))
-    return found
+    found = [
+        tables.read_rows(it, contracts.SCORES) for it in folders if (it / contracts.SCORES.name).is_dir()
+    ]
+    return [row for rows in found for row in _overall(rows)]
 
 
 def _overall(rows: Iterable[dict[str, Any]]) -> Rows:
@@ -68,29 +67,21 @@ def _overall(rows: Iterable[dict[str, Any]]) -> Rows:
 
 
 def keep(root: Path, rows: Rows) -> None:
-    """Add the scores of a rebuild to the history, unless they are those that it ends with."""
+    """Add the scores of a rebuild to the history, unless the last rebuild had the same."""
     known = _kept(root)
-    if not rows or (known and known[-1].rows == rows):
-        return
-    run = Run(datetime.now(UTC).timestamp(), "rebuild", describe.short_commit(root), rows)
-    append_line(root / places.SCORES, json.dumps(asdict(run)))
+    if rows and not (known and known[-1].rows == rows):
+        ended, commit = datetime.now(UTC).timestamp(), describe.short_commit(root)
+        run = Run(ended=ended, kind="rebuild", commit=commit, rows=rows)
+        append_line(root / places.SCORES, run.model_dump_json())
 
 
 def _kept(root: Path) -> list[Run]:
-    """The runs in the file; lines that are broken are passed over."""
-    found = []
-    try:
-        lines = (root / places.SCORES).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
-    for line in lines:
-        try:
-            told = parse(line, constants=True)
-            rows = [{name: row[name] for name in COLUMNS} for row in told["rows"]]
-            found.append(Run(float(told["ended"]), str(told["kind"]), str(told["commit"]), rows))
-        except (ValueError, KeyError, TypeError):
-            continue
-    return found
+    """The runs in the file; broken lines are skipped."""
+    file, found = root / places.SCORES, []
+    for line in file.read_bytes().splitlines() if file.is_file() else ():
+        with contextlib.suppress(ValidationError):
+            found.append(Run.model_validate_json(line))
+    return [run for run in found if all(row.keys() == set(COLUMNS) for row in run.rows)]
 
 
 def history(root: Path) -> list[Run]:
@@ -101,46 +92,39 @@ def history(root: Path) -> list[Run]:
         if ledger.is_dir():
             runs += itertools.islice(_nights(ledger), SHOWN)
     except NightjarError:
-        pass  # `nightjar ledger --check` says what is wrong with it
+        pass  # `nightjar ledger --check` reports it
     return sorted(runs, key=lambda run: run.ended)[-SHOWN:]
 
 
 def _nights(ledger: Path) -> Iterator[Run]:
-    """Those that have scores, the latest first: a night that failed has none."""
+    """The nights that have scores, the latest first: one that failed has none."""
     from pipelines.history import ledger as ledgers
 
     for entry in reversed(ledgers.entries(ledger)):
         try:
             rows = _overall(ledgers.read(entry, "scores.parquet").to_pylist())
-        except NightjarError:  # `nightjar ledger --check` names it
+        except NightjarError:  # `nightjar ledger --check` reports it
             continue
         if rows:
             changed = any(Path(name).name != "dvc.lock" for name in entry["changed"])
             commit = describe.marked(entry["commit"][:7], changed)
-            yield Run(entry["ended"].timestamp(), "nightly", commit, rows)
+            yield Run(ended=entry["ended"].timestamp(), kind="nightly", commit=commit, rows=rows)
 
 
-def table(runs: Sequence[Run]) -> Rows:
+def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """A row a score, systems side by side; a column a run, the latest first: "44.3 [38.1, 50.6] n 192"."""
-    columns: dict[str, dict[tuple[Any, ...], dict[str, Any]]] = {}
+    columns: dict[str, dict[tuple[Any, ...], str]] = {}
     for run in reversed(runs):
         title = run.title
         while title in columns:
             title += "'"
-        columns[title] = {tuple(row[name] for name in NAMES): row for row in run.rows}
-    found: Rows = []
+        columns[title] = {tuple(row[name] for name in NAMES): _text(row) for row in run.rows}
     keys = dict.fromkeys(key for cells in columns.values() for key in cells)
-    for key in sorted(keys, key=lambda key: (key[0], key[1], key[3])):
-        row: dict[str, Any] = dict(zip(NAMES, key, strict=True))
-        row |= {title: _text(cells[key]) if key in cells else "" for title, cells in columns.items()}
-        found.append(row)
-    return found
+    return [
+        dict(zip(NAMES, key, strict=True)) | {title: cells.get(key, "") for title, cells in columns.items()}
+        for key in sorted(keys, key=lambda key: (key[0], key[1], key[3]))
+    ]
 
 
 def _text(row: dict[str, Any]) -> str:
-    if row["low"] is None:
-        # Here, not above: NumPy takes long to load.
-        from nightjar.statistics import too_few
-
-        return f"{row['value']:.1f} {too_few(row['n'])}"
-    return f"{row['value']:.1f} [{row['low']:.1f}, {row['high']:.1f}] n {row['n']}"
+    return f"{row['value']:.1f} {interval(row)}" + ("" if row["low"] is None else f" n {row['n']}")

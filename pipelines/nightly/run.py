@@ -3,8 +3,8 @@
     python -P -m pipelines.nightly.run REQUEST     as a run of `nightjar serve` starts it; REQUEST is JSON
 
 Model and data are checked out as dvc.lock has them, into a clone of the project in .nightjar/nightly. There the stages
-that predict and evaluate run, whatever DVC knows of them. Only the ledger changes, no other file of the project and
-nothing in its DVC cache. The verdicts come from verdicts.py.
+that predict and evaluate run, whether or not DVC finds them unchanged. Only the ledger changes, no other file of the
+project and nothing in its DVC cache.
 """
 
 from __future__ import annotations
@@ -12,28 +12,30 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from nightjar.core import display, json_text
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from pipelines.clone.baseline import baseline
+from pipelines.execution.estimate import duration
 from pipelines.execution.journal import Journal
 from pipelines.execution.results import End, Listener, ending
 from pipelines.graph import graph as graphs
 from pipelines.history import entry as ledger_entry
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import facts as nightly_facts
-from pipelines.nightly import stamp
+from pipelines.nightly import sample, stamp
 from pipelines.nightly import text as nightly_text
 from pipelines.nightly import verdicts as nightly_verdicts
-from pipelines.nightly.stages import Broken, Night, Scratch, Stopped, conduct, selected, take
+from pipelines.nightly.stages import Broken, Cancelled, Night, Scratch, conduct, selected, take
 from pipelines.nightly.verdicts import Good
 from pipelines.process import lock
 from pipelines.process.signals import at_signals
@@ -47,9 +49,9 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Asked:
-    """What a night is asked for. With `pull`, what is missing comes from the DVC remote. At most `jobs` stages run at
-    once. With `wait`, a rebuild that runs is waited for. With `accept`, later nights are compared with this one even
-    if it is worse.
+    """The options of a night. With `pull`, missing data come from the DVC remote. At most `jobs` stages run at once.
+    With `wait`, the night waits for a rebuild that runs. With `accept`, later nights are compared with this one even if
+    it is worse.
     """
 
     pull: bool
@@ -60,22 +62,25 @@ class Asked:
 
 @dataclass
 class Outcome:
-    """What a night found: the ledger's facts and verdicts; no facts if it was stopped."""
+    """A night for the ledger: its facts, none if it was stopped, and the rows of LEDGER_SCORES, LEDGER_INSTANCES and
+    LEDGER_VERDICTS. `aside` is the error if they could not be added to the ledger; `warnings` name old entries that
+    were skipped.
+    """
 
-    facts: dict[str, Any] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    scores: Rows = field(default_factory=list)
+    instances: Rows = field(default_factory=list)
     verdicts: Rows = field(default_factory=list)
-    # Why the entry is not in the ledger, and where it is.
     aside: NightjarError | None = None
-    # What was skipped on the way, such as an old entry that cannot be read.
     warnings: list[str] = field(default_factory=list)
 
 
 def serve(request: dict[str, Any]) -> None:
-    """Run what a run of a deployment asks for, until its end or SIGTERM."""
+    """Run the request of a deployment, until its end or SIGTERM."""
     root = Path.cwd()
     journal = Journal(root, KIND, request, request["name"])
     stop = threading.Event()
-    # One that nobody watches waits for a rebuild, and for no other nightly.
+    # A run that nobody watches waits for a rebuild, and for no other nightly.
     asked = Asked(request["pull"], request["jobs"], True, request["accept"])
 
     def failed(message: str) -> None:
@@ -86,50 +91,37 @@ def serve(request: dict[str, Any]) -> None:
             due = request["due"] and datetime.fromisoformat(request["due"])
             if due and (made_up := stamp.made_up_for(root, due)):
                 return End("skipped", made_up)
-            return nightly(root, asked, journal, stop)[0]
+            return nightly(asked, journal, stop)[0]
 
     with at_signals(stop.set):
         journal.end(ending(run, failed))
 
 
-def nightly(
-    root: Path, asked: Asked, journal: Journal, stop: threading.Event, *shown: Listener
-) -> tuple[End, Outcome]:
+def nightly(asked: Asked, journal: Journal, stop: threading.Event, *shown: Listener) -> tuple[End, Outcome]:
     """Evaluate every benchmark again with the current model and data, append to the ledger, and give a verdict.
 
-    To be called under the nightly's lock. The end is completed if no score is worse than in the last good run. Raises
-    NightjarError for an error in what it is given.
+    To be called under the nightly's lock. The end is `completed` if no score is worse than in earlier runs. Raises
+    NightjarError for wrong input.
     """
-    outcome = Outcome()
-    with _attempt(root, journal.name):
-        try:
-            return _whole(root, outcome, asked, journal, stop, shown), outcome
-        except lock.Stopped:
-            return End("cancelled", "stopped while it waited"), outcome
-
-
-@contextlib.contextmanager
-def _attempt(root: Path, name: str) -> Iterator[None]:
-    """Record that a nightly begins and ends; notify of one before it that never ended."""
+    root, outcome = journal.root, Outcome()
     before = stamp.last(root)
-    stamp.begin(root, name)
+    attempt = stamp.Attempt(run=journal.name, began=datetime.now(UTC), ended=None)
+    stamp.write(root, attempt)
     if before is not None and before.ended is None:
         message = f"the nightly {before.run}, begun {before.began:%Y-%m-%d %H:%M} UTC, was killed"
         notify(root, {"kind": "nightly crashed", "run": before.run, "message": message})
     try:
-        yield
+        return _night(outcome, asked, journal, stop, shown), outcome
+    except (Cancelled, lock.Stopped):
+        return End("cancelled", "stopped; nothing was added to the ledger"), outcome
     finally:
-        stamp.end(root)
+        stamp.write(root, attempt.model_copy(update={"ended": datetime.now(UTC)}))
 
 
-def _whole(
-    root: Path,
-    outcome: Outcome,
-    asked: Asked,
-    journal: Journal,
-    stop: threading.Event,
-    shown: tuple[Listener, ...],
+def _night(
+    outcome: Outcome, asked: Asked, journal: Journal, stop: threading.Event, shown: tuple[Listener, ...]
 ) -> End:
+    root = journal.root
     settings = load_nightly(root / PARAMS_FILE)
     whole = graphs.read(root)
     graph = selected(whole, settings.stages)
@@ -137,7 +129,7 @@ def _whole(
     run = f"{started:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}"
     with contextlib.ExitStack() as stack:
         with lock.rebuild_lock(root, asked.wait, stop):  # dvc.lock as it is between rebuilds
-            good = _ready(root, settings, outcome, journal)
+            good = _ready(root / settings.ledger, outcome, journal)
             scratch = stack.enter_context(Scratch(root, baseline(root)))
         if not (scratch.path / "dvc.yaml").is_file():
             raise NightjarError("not in Git", root / "dvc.yaml", "commit it: the nightly works in a clone")
@@ -145,76 +137,85 @@ def _whole(
         journal.graph(graph)
         facts = nightly_facts.at_start(scratch.path, scratch.start)
         facts |= {"run": run, "started": started, "accepted": asked.accept, "against": None, "stages": {}}
-        scored = Scored([], [], [])
         try:
-            take(night, asked.pull)
-            conduct(night, asked.jobs)
-            scored = _conclude(night, settings, facts, good, asked.accept)
-        except Stopped:
-            return End("cancelled", "stopped; nothing was added to the ledger")
+            _evaluate(night, settings, facts, good, asked, outcome)
         except Broken as error:
             facts |= {"state": "failed", "message": str(error), "accepted": False}
         facts["ended"] = datetime.now(UTC)
-        outcome.aside = ledgers.append_or_aside(root, root / settings.ledger, facts, *scored)
-        outcome.facts, outcome.verdicts = facts, scored.verdicts
+        outcome.facts = facts
+        rows = outcome.scores, outcome.instances, outcome.verdicts
+        outcome.aside = ledgers.append_or_aside(root, root / settings.ledger, facts, *rows)
         # Before the clone is removed, which may fail.
-        return _report(root, outcome, facts, journal)
+        return _report(outcome, journal)
 
 
-def _ready(root: Path, settings: Nightly, outcome: Outcome, journal: Journal) -> Good | None:
+def _ready(ledger: Path, outcome: Outcome, journal: Journal) -> Good | None:
     """Make sure that the ledger can be written, add entries that could not be added before, and read the last good one.
 
-    It is read now, for at the end of the night the ledger may be away. Raises NightjarError.
+    It is read now, because at the end of the night the ledger may be unavailable. Raises NightjarError.
     """
-    ledger = root / settings.ledger
     ledgers.prepare(ledger)
     try:
-        for run in ledgers.recover(root / ledgers.ASIDE, ledger, outcome.warnings.append):
+        for run in ledgers.recover(journal.root / ledgers.ASIDE, ledger, outcome.warnings.append):
             journal.log(f"added {run} to the ledger, from {ledgers.ASIDE}")
-    except (NightjarError, OSError) as error:  # what is aside stays there
+    except (NightjarError, OSError) as error:  # the entries remain aside
         outcome.warnings.append(f"{ledgers.ASIDE} was not added to the ledger: {error}")
-    facts = ledgers.last_good(ledger, outcome.warnings.append)
-    return Good(facts, ledgers.read(facts, "instances.parquet").to_pylist()) if facts else None
+    return next(_good_runs(ledger, outcome.warnings.append), None)
 
 
-class Scored(NamedTuple):
-    """The rows of a night: of LEDGER_SCORES, LEDGER_INSTANCES and LEDGER_VERDICTS."""
+def _good_runs(ledger: Path, warn: ledgers.Warn) -> Iterator[Good]:
+    """The good runs of the ledger, the latest first; none if it cannot be read."""
+    try:
+        for facts in ledgers.good(ledger, warn):
+            yield Good(facts, ledgers.read(facts, "instances.parquet").to_pylist())
+    except (NightjarError, OSError) as error:
+        warn(str(error))
 
-    means: Rows
-    instances: Rows
-    verdicts: Rows
 
+def _evaluate(
+    night: Night, settings: Nightly, facts: dict[str, Any], good: Good | None, asked: Asked, outcome: Outcome
+) -> None:
+    """Run the stages, complete the facts, and give the verdicts.
 
-def _conclude(
-    night: Night, settings: Nightly, facts: dict[str, Any], good: Good | None, accept: bool
-) -> Scored:
-    """Complete the facts, and give the verdicts. Raises Broken if there are no scores, or they cannot be read."""
+    Raises Cancelled, and Broken if a stage fails, or there are no scores, or they cannot be read.
+    """
+    take(night, asked.pull)
+    try:
+        sampled, new = sample.draw(night, settings, good.facts["stages"] if good else {})
+    except NightjarError as error:
+        raise Broken(str(error)) from error
+    began = time.monotonic()
+    results = conduct(night, asked.jobs)
+    seconds = time.monotonic() - began
     stages = list(night.graph.stages.values())
     try:
-        means, instances, benchmarks = nightly_facts.scores(night.work, stages)
-        ledger_entry.check_rows(means, instances)
-        facts["stages"] = nightly_facts.stage_facts(night.work, stages, benchmarks)
+        scores, instances, benchmarks = nightly_facts.scores(night.work, stages)
+        ledger_entry.check_rows(scores, instances)
+        if not instances:
+            raise Broken("no stage made a table instance_scores")
+        facts["stages"] = nightly_facts.stage_facts(night.work, stages, benchmarks, results, sampled)
+        # Entries that cannot be read were reported when the night began.
+        earlier = _good_runs(night.graph.root / settings.ledger, lambda line: None)
+        verdicts = nightly_verdicts.verdicts(settings, facts, instances, good, earlier)
     except NightjarError as error:
         raise Broken(str(error)) from error
-    if not instances:
-        raise Broken("no stage made a table instance_scores")
-    facts["versions"] |= nightly_facts.stage_versions(night.work, stages)
-    try:
-        verdicts = nightly_verdicts.verdicts(settings, facts, instances, good)
-    except NightjarError as error:
-        raise Broken(str(error)) from error
+    outcome.scores, outcome.instances, outcome.verdicts = scores, instances, verdicts
+    versions, facts["hardware"]["gpus"] = nightly_facts.of_stages(night.work, stages)
+    facts["versions"] |= versions
+    parts = [nightly_text.message(verdicts, good and good.facts), new]
+    if settings.minutes and seconds > 60 * settings.minutes:
+        parts.append(f"took {duration(seconds)}, more than nightly.minutes = {settings.minutes:g}")
     worse = any(row["verdict"] == "worse" for row in verdicts)
-    message = nightly_text.message(verdicts, good and good.facts)
     facts |= {
-        "state": "worse" if worse and not accept else "good",
-        "message": f"accepted: {message}" if accept else message,
+        "state": "worse" if worse and not asked.accept else "good",
+        "message": ("accepted: " if asked.accept else "") + "; ".join(filter(None, parts)),
         "against": good.facts["run"] if good else None,
     }
-    return Scored(means, instances, verdicts)
 
 
-def _report(root: Path, outcome: Outcome, facts: dict[str, Any], journal: Journal) -> End:
+def _report(outcome: Outcome, journal: Journal) -> End:
     """Notify if something is wrong, add the artifacts, and return how the night ended."""
+    facts = outcome.facts
     for line in outcome.warnings:
         journal.log(f"ledger: {line}", "warning")
     message = "; ".join(filter(None, [facts["message"], str(outcome.aside or "")]))
@@ -223,9 +224,8 @@ def _report(root: Path, outcome: Outcome, facts: dict[str, Any], journal: Journa
         kind = "failed" if facts["state"] == "good" else facts["state"]
         event = {"kind": f"nightly {kind}", "run": facts["run"], "ended": facts["ended"].isoformat()}
         cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
-        notify(root, event | {"message": message, "worse": cells})
-    markdown = nightly_text.markdown(facts, outcome.verdicts)
-    journal.artifact("markdown", KIND, markdown, facts["message"][:500])
+        notify(journal.root, event | {"message": message, "worse": cells})
+    journal.artifact("markdown", KIND, nightly_text.markdown(facts, outcome.verdicts), facts["message"][:500])
     journal.artifact("scores")
     return End("completed" if well else "failed", message)
 

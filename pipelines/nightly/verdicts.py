@@ -1,45 +1,101 @@
-"""The verdicts on a night: its scores against those of the last good run, which an earlier version may have written."""
+"""The verdicts on a night: its scores against those of earlier runs, which an earlier version may have written."""
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nightjar.core.driver_params import Nightly
-from nightjar.core.params import Evaluate
-from nightjar.statistics import verdict
+from nightjar.statistics import trend, verdict
 from pipelines.project.stage_name import StageName
 
 Rows = list[dict[str, Any]]
 
 
 class Good(NamedTuple):
-    """The run that a night is compared with: its facts, and its rows of LEDGER_INSTANCES."""
+    """A good run: its facts, and its rows of LEDGER_INSTANCES."""
 
     facts: dict[str, Any]
     instances: Rows
 
 
-def verdicts(settings: Nightly, facts: Mapping[str, Any], instances: Rows, good: Good | None) -> Rows:
+def verdicts(
+    settings: Nightly,
+    facts: Mapping[str, Any],
+    instances: Rows,
+    good: Good | None,
+    earlier: Iterable[Good] = (),
+) -> Rows:
     """Rows of LEDGER_VERDICTS for a night with these facts and rows of LEDGER_INSTANCES.
 
-    Raises NightjarError for a benchmark whose card cannot be loaded.
+    `good` is the last good run; a sample of another size is compared on the questions of both. `earlier` are the good
+    runs, the latest first: a score that fell slowly over them is worse as well. Raises NightjarError for a benchmark
+    whose card cannot be loaded.
     """
     now = verdict.cells(instances, measures)
-    if good is None:
-        before, other = {}, dict.fromkeys(now, "there is no earlier good run")
-    else:
-        before = verdict.cells(good.instances, measures)
-        reasons = {
-            cell: other_evaluation(facts["stages"], good.facts["stages"], cell.benchmark, cell.system)
-            for cell in now.keys() & before.keys()
-        }
-        other = {cell: reason for cell, reason in reasons.items() if reason}
     rule = verdict.Rule.of(
         settings.alpha, settings.minimum_instances, settings.bootstrap_samples, facts["seed"] or 0
     )
-    return verdict.judge(now, before, other, rule)
+    if good is None:
+        return verdict.judge(now, {}, dict.fromkeys(now, "there is no earlier good run"), rule)
+    ours, theirs = _same_questions(facts, instances, good)
+    present, before = verdict.cells(ours, measures), verdict.cells(theirs, measures)
+    other = {cell: _differs(facts, good, cell) for cell in present.keys() & before.keys()}
+    rows = verdict.judge(present, before, {cell: why for cell, why in other.items() if why}, rule)
+    found = _declines(now, facts, earlier, rule)
+    for row in rows:
+        cell = verdict.Cell(*(row[name] for name in verdict.Cell._fields))
+        if row["verdict"] == "unchanged" and cell in found:
+            row |= {"verdict": "worse", "reason": found[cell]}
+    return rows
+
+
+def _same_questions(facts: Mapping[str, Any], instances: Rows, good: Good) -> tuple[Rows, Rows]:
+    """The rows of both runs. Where a benchmark's sample has another size, only the questions that both have."""
+    stages = facts["stages"], good.facts["stages"]
+    names = {row["benchmark"] for row in instances}
+    resized = {name for name in names if len({_recorded(one, name, "limit") for one in stages}) > 1}
+    asked = [{_question(row) for row in rows} for rows in (instances, good.instances)]
+    shared = asked[0] & asked[1]
+    ours, theirs = (
+        [row for row in rows if row["benchmark"] not in resized or _question(row) in shared]
+        for rows in (instances, good.instances)
+    )
+    return ours, theirs
+
+
+def _question(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row["benchmark"], row["task_id"], row["id"]
+
+
+def _declines(
+    now: Mapping[verdict.Cell, verdict.Scored],
+    facts: Mapping[str, Any],
+    earlier: Iterable[Good],
+    rule: verdict.Rule,
+) -> dict[verdict.Cell, str]:
+    """The cells that have declined over the last nights, and since when and by how much.
+
+    The nights of a cell asked the same questions by the same parameters. The first is the run that was accepted last.
+    """
+    series = {cell: [scored.values] for cell, scored in now.items()}
+    since: dict[verdict.Cell, str] = {}
+    for run in itertools.islice(earlier, trend.MOST - 1):
+        for cell, before in verdict.cells(run.instances, measures).items():
+            pair = verdict.pair(now.get(cell), before, rule.minimum)
+            if isinstance(pair, verdict.Contrast) and not _differs(facts, run, cell):
+                series[cell].insert(0, before.values)
+                since[cell] = run.facts["run"]
+        if run.facts["accepted"]:
+            break
+    found = trend.declines({cell: (now[cell].measure, runs) for cell, runs in series.items()}, rule)
+    return {
+        cell: f"slow decline since {since[cell]}, {row['value']:+.2f} over {len(series[cell])} nights, "
+        f"p {row['p_corrected']:.4f}"
+        for cell, row in found.items()
+    }
 
 
 def measures(benchmark: str, names: Collection[str]) -> list[verdict.Measure]:
@@ -59,55 +115,45 @@ def measures(benchmark: str, names: Collection[str]) -> list[verdict.Measure]:
     ]
 
 
+def _differs(facts: Mapping[str, Any], run: Good, cell: verdict.Cell) -> str:
+    return other_evaluation(facts["stages"], run.facts["stages"], cell.benchmark, cell.system)
+
+
 def other_evaluation(now: Mapping[str, Any], before: Mapping[str, Any], benchmark: str, system: str) -> str:
     """How two runs' evaluations of a system differ, by their facts of stages; empty if in nothing that counts.
 
     The parameters and the version of the card count of the stage that scored the benchmark, and the parameters of the
     stage named after benchmark and system.
     """
-    versions = [_card(stages, benchmark) for stages in (before, now)]
+    versions = [_recorded(stages, benchmark, "card") for stages in (before, now)]
     if None not in versions and versions[0] != versions[1]:
         return f"another version of the benchmark: {versions[0]} → {versions[1]}"
     ours, theirs = (_parameters(stages, benchmark, system) for stages in (now, before))
-    theirs = {key if key in ours else _present_name(key, benchmark): theirs[key] for key in theirs}
     differ = sorted(key for key in ours.keys() | theirs.keys() if ours.get(key, ()) != theirs.get(key, ()))
     shown = [f"{key} {_show(theirs, key)} → {_show(ours, key)}" for key in differ[:3]]
     more = [f"{len(differ) - 3} more"] if len(differ) > 3 else []
     return f"other parameters: {', '.join([*shown, *more])}" if differ else ""
 
 
-def _card(stages: Mapping[str, Any], benchmark: str) -> Any:
-    """The version of the benchmark's card; None where it was not recorded."""
-    versions = [it.get("card") for it in stages.values() if benchmark in it.get("benchmarks", ())]
-    return next((version for version in versions if version is not None), None)
+def _recorded(stages: Mapping[str, Any], benchmark: str, name: str) -> Any:
+    """What the stage that scored the benchmark recorded under a name; None where it recorded nothing."""
+    found = (it.get(name) for it in stages.values() if benchmark in it.get("benchmarks", ()))
+    return next((value for value in found if value is not None), None)
 
 
 def _parameters(stages: Mapping[str, Any], benchmark: str, system: str) -> dict[str, Any]:
+    """The parameters that decide an evaluation. Those that two nights that are compared may differ in are left out.
+
+    Threads decide the last bits alone. Paths of code, models, evidence and data do not say what they hold: a night
+    looks for effects of other models and code, and compares questions by their content.
+    """
     found: dict[str, Any] = {}
     item = StageName.predict(benchmark, system).item
     for name, facts in stages.items():
         if benchmark in facts.get("benchmarks", ()) or StageName.of(name).item == item:
             found |= facts.get("params", {})
-    return {key: value for key, value in found.items() if not _is_neutral(key, benchmark)}
-
-
-def _is_neutral(key: str, benchmark: str) -> bool:
-    """Whether a parameter may differ between two nights that are compared.
-
-    Threads decide the last bits alone. Paths of code, models, evidence and data do not tell what they hold: a night
-    looks for effects of other models and code, and compares questions by their content.
-    """
-    paths = {f"benchmarks.{benchmark}.{name}" for name in ("code", "data", "split")}
-    return key == "threads" or key in paths or key.startswith("predict.systems.")
-
-
-def _present_name(key: str, benchmark: str) -> str:
-    """The name that a parameter has now, if an entry of an earlier version has it under `evaluate.BENCHMARK`."""
-    old = f"evaluate.{benchmark}."
-    if not key.startswith(old):
-        return key
-    name = key.removeprefix(old)
-    return f"evaluate.{name}" if name in Evaluate.model_fields else f"benchmarks.{benchmark}.{name}"
+    neutral = {"threads", *(f"benchmarks.{benchmark}.{name}" for name in ("code", "data", "split"))}
+    return {key: found[key] for key in found if key not in neutral and not key.startswith("predict.systems.")}
 
 
 def _show(values: Mapping[str, Any], key: str) -> str:

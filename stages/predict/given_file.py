@@ -9,6 +9,7 @@ from typing import Any
 
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_answers, read_questions
+from nightjar.benchmarks.subset import WHOLE
 from nightjar.core.harness import Stage
 from nightjar.core.predict_params import System
 from nightjar.lm.weights import sha256_of
@@ -23,8 +24,9 @@ def is_predictions(weights: Path) -> bool:
 def predict(stage: Stage, card: Card, system: System, source: Path) -> None:
     """Publish the answers of the file `system.weights`, which has the form that `nightjar score` reads.
 
-    The file takes the place of a model: its sha256 is the model's. Questions without a prediction are rejected. Raises
-    NightjarError for what `files.read_answers` refuses: another form, unknown and doubled ids.
+    The file takes the place of a model: its sha256 is the model's. Questions without a prediction are rejected. Where
+    `source` is a sample of questions, the file may answer all of them. Raises NightjarError for what
+    `files.read_answers` refuses: another form, unknown and doubled ids.
     """
     if stage.shard:
         return  # the run that publishes takes no time
@@ -38,6 +40,8 @@ def predict(stage: Stage, card: Card, system: System, source: Path) -> None:
         "model_sha256": sha256_of(file),
         "adapter_sha256": None,
     }
-    found = read_answers(card, file, questions)
-    publish(stage, system, questions, [None if it is None else {"answers": it, **row} for it in found])
+    whole = read_questions(source / WHOLE) if (source / WHOLE).is_dir() else questions
+    given = zip((one.key for one in whole), read_answers(card, file, whole), strict=True)
+    answers = {key: {"answers": it, **row} for key, it in given if it is not None}
+    publish(stage, system, questions, [answers.get(one.key) for one in questions])
     stage.reads(source, file)

@@ -49,7 +49,8 @@ threads: 1
 question: What is
 nightly:
   ledger: ledger
-  minimum_instances: 10
+  minimum_instances: 20
+  minutes: 0.01
   bootstrap_samples: 1000
 """
 

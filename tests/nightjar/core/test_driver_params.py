@@ -73,6 +73,7 @@ def test_a_group_that_is_no_mapping(tmp_path: Path, group: str, value: str) -> N
             "nightly: {timezone: Berlin}",
             "nightly.timezone = 'Berlin' is not allowed: no such time zone; write UTC, or one such as Europe/Berlin",
         ),
+        ("nightly: {minutes: 0}", "nightly.minutes = 0 is not allowed; it should be greater than 0"),
         (
             "nightly: {cron: daily}",
             "nightly.cron = 'daily' is not allowed: not a cron line; write minute, hour, day of month, month and "

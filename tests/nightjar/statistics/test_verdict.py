@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from nightjar.statistics import matthews
 from nightjar.statistics.verdict import (
     Cell,
+    Contrast,
     Measure,
-    Pair,
     Rule,
     Scored,
     binomial_interval,
@@ -143,8 +143,12 @@ def test_a_statistic_of_several_parts_is_recomputed_on_each_resample() -> None:
     rng = np.random.default_rng(6)
     before, now = rng.random((60, 1)), rng.random((60, 1))
     ones = np.ones((60, 1))
-    of_parts = Pair(Measure("ratio", ("a", "b"), ratio), np.hstack([now, ones]), np.hstack([before, ones]))
-    rows = decide([of_parts, Pair(MEASURE, now, before)], [("made",)] * 2, Rule.of(0.05, 1, 20_000, 3))
+    of_parts = Contrast.between(
+        Measure("ratio", ("a", "b"), ratio), np.hstack([now, ones]), np.hstack([before, ones])
+    )
+    rows = decide(
+        [of_parts, Contrast.between(MEASURE, now, before)], [("made",)] * 2, Rule.of(0.05, 1, 20_000, 3)
+    )
     assert rows[0]["value"] == pytest.approx(rows[1]["value"], abs=1e-4)
     for name, tolerance in (("low", 0.5), ("high", 0.5), ("p", 0.02)):
         assert rows[0][name] == pytest.approx(rows[1][name], abs=tolerance), name
@@ -152,7 +156,9 @@ def test_a_statistic_of_several_parts_is_recomputed_on_each_resample() -> None:
     # Weights that differ: against resamples drawn one by one.
     weights = rng.integers(1, 9, size=(60, 1)).astype(float)
     now, before = np.hstack([now, weights]), np.hstack([before, weights])
-    (row,) = decide([Pair(of_parts.measure, now, before)], [("made",)], Rule.of(0.05, 1, 20_000, 3))
+    (row,) = decide(
+        [Contrast.between(of_parts.measure, now, before)], [("made",)], Rule.of(0.05, 1, 20_000, 3)
+    )
     drawn = []
     for _ in range(5000):
         chosen = rng.integers(0, 60, size=60)
@@ -163,11 +169,13 @@ def test_a_statistic_of_several_parts_is_recomputed_on_each_resample() -> None:
     gold = rng.integers(0, 2, 200).astype(float)
     guesses = np.where(rng.random(200) < 0.1, 1 - gold, gold), rng.integers(0, 2, 200).astype(float)
     now, before = (np.stack([guess, gold], axis=1) for guess in guesses)
-    (row,) = decide([Pair(Measure("mcc", ("guess", "gold"), matthews), now, before)], [("made",)], RULE)
+    (row,) = decide(
+        [Contrast.between(Measure("mcc", ("guess", "gold"), matthews), now, before)], [("made",)], RULE
+    )
     expected = np.corrcoef(guesses[0], gold)[0, 1] - np.corrcoef(guesses[1], gold)[0, 1]
     assert (row["verdict"], row["value"]) == ("better", pytest.approx(100 * expected, abs=1e-4))
     # The same answers: nothing is resampled.
-    (row,) = decide([Pair(of_parts.measure, now, now)], [("made",)], RULE)
+    (row,) = decide([Contrast.between(of_parts.measure, now, now)], [("made",)], RULE)
     assert (row["verdict"], row["p"], row["value"]) == ("unchanged", 1, 0)
 
 
@@ -176,7 +184,7 @@ def test_a_resample_without_a_value_moves_nothing() -> None:
         found = values[:, :, 0].mean(axis=1)
         return np.where(np.arange(len(found)) % 2, found, np.nan) if len(found) > 2 else found
 
-    pair = Pair(Measure("odd", ("a", "b"), undefined), np.ones((40, 2)), np.zeros((40, 2)))
+    pair = Contrast.between(Measure("odd", ("a", "b"), undefined), np.ones((40, 2)), np.zeros((40, 2)))
     (row,) = decide([pair], [("made",)], RULE)
     assert (row["verdict"], row["value"], row["low"], row["high"]) == ("unchanged", 100, None, None)
     assert row["p"] >= 0.5
@@ -184,7 +192,8 @@ def test_a_resample_without_a_value_moves_nothing() -> None:
 
 def test_few_instances_have_no_interval() -> None:
     rows = [
-        decide([Pair(MEASURE, np.ones((n, 1)), np.zeros((n, 1)))], [("made",)], RULE)[0] for n in (19, 20)
+        decide([Contrast.between(MEASURE, np.ones((n, 1)), np.zeros((n, 1)))], [("made",)], RULE)[0]
+        for n in (19, 20)
     ]
     assert [(row["low"], row["high"]) for row in rows] == [(None, None), (100, 100)]
 
@@ -224,8 +233,8 @@ def test_holm_rejects_what_the_procedure_as_published_rejects(p: list[float], al
 def test_there_are_enough_resamples_for_a_large_family() -> None:
     rule = Rule.of(alpha=0.01, minimum=1, samples=10, seed=0)
     zeros = np.zeros((50, 1))
-    moved = [Pair(MEASURE, zeros + 0.1, zeros)]
-    rows = decide(moved + [Pair(MEASURE, zeros, zeros)] * 99, [("made",)] * 100, rule)
+    moved = [Contrast.between(MEASURE, zeros + 0.1, zeros)]
+    rows = decide(moved + [Contrast.between(MEASURE, zeros, zeros)] * 99, [("made",)] * 100, rule)
     assert [row["verdict"] for row in rows] == ["better"] + ["unchanged"] * 99
 
 

@@ -71,14 +71,17 @@ def test_a_score_of_few_instances_has_no_interval(tmp_path: Path) -> None:
     scores.keep(tmp_path, few)
     runs = scores.history(tmp_path)
     assert runs[0].rows == few
-    assert list(scores.table(runs)[0].values())[-1] == "40.0 n = 8, too few"
+    assert list(scores.table(runs)[0].values())[-1] == "40.0 (n = 8, too few)"
     from pipelines.prefect_view.score_plot import png
 
     assert png(runs)
 
 
 def test_two_runs_of_one_minute_are_two_columns() -> None:
-    runs = [scores.Run(float(second), "rebuild", "abc", kept(float(second))) for second in range(3)]
+    runs = [
+        scores.Run(ended=float(second), kind="rebuild", commit="abc", rows=kept(float(second)))
+        for second in range(3)
+    ]
     (told,) = scores.table(runs)
     assert len(told) == len(scores.NAMES) + 3
 
@@ -119,7 +122,7 @@ def test_every_benchmark_has_a_panel_before_one_has_two(monkeypatch: pytest.Monk
     monkeypatch.setattr(score_plot, "_draw", draw)
     names = [("a", metric) for metric in "uvwxyz"] + [("b", "u"), ("b", "v"), ("c", "u")]
     rows = [it | {"benchmark": name, "metric": metric} for it in kept(1.0) for name, metric in names]
-    score_plot.png([scores.Run(1.0, "rebuild", "abc", rows)])
+    score_plot.png([scores.Run(ended=1.0, kind="rebuild", commit="abc", rows=rows)])
     assert drawn == [("a", "u"), ("b", "u"), ("c", "u"), ("a", "v"), ("b", "v"), ("a", "w")]
 
 
@@ -132,6 +135,11 @@ def test_the_plot_is_a_small_png(systems: int) -> None:
     rows = [it for number in range(systems) for it in json.loads(json.dumps(kept(40.0 + number)))]
     for number, it in enumerate(rows):
         it["system"] = f"system {number}"
-    data = png([scores.Run(1e9, "rebuild", "abc", rows), scores.Run(2e9, "nightly", "def", rows[:1])])
+    data = png(
+        [
+            scores.Run(ended=1e9, kind="rebuild", commit="abc", rows=rows),
+            scores.Run(ended=2e9, kind="nightly", commit="def", rows=rows[:1]),
+        ]
+    )
     assert len(data) < 100_000
     assert imread(io.BytesIO(data)).shape[0] > 100

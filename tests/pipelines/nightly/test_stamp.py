@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,31 +16,37 @@ from pipelines.project import places
 NOW = datetime.now(UTC)
 
 
+def put(root: Path, began: datetime, run: str = "run", ended: datetime | None = None) -> None:
+    stamp.write(root, stamp.Attempt(run=run, began=began, ended=ended))
+
+
 def test_of_several_late_nights_the_first_to_run_makes_up_for_all(tmp_path: Path) -> None:
     late = [NOW - timedelta(days=days) for days in (3, 2, 1)]
     assert stamp.last(tmp_path) is None
     ran = 0
     for due in late:
         if not stamp.made_up_for(tmp_path, due):
-            stamp.begin(tmp_path, "first")
-            stamp.end(tmp_path)
+            put(tmp_path, datetime.now(UTC), "first")
             ran += 1
     assert ran == 1
     assert "made up for by first" in stamp.made_up_for(tmp_path, late[-1])
     assert not stamp.made_up_for(tmp_path, datetime.now(UTC) + timedelta(days=1))
 
 
-def test_an_attempt_without_an_end_is_seen(tmp_path: Path) -> None:
-    stamp.begin(tmp_path, "killed")
+def test_an_attempt_is_read_as_it_was_written(tmp_path: Path) -> None:
+    for ended in (None, NOW + timedelta(minutes=1)):
+        put(tmp_path, NOW, "one", ended)
+        assert stamp.last(tmp_path) == stamp.Attempt(run="one", began=NOW, ended=ended)
+    # As earlier versions wrote it.
+    began = "2026-07-01T02:00:03.123456+00:00"
+    text = json.dumps({"run": "one", "began": began, "ended": None})
+    (tmp_path / places.LAST_NIGHTLY).write_text(text)
     found = stamp.last(tmp_path)
-    assert found is not None and (found.run, found.ended) == ("killed", None)
-    stamp.end(tmp_path)
-    found = stamp.last(tmp_path)
-    assert found is not None and found.ended is not None and found.ended >= found.began
+    assert found is not None and (found.began, found.ended) == (datetime.fromisoformat(began), None)
 
 
 def test_a_stamp_of_the_future_keeps_no_night_from_running(tmp_path: Path) -> None:
-    stamp.begin(tmp_path, "before the clock was put back")
+    put(tmp_path, datetime.now(UTC), "before the clock was put back")
     past = datetime.now(UTC) - timedelta(days=2)
     assert stamp.made_up_for(tmp_path, past - timedelta(days=1), now=past) == ""
 
@@ -63,6 +70,6 @@ def test_no_two_runs_make_up_for_the_same_span(
         if began:
             now = max(now, began[-1])
         if not stamp.made_up_for(root, due, now):
-            stamp._write(root, stamp.Attempt("run", now))
+            put(root, now)
             assert not began or due > began[-1]
             began.append(now)

@@ -108,7 +108,7 @@ OLD = {
 
 
 def old_entry(ledger: Path, scores: dict[str, np.ndarray]) -> Path:
-    """An entry as the version of commit b2cabc5 wrote it, with that version's digests and parameters."""
+    """An entry with the columns and digests of commit b2cabc5."""
     instances, means, verdicts = [], [], []
     for metric, values in scores.items():
         cell = {"benchmark": NAME, "system": "model", "track": "default", "metric": metric}
@@ -122,8 +122,8 @@ def old_entry(ledger: Path, scores: dict[str, np.ndarray]) -> Path:
         means.append(cell | whole)
         verdict = {"verdict": "not comparable", "reason": "there is no earlier good run", "n": COUNT}
         verdicts.append(cell | verdict | {"now": mean})
-    old = {"copy_demo": "first", "bootstrap_samples": 1000, "confidence": 0.95}
-    flat = {f"evaluate.{NAME}.{key}": value for key, value in old.items()} | {"seed": 42}
+    flat = {f"benchmarks.{NAME}.copy_demo": "first", "seed": 42}
+    flat |= {"evaluate.bootstrap_samples": 1000, "evaluate.confidence": 0.95}
     told = {
         f"evaluate@{NAME}": {"params": flat, "benchmarks": [NAME]},
         f"predict@{NAME}-model": {
@@ -146,16 +146,16 @@ def old_entry(ledger: Path, scores: dict[str, np.ndarray]) -> Path:
 
 
 def good_run(ledger: Path) -> nightly_verdicts.Good:
-    facts = ledgers.last_good(ledger)
+    facts = next(ledgers.good(ledger), None)
     assert facts is not None
     return nightly_verdicts.Good(facts, ledgers.read(facts, "instances.parquet").to_pylist())
 
 
-def test_a_night_is_compared_with_an_entry_of_the_version_before_cards(tmp_path: Path) -> None:
+def test_a_night_is_compared_with_an_entry_of_an_earlier_version(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     before = {name: rng.random(COUNT) * 0.5 for name in ("exact_match", "rouge1", "rougeL")}
     old_entry(tmp_path, before)
-    assert ledgers.check(tmp_path) == ledgers.Checked(1, [], [])
+    assert ledgers.check(tmp_path) == (1, [])
     now = before | {"rougeL": before["rougeL"] + 0.1}
     facts = {"seed": 42, "stages": stages()}
     instances = [row for metric, values in now.items() for row in rows(metric, values)]
@@ -173,7 +173,7 @@ def test_a_night_is_compared_with_an_entry_of_the_version_before_cards(tmp_path:
         | {"metric": "rougeL", "n": 3, "value": 1.5, "low": None, "high": None}
     ]
     ledgers.append(tmp_path, run_facts("next", stages=stages()), means, instances, told)
-    assert ledgers.check(tmp_path) == ledgers.Checked(2, [], [])
+    assert ledgers.check(tmp_path) == (2, [])
     assert good_run(tmp_path).facts["run"] == "next"
 
 
@@ -183,6 +183,52 @@ def test_other_questions_under_old_ids_are_not_compared_with_an_old_entry(tmp_pa
     facts = {"seed": 42, "stages": stages()}
     (row,) = nightly_verdicts.verdicts(SETTINGS, facts, rows("rougeL", values, "another"), good_run(tmp_path))
     assert row["reason"] == f"{COUNT} instances have another input or other references"
+
+
+def earlier(run: str, values: np.ndarray, **params: Any) -> nightly_verdicts.Good:
+    return nightly_verdicts.Good(
+        {"run": run, "accepted": False, "stages": stages(**params)}, rows("rougeL", values)
+    )
+
+
+def declining(nights: int, lost: int = 2) -> list[np.ndarray]:
+    """Nights of a model that loses some of 40 answers every night, the latest first."""
+    return [np.r_[np.zeros(lost * night), np.ones(COUNT - lost * night)] for night in range(nights)][::-1]
+
+
+def test_a_slow_decline_is_worse_though_no_step_is() -> None:
+    now, *before = declining(8)
+    good = [earlier(f"night {n}", values) for n, values in zip(range(6, -1, -1), before, strict=True)]
+    facts = {"seed": 42, "stages": stages()}
+
+    def word(runs: list[nightly_verdicts.Good], present: np.ndarray = now) -> tuple[str, str]:
+        (row,) = nightly_verdicts.verdicts(SETTINGS, facts, rows("rougeL", present), good[0], iter(runs))
+        return row["verdict"], row["reason"]
+
+    assert word([]) == word(good[:4]) == ("unchanged", "")
+    verdict, reason = word(good)
+    assert verdict == "worse" and reason.startswith("slow decline since night 0, -35.00 over 8 nights, p 0.0")
+    # Nights of other parameters do not count, nor those before one that was accepted, nor what was repaired.
+    others = [earlier("other", before[-1], **{"evaluate.confidence": 0.9})] * 3
+    assert word([*others, *good])[1] == reason
+    kept = good[3]._replace(facts=good[3].facts | {"accepted": True})
+    assert word([*good[:3], kept, *good[4:]]) == ("unchanged", "")
+    assert word(good, before[-1])[1] == ""
+
+
+def test_samples_of_two_sizes_are_compared_on_the_questions_of_both() -> None:
+    values = np.linspace(0, 1, COUNT)
+    found = [stages(), stages()]
+    for facts, limit in zip(found, (COUNT, 15), strict=True):
+        facts[f"evaluate@{NAME}"]["limit"] = limit
+    good = nightly_verdicts.Good({"stages": found[1]}, rows("rougeL", values)[:15])
+    facts = {"seed": 42, "stages": found[0]}
+    (row,) = nightly_verdicts.verdicts(SETTINGS, facts, rows("rougeL", values + 0.5), good)
+    assert (row["verdict"], row["n"], row["value"]) == ("better", 15, 50)
+    # Of two equal samples every question counts.
+    facts["stages"][f"evaluate@{NAME}"]["limit"] = 15
+    (row,) = nightly_verdicts.verdicts(SETTINGS, facts, rows("rougeL", values + 0.5), good)
+    assert row["reason"] == "other instances: 25 new, 0 gone"
 
 
 def test_the_command_shows_an_old_entry(

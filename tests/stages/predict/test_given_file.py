@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.score import score_files
+from nightjar.benchmarks.subset import replace_by_subset, tasks_of
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from tests.conftest import ROOT
@@ -72,6 +73,20 @@ def test_answers_of_a_file_are_scored_as_the_command_scores_them(project: Path) 
     assert np.isclose(found["exact_match/max_answers@1"][0], 24 / 25)
     told = json.loads(Path(f"data/metrics/evaluate-{BENCHMARK}.json").read_text())
     assert told["missing_predictions"] == {"others": 5}
+
+
+def test_the_file_may_answer_questions_that_are_not_in_a_sample(project: Path) -> None:
+    source = Path("data/questions", BENCHMARK)
+    whole = read_questions(source)
+    put([{one.id: list(one.references)} for one in whole[:-1]])
+    replace_by_subset(source, tasks_of(whole), 12, 0)
+    asked = read_questions(source)
+    assert len(asked) == 12 and {one.key for one in asked} < {one.key for one in whole}
+    done = run_stage("predict", ITEM)
+    assert done.returncode == 0, done.stderr
+    rows = tables.read_rows(Path("data/predict", BENCHMARK, "others"), contracts.PREDICTIONS)
+    expected = {one.id: list(one.references) for one in asked if one.id != whole[-1].id}
+    assert {row["id"]: row["answers"] for row in rows} == expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,107 @@
+"""The questions of a night: as many of each task as `nightly.minutes` allows, and the same ones every night.
+
+Which questions are drawn depends on their ids alone, so a larger sample contains every smaller one. The ledger has the
+number of questions a task and the seconds of every stage. The sample of the last good run is used again while its
+stages are expected to take between LEAST of the minutes and all of them. A new one is drawn for DRAWN of the minutes,
+with about as many questions of every benchmark. The time of a stage is taken to grow with its questions.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nightjar.benchmarks.subset import replace_by_subset
+from nightjar.core import contracts, tables
+from nightjar.core.driver_params import Nightly
+from pipelines.execution.estimate import duration, estimates
+from pipelines.nightly.stages import Night
+
+LEAST, DRAWN = 0.4, 0.8
+
+
+@dataclass(frozen=True)
+class Source:
+    """An artifact with questions: how many each task has, the stages that read it, and the seconds that these need for
+    a question; None if that is not known of all of them.
+    """
+
+    tasks: Mapping[str, int]
+    stages: Sequence[str]
+    seconds: float | None
+
+    def asked(self, limit: int) -> int:
+        """The questions of a sample of at most `limit` of each task."""
+        return sum(min(limit, count) for count in self.tasks.values())
+
+
+def draw(night: Night, settings: Nightly, before: Mapping[str, Any]) -> tuple[dict[str, dict[str, int]], str]:
+    """Replace the artifacts with questions in the clone of the night by a sample, if there is a budget.
+
+    `before` are the facts of stages of the last good run. Returns, for every stage that reads questions, the `limit` of
+    each task and the number `asked`; and a line about the sample if it is a new one.
+    """
+    sources = _sources(night, before) if settings.minutes else {}
+    if not settings.minutes or not sources:
+        return {}, ""
+    budget, minimum = 60 * settings.minutes, settings.minimum_instances
+    known = {path: before.get(source.stages[0], {}).get("limit") for path, source in sources.items()}
+    limits = known
+    if None in known.values() or not _fits(sources, limits, budget):
+        sizes = range(minimum, max(minimum, *(source.asked(2**63) for source in sources.values())) + 1)
+        fitting = bisect_right(
+            sizes, DRAWN * budget, key=lambda size: _seconds(sources, _limits(sources, size, minimum))
+        )
+        limits = _limits(sources, sizes[max(0, fitting - 1)], minimum)
+    facts: dict[str, dict[str, int]] = {}
+    for path, source in sources.items():
+        asked = source.asked(limits[path])
+        facts |= {name: {"limit": limits[path], "asked": asked} for name in source.stages}
+        if asked < source.asked(2**63):
+            replace_by_subset(night.work / path, source.tasks, limits[path], 0)
+    if limits == known:
+        return facts, ""
+    counts = ", ".join(f"{source.asked(limits[path])} of {path}" for path, source in sources.items())
+    expected = duration(_seconds(sources, limits))
+    return facts, f"new sample for {duration(budget)}: {counts}; expected: {expected}"
+
+
+def _sources(night: Night, before: Mapping[str, Any]) -> dict[str, Source]:
+    """The artifacts with questions that the stages read, by path."""
+    readers: dict[str, list[str]] = {}
+    for stage in night.graph.stages.values():
+        for dep in stage.deps:
+            if any((night.work / dep / contracts.QUESTIONS.name).glob("*.parquet")):
+                readers.setdefault(dep, []).append(stage.name)
+    expected, found = estimates(night.whole), {}
+    for path, names in sorted(readers.items()):
+        rows = tables.read_rows(night.work / path, contracts.QUESTIONS, ["task_id"])
+        tasks = Counter(row["task_id"] for row in rows)
+        measured = {name: before[name] for name in names if before.get(name, {}).get("asked")}
+        seconds = [one["seconds"] / one["asked"] for one in measured.values()]
+        others = [expected[name] for name in names if name not in measured]
+        known = not any(one.unknown for one in others)
+        seconds += [one.seconds / len(rows) for one in others]
+        found[path] = Source(tasks, names, sum(seconds) if known else None)
+    return found
+
+
+def _limits(sources: Mapping[str, Source], size: int, minimum: int) -> dict[str, int]:
+    """The questions a task of samples of about `size` questions; of about `minimum` where no time is known."""
+    sizes = {path: minimum if source.seconds is None else size for path, source in sources.items()}
+    return {
+        path: min(-(-sizes[path] // len(source.tasks)), max(source.tasks.values()))
+        for path, source in sources.items()
+    }
+
+
+def _seconds(sources: Mapping[str, Source], limits: Mapping[str, int]) -> float:
+    return sum(source.asked(limits[path]) * (source.seconds or 0.0) for path, source in sources.items())
+
+
+def _fits(sources: Mapping[str, Source], limits: Mapping[str, int], budget: float) -> bool:
+    whole = all(limits[path] >= max(source.tasks.values()) for path, source in sources.items())
+    return (0 if whole else LEAST * budget) <= _seconds(sources, limits) <= budget
