@@ -30,6 +30,10 @@ def _logits(lm: LanguageModel, ids: list[int]) -> torch.Tensor:
     return logits
 
 
+def _log_probabilities(lm: LanguageModel, ids: list[int]) -> torch.Tensor:
+    return _logits(lm, ids).log_softmax(-1)
+
+
 def marker_probabilities(lm: LanguageModel, tool: Tool, text: Text) -> list[float]:
     """p_i of every token of the body."""
     prompt, body = _ids(lm, tool, text)
@@ -79,7 +83,7 @@ def loss(lm: LanguageModel, text: Text, place: int, before: str) -> float:
     encode = lm.tokenizer.encode
     context, body = encode(f" {text.context}") if text.context else [], encode(f" {text.body}")
     ids = [lm.tokenizer.end, *(encode(before) if before else []), *context, *body]
-    table = _logits(lm, ids).log_softmax(-1)
+    table = _log_probabilities(lm, ids)
     first = len(ids) - len(body) + place
     known = [float(table[n - 1, ids[n]]) for n in range(first, min(first + 5, len(ids)))]
     return -sum(

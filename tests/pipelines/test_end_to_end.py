@@ -19,8 +19,9 @@ from nightjar.core.params import load
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
 from stages.predict.prompts import write_prompts
+from tests import loaded_python
 from tests.conftest import ROOT
-from tests.pipelines.conftest import NIGHTJAR, Repo, lend_database
+from tests.pipelines.conftest import Repo, lend_database
 from tests.tiny_models import language_model, sentence_encoder
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -143,8 +144,10 @@ def built(models: Path, tables: Path, tmp_path_factory: pytest.TempPathFactory) 
     """The project after `nightjar rebuild`."""
     folder = project(tmp_path_factory.mktemp("flow"), models)
     lend_database(tables, folder)
-    command = [*NIGHTJAR, "rebuild", "--jobs", "2"]
-    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
+    with loaded_python.interpreter() as python:
+        program = f"import sys; sys.executable = {python!r}; from pipelines.cli import main; main()"
+        command = [sys.executable, "-c", program, "rebuild", "--jobs", "2"]
+        done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "data/report/index.html" in done.stdout
     return folder

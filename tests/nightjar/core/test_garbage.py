@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import atexit
+import gc
 
+import pytest
+
+from nightjar.core import garbage
+from nightjar.core.harness import Stage, main
+from nightjar.lm.load import prepare
 from tests.conftest import ROOT
-
-CODE = """
-import gc, sys
-usual = gc.get_threshold()
-from nightjar.core.harness import main
-def run(stage):
-    assert gc.get_threshold()[0] > 100 * usual[0]
-    from nightjar.lm.load import prepare
-    prepare(1, 1)
-    assert gc.get_threshold() == usual
-    print("as usual")
-    sys.exit(0)
-main("made", run)
-"""
+from tests.in_process import captured
 
 
-def test_a_stage_looks_for_it_as_usual_from_its_first_tensor_on() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("as usual\n", "")
+def test_a_stage_looks_for_it_as_usual_from_its_first_tensor_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    garbage.as_usual()  # an earlier test may have run a stage in this process
+    usual = gc.get_threshold()
+    seen: list[object] = []
+
+    def run(stage: Stage) -> None:
+        seen.append(gc.get_threshold()[0] > 100 * usual[0])
+        prepare(1, 1)
+        seen.append(gc.get_threshold())
+        raise SystemExit(0)
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("sys.argv", ["made"])
+    try:
+        done = captured(lambda words: main("made", run), ["made"])
+    finally:
+        garbage.as_usual()
+        atexit.unregister(gc.freeze)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert seen == [True, usual]

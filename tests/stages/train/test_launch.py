@@ -19,6 +19,7 @@ from safetensors.torch import load_file
 from nightjar.core.params import Recipe, Train
 from nightjar.lm.weights import write_checksums
 from pipelines.execution import profiles
+from tests import loaded_python
 from tests.conftest import ROOT
 from tests.in_process import run_stage
 from tests.stages.train.conftest import Maker
@@ -39,6 +40,13 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     AcceleratorState._reset_state(reset_partial_state=True)
 
 
+@pytest.fixture(scope="module")
+def python() -> Iterator[str]:
+    """The launches start seven processes that load torch."""
+    with loaded_python.interpreter() as path:
+        yield path
+
+
 @pytest.fixture()
 def model(tmp_path: Path) -> Path:
     folder = tmp_path / "model"
@@ -53,7 +61,7 @@ def weights(folder: Path) -> dict[str, Any]:
 
 
 def test_two_processes_learn_what_one_does(
-    tmp_path: Path, model: Path, encoded: Maker, recipe: Recipes
+    tmp_path: Path, model: Path, encoded: Maker, recipe: Recipes, python: str
 ) -> None:
     # Small passes, so that a step has several, and at times an odd number of them.
     made = recipe(
@@ -63,7 +71,7 @@ def test_two_processes_learn_what_one_does(
     two = project(tmp_path / "two", model, encoded, made)
     assert run_stage("train", "tk_instruct", cwd=one).returncode == 0
     command = [
-        *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"),
+        *(python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"),
         *("-m", "stages.train.launch", "tk_instruct", "facts.json"),
     ]
     done = subprocess.run(command, cwd=two, capture_output=True, text=True)
@@ -87,8 +95,15 @@ def test_two_processes_learn_what_one_does(
 
 
 def test_a_launched_stage_is_the_stage(
-    tmp_path: Path, model: Path, encoded: Maker, recipe: Recipes, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    model: Path,
+    encoded: Maker,
+    recipe: Recipes,
+    python: str,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(sys, "executable", python)
     made = recipe(max_steps=2)
     one = project(tmp_path / "one", model, encoded, made)
     two = project(tmp_path / "two", model, encoded, made)

@@ -129,6 +129,9 @@ def configure(folder: Path, evidence: bool = False, **changes: Any) -> None:
     (folder / "params.yaml").write_text(json.dumps(values))
 
 
+FEW: dict[str, Any] = {"max_steps": 10, "evaluate_every": 5}
+
+
 def finish(run: Callable[[Stage], None], name: str) -> Stage:
     stage = Stage(name, params.load())
     run(stage)
@@ -183,6 +186,7 @@ class Killed(BaseException):
 
 
 def test_a_killed_run_resumes_with_the_same_bytes(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(project, **FEW)
     finish(train, "train_reader@own")
     wanted = contents(Path("models/readers/own"))
     shutil.rmtree("models/readers")
@@ -209,9 +213,10 @@ def test_a_killed_run_resumes_with_the_same_bytes(project: Path, monkeypatch: py
 
 
 def test_another_seed_gives_another_reader(project: Path) -> None:
+    configure(project, **FEW)
     finish(train, "train_reader@own")
     first = contents(Path("models/readers/own/sums"))
-    configure(project, seed=1)
+    configure(project, seed=1, **FEW)
     finish(train, "train_reader@own")
     assert contents(Path("models/readers/own/sums")) != first
 
@@ -251,11 +256,12 @@ def test_a_form_that_the_benchmark_does_not_have(project: Path) -> None:
 
 
 def test_predictions_need_what_the_readers_were_trained_with(project: Path) -> None:
+    configure(project, **FEW)
     finish(train, "train_reader@own")
-    configure(project, evidence=True)
+    configure(project, evidence=True, **FEW)
     with pytest.raises(NightjarError, match="trained with data/questions/made"):
         finish(predict, f"predict@{NAME}-own")
-    configure(project)
+    configure(project, **FEW)
     file = Path("models/readers/own/reader.json")
     record = json.loads(file.read_text())
     del record["tasks"]["words"]
