@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from dvc.stage.run import get_executable, prepare_kwargs
 from dvc.utils.serialize import ParseError, load_path
 
 from nightjar.core.errors import NightjarError
-from pipelines.graph import lock_copy, lock_entry
+from pipelines.graph import lock_entry, lock_order
 from pipelines.graph.dvc_lock import RepositoryLock
 
 # As DVC starts its shells, so that they read no configuration.
@@ -59,12 +60,26 @@ def opened(where: Path, locked: bool = True) -> Iterator[Repo]:
         with repository(where) as repo, contextlib.ExitStack() as held:
             if locked:
                 held.enter_context(lock_repo(repo))
+                _tidy(repo)
             yield repo
     except NotDvcRepoError:
         raise no_repository(where) from None
     except DvcException as error:
         fix = "mend dvc.yaml, or see `dvc status`"
         raise NightjarError(one_line(error), where.absolute(), fix) from None
+
+
+def _tidy(repo: Repo) -> None:
+    """Remove what a full disk left in the run cache: entries that were never finished, and folders without any.
+
+    DVC 3.67 removes the former as it meets them, and then fails for ever at the empty folder.
+    """
+    with contextlib.suppress(OSError):
+        for folder in Path(repo.stage_cache.cache_dir).glob("*/*"):
+            for path in folder.glob(".*.tmp"):
+                path.unlink()
+            if not any(folder.iterdir()):
+                folder.rmdir()
 
 
 def no_repository(where: Path) -> NightjarError:
@@ -247,13 +262,15 @@ def _save(repo: Repo, stage: Stage, commit: bool = True) -> None:
 def _dump(repo: Repo, stage: Stage) -> None:
     """Write the stage's entry to its lock file, or its .dvc file. DVC writes in place: a failure puts the file back."""
     path = Path(stage.path)
-    if isinstance(stage, PipelineStage):
-        path = path.with_suffix(".lock")
-    root = Path(repo.root_dir)
     with writing:
-        if isinstance(stage, PipelineStage) and lock_entry.write(path, stage):
-            repo.scm_context.track_file(str(path.relative_to(root)))
-            lock_copy.copy(root, path)
-            return
-        with lock_copy.put_back(root, path):
+        if isinstance(stage, PipelineStage):
+            path = path.with_suffix(".lock")
+            if lock_entry.write(path, stage, partial(lock_order.place, repo, path, stage.name)):
+                repo.scm_context.track_file(str(path.relative_to(repo.root_dir)))
+                return
+        before = path.read_bytes() if path.exists() else None
+        try:
             stage.dump(update_pipeline=False)
+        except BaseException:
+            path.unlink(missing_ok=True) if before is None else path.write_bytes(before)
+            raise
