@@ -19,7 +19,7 @@ from typing import Self
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
-from pipelines.clone.baseline import LOCK_FILE, Baseline, Kept
+from pipelines.clone.baseline import LOCK_FILE, Baseline
 from pipelines.execution.conduct import Conduct
 from pipelines.execution.results import Listener, Result
 from pipelines.execution.run_stage import dvc
@@ -71,11 +71,10 @@ class Workspace:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         git(self.root, "clone", "--quiet", "--shared", "--no-checkout", str(self.root), str(self.path))
         git(self.path, "checkout", "--quiet", "--detach", self.start.commit)
-        for name, kept in {**self.start.files, LOCK_FILE: Kept.of(self.root / LOCK_FILE)}.items():
-            if kept is None:
-                (self.path / name).unlink(missing_ok=True)
-            else:
-                kept.write(self.path / name)
+        git(self.path, "restore", "--source", self.start.tree, "--", ".")
+        (self.path / LOCK_FILE).unlink(missing_ok=True)
+        if (self.root / LOCK_FILE).is_file():
+            shutil.copyfile(self.root / LOCK_FILE, self.path / LOCK_FILE)
         (self.path / ".nightjar").mkdir(exist_ok=True)
         for name in self.shared:
             (self.root / ".nightjar" / name).mkdir(exist_ok=True)
@@ -105,22 +104,16 @@ class Workspace:
             stages = repo.index.stages
             made = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
             items = [item for stage in stages for item in (stage.deps if stage.cmd else stage.outs)]
-            inputs = {
-                Path(item.fs_path).relative_to(self.path).as_posix()
-                for item in items
-                # A folder of outputs is made too, and so is what lies in an output.
-                if item.is_in_repo
-                and not any(
-                    out.is_relative_to(item.fs_path) or Path(item.fs_path).is_relative_to(out) for out in made
-                )
-            }
+            read = {Path(item.fs_path) for item in items if item.is_in_repo}
+        # A folder of outputs is made too, and so is what lies in an output.
+        own = (it for it in read if not any(out.is_relative_to(it) or it.is_relative_to(out) for out in made))
+        inputs = {path.relative_to(self.path).as_posix() for path in own}
         models = read_optional(self.path / PARAMS_FILE).get("models")
-        sources = {
-            str(model.get("source"))
-            for model in (models.values() if isinstance(models, Mapping) else ())
-            if isinstance(model, Mapping)
-        }
-        return sorted(inputs | {name for name in sources if ":" not in name and not Path(name).is_absolute()})
+        for model in models.values() if isinstance(models, Mapping) else ():
+            source = str(model.get("source")) if isinstance(model, Mapping) else ":"
+            if ":" not in source and not Path(source).is_absolute():
+                inputs.add(source)
+        return sorted(inputs)
 
     def inputs(self, target: str) -> dict[str, str]:
         """What `target` and the stages before it read that Git does not have, with its hashes: see graph.inputs."""
@@ -143,7 +136,7 @@ class Workspace:
         Raises NightjarError if DVC cannot.
         """
         command = ["exp", "save", "--force", "--name", name, "--message", message, target]
-        known = os.environ.get("GIT_AUTHOR_NAME") or _has_identity(self.root)
+        known = os.environ.get("GIT_AUTHOR_NAME") or try_git(self.root, "config", "user.email")
         ended = dvc(command, self.path, log, stop, {} if known else _AUTHOR)
         if ended.state != "ran":
             raise NightjarError(f"DVC could not save the experiment: {ended.error}", name, f"see {log}")
@@ -176,10 +169,6 @@ def remove(root: Path, folder: Path = FOLDER) -> None:
         shutil.rmtree(path, ignore_errors=True)
         if path.exists() and time.monotonic() > deadline:
             raise NightjarError("cannot be removed", path, "remove it by hand")
-
-
-def _has_identity(root: Path) -> bool:
-    return all(try_git(root, "config", f"user.{key}") is not None for key in ("name", "email"))
 
 
 def _link(root: Path, clone: Path, name: Path) -> None:
