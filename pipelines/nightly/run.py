@@ -38,6 +38,7 @@ from pipelines.nightly.stages import Broken, Night, Scratch, Stopped, conduct, s
 from pipelines.nightly.verdicts import Good
 from pipelines.process import lock
 from pipelines.process.signals import at_signals
+from pipelines.project import places
 from pipelines.project.notify import notify
 
 KIND = "nightly"
@@ -82,7 +83,7 @@ def serve(request: dict[str, Any]) -> None:
         notify(root, {"kind": "nightly failed", "run": journal.name, "message": message})
 
     def run() -> End:
-        with lock.locked(root, lock.NIGHTLY, "a nightly", False, stop, lock.WAIT_SERVED):
+        with lock.locked(root, places.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED):
             due = request["due"] and datetime.fromisoformat(request["due"])
             if due and (made_up := stamp.made_up_for(root, due)):
                 return End("skipped", made_up)
@@ -104,7 +105,7 @@ def nightly(
     with _attempt(root, journal.name):
         try:
             return _whole(root, outcome, asked, journal, stop, shown), outcome
-        except lock.Stopped:
+        except lock.WaitStopped:
             return End("cancelled", "stopped while it waited"), outcome
 
 

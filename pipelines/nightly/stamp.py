@@ -39,7 +39,7 @@ def last(root: Path) -> Attempt | None:
 
 
 def begin(root: Path, run: str) -> None:
-    """Write down that the nightly `run` begins now. Call it with lock.NIGHTLY held."""
+    """Write down that the nightly `run` begins now. Call it under the lock of the nightly."""
     _write(root, Attempt(run, datetime.now(UTC)))
 
 
