@@ -101,13 +101,8 @@ class Workspace:
     def _unknown_inputs(self) -> list[str]:
         """What the clone's stages read that neither Git nor a stage brings into it, outer folders first."""
         with graphs.opened(self.path) as repo:
-            stages = repo.index.stages
-            made = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
-            items = [item for stage in stages for item in (stage.deps if stage.cmd else stage.outs)]
-            read = {Path(item.fs_path) for item in items if item.is_in_repo}
-        # A folder of outputs is made too, and so is what lies in an output.
-        own = (it for it in read if not any(out.is_relative_to(it) or it.is_relative_to(out) for out in made))
-        inputs = {path.relative_to(self.path).as_posix() for path in own}
+            items = [item for item in graphs.given(repo.index.stages) if item.is_in_repo]
+            inputs = {Path(item.fs_path).relative_to(self.path).as_posix() for item in items}
         models = read_optional(self.path / PARAMS_FILE).get("models")
         for model in models.values() if isinstance(models, Mapping) else ():
             source = str(model.get("source")) if isinstance(model, Mapping) else ":"

@@ -15,6 +15,7 @@ from pipelines.execution.results import Listener, Result, listeners
 from pipelines.execution.run_stage import dvc
 from pipelines.graph import graph as graphs
 from pipelines.project import places
+from pipelines.project.stage_name import StageName
 from pipelines.versions import files as versions
 
 TAKE = "take model and data"
@@ -53,7 +54,7 @@ class Broken(Exception):
 
 def selected(graph: graphs.Graph, wanted: Sequence[str]) -> graphs.Graph:
     """The stages that are run again. Raises NightjarError if there are none."""
-    found = {name: stage for name, stage in graph.stages.items() if name.partition("@")[0] in wanted}
+    found = {name: stage for name, stage in graph.stages.items() if StageName.of(name).group in wanted}
     if not found:
         known = ", ".join(graph.stages) or "none"
         what = f"no stage is named {' or '.join(wanted)}"

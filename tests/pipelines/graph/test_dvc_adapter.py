@@ -8,17 +8,18 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from dvc.dependency import ParamsDependency
-from dvc.lock import LockError
+from dvc.lock import Lock, LockError
+from dvc.repo import Repo as DvcRepo
 from dvc.stage import PipelineStage, Stage
 
 from pipelines.graph import dvc_adapter, lock_entry
 from pipelines.graph import graph as graphs
-from pipelines.graph.dvc_lock import FILE, RepositoryLock
 from tests.pipelines.conftest import Repo
 
 DVC = """
@@ -97,8 +98,8 @@ def everything(root: Path) -> dict[str, bytes]:
 
 
 @contextlib.contextmanager
-def repository(repo: Repo) -> Iterator[dvc_adapter.Repo]:
-    with contextlib.chdir(repo.root), dvc_adapter.repository(repo.root) as found:
+def repository(repo: Repo) -> Iterator[DvcRepo]:
+    with contextlib.chdir(repo.root), DvcRepo(str(repo.root)) as found:
         yield found
 
 
@@ -169,16 +170,17 @@ def test_the_adapter_is_made_for_this_version_of_dvc() -> None:
         assert [text.index(call) for call in calls] == sorted(text.index(call) for call in calls), advice
 
 
-def test_the_lock_is_that_of_dvc_and_is_tried_for_so_long(repo: Repo) -> None:
-    with repository(repo) as dvc, graphs.opened(repo.root):
-        assert Path(dvc.lock.lockfile) == repo.root / FILE
-        lock = RepositoryLock(repo.root / FILE, 0.05)
-        with pytest.raises(LockError):
-            lock.lock()
-        assert not lock.is_locked
-        with pytest.raises(dvc_adapter.Busy):
-            dvc.lock = lock
-            dvc_adapter.begin(dvc, "a")
+def test_reading_waits_for_the_lock_of_dvc_and_a_stage_is_busy(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dvc.lock.DEFAULT_TIMEOUT", 0.06)
+    with ThreadPoolExecutor() as threads, repository(repo) as dvc:
+        with Lock(dvc.lock.lockfile, wait=True):
+            reads = threads.submit(graphs.read, repo.root)
+            with pytest.raises(dvc_adapter.Busy):
+                dvc_adapter.begin(dvc, "a")
+            assert not reads.done()
+        assert reads.result().root == repo.root
 
 
 @pytest.mark.parametrize(

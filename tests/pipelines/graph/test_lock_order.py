@@ -9,9 +9,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from dvc.lock import Lock
+from dvc.repo import Repo as DvcRepo
 from dvc.utils.serialize import load_yaml
 
-from pipelines.graph import dvc_adapter, dvc_lock, lock_order
+from pipelines.graph import dvc_adapter, lock_order
 from pipelines.graph import graph as graphs
 from pipelines.project import places
 from tests.pipelines.conftest import Api, Repo, wait_for
@@ -43,7 +45,7 @@ def random_graph(seed: int) -> str:
 
 def run(repo: Repo, name: str) -> None:
     """Run a stage and record it, as the worker does."""
-    with contextlib.chdir(repo.root), dvc_adapter.repository(repo.root) as dvc:
+    with contextlib.chdir(repo.root), DvcRepo(str(repo.root)) as dvc:
         begun = dvc_adapter.begin(dvc, name)
         assert not isinstance(begun, bool)
         with begun.reserved:
@@ -67,7 +69,7 @@ def order(repo: Repo, file: str = LOCK) -> list[str]:
 
 def written(repo: Repo) -> list[str]:
     """The entries while DVC runs, which writes the file in place: read under its lock."""
-    with dvc_lock.RepositoryLock(repo.root / dvc_lock.FILE):
+    with Lock(repo.root / ".dvc/tmp/lock", wait=True):
         return order(repo) if (repo.root / LOCK).is_file() else []
 
 
@@ -119,7 +121,7 @@ def test_two_files_entries_of_stages_that_are_no_more_and_an_interrupted_rebuild
     record = repo.root / places.LOCK_ORDER
     for text in ('{"targets": [], "dvc.lock": ["a", "z"]}', '{"targets": 1, "dvc.lock": 2}', "[", None):
         record.write_text(text) if text else lock_order.forget(repo.root)
-        with dvc_adapter.repository(repo.root) as dvc:
+        with DvcRepo(str(repo.root)) as dvc:
             assert lock_order.place(dvc, repo.root / LOCK, "d", order(repo)) == 4
 
 
