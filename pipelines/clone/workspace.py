@@ -1,9 +1,9 @@
 """The workspace of a study: a clone of the project in .nightjar/study, where every point is run and saved.
 
-`dvc exp run --temp` is not used: ended by a signal it leaves its folder and the stage's command behind, it takes
-the project's own files through `git stash`, and neither checkpoints nor git-ignored inputs are visible in it. Here
-the clone shares the project's DVC cache (and with it the run cache, which restores what is known), its checkpoints
-and its git-ignored inputs; what a point made is saved by `dvc exp save` and fetched into the project.
+`dvc exp run --temp` is not used. A signal that ends it leaves its folder and the command of the stage behind, and it
+has neither checkpoints nor inputs that Git ignores. The clone shares these and the DVC cache with the project, and
+with that the run cache, which restores earlier results. `dvc exp save` saves a point, and Git fetches it into the
+project.
 """
 
 from __future__ import annotations
@@ -29,9 +29,6 @@ from pipelines.process.child import GRACE
 from pipelines.project import places
 from pipelines.project.git import git, try_git
 
-FOLDER = places.STUDY_CLONE
-# What killed stages left of their work; shared, so that they go on where they were.
-SHARED = ("checkpoints", "journal")
 _AUTHOR = {
     "GIT_AUTHOR_NAME": "nightjar",
     "GIT_AUTHOR_EMAIL": "nightjar@localhost",
@@ -43,12 +40,13 @@ _AUTHOR = {
 class Workspace:
     """The clone of the project at `root`. As a context manager: made when entered, removed when left.
 
-    What a killed study left is removed first.
+    The clone of a killed study is removed first.
     """
 
-    folder = FOLDER
-    shared: tuple[str, ...] = SHARED
-    # How files come out of the cache; None: as the project has it.
+    folder = places.STUDY_CLONE
+    # Unfinished work of killed stages, which they resume.
+    shared: tuple[str, ...] = ("checkpoints", "journal")
+    # How files come out of the cache; None: as in the project.
     link_type: str | None = None
 
     def __init__(self, root: Path, start: Baseline) -> None:
@@ -99,7 +97,7 @@ class Workspace:
         config.write()
 
     def _unknown_inputs(self) -> list[str]:
-        """What the clone's stages read that neither Git nor a stage brings into it, outer folders first."""
+        """Inputs of the clone's stages that neither Git nor a stage provides, outer folders first."""
         with graphs.opened(self.path) as repo:
             items = [item for item in graphs.given(repo.index.stages) if item.is_in_repo]
             inputs = {Path(item.fs_path).relative_to(self.path).as_posix() for item in items}
@@ -111,7 +109,7 @@ class Workspace:
         return sorted(inputs)
 
     def inputs(self, target: str) -> dict[str, str]:
-        """What `target` and the stages before it read that Git does not have, with its hashes: see graph.inputs."""
+        """The hashes of the inputs of `target` and the stages before it that Git does not have: see graph.inputs."""
         return graphs.inputs(self.path, target, self.start.known | {PARAMS_FILE.as_posix()})
 
     def run(
@@ -126,7 +124,7 @@ class Workspace:
         return Conduct(whole, logs, listen, stop, keep_going=False, clone=self.path).run()
 
     def save(self, name: str, target: str, message: str, log: Path, stop: threading.Event) -> str:
-        """Save what the last run made as the experiment `name` of the project; returns its commit.
+        """Save the result of the last run as the experiment `name` of the project; returns its commit.
 
         Raises NightjarError if DVC cannot.
         """
@@ -146,13 +144,13 @@ def ref(commit: str, name: str) -> str:
 
 
 def saved(root: Path, commit: str, names: Iterable[str]) -> dict[str, str]:
-    """Those of the experiments `names` that are there, with their commits."""
+    """Those of the experiments `names` that exist, with their commits."""
     listed = git(root, "for-each-ref", "--format=%(refname) %(objectname)", "refs/exps").splitlines()
     known = dict(line.split(" ", 1) for line in listed)
     return {name: known[ref(commit, name)] for name in names if ref(commit, name) in known}
 
 
-def remove(root: Path, folder: Path = FOLDER) -> None:
+def remove(root: Path, folder: Path = places.STUDY_CLONE) -> None:
     """Remove the workspace. Processes of a killed study may write to it until their guards have ended them.
 
     Raises NightjarError if it cannot be removed.
