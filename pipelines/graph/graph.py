@@ -68,8 +68,9 @@ class Graph:
     def nearest(self, stage: Stage) -> list[str]:
         """The stages that the stage needs directly, without those that another of them needs."""
         further: set[str] = set()
-        for name in stage.upstream:
-            further.update(set(self.only([name]).stages) - {name})
+        for name in reversed(list(self.stages)):
+            if name in further or name in stage.upstream:
+                further.update(self.stages[name].upstream)
         return [name for name in stage.upstream if name not in further]
 
     def only(self, targets: Iterable[str]) -> Graph:

@@ -169,6 +169,8 @@ def test_nearest_leaves_out_what_comes_by_way_of_another(repo: Repo) -> None:
         "d": ["c"],
     }
     assert graph.stages["d"].why == "never run; needs a, b, c"
+    part = graphs.Graph(graph.root, {name: graph.stages[name] for name in ("c", "d")})
+    assert part.nearest(graph.stages["c"]) == ["a", "b"] and part.nearest(graph.stages["d"]) == ["c"]
 
 
 @pytest.mark.parametrize(
