@@ -39,7 +39,6 @@ from nightjar.tools import calculator, syntax
 from nightjar.tools.run import call_text
 from pipelines.execution import checks as verify
 from pipelines.execution import profiles
-from pipelines.graph import lock_copy
 from pipelines.history import entry as ledger_entry
 from pipelines.history import ledger, scores
 from pipelines.nightly import facts as nightly_facts
@@ -181,15 +180,6 @@ def _groups(path: Path) -> None:
     load_nightly(path)
 
 
-def _lock(path: Path) -> None:
-    """A copy of dvc.lock is put in the place of a torn one only if it is whole itself."""
-    root = path.parents[2]
-    (root / ".dvc/tmp").mkdir(parents=True, exist_ok=True)
-    (root / "dvc.lock").write_text("schema: '2")
-    if lock_copy.mend(root) and not lock_copy.whole((root / "dvc.lock").read_text(encoding="utf-8")):
-        raise AssertionError("a damaged copy was put in the place of dvc.lock")
-
-
 def _ledger(path: Path) -> None:
     """An entry is read whole, or named by the check of the ledger and skipped by the rest."""
     root, entry = path.parents[2], ledger_entry.load(path.parent)
@@ -285,7 +275,6 @@ def readers() -> list[Reader]:
         Reader("profiles", (b"seed: 3\nsplit:\n  train_tasks: 5\n", b"extends: sample\nthreads: 2\n"),
                mutate.mutate_yaml, "profiles/mine.yaml", _profile, 0.1),
         Reader("--set", settings, mutate.mutate_bytes, "value", _value, 0.1),
-        Reader("copies of dvc.lock", (valid.LOCK,), mutate.mutate_yaml, ".nightjar/locks/dvc.lock", _lock),
         Reader("ledger entries", (valid.parquet([valid.ledger_row()], contracts.LEDGER_RUN),), mutate.mutate_parquet,
                "ledger/date=2026-07-01/x/run.parquet", _ledger),
         Reader("facts", (json.dumps(valid.FACTS, indent=1).encode(),), jsons, "data/metrics/split.json", _facts),

@@ -96,21 +96,6 @@ FACTS = {
     "tables": {"data/split": {"test": {"rows": 4, "version": 1}}},
     "versions": {"nightjar": "1"},
 }
-LOCK = b"""schema: '2.0'
-stages:
-  a@1:
-    cmd: echo a > a.out
-    deps:
-    - path: a
-      hash: md5
-      md5: 60b725f10c9c85c70d97880dfe8191b3
-      size: 2
-    outs:
-    - path: a.out
-      hash: md5
-      md5: 60b725f10c9c85c70d97880dfe8191b3
-      size: 2
-"""
 
 
 def ledger_row() -> dict[str, Any]:

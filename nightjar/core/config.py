@@ -72,27 +72,23 @@ def read_text(path: Path) -> str:
         raise NightjarError(f"not UTF-8 at byte {error.start}", path, "save the file as UTF-8") from None
 
 
-def parse(
-    text: str, where: object, aliases: bool = False, pure: bool = True, longest: int = LONGEST_FILE
-) -> Any:
+def parse(text: str, where: object, aliases: bool = False) -> Any:
     """The value of a text in YAML. Raises NightjarError for one that is broken, has a doubled key, or is too long.
 
     Anchors and aliases are refused unless `aliases`; then what they refer to may have MOST_VALUES values in all.
-    `pure` gives better messages, its opposite more speed.
     """
     # Here, not above: it takes long to load, and scoring files does without it.
-    from ruamel.yaml import YAML
     from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
 
     warnings.simplefilter("ignore", ReusedAnchorWarning)  # allowed in YAML 1.2
-    if len(text) > longest:
-        what = f"too long: {len(text):,} characters, at most {longest:,} are allowed"
+    if len(text) > LONGEST_FILE:
+        what = f"too long: {len(text):,} characters, at most {LONGEST_FILE:,} are allowed"
         raise NightjarError(what, where, "shorten it")
     try:
         if not aliases and (line := _alias(text)):
             what = "an anchor (&) or an alias (*)"
             raise NightjarError(what, f"{where}:{line}", "write the value itself, or quote it")
-        value = deepcopy(_parsed(text)) if pure else YAML(typ="safe", pure=False).load(text)
+        value = deepcopy(_parsed(text))
         # A value that is written out takes a character at least: more values than that come from aliases.
         if _values(value, {}) > max(MOST_VALUES, len(text)):
             raise NightjarError(

@@ -1,9 +1,9 @@
 """The workspace of a study: a clone of the project in .nightjar/study, where every point is run and saved.
 
-`dvc exp run --temp` is not used: ended by a signal it leaves its folder and the stage's command behind, it takes
-the project's own files through `git stash`, and neither checkpoints nor git-ignored inputs are visible in it. Here
-the clone shares the project's DVC cache (and with it the run cache, which restores what is known), its checkpoints
-and its git-ignored inputs; what a point made is saved by `dvc exp save` and fetched into the project.
+`dvc exp run --temp` is not used. A signal that ends it leaves its folder and the command of the stage behind, and it
+has neither checkpoints nor inputs that Git ignores. The clone shares these and the DVC cache with the project, and
+with that the run cache, which restores earlier results. `dvc exp save` saves a point, and Git fetches it into the
+project.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Self
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
-from pipelines.clone.baseline import LOCK_FILE, Baseline, Kept
+from pipelines.clone.baseline import LOCK_FILE, Baseline
 from pipelines.execution.conduct import Conduct
 from pipelines.execution.results import Listener, Result
 from pipelines.execution.run_stage import dvc
@@ -29,9 +29,6 @@ from pipelines.process.child import GRACE
 from pipelines.project import places
 from pipelines.project.git import git, try_git
 
-FOLDER = places.STUDY_CLONE
-# What killed stages left of their work; shared, so that they go on where they were.
-SHARED = ("checkpoints", "journal")
 _AUTHOR = {
     "GIT_AUTHOR_NAME": "nightjar",
     "GIT_AUTHOR_EMAIL": "nightjar@localhost",
@@ -43,12 +40,13 @@ _AUTHOR = {
 class Workspace:
     """The clone of the project at `root`. As a context manager: made when entered, removed when left.
 
-    What a killed study left is removed first.
+    The clone of a killed study is removed first.
     """
 
-    folder = FOLDER
-    shared: tuple[str, ...] = SHARED
-    # How files come out of the cache; None: as the project has it.
+    folder = places.STUDY_CLONE
+    # Unfinished work of killed stages, which they resume.
+    shared: tuple[str, ...] = ("checkpoints", "journal")
+    # How files come out of the cache; None: as in the project.
     link_type: str | None = None
 
     def __init__(self, root: Path, start: Baseline) -> None:
@@ -71,11 +69,10 @@ class Workspace:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         git(self.root, "clone", "--quiet", "--shared", "--no-checkout", str(self.root), str(self.path))
         git(self.path, "checkout", "--quiet", "--detach", self.start.commit)
-        for name, kept in {**self.start.files, LOCK_FILE: Kept.of(self.root / LOCK_FILE)}.items():
-            if kept is None:
-                (self.path / name).unlink(missing_ok=True)
-            else:
-                kept.write(self.path / name)
+        git(self.path, "restore", "--source", self.start.tree, "--", ".")
+        (self.path / LOCK_FILE).unlink(missing_ok=True)
+        if (self.root / LOCK_FILE).is_file():
+            shutil.copyfile(self.root / LOCK_FILE, self.path / LOCK_FILE)
         (self.path / ".nightjar").mkdir(exist_ok=True)
         for name in self.shared:
             (self.root / ".nightjar" / name).mkdir(exist_ok=True)
@@ -100,30 +97,19 @@ class Workspace:
         config.write()
 
     def _unknown_inputs(self) -> list[str]:
-        """What the clone's stages read that neither Git nor a stage brings into it, outer folders first."""
+        """Inputs of the clone's stages that neither Git nor a stage provides, outer folders first."""
         with graphs.opened(self.path) as repo:
-            stages = repo.index.stages
-            made = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
-            items = [item for stage in stages for item in (stage.deps if stage.cmd else stage.outs)]
-            inputs = {
-                Path(item.fs_path).relative_to(self.path).as_posix()
-                for item in items
-                # A folder of outputs is made too, and so is what lies in an output.
-                if item.is_in_repo
-                and not any(
-                    out.is_relative_to(item.fs_path) or Path(item.fs_path).is_relative_to(out) for out in made
-                )
-            }
+            items = [item for item in graphs.given(repo.index.stages) if item.is_in_repo]
+            inputs = {Path(item.fs_path).relative_to(self.path).as_posix() for item in items}
         models = read_optional(self.path / PARAMS_FILE).get("models")
-        sources = {
-            str(model.get("source"))
-            for model in (models.values() if isinstance(models, Mapping) else ())
-            if isinstance(model, Mapping)
-        }
-        return sorted(inputs | {name for name in sources if ":" not in name and not Path(name).is_absolute()})
+        for model in models.values() if isinstance(models, Mapping) else ():
+            source = str(model.get("source")) if isinstance(model, Mapping) else ":"
+            if ":" not in source and not Path(source).is_absolute():
+                inputs.add(source)
+        return sorted(inputs)
 
     def inputs(self, target: str) -> dict[str, str]:
-        """What `target` and the stages before it read that Git does not have, with its hashes: see graph.inputs."""
+        """The hashes of the inputs of `target` and the stages before it that Git does not have: see graph.inputs."""
         return graphs.inputs(self.path, target, self.start.known | {PARAMS_FILE.as_posix()})
 
     def run(
@@ -138,12 +124,12 @@ class Workspace:
         return Conduct(whole, logs, listen, stop, keep_going=False, clone=self.path).run()
 
     def save(self, name: str, target: str, message: str, log: Path, stop: threading.Event) -> str:
-        """Save what the last run made as the experiment `name` of the project; returns its commit.
+        """Save the result of the last run as the experiment `name` of the project; returns its commit.
 
         Raises NightjarError if DVC cannot.
         """
         command = ["exp", "save", "--force", "--name", name, "--message", message, target]
-        known = os.environ.get("GIT_AUTHOR_NAME") or _has_identity(self.root)
+        known = os.environ.get("GIT_AUTHOR_NAME") or try_git(self.root, "config", "user.email")
         ended = dvc(command, self.path, log, stop, {} if known else _AUTHOR)
         if ended.state != "ran":
             raise NightjarError(f"DVC could not save the experiment: {ended.error}", name, f"see {log}")
@@ -158,13 +144,13 @@ def ref(commit: str, name: str) -> str:
 
 
 def saved(root: Path, commit: str, names: Iterable[str]) -> dict[str, str]:
-    """Those of the experiments `names` that are there, with their commits."""
+    """Those of the experiments `names` that exist, with their commits."""
     listed = git(root, "for-each-ref", "--format=%(refname) %(objectname)", "refs/exps").splitlines()
     known = dict(line.split(" ", 1) for line in listed)
     return {name: known[ref(commit, name)] for name in names if ref(commit, name) in known}
 
 
-def remove(root: Path, folder: Path = FOLDER) -> None:
+def remove(root: Path, folder: Path = places.STUDY_CLONE) -> None:
     """Remove the workspace. Processes of a killed study may write to it until their guards have ended them.
 
     Raises NightjarError if it cannot be removed.
@@ -176,10 +162,6 @@ def remove(root: Path, folder: Path = FOLDER) -> None:
         shutil.rmtree(path, ignore_errors=True)
         if path.exists() and time.monotonic() > deadline:
             raise NightjarError("cannot be removed", path, "remove it by hand")
-
-
-def _has_identity(root: Path) -> bool:
-    return all(try_git(root, "config", f"user.{key}") is not None for key in ("name", "email"))
 
 
 def _link(root: Path, clone: Path, name: Path) -> None:

@@ -19,6 +19,7 @@ from pipelines.history import ledger as ledgers
 from pipelines.nightly import text
 from pipelines.process import lock
 from pipelines.process.signals import at_signals, stopped_by_signals
+from pipelines.project import places
 from pipelines.project.notify import notify, warning
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
     settings = load_nightly(graph.root / PARAMS_FILE)
     if told := warning(graph.root):
         say(f"nightjar: nightly: {told}", err=True)
-    with lock.locked(graph.root, lock.NIGHTLY, "a nightly", wait):
+    with lock.locked(graph.root, places.NIGHTLY_LOCK, "a nightly", wait):
         with lock.rebuild_lock(graph.root, wait):
             pass  # an error now, and not once the night has begun
         try:

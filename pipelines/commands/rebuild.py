@@ -15,7 +15,7 @@ from pipelines.execution import checks as verify
 from pipelines.execution import estimate
 from pipelines.execution.headline import stale as stale_scores
 from pipelines.graph import graph as graphs
-from pipelines.graph import leftovers, lock_copy, lock_order
+from pipelines.graph import leftovers
 from pipelines.process.signals import at_signals, stopped_by_signals
 
 if TYPE_CHECKING:
@@ -64,17 +64,15 @@ def _rebuild(
     """Rebuild under the rebuild lock; returns the exit status."""
     from pipelines.commands import show
     from pipelines.execution.results import Result
+    from pipelines.graph import lock_order
 
-    for file in lock_copy.mend(root):
-        say(f"{file} was torn: its last copy is in its place", err=as_json)
     whole = graphs.read(root)
     graph = whole.only(stages)
     left = leftovers.find(whole, graph)
     for it in left:
         say(str(it), err=as_json)
     if not graph.changed() and not verify.failing(root, graph):
-        if lock_order.pending(root):
-            lock_order.restore(root, stages)
+        lock_order.forget(root)
         stale = stale_scores(graph, [Result(name, "unchanged") for name in graph.stages])
         if as_json:
             show.as_json(root, [{"stage": name, "state": "unchanged"} for name in graph.stages], stale, left)

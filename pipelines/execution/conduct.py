@@ -156,7 +156,7 @@ class Conduct:
             known = _known(stage, [it for it in before if it.moved])
             # Nothing before it changed since the graph was read, so the state that was found then still holds.
             found = {"state": stage.state}
-            if stage.state != "would run" or stage.waits:
+            if stage.state != "would run" or any(reason.kind == "upstream" for reason in stage.reasons):
                 found = self._stages.look(stage.name, self.stop)
             if found["state"] in ("failed", "stopped"):
                 return Result(stage.name, found["state"], why=known, error=found["error"])

@@ -101,7 +101,7 @@ def ending(run: Callable[[], End], failed: Callable[[str], None]) -> End:
         return run()
     except lock.Held as error:
         return End("skipped", str(error))
-    except lock.Stopped:
+    except lock.WaitStopped:
         return End("cancelled", "stopped while it waited")
     except NightjarError as error:
         message = str(error)

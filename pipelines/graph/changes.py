@@ -1,8 +1,8 @@
-"""What changed of a stage, and what DVC would do about it: nothing, run its command, or restore what it made before.
+"""What changed of a stage, and what DVC would do about it: nothing, run its command, or restore its earlier outputs.
 
-DVC compares a stage with dvc.lock by its command, parameters, dependencies and outputs; the same four are compared
-here through DVC's own objects, with the old and the new value where DVC has written the old one down. Where a stage
-before it would be restored, what it needs of that stage is known before it is there; where one would run, it is not.
+DVC compares a stage with dvc.lock by its command, parameters, dependencies and outputs. The same four are compared
+here through DVC's own objects, with the old and the new value where DVC records the old one. The outputs of a stage
+that would be restored are known before they exist; those of a stage that would run are not.
 """
 
 from __future__ import annotations
@@ -22,26 +22,31 @@ UNTOLD = object()
 
 # `missing`: a dependency or a parameter that the stage cannot run without.
 Kind = Literal["new", "command", "parameter", "dependency", "output", "upstream", "always", "missing"]
-# `follows`: a stage before it runs, and only then it shows whether this one has to. `would be recorded`: DVC takes
-# over into dvc.lock what lies there, of a frozen stage or of data that were added by hand.
+# `follows`: it depends on a stage that runs, and DVC decides afterwards. `would be recorded`: DVC records in dvc.lock
+# the files that exist, of a frozen stage or of data that were added by hand.
 State = Literal["up to date", "would run", "would be restored", "would be recorded", "would fail", "follows"]
-# Stages of which nobody knows yet what their outputs will be.
+# States of stages whose future outputs are unknown.
 OPEN: frozenset[State] = frozenset({"would run", "would fail", "follows"})
+# DVC's words for the state of a dependency or an output.
+WORDS = {
+    "modified": "changed",
+    "deleted": "is missing",
+    "new": "is new",
+    "not in cache": "is not in the cache",
+}
 
 
 @dataclass(frozen=True)
 class Version:
-    """What a path holds: the hash DVC knows it by, its size in bytes, and the number of files of a directory."""
+    """The content of a path: DVC's hash, its size in bytes, and the number of files of a directory."""
 
     hash: str
     size: int | None = None
     files: int | None = None
 
     def __str__(self) -> str:
-        from rich.filesize import decimal
-
         files = "" if self.files is None else f"{self.files} file{'s' * (self.files != 1)}, "
-        return self.hash[:8] + ("" if self.size is None else f" ({files}{decimal(self.size)})")
+        return self.hash[:8] + ("" if self.size is None else f" ({files}{self.size:,} bytes)")
 
     def as_json(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if value is not None}
@@ -49,9 +54,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a stage would not stay as it is: the kind of change, what changed, and from what to what where that is
-    known.
-    """
+    """Why a stage would not stay as it is: the kind of change, what changed, and both values where DVC has the old."""
 
     kind: Kind
     what: str
@@ -61,9 +64,10 @@ class Reason:
     def __str__(self) -> str:
         if self.old is UNTOLD and self.new is UNTOLD:
             return self.what
-        old, new = _show(self.old), _show(self.new)
-        if old == new:
-            old, new = _show(self.old, quoted=True), _show(self.new, quoted=True)
+        texts = (
+            isinstance(self.old, str) and isinstance(self.new, str) and self.old.split() != self.new.split()
+        )
+        old, new = (str(it) if texts and it else _show(it) for it in (self.old, self.new))
         return f"{self.what}: {old} → {new}"
 
     def as_json(self) -> dict[str, Any]:
@@ -73,19 +77,19 @@ class Reason:
 
 
 class Workspace:
-    """What the paths of a repository hold, or will hold once the stages looked at so far are done."""
+    """The content of a repository's paths, now or once the stages that were judged so far are done."""
 
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
         self._hashes: dict[tuple[str, str], tuple[Any, Any]] = {}
         self._params: dict[str, Any] = {}
         self._locks: dict[str, dict[str, Any]] = {}
-        # Outputs as they will be restored, and those that nobody knows yet, by path.
+        # By path: outputs that will be restored, and those that are unknown.
         self._restored: dict[str, Any] = {}
         self._open: set[str] = set()
 
     def name(self, stage: DvcStage) -> str:
-        """What DVC calls the stage when it is started in the root, wherever we are."""
+        """DVC's name of the stage, as seen from the root."""
         name = getattr(stage, "name", None)
         file = self.relative(stage.path)
         if name is None:
@@ -100,14 +104,14 @@ class Workspace:
         return os.path.relpath(path, self.repo.root_dir).replace(os.sep, "/")
 
     def judge(self, stage: DvcStage, before: list[str]) -> tuple[State, tuple[Reason, ...]]:
-        """What DVC would do about the stage, and why. Stages must be asked in the order of the graph.
+        """What DVC would do about the stage, and why. Stages must be judged in the order of the graph.
 
-        `before` names the stages it needs directly whose outputs are open. The stage's own objects are used up by it.
+        `before` names the stages it needs directly whose outputs are unknown. The objects of the stage are changed.
         """
         from pipelines.graph import dvc_adapter
 
         for item in [*stage.deps, *stage.outs]:
-            # DVC hashes a path, and parses a parameter file, again for each stage. Some paths do not exist yet.
+            # DVC hashes a path, and parses a parameter file, for each stage. Some paths do not exist yet.
             if _is_plain(item):
                 item.get_hash = lambda item=item: self._content(item)[1]
             elif _is_params(item):
@@ -130,14 +134,14 @@ class Workspace:
         if any(reason.kind == "missing" for reason in reasons):
             return "would fail"
         if waits and all(reason.kind == "output" for reason in reasons):
-            return "follows"  # what is before it may come out as it was; then the outputs are restored
+            return "follows"  # if its dependencies remain as they were, its outputs are restored
         if waits or not stage.cmd:
             return "would run"
         return "would be restored" if self._restore(stage) else "would run"
 
     def _restore(self, stage: DvcStage) -> bool:
-        """Whether DVC finds the outputs in its cache, as StageCache.restore does; if so the stage's outputs hold the
-        hashes of what is restored.
+        """Whether DVC would restore the outputs, as StageCache.restore decides. The outputs then have the hashes that
+        are restored.
         """
         from dvc.stage.loader import StageLoader
 
@@ -158,12 +162,16 @@ class Workspace:
                 return False
             StageLoader.fill_from_lock(stage, entry)
         for out in stage.outs:
-            # DVC asks its cache even for those that the stage keeps out of it: metrics have a copy there.
+            # DVC also has copies of outputs with `cache: false`, such as metrics, in its cache.
             out.use_cache = True
         return bool(stage.outs_cached())
 
     def _content(self, item: Any) -> tuple[Any, Any]:
-        """What DVC's Meta and HashInfo of the item are, or will be. Raises FileNotFoundError."""
+        """DVC's Meta and HashInfo of the item, now or once it is restored. Raises FileNotFoundError."""
+        from dvc_data.hashfile.meta import Meta
+
+        from pipelines.graph import dvc_adapter
+
         for path, out in self._restored.items():
             if item.IS_DEPENDENCY and _is_in(item.fs_path, path):
                 if path == item.fs_path:
@@ -171,24 +179,22 @@ class Workspace:
                 found = out.get_obj(filter_info=item.fs_path)
                 if found is None:
                     raise FileNotFoundError(item.fs_path)
-                return _meta(found), found.hash_info
-        from pipelines.graph import dvc_adapter
-
+                return Meta(isdir=found.hash_info.isdir), found.hash_info
         key = (item.fs_path, item.hash_name)
         if key not in self._hashes:
             self._hashes[key] = dvc_adapter.content(item)
         return self._hashes[key]
 
     def _is_open(self, dep: Any) -> bool:
-        """Whether nobody can say yet what the dependency will hold."""
+        """Whether the future content of the dependency is unknown."""
         path = dep.fs_path
         return any(_is_in(path, other) or _is_in(other, path) for other in self._open) or bool(
             self._in_part(dep)
         )
 
     def _in_part(self, dep: Any) -> list[str]:
-        """The stages to be restored whose outputs would have to be put together with other files to say what the
-        dependency will hold: it is a directory around them, or parameters in them.
+        """The stages to be restored whose outputs are only a part of the dependency, a directory around them, or hold
+        its parameters. Its future content is then unknown.
         """
         return [
             self.name(out.stage)
@@ -198,38 +204,33 @@ class Workspace:
         ]
 
     def _reasons(self, stage: DvcStage) -> Iterator[Reason]:
-        locked = self._locked(stage)
+        if stage.path not in self._locks:  # DVC would parse the file again for every stage
+            lock = getattr(stage.dvcfile, "lockfile_contents", None) or {}
+            self._locks[stage.path] = lock.get("stages", {})
+        name = getattr(stage, "name", None)
+        locked = self._locks[stage.path].get(name) if name else {}
         if (stage.is_callback or stage.always_changed) and not stage.frozen:
             yield Reason("always", "runs every time")
-        if stage.cmd and locked is None:
+        if locked is None:
             yield Reason("new", "never run")
         elif stage.changed_stage():
-            told = (locked.get("cmd"), stage.cmd) if stage.cmd and locked is not None else ()
-            yield Reason("command", "command" if told else "its .dvc file changed", *told)
+            values = (locked.get("cmd"), stage.cmd) if stage.cmd else ()
+            yield Reason("command", "command" if values else "its .dvc file changed", *values)
         if not stage.frozen:
             for dep in stage.deps:
                 if not self._is_open(dep):
                     yield from self._changed(dep, locked is None)
-        if not (stage.cmd and locked is None):
+        if locked is not None:
             for out in stage.outs:
                 for state in out.status().values():
-                    yield self._told("output", out, state)
-
-    def _locked(self, stage: DvcStage) -> dict[str, Any] | None:
-        """What dvc.lock says of a stage of dvc.yaml; None if nothing."""
-        name = getattr(stage, "name", None)
-        if name is None:
-            return {}
-        if stage.path not in self._locks:  # DVC would parse the file again for every stage
-            self._locks[stage.path] = (stage.dvcfile.lockfile_contents or {}).get("stages", {})
-        return self._locks[stage.path].get(name)
+                    yield self._reason("output", out, state)
 
     def _changed(self, dep: Any, new: bool) -> Iterator[Reason]:
         if _is_params(dep):
             yield from _changed_params(dep, self.path(dep), new)
         elif not _is_plain(dep):
             for state in dep.status().values():
-                yield self._told("dependency", dep, state)
+                yield self._reason("dependency", dep, state)
         else:
             try:
                 same = dep.get_hash() == dep.hash_info
@@ -237,16 +238,10 @@ class Workspace:
                 yield Reason("missing", f"{self.path(dep)} is missing")
             else:
                 if not same and not new:
-                    yield self._told("dependency", dep, "modified" if dep.hash_info else "new")
+                    yield self._reason("dependency", dep, "modified" if dep.hash_info else "new")
 
-    def _told(self, kind: Kind, item: Any, state: str) -> Reason:
-        words = {
-            "modified": "changed",
-            "deleted": "is missing",
-            "new": "is new",
-            "not in cache": "is not in the cache",
-        }
-        what = f"{'output ' * (kind == 'output')}{self.path(item)} {words.get(state, state)}"
+    def _reason(self, kind: Kind, item: Any, state: str) -> Reason:
+        what = f"{'output ' * (kind == 'output')}{self.path(item)} {WORDS.get(state, state)}"
         if state != "modified" or not _is_plain(item):
             return Reason(kind, what)
         meta, found = self._content(item)
@@ -260,7 +255,7 @@ def _is_params(dep: Any) -> bool:
 
 
 def _is_plain(item: Any) -> bool:
-    """Whether it is files on this machine, not parameters, a bucket or another repository."""
+    """Whether these are files of this machine, not parameters, a bucket or another repository."""
     from dvc.dependency.base import Dependency
     from dvc.output import Output
 
@@ -272,7 +267,7 @@ def _is_in(path: str, folder: str) -> bool:
 
 
 def _changed_params(dep: Any, file: str, new: bool) -> Iterator[Reason]:
-    """The leaves that changed; those of a stage that never ran (`new`) only where they are missing."""
+    """The leaves that changed; of a stage that never ran (`new`), only those that are missing."""
     if not dep.exists:
         yield Reason("missing", f"{file} is missing")
         return
@@ -286,7 +281,7 @@ def _changed_params(dep: Any, file: str, new: bool) -> Iterator[Reason]:
 
 
 def _differences(path: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The leaves in which two values differ; a value that is not there is UNTOLD."""
+    """The leaves in which two values differ; a value that does not exist is UNTOLD."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
             yield from _differences(f"{path}.{key}", old.get(key, UNTOLD), new.get(key, UNTOLD))
@@ -298,30 +293,10 @@ def _version(meta: Any, found: Any) -> Any:
     return Version(found.value, meta.size, meta.nfiles if found.isdir else None) if found else UNTOLD
 
 
-def _meta(found: Any) -> Any:
-    """What DVC keeps of a part of a directory beside its hash: nothing."""
-    from dvc_data.hashfile.meta import Meta
-
-    return Meta(isdir=found.hash_info.isdir)
-
-
-def _show(value: Any, quoted: bool = False) -> str:
-    """The value as in a parameter file; a string in quotes if asked, or if it would be read as something else."""
+def _show(value: Any) -> str:
+    """The value as in a parameter file."""
     if value is UNTOLD:
         return "(nothing)"
-    if isinstance(value, Version | date) or (
-        isinstance(value, str) and not quoted and not _reads_otherwise(value)
-    ):
+    if isinstance(value, Version | date):
         return str(value)
     return json.dumps(value, default=str, ensure_ascii=False)
-
-
-def _reads_otherwise(text: str) -> bool:
-    """Whether YAML takes the text for a number, a date, a truth value or nothing."""
-    from nightjar.core.config import parse
-    from nightjar.core.errors import NightjarError
-
-    try:
-        return not isinstance(parse(text, ""), str | dict | list)
-    except NightjarError:
-        return False  # a command, for example

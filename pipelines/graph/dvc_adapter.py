@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,11 @@ from dvc.stage import PipelineStage, Stage
 from dvc.stage.cache import RunCacheNotFoundError, _can_hash
 from dvc.stage.run import get_executable, prepare_kwargs
 from dvc.utils.serialize import ParseError, load_path
+from dvc_data.hashfile.build import IgnoreInCollectedDirError as Ignored
 
-from nightjar.core.errors import NightjarError
-from pipelines.graph import lock_copy, lock_entry
+from nightjar.core.errors import NightjarError, from_os_error
+from pipelines.graph import lock_entry, lock_order
 from pipelines.graph.changes import Workspace
-from pipelines.graph.dvc_lock import RepositoryLock
 
 # As DVC starts its shells, so that they read no configuration.
 _SHELL_OPTIONS = {"zsh": ["--no-rcs"], "bash": ["--noprofile", "--norc"], "fish": ["--no-config"]}
@@ -42,35 +43,50 @@ _SHELL_OPTIONS = {"zsh": ["--no-rcs"], "bash": ["--noprofile", "--norc"], "fish"
 writing = threading.Lock()
 
 
-def repository(root: Path, seconds: float | None = None) -> Repo:
-    """The repository at `root` or above it. Its lock is tried for `seconds`, or without end."""
-    repo = Repo(str(root))
-    if isinstance(repo.lock, Lock):  # not the lock of core.hardlink_lock
-        repo.lock = RepositoryLock(Path(repo.lock.lockfile), seconds)
-    return repo
-
-
 @contextlib.contextmanager
 def opened(where: Path, locked: bool = True) -> Iterator[Repo]:
     """The DVC repository at `where`, by default locked against other DVC processes that hash or write.
 
-    Raises NightjarError if there is none, and for any of DVC's own errors.
+    Raises NightjarError if there is none, for DVC's own errors, and for those of values that DVC does not expect, such
+    as a date or an empty path.
     """
     try:
-        with repository(where) as repo, contextlib.ExitStack() as held:
+        with Repo(str(where)) as repo, contextlib.ExitStack() as held:
             if locked:
+                if isinstance(repo.lock, Lock):  # not the lock of core.hardlink_lock
+                    repo.lock = Lock(repo.lock.lockfile, wait=True)
                 held.enter_context(lock_repo(repo))
+                _tidy(repo)
             yield repo
     except NotDvcRepoError:
-        raise no_repository(where) from None
+        fix = "run from the project's root"
+        raise NightjarError("not a DVC repository", where.absolute(), fix) from None
     except DvcException as error:
         fix = "mend dvc.yaml, or see `dvc status`"
         raise NightjarError(one_line(error), where.absolute(), fix) from None
+    except (FileNotFoundError, NightjarError):
+        raise
+    except (ValueError, TypeError, RecursionError, AssertionError, ImportError, OSError, Ignored) as error:
+        if isinstance(error, OSError) and (line := from_os_error(error, where)):
+            raise line from None
+        what = " ".join(str(error).split())[:300] or "perhaps an empty path, name or key"
+        fix = "mend dvc.yaml or params.yaml"
+        if isinstance(error, ImportError):  # of the storage of a dependency or an output
+            fix = "install it, or name a local path in dvc.yaml"
+        raise NightjarError(f"DVC cannot read the project ({what})", where.absolute(), fix) from None
 
 
-def no_repository(where: Path) -> NightjarError:
-    """The error that there is no DVC repository at `where`."""
-    return NightjarError("not a DVC repository", where.absolute(), "run from the project's root")
+def _tidy(repo: Repo) -> None:
+    """Remove what a full disk left in the run cache: entries that were never finished, and folders without any.
+
+    DVC 3.67 removes the former as it meets them, and then fails for ever at the empty folder.
+    """
+    with contextlib.suppress(OSError):
+        for folder in Path(repo.stage_cache.cache_dir).glob("*/*"):
+            for path in folder.glob(".*.tmp"):
+                path.unlink()
+            if not any(folder.iterdir()):
+                folder.rmdir()
 
 
 def one_line(error: BaseException) -> str:
@@ -105,15 +121,9 @@ def read_params(dep: ParamsDependency, files: dict[str, Any]) -> dict[str, Any]:
         for key in dep.params:
             value = files[dep.fs_path]
             for part in key.split("."):
-                value = value[int(part) if isinstance(value, list) else part]
+                value = value[part]
             found[key] = value
-    except (
-        LookupError,
-        ValueError,
-        TypeError,
-        OSError,
-        ParseError,
-    ):  # a key that is missing or a pattern, a bad file
+    except (LookupError, TypeError, OSError, ParseError):  # a missing key, an index or a pattern, a bad file
         return dict(ParamsDependency.read_params(dep))
     return found if dep.params else dict(files[dep.fs_path])
 
@@ -161,7 +171,7 @@ def begin(repo: Repo, name: str, afresh: bool = False) -> Begun | bool:
     """
     with _transaction(repo, name), contextlib.ExitStack() as held:
         stage = repo.stage.get_target(name)
-        held.enter_context(_reserved(repo, stage))
+        _reserve(repo, stage, held)
         if not afresh and not stage.changed():
             return False
         if stage.frozen or not stage.cmd:
@@ -204,22 +214,19 @@ def _transaction(repo: Repo, name: str) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def _reserved(repo: Repo, stage: Stage) -> Iterator[None]:
+def _reserve(repo: Repo, stage: Stage, held: contextlib.ExitStack) -> None:
     """Reserve the stage's files, as Stage.reproduce does. Raises Busy if a DVC process that runs has reserved them."""
     deps, outs = (
         [item.fs_path for item in items if not isinstance(item, RepoDependency | AbstractDependency)]
         for items in (stage.deps, stage.outs)
     )
     hardlink = repo.config["core"].get("hardlink_lock", False)
-    with contextlib.ExitStack() as held:
-        try:
-            held.enter_context(rwlock(repo.tmp_dir, repo.fs, " ".join(sys.argv), deps, outs, hardlink))
-        except LockError:
-            if holder := _holder(repo, deps, outs):
-                raise Busy(holder) from None
-            raise
-        yield
+    try:
+        held.enter_context(rwlock(repo.tmp_dir, repo.fs, " ".join(sys.argv), deps, outs, hardlink))
+    except LockError:
+        if holder := _holder(repo, deps, outs):
+            raise Busy(holder) from None
+        raise
 
 
 def _holder(repo: Repo, deps: list[str], outs: list[str]) -> str:
@@ -255,13 +262,15 @@ def _save(repo: Repo, stage: Stage, commit: bool = True) -> None:
 def _dump(repo: Repo, stage: Stage) -> None:
     """Write the stage's entry to its lock file, or its .dvc file. DVC writes in place: a failure puts the file back."""
     path = Path(stage.path)
-    if isinstance(stage, PipelineStage):
-        path = path.with_suffix(".lock")
-    root = Path(repo.root_dir)
     with writing:
-        if isinstance(stage, PipelineStage) and lock_entry.write(path, stage):
-            repo.scm_context.track_file(str(path.relative_to(root)))
-            lock_copy.copy(root, path)
-            return
-        with lock_copy.put_back(root, path):
+        if isinstance(stage, PipelineStage):
+            path = path.with_suffix(".lock")
+            if lock_entry.write(path, stage, partial(lock_order.place, repo, path, stage.name)):
+                repo.scm_context.track_file(str(path.relative_to(repo.root_dir)))
+                return
+        before = path.read_bytes() if path.exists() else None
+        try:
             stage.dump(update_pipeline=False)
+        except BaseException:
+            path.unlink(missing_ok=True) if before is None else path.write_bytes(before)
+            raise

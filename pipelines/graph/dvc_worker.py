@@ -30,8 +30,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-# How long DVC's lock is tried for. The starter then asks again, unless it was stopped.
-LOCK_SECONDS = 0.5
 # When the other end closes: how long the files of stages that still run remain reserved, because their guards may take
 # so long to end them, and how long a request that is being served may take.
 ENDING_SECONDS = 3.5
@@ -57,7 +55,7 @@ class Worker:
     def _open(self) -> Any:
         from pipelines.graph import dvc_adapter as dvc
 
-        self._repo = self._repo or dvc.repository(self._root, LOCK_SECONDS)
+        self._repo = self._repo or dvc.Repo(str(self._root))
         return self._repo
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:

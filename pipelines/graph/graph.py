@@ -4,19 +4,19 @@ dvc.lock, runs nothing. Works in any DVC repository.
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core.errors import NightjarError, from_os_error
+from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from pipelines.graph.changes import OPEN, Reason, State, Workspace
 from pipelines.graph.keys import stage_keys
+from pipelines.project.stage_name import StageName
 
 if TYPE_CHECKING:
     from dvc.repo import Repo
@@ -39,7 +39,7 @@ class Stage:
     params: Mapping[str, tuple[str, ...]]
     upstream: tuple[str, ...]
     reasons: tuple[Reason, ...]
-    # What dvc.yaml says under `meta`: DVC keeps it and makes nothing of it.
+    # What dvc.yaml has under `meta`. DVC does not use it.
     meta: Mapping[str, Any] = field(default_factory=dict)
     # Where its command runs.
     folder: str = "."
@@ -48,15 +48,10 @@ class Stage:
     key: str = ""
 
     @property
-    def waits(self) -> tuple[str, ...]:
-        """The stages it needs directly of which nobody knows yet what they will make."""
-        return tuple(reason.what for reason in self.reasons if reason.kind == "upstream")
-
-    @property
     def why(self) -> str:
         """All reasons in one line; empty if the stage is up to date."""
         own = [str(reason) for reason in self.reasons if reason.kind != "upstream"]
-        before = self.waits
+        before = [reason.what for reason in self.reasons if reason.kind == "upstream"]
         more = f" and {len(before) - SHOWN} more" if len(before) > SHOWN else ""
         needs = [f"needs {', '.join(before[:SHOWN])}{more}"] if before else []
         return "; ".join([*own, *needs])
@@ -70,20 +65,16 @@ class Graph:
     stages: Mapping[str, Stage]
 
     def changed(self) -> list[str]:
-        """Stages that are not up to date, or may turn out not to be when what is before them has run."""
+        """Stages that are not up to date, or may not be once those before them have run."""
         return [name for name, stage in self.stages.items() if stage.state != "up to date"]
 
-    def downstream(self, name: str) -> set[str]:
-        """Everything that needs `name`, near or far."""
-        found: set[str] = set()
-        for other, stage in self.stages.items():
-            if name in stage.upstream or found & set(stage.upstream):
-                found.add(other)
-        return found
-
     def nearest(self, stage: Stage) -> list[str]:
-        """What the stage needs, without what it needs by way of another."""
-        return [name for name in stage.upstream if not self.downstream(name) & set(stage.upstream)]
+        """The stages that the stage needs directly, without those that another of them needs."""
+        further: set[str] = set()
+        for name in reversed(list(self.stages)):
+            if name in further or name in stage.upstream:
+                further.update(self.stages[name].upstream)
+        return [name for name in stage.upstream if name not in further]
 
     def only(self, targets: Iterable[str]) -> Graph:
         """The part of the graph that `targets` need, themselves included; all of it if there are none.
@@ -93,7 +84,7 @@ class Graph:
         """
         wanted: set[str] = set()
         for target in targets:
-            named = {name for name in self.stages if name == target or name.split("@")[0] == target}
+            named = {name for name in self.stages if target in (name, StageName.of(name).group)}
             if not named:
                 known = ", ".join(self.stages)
                 raise NightjarError(
@@ -114,13 +105,11 @@ def read(folder: Path | None = None) -> Graph:
     Raises NightjarError if there is none, or if dvc.yaml, dvc.lock or params.yaml cannot be read.
     """
     with opened(folder or Path()) as repo:
-        return _read(repo)
+        return _read(repo, judged=True)
 
 
 def outline(folder: Path | None = None) -> Graph:
-    """The graph as `read` gives it, without a look at what has changed: no state, no reasons, and no wait for DVC's
-    lock. Raises NightjarError as `read` does.
-    """
+    """The graph without states and reasons, and without a wait for DVC's lock. Raises NightjarError as `read` does."""
     with opened(folder or Path(), locked=False) as repo:
         return _read(repo, judged=False)
 
@@ -131,20 +120,13 @@ def outline_with(root: Path, file: Path, text: str) -> Graph:
         shutil.copy(root / "dvc.yaml", folder)
         for path, written in ((Path(".dvc/config"), "[core]\nno_scm = true\n"), (file, text)):
             write_text(Path(folder) / path, written)
-        return replace(outline(Path(folder)), root=root)
+        return Graph(root, outline(Path(folder)).stages)
 
 
 def find_root() -> Path:
     """The root of the DVC repository at the current folder or above it. Raises NightjarError if there is none."""
-    from dvc.exceptions import NotDvcRepoError
-    from dvc.repo import Repo
-
-    from pipelines.graph.dvc_adapter import no_repository
-
-    try:
-        return Path(Repo.find_root())
-    except NotDvcRepoError:
-        raise no_repository(Path()) from None
+    with opened(Path(), locked=False) as repo:
+        return Path(repo.root_dir)
 
 
 def opened(where: Path, locked: bool = True) -> AbstractContextManager[Repo]:
@@ -158,31 +140,24 @@ def _edges(repo: Repo) -> Any:
     """DVC's graph of the stages: each edge goes from a stage to one that it needs."""
     from dvc.repo.reproduce import get_active_graph
 
-    with _readable("the graph", repo.root_dir):
-        return get_active_graph(repo.index.graph)
+    return get_active_graph(repo.index.graph)
 
 
-@contextlib.contextmanager
-def _readable(what: str, where: object) -> Iterator[None]:
-    """What DVC raises on values that it does not expect, such as a date or an empty path, as one line."""
-    from dvc_data.hashfile.build import IgnoreInCollectedDirError as Ignored
-
-    try:
-        yield
-    except (ValueError, TypeError, RecursionError, AssertionError, ImportError, OSError, Ignored) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        if isinstance(error, OSError) and (line := from_os_error(error, where)):
-            raise line from None
-        told = " ".join(str(error).split())[:300] or "perhaps an empty path, name or key"
-        fix = "mend dvc.yaml or params.yaml"
-        if isinstance(error, ImportError):  # of the storage of a dependency or an output
-            fix = "install it, or name a local path in dvc.yaml"
-        raise NightjarError(f"DVC cannot read {what} ({told})", where, fix) from None
+def given(stages: Iterable[DvcStage]) -> Iterator[Any]:
+    """What stages read and none of them makes: dependencies, and data that were added or imported."""
+    stages = list(stages)
+    made = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
+    for stage in stages:
+        # DVC calls added and imported data the outputs of their .dvc file.
+        for item in [] if stage.frozen and stage.cmd else stage.deps if stage.cmd else stage.outs:
+            path = Path(item.fs_path)
+            # A folder of outputs is made too, and so is what lies in an output.
+            if not any(path.is_relative_to(out) or out.is_relative_to(path) for out in made):
+                yield item
 
 
 def inputs(root: Path, target: str, left_out: Collection[str] = ()) -> dict[str, str]:
-    """What the stage `target` and those before it read and none of them makes: DVC's hash of each path.
+    """DVC's hash of each path that the stage `target` and those before it read and none of them makes.
 
     Paths are relative to `root`, or absolute if they lie outside. Those in `left_out` are not hashed. Raises
     NightjarError if there is no such stage, or if an input is missing or is found from `root` alone (`../data`).
@@ -195,16 +170,11 @@ def inputs(root: Path, target: str, left_out: Collection[str] = ()) -> dict[str,
         if target not in named:
             fix = f"add it to dvc.yaml; there are: {', '.join(sorted(named)) or 'none'}"
             raise NightjarError("no such stage", target, fix)
-        needed = [named[target], *networkx.descendants(edges, named[target])]
-        made = {Path(workspace.path(out)) for stage in needed if stage.cmd for out in stage.outs}
         found: dict[str, set[str]] = {}
-        for stage in needed:
-            # Data that were added or imported are what their .dvc file calls an output.
-            for item in [] if stage.frozen and stage.cmd else stage.deps if stage.cmd else stage.outs:
-                path = workspace.path(item)
-                part = any(Path(path).is_relative_to(out) or out.is_relative_to(path) for out in made)
-                if path not in left_out and not part:
-                    found.setdefault(path, set()).add(_input_hash(item, path))
+        for item in given([named[target], *networkx.descendants(edges, named[target])]):
+            path = workspace.path(item)
+            if path not in left_out:
+                found.setdefault(path, set()).add(_input_hash(item, path))
     return {path: " ".join(sorted(hashes)) for path, hashes in sorted(found.items())}
 
 
@@ -212,50 +182,35 @@ def _input_hash(item: Any, path: str) -> str:
     if item.protocol == "local" and not item.is_in_repo and not Path(item.def_path).is_absolute():
         raise NightjarError("an input outside the project", item.def_path, "give its absolute path")
     try:
-        with _readable("an input", path):
-            return str(item.get_hash().value)  # of the keys that are read, if it is a parameter file
+        return str(item.get_hash().value)  # of the keys that are read, if it is a parameter file
     except FileNotFoundError:
         raise NightjarError("an input is missing", path, "put it there, or mend dvc.yaml") from None
 
 
-def _read(repo: Repo, judged: bool = True) -> Graph:
+def _read(repo: Repo, judged: bool) -> Graph:
     import networkx
 
     edges, workspace = _edges(repo), Workspace(repo)
-    order = networkx.lexicographical_topological_sort(edges.reverse(), key=workspace.name)
+    order = list(networkx.lexicographical_topological_sort(edges.reverse(), key=workspace.name))
+    keys = stage_keys(map(workspace.name, order))
     stages: dict[str, Stage] = {}
-    for stage in order:
+    for stage, (name, key) in zip(order, keys.items(), strict=True):
         upstream = tuple(sorted(workspace.name(other) for other in edges.successors(stage)))
-        waits = [name for name in upstream if stages[name].state in OPEN]
-        with _readable(f"the stage {workspace.name(stage)}", repo.root_dir):
-            state, reasons = workspace.judge(stage, waits) if judged else ("up to date", ())
-        stages[workspace.name(stage)] = _stage(workspace, stage, upstream, state, reasons)
-    keys = stage_keys(stages)
-    return Graph(
-        Path(repo.root_dir), {name: replace(stage, key=keys[name]) for name, stage in stages.items()}
-    )
-
-
-def _stage(
-    workspace: Workspace,
-    stage: DvcStage,
-    upstream: tuple[str, ...],
-    state: State,
-    reasons: tuple[Reason, ...],
-) -> Stage:
-    command = stage.cmd if isinstance(stage.cmd, str) else "\n".join(stage.cmd or ())
-    params = {workspace.path(dep): tuple(dep.params) for dep in stage.params}
-    return Stage(
-        name=workspace.name(stage),
-        command=command,
-        description=(stage.desc or "").strip(),
-        deps=tuple(workspace.path(dep) for dep in stage.deps if dep not in stage.params),
-        outs=tuple(workspace.path(out) for out in stage.outs),
-        metrics=tuple(workspace.path(out) for out in stage.outs if out.metric),
-        params=params,
-        upstream=upstream,
-        state=state,
-        reasons=reasons,
-        meta=stage.meta if isinstance(stage.meta, Mapping) else {},
-        folder=workspace.relative(stage.wdir),
-    )
+        waits = [other for other in upstream if stages[other].state in OPEN]
+        state, reasons = workspace.judge(stage, waits) if judged else ("up to date", ())
+        stages[name] = Stage(
+            name=name,
+            command=stage.cmd if isinstance(stage.cmd, str) else "\n".join(stage.cmd or ()),
+            description=(stage.desc or "").strip(),
+            deps=tuple(workspace.path(dep) for dep in stage.deps if dep not in stage.params),
+            outs=tuple(workspace.path(out) for out in stage.outs),
+            metrics=tuple(workspace.path(out) for out in stage.outs if out.metric),
+            params={workspace.path(dep): tuple(dep.params) for dep in stage.params},
+            upstream=upstream,
+            reasons=reasons,
+            meta=stage.meta if isinstance(stage.meta, Mapping) else {},
+            folder=workspace.relative(stage.wdir),
+            state=state,
+            key=key,
+        )
+    return Graph(Path(repo.root_dir), stages)

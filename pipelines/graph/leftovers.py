@@ -1,4 +1,4 @@
-"""What lies in a folder that stages read though no stage makes it: the outputs of items that params.yaml no longer has.
+"""Files in a folder that stages read though no stage makes them: the outputs of items that params.yaml no longer has.
 
 A folder around outputs can be a dependency, and DVC hashes all of it. Nothing is deleted here.
 """
@@ -6,14 +6,13 @@ A folder around outputs can be a dependency, and DVC hashes all of it. Nothing i
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from nightjar.core.errors import NightjarError
 from pipelines.graph.graph import SHOWN, Graph
-from pipelines.project.git import git, names
+from pipelines.project.git import names, try_git
 
 
 @dataclass(frozen=True)
@@ -22,16 +21,15 @@ class Leftover:
 
     path: str
     readers: tuple[str, ...]
-    folder: bool
 
     def __str__(self) -> str:
         more = f" and {len(self.readers) - SHOWN} more" if len(self.readers) > SHOWN else ""
-        remove = f"{'rm -r' if self.folder else 'rm'} {shlex.quote(self.path)}"
         readers = f"{', '.join(self.readers[:SHOWN])}{more}"
-        return f"{self.path}: no stage makes it, but it is an input of {readers}; remove it with: {remove}"
+        remove = f"remove it with: rm -r {shlex.quote(self.path)}"
+        return f"{self.path}: no stage makes it, but it is an input of {readers}; {remove}"
 
     def as_json(self) -> dict[str, Any]:
-        return {"path": self.path, "readers": list(self.readers)}
+        return asdict(self)
 
 
 def find(whole: Graph, part: Graph) -> list[Leftover]:
@@ -41,22 +39,22 @@ def find(whole: Graph, part: Graph) -> list[Leftover]:
     """
     outs = {PurePosixPath(out) for stage in whole.stages.values() for out in stage.outs}
     around = {folder for out in outs for folder in out.parents}
-    readers: dict[PurePosixPath, set[str]] = {}
+    readers: dict[PurePosixPath, dict[str, None]] = {}
     for name, stage in part.stages.items():
-        for dep in map(PurePosixPath, stage.deps):
-            for path in _unmade(whole.root, dep, outs, around) if dep in around else ():
-                readers.setdefault(path, set()).add(name)
-    known = _known(whole.root, readers) if readers else set()
-    order = list(part.stages)
-    return [
-        Leftover(path.as_posix(), tuple(sorted(readers[path], key=order.index)), (whole.root / path).is_dir())
-        for path in sorted(readers)
-        if path not in known
-    ]
+        for dep in around.intersection(map(PurePosixPath, stage.deps)):
+            for path in _unmade(whole.root, dep, outs, around):
+                readers.setdefault(path, {})[name] = None
+    if not readers:
+        return []
+    # DVC works without Git.
+    listed = try_git(whole.root, "ls-files", "-z", "--", *map(str, readers)) or b""
+    files = [PurePosixPath(name) for name in names(listed.decode(errors="surrogateescape"))]
+    known = {path for file in files for path in (file, *file.parents)}
+    return [Leftover(str(path), tuple(readers[path])) for path in sorted(readers) if path not in known]
 
 
 def _unmade(
-    root: Path, folder: PurePosixPath, outs: set[PurePosixPath], around: set[PurePosixPath]
+    root: Path, folder: PurePosixPath, outs: Collection[PurePosixPath], around: Collection[PurePosixPath]
 ) -> Iterator[PurePosixPath]:
     """What is in a folder and is neither an output nor holds one."""
     try:
@@ -65,19 +63,7 @@ def _unmade(
         return
     for entry in entries:
         path = folder / entry.name
-        if path in outs or entry.name.startswith("."):
-            continue
         if path in around:
             yield from _unmade(root, path, outs, around)
-        else:
+        elif path not in outs and not entry.name.startswith("."):
             yield path
-
-
-def _known(root: Path, paths: dict[PurePosixPath, set[str]]) -> set[PurePosixPath]:
-    """Those of the paths that Git knows, or that hold a file that it knows."""
-    try:
-        listed = git(root, "ls-files", "-z", "--", *(path.as_posix() for path in paths))
-    except NightjarError:  # DVC works without Git
-        return set()
-    files = [PurePosixPath(name) for name in names(listed)]
-    return {path for path in paths if any(path == file or path in file.parents for file in files)}

@@ -1,13 +1,11 @@
-"""Write one entry of a lock file without formatting all the others again, which takes DVC seconds in a large file.
-
-The other entries keep their bytes, and the file is replaced at once. The result is read again: where it is not what DVC
-would read after its own write, nothing is written.
+"""Write one entry of a lock file at once, and without formatting the others again, which takes DVC seconds in a large
+file. The other entries keep their bytes. A file that DVC would not have written in this form is left to DVC.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from dvc.stage import PipelineStage
 from dvc.stage.serialize import to_lockfile
@@ -15,44 +13,46 @@ from dvc.utils.serialize import ParseError, dumps_yaml, parse_yaml
 
 from nightjar.core.files import write_text
 
-# The last text of each file that was written or read here, with its values.
-_known: dict[Path, tuple[str, Any]] = {}
+HEAD = "schema: '2.0'\nstages:\n"
 
 
-def write(path: Path, stage: PipelineStage) -> bool:
-    """Write the entry of `stage` to its lock file `path`; whether that was possible. Raises OSError."""
+def write(path: Path, stage: PipelineStage, place: Callable[[list[str]], int] = len) -> bool:
+    """Write the entry of `stage` to its lock file `path`; whether that was possible. Raises OSError.
+
+    A new entry is inserted at the index that `place` returns for the names of the others; by default it is the last.
+    """
+    alone = dumps_yaml({"schema": "2.0", "stages": to_lockfile(stage)})
     try:
-        text = path.read_text(encoding="utf-8")
-        before = _values(path, text)
-        alone = dumps_yaml({"schema": "2.0", "stages": to_lockfile(stage)})
-        entry = parse_yaml(alone, path)["stages"]
-        after = splice(text, alone.partition("stages:\n")[2])
-        wanted = {**before, "stages": {**before["stages"], **entry}}
-        found = parse_yaml(after, path)
-    except (FileNotFoundError, UnicodeError, ParseError, LookupError, TypeError, ValueError):
+        text = path.read_text(encoding="utf-8") if path.exists() else HEAD
+        after, names = splice(text, alone.removeprefix(HEAD), stage.name, place)
+        found, entry = (parse_yaml(it, path)["stages"] for it in (after, alone))
+    except (UnicodeError, ParseError, ValueError):
         return False
-    if found != wanted or list(found["stages"]) != list(wanted["stages"]):
+    if list(found) != names or found[stage.name] != entry[stage.name]:
         return False
     write_text(path, after)
-    _known[path] = after, found
     return True
 
 
-def _values(path: Path, text: str) -> Any:
-    known, values = _known.get(path, ("", None))
-    return values if text == known else parse_yaml(text, path)
+def splice(text: str, block: str, name: str, place: Callable[[list[str]], int]) -> tuple[str, list[str]]:
+    """The text of a lock file with `block`, the lines of the entry `name`, and the names of its entries.
 
-
-def splice(text: str, block: str) -> str:
-    """The text of a lock file with `block`, the lines of an entry, in place of the entry with the same first line.
-
-    Without such an entry, the block follows the last one. Raises ValueError if the text has no list of stages.
+    Raises ValueError or ParseError if the text has another form.
     """
+    if not text.startswith(HEAD):
+        raise ValueError("not as DVC writes it")
     lines = text.splitlines(keepends=True)
-    begins = lines.index("stages:\n") + 1
-    ends = next((at for at in range(begins, len(lines)) if not lines[at][:1].isspace()), len(lines))
-    names = [at for at in range(begins, ends) if lines[at][:2] == "  " and not lines[at][2:3].isspace()]
-    first = block.partition("\n")[0] + "\n"
-    at = next((at for at in names if lines[at] == first), ends)
-    after = next((other for other in [*names, ends] if other > at), ends)
-    return "".join(lines[:at]) + block + "".join(lines[after:])
+    ends = next((at for at in range(2, len(lines)) if not lines[at][:1].isspace()), len(lines))
+    heads = [at for at in range(2, ends) if lines[at][:2] == "  " and not lines[at][2:3].isspace()]
+    names = list(parse_yaml("".join(lines[at] for at in heads), "dvc.lock"))
+    if len(names) != len(heads) or not all(lines[at].endswith(":\n") for at in heads):
+        raise ValueError("not as DVC writes it")
+    heads.append(ends)
+    if name in names:
+        first = names.index(name)
+        rest = lines[heads[first + 1] :]
+    else:
+        first = place(names)
+        names.insert(first, name)
+        rest = lines[heads[first] :]
+    return "".join([*lines[: heads[first]], block, *rest]), names

@@ -87,7 +87,7 @@ def serve(request: dict[str, Any]) -> None:
         notify(root, {"kind": "nightly failed", "run": journal.name, "message": message})
 
     def run() -> End:
-        with lock.locked(root, lock.NIGHTLY, "a nightly", False, stop, lock.WAIT_SERVED):
+        with lock.locked(root, places.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED):
             due = request["due"] and datetime.fromisoformat(request["due"])
             if due and (made_up := stamp.made_up_for(root, due)):
                 return End("skipped", made_up)
@@ -112,7 +112,7 @@ def nightly(asked: Asked, journal: Journal, stop: threading.Event, *shown: Liste
         notify(root, {"kind": "nightly crashed", "run": before.run, "message": message})
     try:
         return _night(outcome, asked, journal, stop, shown), outcome
-    except (Cancelled, lock.Stopped):
+    except (Cancelled, lock.WaitStopped):
         return End("cancelled", "stopped; nothing was added to the ledger"), outcome
     finally:
         stamp.write(root, attempt.model_copy(update={"ended": datetime.now(UTC)}))

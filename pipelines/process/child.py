@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Self
+from typing import Any
 
 from pipelines.process import guard
 from pipelines.process.identity import alive
@@ -19,12 +19,13 @@ from pipelines.process.identity import alive
 GRACE = 3.0
 
 
-class Child:
-    """`command` in a session and process group of its own, under a guard (guard.py).
+class Child(subprocess.Popen[bytes]):
+    """`command` in a session and process group of its own, under a guard (guard.py). Popen gets `more`.
 
-    The whole group gets TERM, and KILL after `grace` seconds, when `end` is called or when this process dies for any
-    reason. A process that the command leaves in the group is ended too. Used as a context manager, it ends with the
-    block. Raises OSError if no process can be started; a command that cannot be started has the exit status 127.
+    `pid` is the process of the guard, and the number of the group. The whole group gets TERM, and KILL after `grace`
+    seconds, when `end` is called or when this process dies for any reason. A process that the command leaves in the
+    group is ended too. Used as a context manager, it ends with the block. Raises OSError if no process can be started;
+    a command that cannot be started has the exit status 127.
 
     A process that leaves the group (setsid) is not ended.
     """
@@ -34,26 +35,20 @@ class Child:
         command: Sequence[str],
         cwd: Path,
         environment: Mapping[str, str],
-        stdin: int | None = subprocess.DEVNULL,
-        stdout: int | IO[bytes] | None = None,
-        stderr: int | IO[bytes] | None = None,
-        umask: int = -1,
         grace: float = GRACE,
         pass_fds: Collection[int] = (),
+        **more: Any,
     ) -> None:
         self._grace = grace
         theirs, self._hold = os.pipe()
         try:
-            self._process = subprocess.Popen(
+            super().__init__(
                 [sys.executable, "-I", "-S", guard.__file__, str(theirs), str(grace), *command],
                 cwd=cwd,
                 env=environment,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                umask=umask,
                 start_new_session=True,
                 pass_fds=[theirs, *pass_fds],
+                **{"stdin": subprocess.DEVNULL, **more},
             )
         except BaseException:
             os.close(self._hold)
@@ -61,26 +56,8 @@ class Child:
         finally:
             os.close(theirs)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.end()
-
-    @property
-    def pid(self) -> int:
-        """The process of the guard; also the number of the process group."""
-        return self._process.pid
-
-    @property
-    def stdin(self) -> IO[bytes] | None:
-        """The writing end of the command's input, if it is a pipe."""
-        return self._process.stdin
-
-    @property
-    def stdout(self) -> IO[bytes] | None:
-        """The reading end of the command's output, if it is a pipe."""
-        return self._process.stdout
 
     def poll(self) -> int | None:
         """The exit status of the command, 128 + N after signal N; None while it runs."""
@@ -90,7 +67,7 @@ class Child:
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for the end of the group. Raises subprocess.TimeoutExpired."""
-        code = self._process.wait(timeout)
+        code = super().wait(timeout)
         if code >= 0:
             return code
         # The guard itself was killed. The group keeps its number as long as it has a member.

@@ -1,4 +1,4 @@
-"""The hook that is called when a run that nobody need have watched went wrong: a line in a file."""
+"""Notifications of runs that failed: lines of JSON in a file."""
 
 from __future__ import annotations
 
@@ -15,22 +15,19 @@ from nightjar.core.errors import NightjarError
 
 
 def notify(root: Path, event: Mapping[str, Any]) -> None:
-    """Append `event` as one line of JSON to the project's notifications. If the file cannot be written, a line on
-    standard error has the event instead, and nothing else changes.
+    """Append `event` as one line of JSON to the project's notifications, or print it on standard error if the file
+    cannot be written.
     """
     path = _path(root)
     line = json.dumps(event, ensure_ascii=False, default=str)
     try:
         append_line(path, line)
     except OSError as error:
-        told = f"nightjar: {path}: no notification of {line} ({error.strerror})"
-        print(told, file=sys.stderr, flush=True)
+        print(f"nightjar: {path}: no notification of {line} ({error.strerror})", file=sys.stderr, flush=True)
 
 
 def warning(root: Path) -> str:
-    """One line that says why the project's notifications cannot be written; empty if they can, and the file is there
-    then.
-    """
+    """Why the project's notifications cannot be written, in one line; empty if they can. Makes their file."""
     path = _path(root)
     try:
         append_line(path)

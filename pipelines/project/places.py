@@ -26,12 +26,11 @@ STUDY_LOGS = LOGS / "study"
 PREFECT = FOLDER / "prefect"
 RUNS = FOLDER / "runs"
 
-# Kept between runs: the outcome of checks, scores of rebuilds, entries that the ledger could not take, copies of
-# dvc.lock and the order that a rebuild found in it, the last nightly, the profile, and the seconds of tool calls.
+# Kept between runs: the outcome of checks, scores of rebuilds, entries that the ledger could not take, the entries of
+# dvc.lock that a rebuild found, the last nightly, the profile, and the seconds of tool calls.
 CHECKS = FOLDER / "checks"
 SCORES = FOLDER / "scores.jsonl"
 LEDGER_ASIDE = FOLDER / "ledger-aside"
-LOCK_COPIES = FOLDER / "locks"
 LOCK_ORDER = FOLDER / "lock_order.json"
 LAST_NIGHTLY = FOLDER / "nightly.json"
 PROFILE = FOLDER / "profile"

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import display, json_text
-from nightjar.core.errors import NightjarError
 from pipelines.execution.conduct import Conduct
 from pipelines.execution.journal import Journal
 from pipelines.execution.results import End, Listener, Result, ending, listeners
 from pipelines.graph import graph as graphs
-from pipelines.graph import lock_copy, lock_order
+from pipelines.graph import lock_order
 from pipelines.graph.graph import Graph
 from pipelines.history import scores
 from pipelines.process import lock
@@ -51,23 +50,15 @@ def rebuild(
     listener = listeners(journal.tell, artifacts.tell, *shown)
     logs = root / places.LOGS / journal.name
     conduct = Conduct(graph, logs, listener, stop, jobs, keep_going)
-    lock_order.remember(graph)
+    lock_order.remember(graph, targets)
     journal.graph(graph)
     results = conduct.run()
     if not stop.is_set():  # otherwise time is short, and the rebuild that resumes does both
-        _restore_order(root, targets, journal)
+        lock_order.forget(root)
         _keep_scores(graph, journal)
     artifacts.report(results)
     journal.artifact("scores")
     return End.of(results.values(), conduct.cancelled), results
-
-
-def _restore_order(root: Path, targets: Iterable[str], journal: Journal) -> None:
-    try:
-        for file in lock_order.restore(root, targets):
-            journal.log(f"{file}: the new entries are in the order of dvc repro")
-    except (NightjarError, OSError) as error:  # the outputs remain; the next rebuild tries again
-        journal.log(f"the entries of dvc.lock are not in the order of dvc repro: {error}", "warning")
 
 
 def _keep_scores(graph: Graph, journal: Journal) -> None:
@@ -88,7 +79,6 @@ def serve(request: dict[str, Any]) -> None:
 
     def run() -> End:
         with lock.rebuild_lock(root, request["wait"], stop, lock.WAIT_SERVED):
-            lock_copy.mend(root)
             graph = graphs.read(root).only(targets)
             end, _ = rebuild(graph, targets, request["jobs"], request["keep_going"], journal, stop)
         if end.state == "failed":

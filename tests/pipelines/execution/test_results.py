@@ -55,7 +55,7 @@ def test_the_end_of_a_run_counts_its_results(states: list[str], cancelled: bool,
     ("fault", "end"),
     [
         (lock.Held("a rebuild is running", "rebuild.lock", "wait"), "skipped"),
-        (lock.Stopped(), "cancelled"),
+        (lock.WaitStopped(), "cancelled"),
         (NightjarError("no such stage", "a", "b"), "failed"),
         (ZeroDivisionError(), "failed"),
     ],

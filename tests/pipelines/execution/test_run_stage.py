@@ -19,6 +19,7 @@ from typing import Any
 
 import psutil
 import pytest
+from dvc.lock import Lock
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -27,8 +28,7 @@ from nightjar.core import history
 from pipelines.execution import run_stage as stage_runs
 from pipelines.execution.results import Result
 from pipelines.execution.run_stage import Stages
-from pipelines.graph import dvc_lock, dvc_worker
-from pipelines.graph.dvc_lock import RepositoryLock
+from pipelines.graph import dvc_worker
 from pipelines.process.identity import alive, identity
 from tests.pipelines.conftest import Repo, environment, lives, wait_for
 
@@ -362,7 +362,7 @@ def test_a_stage_that_waits_for_the_lock_of_dvc_can_be_stopped(repo: Repo, stage
     repo.write(dvc="stages:\n  a:\n    cmd: touch a.out\n    outs: [a.out]\n")
     stop = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        with RepositoryLock(repo.root / dvc_lock.FILE):
+        with Lock(repo.root / ".dvc/tmp/lock", wait=True):
             future = pool.submit(stages.run, "a", repo.root / "a.log", None, stop)
             stop.set()
             assert future.result(30).state == "stopped"

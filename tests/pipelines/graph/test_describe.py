@@ -31,7 +31,7 @@ def project(tmp_path: Path) -> Path:
     [
         ("python -m work item", "The package."),
         ("cd x && python3 -m work.inner.tool --flag", "The module.\n\nMore."),
-        ("python script.py a; python -m work", "The package.\n\nThe script."),
+        ("python script.py a; python -m work", "The script.\n\nThe package."),
         ("python broken.py", ""),
         ("python -m elsewhere", ""),
         ("python ../outside.py", ""),

@@ -8,17 +8,18 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from dvc.dependency import ParamsDependency
-from dvc.lock import LockError
+from dvc.lock import Lock, LockError
+from dvc.repo import Repo as DvcRepo
 from dvc.stage import PipelineStage, Stage
 
-from pipelines.graph import dvc_adapter
+from pipelines.graph import dvc_adapter, lock_entry
 from pipelines.graph import graph as graphs
-from pipelines.graph.dvc_lock import FILE, RepositoryLock
 from tests.pipelines.conftest import Repo
 
 DVC = """
@@ -97,8 +98,8 @@ def everything(root: Path) -> dict[str, bytes]:
 
 
 @contextlib.contextmanager
-def repository(repo: Repo) -> Iterator[dvc_adapter.Repo]:
-    with contextlib.chdir(repo.root), dvc_adapter.repository(repo.root) as found:
+def repository(repo: Repo) -> Iterator[DvcRepo]:
+    with contextlib.chdir(repo.root), DvcRepo(str(repo.root)) as found:
         yield found
 
 
@@ -169,16 +170,17 @@ def test_the_adapter_is_made_for_this_version_of_dvc() -> None:
         assert [text.index(call) for call in calls] == sorted(text.index(call) for call in calls), advice
 
 
-def test_the_lock_is_that_of_dvc_and_is_tried_for_so_long(repo: Repo) -> None:
-    with repository(repo) as dvc, graphs.opened(repo.root):
-        assert Path(dvc.lock.lockfile) == repo.root / FILE
-        lock = RepositoryLock(repo.root / FILE, 0.05)
-        with pytest.raises(LockError):
-            lock.lock()
-        assert not lock.is_locked
-        with pytest.raises(dvc_adapter.Busy):
-            dvc.lock = lock
-            dvc_adapter.begin(dvc, "a")
+def test_reading_waits_for_the_lock_of_dvc_and_a_stage_is_busy(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dvc.lock.DEFAULT_TIMEOUT", 0.06)
+    with ThreadPoolExecutor() as threads, repository(repo) as dvc:
+        with Lock(dvc.lock.lockfile, wait=True):
+            reads = threads.submit(graphs.read, repo.root)
+            with pytest.raises(dvc_adapter.Busy):
+                dvc_adapter.begin(dvc, "a")
+            assert not reads.done()
+        assert reads.result().root == repo.root
 
 
 @pytest.mark.parametrize(
@@ -212,6 +214,35 @@ def test_files_reserved_by_a_process_that_is_no_dvc_are_an_error_that_says_so(re
         with repository(repo) as dvc, pytest.raises(LockError, match="remove"):
             dvc_adapter.begin(dvc, "a")
         other.kill()
+
+
+def test_a_write_of_dvc_that_fails_is_undone(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.write(dvc="stages:\n  a:\n    cmd: touch a.out\n    outs: [a.out]\n")
+    path = repo.root / "dvc.lock"
+
+    def dump(self: PipelineStage, **_: object) -> None:
+        path.write_text("schema: '2")
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(PipelineStage, "dump", dump)
+    for text in ("stages: {}\nschema: '2.0'\n", None):
+        path.write_text(text) if text else monkeypatch.setattr(lock_entry, "write", lambda *_: False)
+        with pytest.raises(OSError, match="full"):
+            run(repo, "a")
+        assert (path.read_text() if path.exists() else None) == text
+        path.unlink(missing_ok=True)
+
+
+def test_an_unfinished_entry_of_the_run_cache_stops_no_stage(repo: Repo) -> None:
+    repo.write(dvc="stages:\n  a:\n    cmd: cp source.txt a.out\n    deps: [source.txt]\n    outs: [a.out]\n")
+    (repo.root / "source.txt").write_text("1")
+    assert run(repo, "a") == "ran"
+    entry = next((repo.root / ".dvc/cache/runs").glob("*/*"))
+    for path in [*entry.iterdir(), repo.root / "dvc.lock"]:
+        path.unlink()
+    (entry / ".abc.tmp").touch()
+    assert graphs.read(repo.root).stages["a"].state == "would run" and not entry.exists()
+    assert run(repo, "a") == "ran"
 
 
 def test_another_shell_runs_the_commands_as_dvc_does(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

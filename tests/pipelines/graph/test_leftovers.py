@@ -69,7 +69,7 @@ def test_plan_and_rebuild_say_what_to_remove_and_delete_nothing(project: Repo) -
     folder = "data/predict/b/old: no stage makes it, but it is an input of evaluate, report; remove it with: "
     file = "data/metrics/old.json: no stage makes it, but it is an input of report; remove it with: "
     told = project.nightjar("plan").stdout
-    assert f"{folder}rm -r data/predict/b/old\n" in told and f"{file}rm data/metrics/old.json\n" in told
+    assert f"{folder}rm -r data/predict/b/old\n" in told and f"{file}rm -r data/metrics/old.json\n" in told
     told = json.loads(project.nightjar("plan", "--json").stdout)["leftovers"]
     assert told == [
         {"path": "data/metrics/old.json", "readers": ["report"]},
@@ -87,5 +87,5 @@ def test_plan_and_rebuild_say_what_to_remove_and_delete_nothing(project: Repo) -
 
 
 def test_names_are_quoted_for_the_shell() -> None:
-    told = str(leftovers.Leftover("data/a b", ("one", "two", "three", "four"), folder=False))
-    assert "one, two, three and 1 more; remove it with: rm 'data/a b'" in told
+    told = str(leftovers.Leftover("data/a b", ("one", "two", "three", "four")))
+    assert "one, two, three and 1 more; remove it with: rm -r 'data/a b'" in told

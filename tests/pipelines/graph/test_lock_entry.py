@@ -45,26 +45,43 @@ def test_each_entry_is_written_and_replaced_as_dvc_does(repo: Repo, datasets: st
                 shutil.copy(theirs, ours)
                 assert lock_entry.write(ours, stage), name
                 assert ours.read_bytes() == wanted, name
+                for path in (ours, theirs):  # the first entry of a file that does not exist yet
+                    path.rename(path.with_suffix(".kept"))
+                with lock_repo(dvc):
+                    stage.dump(update_pipeline=False)
+                wanted = ours.read_bytes()
+                ours.unlink()
+                assert lock_entry.write(ours, stage), name
+                assert ours.read_bytes() == wanted, name
+                for path in (ours, theirs):
+                    path.with_suffix(".kept").rename(path)
 
 
 def test_what_has_another_form_is_left_to_dvc(repo: Repo) -> None:
     path = repo.root / "dvc.lock"
     with contextlib.chdir(repo.root), DvcRepo(str(repo.root)) as dvc:
         stage = dvc.stage.create(cmd="echo", name="a", validate=False)
-        assert not lock_entry.write(path, stage) and not path.exists()
         for text in (
             "",
             "stages: {}\n",
-            "stages:\n    a:\n        cmd: x\n",
-            "stages:\n  a: {cmd: x}\n",
-            "stages:\n",
+            "stages:\n  a:\n    cmd: x\n",
+            f"{lock_entry.HEAD}    a:\n        cmd: x\n",
+            f"{lock_entry.HEAD}  a: {{cmd: x}}\n",
+            f"{lock_entry.HEAD}  b:\n    cmd: 'x\n  a:\n\n  '\n",
+            f"{lock_entry.HEAD}  ? b\n  : cmd: x\n",
+            f"{lock_entry.HEAD[:20]}",
         ):
             path.write_text(text)
             assert not lock_entry.write(path, stage), text
             assert path.read_text() == text
 
 
-def test_a_cut_of_the_list_of_stages_is_not_the_end_of_a_block() -> None:
-    text = "stages:\n  a:\n    cmd: 1\n  b:\n    cmd: 2\nother: 3\n"
-    assert lock_entry.splice(text, "  a:\n    cmd: 4\n") == text.replace("1", "4")
-    assert lock_entry.splice(text, "  c:\n") == text.replace("other", "  c:\nother")
+def test_an_entry_is_inserted_at_its_place_and_before_the_end_of_the_list() -> None:
+    text = lock_entry.HEAD + "  a:\n    cmd: 1\n  b:\n    cmd: 2\nother: 3\n"
+
+    def spliced(block: str, name: str, at: int) -> tuple[str, list[str]]:
+        return lock_entry.splice(text, block, name, lambda names: at)
+
+    assert spliced("  a:\n    cmd: 4\n", "a", 1) == (text.replace("1", "4"), ["a", "b"])
+    assert spliced("  c:\n", "c", 2) == (text.replace("other", "  c:\nother"), ["a", "b", "c"])
+    assert spliced("  c:\n", "c", 1) == (text.replace("  b", "  c:\n  b"), ["a", "c", "b"])

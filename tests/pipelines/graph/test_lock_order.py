@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
-from dvc.utils.serialize import dumps_yaml, load_yaml, parse_yaml_for_update
+from dvc.lock import Lock
+from dvc.repo import Repo as DvcRepo
+from dvc.utils.serialize import load_yaml
 
-from nightjar.core.errors import NightjarError
-from pipelines.graph import dvc_lock, lock_order
+from pipelines.graph import dvc_adapter, lock_order
 from pipelines.graph import graph as graphs
+from pipelines.project import places
 from tests.pipelines.conftest import Api, Repo, wait_for
 
 pytestmark = pytest.mark.slow
@@ -39,19 +43,24 @@ def random_graph(seed: int) -> str:
     return "stages:\n" + "".join(stages) + group
 
 
-def shuffled(repo: Repo, kept: int, seed: int) -> None:
-    """Put the entries of dvc.lock behind the first `kept` in another order, as DVC dumps it."""
-    path = repo.root / LOCK
-    data = parse_yaml_for_update(path.read_text(), path)
-    entries = dict(data["stages"])
-    order = list(entries)
-    rest = order[kept:]
-    random.Random(seed).shuffle(rest)
-    for name in order:
-        del data["stages"][name]
-    for name in order[:kept] + rest:
-        data["stages"][name] = entries[name]
-    path.write_text(dumps_yaml(data))
+def run(repo: Repo, name: str) -> None:
+    """Run a stage and record it, as the worker does."""
+    with contextlib.chdir(repo.root), DvcRepo(str(repo.root)) as dvc:
+        begun = dvc_adapter.begin(dvc, name)
+        assert not isinstance(begun, bool)
+        with begun.reserved:
+            for command in begun.commands:
+                subprocess.run(command, cwd=begun.surroundings[0], check=True)
+            dvc_adapter.finish(dvc, begun)
+
+
+def any_order(graph: graphs.Graph, draw: random.Random, names: set[str]) -> list[str]:
+    """The stages `names`, each after those that it needs, otherwise at random."""
+    found: list[str] = []
+    while left := sorted(names - set(found)):
+        ready = [name for name in left if not (names - set(found)) & set(graph.stages[name].upstream)]
+        found.append(draw.choice(ready))
+    return found
 
 
 def order(repo: Repo, file: str = LOCK) -> list[str]:
@@ -60,38 +69,35 @@ def order(repo: Repo, file: str = LOCK) -> list[str]:
 
 def written(repo: Repo) -> list[str]:
     """The entries while DVC runs, which writes the file in place: read under its lock."""
-    with dvc_lock.RepositoryLock(repo.root / dvc_lock.FILE):
+    with Lock(repo.root / ".dvc/tmp/lock", wait=True):
         return order(repo) if (repo.root / LOCK).is_file() else []
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_any_order_becomes_that_of_dvc_to_the_byte(repo: Repo, seed: int) -> None:
+def test_stages_that_end_in_any_order_leave_the_file_of_dvc(repo: Repo, seed: int) -> None:
+    draw = random.Random(seed)
     repo.write(dvc=random_graph(seed), source="1")
     graph = graphs.read(repo.root)
-    some = random.Random(seed).choice([name for name in graph.stages if graph.stages[name].upstream])
+    some = draw.choice([name for name in graph.stages if graph.stages[name].upstream])
     wanted = {}
     for start in ("empty", "partly"):
         if start == "partly":
             (repo.root / LOCK).unlink()
             repo.dvc("repro", some, "g@c")
-        kept = len(order(repo)) if start == "partly" else 0
-        lock_order.remember(graph)
+        before = (repo.root / LOCK).read_bytes() if start == "partly" else b""
+        kept = set(order(repo)) if before else set()
         repo.dvc("repro")
         wanted[start] = (repo.root / LOCK).read_bytes()
-        assert lock_order.restore(repo.root) == [] and not lock_order.pending(repo.root)
-        for turn in range(4):
-            (repo.root / LOCK).write_bytes(wanted[start])
-            entries = order(repo)
-            _remember(repo, entries[:kept])
-            shuffled(repo, kept, turn)
-            moved = order(repo) != entries
-            assert lock_order.restore(repo.root) == ([LOCK] if moved else [])
-            assert (repo.root / LOCK).read_bytes() == wanted[start]
+        (repo.root / LOCK).write_bytes(before) if before else (repo.root / LOCK).unlink()
+        lock_order.remember(graph, ())
+        ended = any_order(graph, draw, set(graph.stages) - kept)
+        shutil.rmtree(repo.root / ".dvc/cache/runs")
+        for name in ended:
+            run(repo, name)
+        assert (repo.root / LOCK).read_bytes() == wanted[start]
+        assert ended != [name for name in order(repo) if name not in kept], "nothing was tried"
+        lock_order.forget(repo.root)
     assert wanted["empty"] != wanted["partly"], "the two starts do not differ: nothing was tried"
-
-
-def _remember(repo: Repo, kept: list[str]) -> None:
-    (repo.root / lock_order.FOUND).write_text(f'{{"{LOCK}": {kept}}}'.replace("'", '"'))
 
 
 def test_two_files_entries_of_stages_that_are_no_more_and_an_interrupted_rebuild(repo: Repo) -> None:
@@ -101,24 +107,22 @@ def test_two_files_entries_of_stages_that_are_no_more_and_an_interrupted_rebuild
     repo.dvc("repro")
     assert order(repo) == ["z", "a"]
     # z is gone, and keeps its place as DVC keeps it.
-    repo.write(dvc="stages:\n" + "".join(stage.format(name) for name in "bca"))
+    repo.write(dvc="stages:\n" + "".join(stage.format(name) for name in "bdca"))
     (repo.root / "sub/dvc.yaml").write_text("stages:\n" + "".join(stage.format(name) for name in "yx"))
     graph = graphs.read(repo.root)
-    lock_order.remember(graph)
+    lock_order.remember(graph, ())
     for name in ("c", "sub/dvc.yaml:x"):
-        repo.dvc("repro", "--single-item", name)
-    lock_order.remember(graph)  # the one that finishes it
+        run(repo, name)
+    lock_order.remember(graph, ())  # the one that finishes it
     for name in ("sub/dvc.yaml:y", "b"):
-        repo.dvc("repro", "--single-item", name)
-    assert (order(repo), order(repo, "sub/dvc.lock")) == (["z", "a", "c", "b"], ["x", "y"])
-    assert lock_order.restore(repo.root) == [LOCK, "sub/dvc.lock"]
+        run(repo, name)
     assert (order(repo), order(repo, "sub/dvc.lock")) == (["z", "a", "b", "c"], ["y", "x"])
-    # A dvc.lock from elsewhere is nobody's to put in order.
-    _remember(repo, ["a", "z"])
-    assert lock_order.restore(repo.root) == [] and order(repo) == ["z", "a", "b", "c"]
-    (repo.root / LOCK).write_text("stages: [")
-    with pytest.raises(NightjarError, match=r"dvc\.lock"):
-        lock_order.remember(graph)
+    # A dvc.lock from elsewhere, a damaged record, and no record: a new entry is the last.
+    record = repo.root / places.LOCK_ORDER
+    for text in ('{"targets": [], "dvc.lock": ["a", "z"]}', '{"targets": 1, "dvc.lock": 2}', "[", None):
+        record.write_text(text) if text else lock_order.forget(repo.root)
+        with DvcRepo(str(repo.root)) as dvc:
+            assert lock_order.place(dvc, repo.root / LOCK, "d", order(repo)) == 4
 
 
 SLOW = """
@@ -152,9 +156,10 @@ def test_a_parallel_rebuild_interrupted_and_finished_leaves_the_lock_of_a_serial
     wait_for(lambda: written(repo), 60, "an entry")
     first.terminate()
     first.communicate(timeout=30)
-    assert first.returncode == 130 and lock_order.pending(repo.root)
+    assert first.returncode == 130 and (repo.root / places.LOCK_ORDER).is_file()
     done = repo.nightjar("rebuild", "--jobs", "4")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert not (repo.root / places.LOCK_ORDER).exists()
     assert (repo.root / LOCK).read_bytes() == (serial.root / LOCK).read_bytes()
     for path in sorted(serial.root.glob("*.out")):
         assert (repo.root / path.name).read_bytes() == path.read_bytes()

@@ -239,7 +239,9 @@ def test_a_stage_that_says_nothing_is_as_far_as_the_clock_but_never_done(clock: 
     assert Progress("a", {}).now() == 0.0
 
 
-@pytest.mark.parametrize(("state", "last"), [("ran", 100.0), ("restored", 100.0), ("failed", 0.0), ("stopped", 0.0)])
+@pytest.mark.parametrize(
+    ("state", "last"), [("ran", 100.0), ("restored", 100.0), ("failed", 0.0), ("stopped", 0.0)]
+)
 def test_the_progress_of_a_stage_ends_with_it(
     clock: list[float], server: Server, state: str, last: float
 ) -> None:

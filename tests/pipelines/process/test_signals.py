@@ -18,13 +18,13 @@ import os, signal, subprocess
 from pathlib import Path
 from pipelines.process.child import Child
 from pipelines.process.signals import stopped_by_signals
-class Popen(subprocess.Popen):
-    def __init__(self, *words, **more):
-        super().__init__(*words, **more)
-        print(self.pid, flush=True)
-        os.kill(os.getpid(), signal.SIGTERM)  # the child runs, and its caller does not know it yet
-        signal.sigtimedwait([], 5)
-subprocess.Popen = Popen
+start = subprocess.Popen.__init__
+def struck(self, *words, **more):
+    start(self, *words, **more)
+    print(self.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)  # the child runs, and its caller does not know it yet
+    signal.sigtimedwait([], 5)
+subprocess.Popen.__init__ = struck
 with stopped_by_signals():
     Child(["sleep", "300"], Path.cwd(), dict(os.environ))
 """

@@ -191,7 +191,7 @@ def test_the_untuned_model_counts_for_the_same_instances_only(repo: Repo) -> Non
     params = (ROOT / "profiles/sample.yaml").read_text()
     repo.write(dvc=DVC, setting="1", params=params)
     repo.dvc("commit", "--force", "--quiet")
-    start = Baseline("c", {}, (), frozenset())
+    start = Baseline("c", "c", (), (), frozenset(), "")
     study = Study("tasks", "supernatinst", "tk_instruct", "tasks", start, params, {}, ())
     same = study_scores.Artifacts(asked, {}).instances
 
