@@ -213,3 +213,30 @@ def test_what_cannot_be_is_told_in_one_line_before_any_work(
         finish(folder, monkeypatch, item)
     assert "\n" not in str(caught.value)
     assert not (folder / "data/predict").exists() and not (folder / ".nightjar/journal").exists()
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ("supernatinst-combined", "uses 1 passages of evidence"),
+        ("protoqa-combined", "uses 1 passages of evidence"),
+        # The check is passed: what is missing are the questions, which are not made here.
+        ("classification-combined", "no such table"),
+        ("zeroscrolls-combined", "no such table"),
+    ],
+)
+def test_a_recipe_with_evidence_needs_it_where_the_benchmark_retrieves_any(
+    item: str, message: str, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = project(tmp_path, tiny_model)
+    values = YAML(typ="safe").load((folder / "params.yaml").read_text())
+    system = values["predict"]["systems"][item]
+    system["evidence"] = system["resource"] = f"data/questions/{system['benchmark']}"
+    system["calls"] = "off"
+    with (folder / "params.yaml").open("w") as stream:
+        YAML().dump(values, stream)
+    trained = folder / "models/train/combined"
+    trained.mkdir(parents=True)
+    (trained / "recipe.json").write_text(json.dumps({"calls": True, "evidence": 1}))
+    with pytest.raises(NightjarError, match=message):
+        finish(folder, monkeypatch, item)
