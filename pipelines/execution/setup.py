@@ -116,7 +116,9 @@ class Setup:
         if stage != "split":
             return self.count(item, table)
         side = "train" if table == "train" else "test"
-        known = self.count("natural_instructions", f"{side}_tasks")
+        known = next(
+            (it.counts[key] for it in self.supply.values() if (key := f"{side}_tasks") in it.counts), None
+        )
         tasks, each = getattr(split, f"{side}_tasks"), getattr(split, f"{table}_instances_per_task")
         return min(tasks or math.inf, known) * each if known and each else None
 

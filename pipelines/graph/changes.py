@@ -48,7 +48,9 @@ class Version:
 
     def __str__(self) -> str:
         files = "" if self.files is None else f"{self.files} file{'s' * (self.files != 1)}, "
-        return self.hash[:8] + ("" if self.size is None else f" ({files}{self.size:,} bytes)")
+        return self.hash[:8] + (
+            "" if self.size is None else f" ({files}{self.size:,} byte{'s' * (self.size != 1)})"
+        )
 
     def as_json(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if value is not None}

@@ -247,7 +247,7 @@ def check(root: Path) -> None:
         if all(graph.stages[name].state == "up to date" for name in stage.upstream)
     ]
     for stage in [stage for stage in first if stage.state != "up to date"][:2]:
-        with chdir(root), dvc_adapter.repository(root) as repo:
+        with chdir(root), dvc_adapter.opened(root, locked=False) as repo:
             assert dvc_adapter.look(repo, stage.name)[0] == stage.state
     done = repro(root)
     for name, stage in graph.stages.items():

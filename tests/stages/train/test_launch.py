@@ -17,8 +17,8 @@ from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 
 from nightjar.core.params import Recipe, Train
+from nightjar.core.profiles import names
 from nightjar.lm.weights import write_checksums
-from pipelines.execution import profiles
 from tests import loaded_python
 from tests.conftest import ROOT
 from tests.in_process import run_stage
@@ -145,7 +145,7 @@ def test_the_configurations_are_accelerates(name: str) -> None:
 def test_every_launcher_has_its_configuration() -> None:
     assert {path.stem for path in (ROOT / "profiles/accelerate").glob("*.yaml")} == set(LAUNCHERS)
     # They are no profiles of parameters.
-    assert not set(LAUNCHERS) & set(profiles.names(ROOT))
+    assert not set(LAUNCHERS) & set(names(ROOT))
 
 
 def test_sharded_runs_cannot_be_resumed_and_say_so(
