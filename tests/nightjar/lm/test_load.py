@@ -85,7 +85,9 @@ def test_a_merged_adapter_computes_what_the_adapter_computes(
 def test_loading_writes_nothing(tiny_t5: Path, capfd: pytest.CaptureFixture[str]) -> None:
     logging.enable_progress_bar()
     load(tiny_t5)
-    assert capfd.readouterr() == ("", ""), "a tool that loads a model would write into the output of a command"
+    assert capfd.readouterr() == ("", ""), (
+        "a tool that loads a model would write into the output of a command"
+    )
 
 
 def test_float16_is_refused(tiny_t5: Path) -> None:

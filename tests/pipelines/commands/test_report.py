@@ -121,7 +121,10 @@ def test_the_reasons_of_what_is_not_comparable_are_counted(moved: Repo, tmp_path
     shutil.copytree(moved.root / "data", tmp_path / "other/data")
     write(tmp_path / "other", 12, n=6)
     done = moved.here("report", "--against", str(tmp_path / "other"))
-    assert done.stdout.splitlines()[:2] == ["2 numbers: 2 not comparable", "  not comparable:    2  other instances"]
+    assert done.stdout.splitlines()[:2] == [
+        "2 numbers: 2 not comparable",
+        "  not comparable:    2  other instances",
+    ]
 
 
 def test_a_revision_without_an_evaluation_is_one_line(moved: Repo) -> None:
