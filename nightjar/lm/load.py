@@ -82,7 +82,6 @@ def load(path: Path, precision: str = "float32", adapter: Path | None = None) ->
     assert source is not None
     tokenizer = load_tokenizer(path)
     kind = AutoModelForSeq2SeqLM if tokenizer.encoder_decoder else AutoModelForCausalLM
-    transformers_logging.disable_progress_bar()
     try:
         model: Any = kind.from_pretrained(
             str(source), dtype=getattr(torch, precision), local_files_only=True, use_safetensors=True

@@ -9,7 +9,7 @@ import click
 
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say_text
-from pipelines.commands.options import FILE, printed
+from pipelines.commands.options import FILE, prepare_model, printed
 
 
 @click.command()
@@ -31,6 +31,7 @@ def call(text: str, day: str | None, resource: Path | None) -> dict[str, str]:
       nightjar call "Calendar()" --date 2024-02-29
       nightjar call "WikiSearch(harbour museum)" --resource data/ingest/corpus
     """
+    prepare_model()
     from nightjar.core.config import PARAMS_FILE
     from nightjar.core.params import load
     from nightjar.tools.run import call_text
