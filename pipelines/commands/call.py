@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date, datetime
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import click
 
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say_text
-from pipelines.commands.options import FILE, prepare_model, printed
+from pipelines.commands.options import FILE, printed
 
 
 @click.command()
@@ -31,7 +32,8 @@ def call(text: str, day: str | None, resource: Path | None) -> dict[str, str]:
       nightjar call "Calendar()" --date 2024-02-29
       nightjar call "WikiSearch(harbour museum)" --resource data/ingest/corpus
     """
-    prepare_model()
+    # Not prepare_model: a tool may fetch its model from the hub.
+    os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
     from nightjar.core.config import PARAMS_FILE
     from nightjar.core.params import load
     from nightjar.tools.run import call_text
