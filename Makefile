@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 .PHONY: help rebuild test lint ui bench evidence lock environment
 
 help:  ## List the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 environment: $(STAMP)  ## Create .venv with what a rebuild needs; EXTRAS=cpu,prefect,ray for more
 

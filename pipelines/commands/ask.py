@@ -73,6 +73,8 @@ def ask(
             say_json(asdict(answer), indent=None)
         else:
             say(answer.answer)
+            if not answer.answer:
+                say("(the answer is empty)", err=True)
 
 
 def _finder(params: Params, benchmark: str) -> Callable[[str, int], list[dict[str, Any]]]:

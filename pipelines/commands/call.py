@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date, datetime
 from pathlib import Path
 
@@ -31,6 +32,8 @@ def call(text: str, day: str | None, resource: Path | None) -> dict[str, str]:
       nightjar call "Calendar()" --date 2024-02-29
       nightjar call "WikiSearch(harbour museum)" --resource data/ingest/corpus
     """
+    # Not prepare_model: a tool may fetch its model from the hub.
+    os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
     from nightjar.core.config import PARAMS_FILE
     from nightjar.core.params import load
     from nightjar.tools.run import call_text

@@ -104,9 +104,11 @@ def _plan(asked: Asked, given: Given) -> tuple[dict[str, Any], dict[str, Any]]:
         if not (QUESTIONS / one).is_dir():
             raise NightjarError("its questions are missing", one, f"run: nightjar rebuild questions@{one}")
         tasks[one] = tasks_of(read_questions(QUESTIONS / one))
-    if missing := sorted(set(asked.tasks or ()) - {task for own in tasks.values() for task in own}):
-        fix = f"see the folders of data/questions of {', '.join(named)}"
-        raise NightjarError("no such task", missing[0], fix)
+    known = [task for own in tasks.values() for task in own]
+    if missing := sorted(set(asked.tasks or ()) - set(known)):
+        raise NightjarError(
+            f"no such task of {', '.join(named)}", missing[0], f"tasks are {', '.join(known)}"
+        )
     wanted = {
         one: [it for it in own if asked.tasks is None or it in asked.tasks] for one, own in tasks.items()
     }

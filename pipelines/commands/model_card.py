@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -52,7 +53,7 @@ def card_of(folder: Path, licence: str | None = None) -> str:
         pipeline_tag="text-generation",
         tags=["nightjar", "instruction-tuning" if data != "corpus" else "tool-use"],
     )
-    settings = [{"setting": key, "value": str(recipe[key])} for key in sorted(recipe)]
+    settings = [{"setting": key, "value": json.dumps(recipe[key]).strip('"')} for key in sorted(recipe)]
     found = try_git(Path(), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes")
     commit = found.decode().strip() if found else "not recorded"
     scores = [_shown(row) for row in _scores(params, folder)]

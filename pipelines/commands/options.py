@@ -89,8 +89,8 @@ def printed(show: Callable[[Any], None]) -> Callable[[Command], Command]:
 
 
 def prepare_model() -> None:
-    """Let a command load a model in this process: from files alone, and without the warnings of libraries about one
-    another. Called before transformers is imported.
+    """Let a command load a model in this process: from files alone, without progress bars, and without the warnings of
+    libraries about one another. Called before transformers is imported.
     """
-    os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1")
+    os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_PROGRESS_BARS="1")
     warnings.simplefilter("ignore", FutureWarning)

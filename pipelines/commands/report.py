@@ -72,6 +72,9 @@ def report(against: str, output: Path, as_json: bool) -> None:
     )
     counts = Counter(line["verdict"] for line in lines)
     say(f"{len(lines)} numbers: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
+    reasons = Counter(line["reason"].partition(":")[0] for line in lines if line["reason"])
+    for reason, count in reasons.most_common():
+        say(f"  not comparable: {count:>4}  {reason}")
     changed, answers = (sum(row[name] for row in found["answers"]) for name in ("changed", "n"))
     say(f"{changed:,} of {answers:,} answers changed")
     say(f"The comparison: {output / 'index.html'}")

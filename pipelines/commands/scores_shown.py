@@ -73,7 +73,8 @@ def say_head(result: Mapping[str, Any], missing: str) -> None:
     if len(result["tracks"]) == 1:
         track = result["tracks"][0]
         only = f", task {track}" if card_of(result).files.by_task else f", {track} track"
-    say(f"{result['benchmark']}{only}: {result['n']} instances{missing}")
+    n = result["n"]
+    say(f"{result['benchmark']}{only}: {n} instance{'s' * (n != 1)}{missing}")
     say()
 
 

@@ -160,6 +160,8 @@ class Conduct:
                 found = self._stages.look(stage.name, self.stop)
             if found["state"] in ("failed", "stopped"):
                 return Result(stage.name, found["state"], why=known, error=found["error"])
+            if found["state"] == "would fail":  # DVC would fail with an exception of Python
+                return Result(stage.name, "failed", why=known, error=found["why"])
             if found["state"] != "up to date":
                 runs = found["state"] == "would run"
                 self._looks[stage.name] = runs, known or found["why"]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dvc.stage import Stage as DvcStage
 
 UNTOLD = object()
+# Of a value that has none to compare with, in characters.
+LONGEST = 60
 
 # `missing`: a dependency or a parameter that the stage cannot run without.
 Kind = Literal["new", "command", "parameter", "dependency", "output", "upstream", "always", "missing"]
@@ -70,6 +72,8 @@ class Reason:
             isinstance(self.old, str) and isinstance(self.new, str) and self.old.split() != self.new.split()
         )
         old, new = (str(it) if texts and it else _show(it) for it in (self.old, self.new))
+        if UNTOLD in (self.old, self.new):  # a whole group may have been added or removed
+            old, new = (_begun(it) for it in (old, new))
         return f"{self.what}: {old} → {new}"
 
     def as_json(self) -> dict[str, Any]:
@@ -219,7 +223,8 @@ class Workspace:
             values = (locked.get("cmd"), stage.cmd) if stage.cmd else ()
             yield Reason("command", "command" if values else "its .dvc file changed", *values)
         if not stage.frozen:
-            for dep in stage.deps:
+            # A template of dvc.yaml may name a path twice.
+            for dep in {(type(dep), dep.fs_path): dep for dep in stage.deps}.values():
                 if not self._is_open(dep):
                     yield from self._changed(dep, locked is None)
         if locked is not None:
@@ -293,6 +298,10 @@ def _differences(path: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]
 
 def _version(meta: Any, found: Any) -> Any:
     return Version(found.value, meta.size, meta.nfiles if found.isdir else None) if found else UNTOLD
+
+
+def _begun(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def _show(value: Any) -> str:

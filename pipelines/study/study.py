@@ -96,7 +96,7 @@ def plan(
     recipe = recipe or usual
     if recipe is None:
         what = f"no system of {benchmark} is trained"
-        raise NightjarError(what, "--recipe", "name one of predict.systems")
+        raise NightjarError(what, "--recipe", "name one of predict.systems, or another --benchmark")
     chosen = points(root, kind, params, benchmark, recipe, values, evaluated)
     if "dvc.yaml" not in start.known:
         raise NightjarError("not in Git", root / "dvc.yaml", "commit it: a study works in a clone")

@@ -176,7 +176,7 @@ def provided(start: Path, revision: str, artifacts: Iterable[str]) -> Iterator[P
         for artifact in artifacts:
             [version] = read(start, artifact, revision)
             if not version.there:
-                fix = f"give a revision whose dvc.lock has {artifact}"
+                fix = f"commit dvc.lock after a rebuild, or give a revision whose dvc.lock has {artifact}"
                 raise NightjarError(f"no {artifact} in this version", revision, fix)
             version.check_present(version.files.items())
             for name, file in version.files.items():

@@ -44,12 +44,19 @@ def text(columns: Sequence[Column]) -> str:
         if not blocks or first + sum(map(_width, [*blocks[-1], it])) > _WIDTH:
             blocks.append([])
         blocks[-1].append(it)
-    told = "+ and -: better and worse than the system it is compared with, and the paired difference is seen."
-    notes = [
-        f"{it.card.name}: {it.title}, {it.row.n:,} instances; compared with {it.reference}" for it in columns
-    ]
+    signs = (
+        "+ and -: better and worse than the system it is compared with, and the paired difference is seen."
+    )
+    notes = [signs] if any(it.differences for it in columns) else []
+    notes += [shortened(_note(it), _WIDTH) for it in columns]
     tables = [_block(block, systems, first) for block in blocks]
-    return "\n\n".join([*tables, "\n".join([told, *(shortened(note, _WIDTH) for note in notes)])]) + "\n"
+    return "\n\n".join([*tables, "\n".join(notes)]) + "\n"
+
+
+def _note(column: Column) -> str:
+    n = column.row.n
+    compared = f"; compared with {column.reference}" if column.differences else ""
+    return f"{column.card.name}: {column.title}, {n:,} instance{'s' * (n != 1)}{compared}"
 
 
 def _width(column: Column) -> int:

@@ -15,7 +15,10 @@ import pytest
 from ruamel.yaml import YAML
 
 from nightjar.core import contracts, tables
+from nightjar.core.config import read_yaml
+from pipelines.cli import main
 from tests.conftest import ROOT
+from tests.in_process import captured
 
 GUIDE = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
 
@@ -100,6 +103,15 @@ def test_a_benchmark_is_ingested_asked_scored_and_in_the_graph(installed: Path, 
     assert {"ingest@capitals", "questions@capitals", "predict@capitals-untuned", "evaluate@capitals"} <= set(
         listed
     )
+
+
+def test_the_parameters_are_a_profile_too(project: Path) -> None:
+    shutil.copytree(ROOT / "profiles", project / "profiles")
+    (project / "profiles/capitals.yaml").write_text(example("params.yaml"), encoding="utf-8")
+    assert captured(main, ["use", "capitals"]).returncode == 0
+    values = read_yaml(project / "params.yaml")
+    assert values["benchmarks"]["capitals"]["code"] == "capitals"
+    assert list(values["predict"]["systems"]) == ["capitals-untuned"], "as the guide says"
 
 
 def test_a_tool_is_called(installed: Path, project: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from nightjar.core import tables
 from nightjar.core.contracts import DOCUMENTS, TEST, TRAIN
+from nightjar.core.params import load
 from pipelines.cli import main
 from tests.in_process import captured, run_stage
 
@@ -56,7 +57,9 @@ def test_the_examples_and_the_commands(project: Path) -> None:
     split = project / "data/split"
     assert {row["task_id"] for row in tables.read_rows(split, TRAIN)} == {"task9001_colour_of_a_thing"}
     assert {row["task_id"] for row in tables.read_rows(split, TEST)} == {"task9002_title_of_a_note"}
-    assert [row["id"] for row in tables.read_rows(project / "data/ingest/corpus", DOCUMENTS)] == ["lemon"]
+    documents = tables.read_rows(project / "data/ingest/corpus", DOCUMENTS)
+    assert [row["id"] for row in documents] == ["lemon"]
+    assert load().augment.held_out_documents < len(documents), "or the stages augment fail"
 
 
 def test_a_corpus_of_the_training_inputs(project: Path) -> None:

@@ -102,6 +102,12 @@ def test_a_call_without_a_result_is_shown_as_such(
     assert capsys.readouterr() == ("none\n", "  Calculator(1)\n    no result\n")
 
 
+def test_an_empty_answer_is_named(script: list[Script], capsys: pytest.CaptureFixture[str]) -> None:
+    script.append(after("Why?", "\n\n"))
+    assert run("Why?", "--system", "texts") == 0
+    assert capsys.readouterr() == ("\n", "(the answer is empty)\n")
+
+
 @pytest.mark.parametrize("text", ["One\n\nTwo\n", '{"question": "One"}\n{"question": "Two", "id": 1}\n'])
 def test_a_file_of_questions(
     script: list[Script], project: Path, text: str, capsys: pytest.CaptureFixture[str]

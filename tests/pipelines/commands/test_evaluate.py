@@ -178,7 +178,7 @@ SERVER = ("--model", "server:http://127.0.0.1:9")
             _without_questions,
             "run: nightjar rebuild questions@tool_use",
         ),
-        ((*SERVER, "--tasks", "t9"), None, "t9: no such task"),
+        ((*SERVER, "--tasks", "t9"), None, "t9: no such task of supernatinst, tool_use; tasks are t"),
         ((*SERVER, "--benchmark", "tool_use"), None, "no task can be answered: a server gives no log-prob"),
         (
             SERVER,

@@ -22,13 +22,13 @@ stages:
 """
 
 
-def write(root: Path, right: int) -> None:
-    """A system that answers `right` of N questions right."""
+def write(root: Path, right: int, n: int = N) -> None:
+    """A system that answers `right` of `n` questions right."""
     names = {"track": "default", "category": "c", "task_id": "t"}
     questions: list[dict[str, Any]] = []
     scores: list[dict[str, Any]] = []
     predictions: list[dict[str, Any]] = []
-    for number in range(N):
+    for number in range(n):
         key = names | {"benchmark": BENCHMARK, "id": f"q{number:02}"}
         source = {"dataset": "d", "file": "f", "shared": "{}", "day": None}
         questions.append(
@@ -115,6 +115,16 @@ def test_wrong_input_is_one_line(repo: Repo, against: str) -> None:
     done = repo.here("report", "--against", against)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and against in done.stderr
     assert not (repo.root / ".nightjar/against").exists()
+
+
+def test_the_reasons_of_what_is_not_comparable_are_counted(moved: Repo, tmp_path: Path) -> None:
+    shutil.copytree(moved.root / "data", tmp_path / "other/data")
+    write(tmp_path / "other", 12, n=6)
+    done = moved.here("report", "--against", str(tmp_path / "other"))
+    assert done.stdout.splitlines()[:2] == [
+        "2 numbers: 2 not comparable",
+        "  not comparable:    2  other instances",
+    ]
 
 
 def test_a_revision_without_an_evaluation_is_one_line(moved: Repo) -> None:

@@ -111,6 +111,13 @@ def test_a_stage_that_dvc_cannot_look_at_fails(played: Played) -> None:
     assert sorted(name for name, _ in played.ran) == ["other"]
 
 
+def test_a_stage_that_would_fail_fails_with_the_reason_and_is_not_run(played: Played) -> None:
+    played.finds["a"] = "would fail"
+    found = played.conduct()
+    assert found["a"] == ("failed", "found by DVC") and found["b"] == ("skipped", "a")
+    assert sorted(name for name, _ in played.ran) == ["other"]
+
+
 def test_what_the_graph_says_of_a_stage_with_nothing_before_it_holds(played: Played) -> None:
     first = replace(stage("first", (), True), state="would run")
     upstream = Reason("upstream", "first")

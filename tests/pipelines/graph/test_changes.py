@@ -276,6 +276,8 @@ def test_dvc_does_what_the_plan_says(once_built: Path, tmp_path: Path, edit: str
         (1.5, "1.5e0", '1.5 → "1.5e0"'),
         ("", " ", '"" → " "'),
         (UNTOLD, "(nothing)", '(nothing) → "(nothing)"'),
+        (UNTOLD, {"a": "b" * 80}, f'(nothing) → {{"a": "{"b" * 53}…'),
+        ("a" * 80, "b" * 80, f"{'a' * 80} → {'b' * 80}"),
         ({"a": 1}, '{"a": 1}', '{"a": 1} → "{\\"a\\": 1}"'),
         (date(2026, 1, 2), "2026-01-02", '2026-01-02 → "2026-01-02"'),
         ("combined", "tk instruct", "combined → tk instruct"),

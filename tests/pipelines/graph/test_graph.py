@@ -139,6 +139,13 @@ def test_reasons_name_what_changed_and_agree_with_dvc(
     assert set(graph.changed()) == set(wanted) | waits
 
 
+def test_a_path_that_a_stage_names_twice_is_one_reason(repo: Repo) -> None:
+    repo.write(dvc="stages:\n  a: {cmd: touch a, deps: [source.txt, source.txt], outs: [a]}\n", source="1")
+    repo.dvc("repro", "--quiet")
+    repo.write(source="2")
+    assert [reason.what for reason in graphs.read(repo.root).stages["a"].reasons] == ["source.txt changed"]
+
+
 def test_dvc_lock_is_not_parsed_for_every_stage(built: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     loads: list[object] = []
     load = Lockfile._load
