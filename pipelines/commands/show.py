@@ -117,8 +117,6 @@ class Progress:
         left: Any = work.left if work else lambda: None
         self._whole = self._add("all stages", total=len(graph.stages), seconds=left)
         self._tasks: dict[str, TaskID] = {}
-        # Why each stage started, where a line says so; the line of its end does not repeat it.
-        self._began: dict[str, str] = {}
 
     def __enter__(self) -> Progress:
         self._bars.start()
@@ -153,7 +151,6 @@ class Progress:
         task: Any = self._tasks[result.stage]
         self._bars.update(task, line=printable(result.why[:80]), completed=done, total=whole)
         if self._verbose or (first and self._bars.disable):
-            self._began.setdefault(result.stage, result.why)
             self._say(f"{result.stage}: {'starts: ' if first else ''}{result.why}")
 
     def _ended(self, result: Result) -> None:
@@ -164,9 +161,7 @@ class Progress:
             self._bars.remove_task(self._tasks[result.stage])
         self._bars.advance(self._whole)
         state = (result.state, COLOURS[result.state])
-        text = _text(result)
-        told = "" if text == self._began.get(result.stage) else f"  {text}"
-        self._say(f"{result.stage}: ", state, f" {result.seconds:.1f} s{told}")
+        self._say(f"{result.stage}: ", state, f" {result.seconds:.1f} s  {_text(result)}")
 
     def _say(self, *parts: str | tuple[str, str]) -> None:
         """Print one line of texts, and of texts with their styles."""

@@ -142,21 +142,6 @@ def test_stages_are_shown_by_their_names(
     assert not set("\x1b\x07\x9b\u202e") & set(text)
 
 
-def test_a_reason_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
-    with show.Progress(Graph(Path(), {}), verbose=False) as progress:
-        for name, why in (("a", "x changed"), ("b", "after 2 attempts (x changed)")):
-            progress.tell(Result(name, "running", why="x changed"))
-            progress.tell(Result(name, "ran", 1.0, why=why))
-        progress.tell(Result("c", "unchanged", why="nothing changed"))
-    assert capsys.readouterr().out.splitlines() == [
-        "a: starts: x changed",
-        "a: ran 1.0 s",
-        "b: starts: x changed",
-        "b: ran 1.0 s  after 2 attempts (x changed)",
-        "c: unchanged 0.0 s  nothing changed",
-    ]
-
-
 def test_a_bar_counts_what_its_stage_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = Terminal()
     monkeypatch.setattr(sys, "stdout", shown)
