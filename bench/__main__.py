@@ -1,6 +1,6 @@
 """All benchmarks of speed in one go, and one table of their ratios.
 
-    python -m bench [--input FOLDER] [--output bench.md] [--only NAME ...]
+    python -m bench [--input FOLDER] [--output .nightjar/bench.md] [--only NAME ...]
 
 Each benchmark runs in a process of its own, one after another, with sizes for which the whole takes at most half an
 hour on two cores. Its output is printed as it comes. The table, printed at the end and written to OUTPUT, has each
@@ -25,7 +25,7 @@ from bench import ratios
 # Seconds after which a benchmark is ended.
 LONGEST = 600
 INPUT = "{input}"
-# Each benchmark with its arguments, and the arguments of a run of its own that are left out here.
+# The module and the arguments of each benchmark.
 BENCHMARKS: dict[str, Sequence[str]] = {
     "ingest": ("bench.ingest", "--input", INPUT, "--repeats", "3"),
     "rouge": ("bench.rouge", "--input", INPUT, "--pairs", "50000"),
@@ -68,7 +68,7 @@ def main(words: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--input", type=Path, default=Path("data/sample/natural_instructions"))
-    parser.add_argument("--output", type=Path, default=Path("bench.md"))
+    parser.add_argument("--output", type=Path, default=Path(".nightjar/bench.md"))
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS), metavar="NAME")
     asked = parser.parse_args(words)
     lines = ["| benchmark | what | against | times | of | beside |", "|---|---|---|---:|---|---|"]
@@ -86,6 +86,7 @@ def main(words: Sequence[str] | None = None) -> int:
     machine = f"{os.cpu_count()} cores, {platform.machine()}, load {os.getloadavg()[0]:.1f} at the end"
     lines += ["", f"Commit {commit.stdout.strip() or 'unknown'}, {machine}; {took / 60:.0f} min in all."]
     lines += [f"Not measured: {fault}." for fault in faults]
+    asked.output.parent.mkdir(parents=True, exist_ok=True)
     asked.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("", *lines, sep="\n")
     return 1 if faults else 0
