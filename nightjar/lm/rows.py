@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.nn.attention.flex_attention import BlockMask
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface, DynamicCache
+from transformers.integrations.flex_attention import flex_attention_forward
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
@@ -294,11 +296,13 @@ def attention(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
-    attention_mask: torch.Tensor | None,
+    attention_mask: torch.Tensor | BlockMask | None,
     **arguments: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Attention for transformers' AttentionInterface: over the rows of a pass, or as usual where there are none."""
+    """Attention for transformers' AttentionInterface: over the rows of a pass, by blocks, or else as `sdpa`."""
     line: _Line | None = arguments.pop(ROWS, None)
+    if isinstance(attention_mask, BlockMask):
+        return flex_attention_forward(module, query, key, value, attention_mask, **arguments)[0], None
     if line is None:
         usual: tuple[torch.Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, **arguments

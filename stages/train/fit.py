@@ -129,6 +129,7 @@ def _facts(trained: Trained, examples: Examples, lm: LanguageModel, digest: str)
         "encoder_decoder": lm.encoder_decoder,
         "steps": len(steps),
         "chosen_step": trained.chosen_step,
+        "attention_by_blocks": trained.blocks,
         "tokens": sum(step.tokens for step in steps),
         "target_tokens": sum(step.target_tokens for step in steps),
         "first_loss": round(steps[0].loss, 4),

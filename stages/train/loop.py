@@ -10,23 +10,29 @@ resumed run, and in any number of processes.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import torch
 from accelerate import Accelerator
 from accelerate.utils import DistributedType
 
+from nightjar.core.errors import first_line
+from nightjar.core.harness import log
 from nightjar.core.params import Recipe
 from stages.train.checkpoint import Checkpoints, moments_of, restore, set_weights
 from stages.train.examples import Examples
 from stages.train.model import batch, learner, learning, loss_of, to
+from stages.train.packing import Packed, Padded
 from stages.train.plan import Plan, Unit
 
 SHARDED = frozenset({DistributedType.FSDP, DistributedType.DEEPSPEED})
 CLIP = 1.0
+# How far the losses of one pass by two ways of attention may be apart, as a share: bfloat16 rounds to a 256th.
+ROUNDING = 0.01
 
 
 @dataclass(frozen=True)
@@ -67,13 +73,15 @@ class History:
 class Trained:
     """The unwrapped model with the weights that are kept, those of `chosen_step`.
 
-    `weights`: all of them, gathered, where the model is spread over processes; else None.
+    `weights`: all of them, gathered, where the model is spread over processes; else None. `blocks`: whether attention
+    skipped blocks of tokens that do not see one another.
     """
 
     model: Any
     weights: dict[str, torch.Tensor] | None
     history: History
     chosen_step: int
+    blocks: bool
 
 
 class Trainer:
@@ -103,10 +111,13 @@ class Trainer:
         )
         self.model, self.optimizer = accelerator.prepare(made, optimizer)
         self.parameters = learning(accelerator.unwrap_model(self.model))
+        self.blocks = False
 
     def run(self) -> Trained:
         """Train to the end, from the last checkpoint if there is one."""
         done = self._resume()
+        on_gpu = self.accelerator.device.type == "cuda" and not self.sharded
+        self.blocks = on_gpu and not self.examples.encoder_decoder and self.reads_blocks()
         every = self.recipe.evaluate_every
         if every and self.recipe.data == "corpus" and not self.history.dev and len(self.examples.dev):
             self._evaluate(0)
@@ -120,6 +131,29 @@ class Trainer:
             if self.recipe.checkpoint_every and number % self.recipe.checkpoint_every == 0:
                 self._checkpoint(number)
         return self._chosen()
+
+    def reads_blocks(self) -> bool:
+        """Whether attention by blocks can take the place of a dense mask, as the first pass shows: its loss is the same
+        to rounding, and it has gradients. Nothing is learnt from it.
+        """
+        made = self._made(self.plan.step(1)[0])
+        assert isinstance(made, Packed)
+        self.model.train()
+        try:
+            torch.manual_seed(self.seed)
+            with torch.no_grad():
+                dense = self._loss(made).item()
+            torch.manual_seed(self.seed)
+            nll = self._loss(replace(made, blocks=True))
+            self.accelerator.backward(0.0 * nll)
+            if not math.isclose(dense, nll.item(), rel_tol=ROUNDING):
+                raise ValueError(f"by blocks the loss is {nll.item():g} instead of {dense:g}")
+        except Exception as error:  # no compiler, dropout in attention, a model of any kind
+            log.info("attention has a dense mask: %s", first_line(error))
+            return False
+        finally:
+            self.optimizer.zero_grad()
+        return True
 
     def _resume(self) -> int:
         if self.sharded:
@@ -147,12 +181,12 @@ class Trainer:
         total, tokens = 0.0, 0
         shares = self._shares(passes)
         for place, (unit, counts) in enumerate(shares):
-            made = batch(self.examples, unit, self.config)
+            made = self._made(unit)
             last = place == len(shares) - 1
             self.accelerator.sync_gradients = last
             torch.manual_seed(self._seed(number, passes.index(unit)))
             with nullcontext() if last else self.accelerator.no_sync(self.model):
-                nll = self._loss(to(made, self.accelerator.device))
+                nll = self._loss(made)
                 # Gradients are averaged over the processes; the step's loss is one mean over all of them.
                 self.accelerator.backward(nll * (counts * self.accelerator.num_processes / target_tokens))
             total += nll.item() * counts
@@ -171,7 +205,12 @@ class Trainer:
         places = [turn * count + index for turn in range(rounds)]
         return [(passes[place], 1) if place < len(passes) else (passes[0], 0) for place in places]
 
-    def _loss(self, made: Any) -> torch.Tensor:
+    def _made(self, unit: Unit) -> Packed | Padded:
+        """The tensors of one forward pass, on the device."""
+        made = to(batch(self.examples, unit, self.config), self.accelerator.device)
+        return replace(made, blocks=self.blocks) if isinstance(made, Packed) else made
+
+    def _loss(self, made: Packed | Padded) -> torch.Tensor:
         with self.accelerator.autocast():
             return loss_of(self.model, made, self.dtype)
 
@@ -200,8 +239,8 @@ class Trainer:
         self.model.eval()
         total, target_tokens = 0.0, 0
         for unit, counts in self._shares(self.plan.dev()):
-            made = batch(self.examples, unit, self.config)
-            total += self._loss(to(made, self.accelerator.device)).item() * counts
+            made = self._made(unit)
+            total += self._loss(made).item() * counts
             target_tokens += int((made.labels >= 0).sum()) * counts
         total, count = self._sum(total, target_tokens)
         dev = Dev(number, total / count, int(count))
@@ -239,7 +278,7 @@ class Trainer:
         elif self.sharded:
             weights = self._weights()
         self.model.eval()
-        return Trained(self.accelerator.unwrap_model(self.model), weights, self.history, chosen)
+        return Trained(self.accelerator.unwrap_model(self.model), weights, self.history, chosen, self.blocks)
 
 
 def _unshared(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask
 
 IGNORED = -100
 # Segments of a row beside its instances (from 0): the shared prefix, and padding, which sees only itself.
@@ -47,6 +49,7 @@ def packed_length(group: Sequence[Pair]) -> int:
 class Packed:
     """Rows for a causal model, padded in front: `ids`, `positions`, `segments` are (rows, length); `labels`, which is
     (rows, kept), holds the targets of the last `kept` columns, or IGNORED. `tokens` counts what is no padding.
+    `blocks`: attention skips blocks of tokens that do not see one another, instead of reading a dense mask.
     """
 
     ids: torch.Tensor
@@ -54,14 +57,25 @@ class Packed:
     segments: torch.Tensor
     labels: torch.Tensor
     tokens: int
+    blocks: bool = False
 
-    def mask(self, dtype: torch.dtype) -> torch.Tensor:
-        """Additive, (rows, 1, length, length), 0 where a token (third axis) sees another (fourth)."""
-        queries, keys = self.segments[:, :, None], self.segments[:, None, :]
-        sees = (keys == queries) | ((keys == _SHARED) & (queries >= 0))
-        sees &= self.positions[:, None, :] <= self.positions[:, :, None]
-        mask = torch.zeros(sees.shape, dtype=dtype, device=sees.device)
-        return mask.masked_fill_(~sees, torch.finfo(dtype).min)[:, None]
+    def mask(self, dtype: torch.dtype) -> torch.Tensor | BlockMask:
+        """Which token sees which: additive, (rows, 1, length, length), 0 where a token (third axis) sees another
+        (fourth); or the same as a BlockMask.
+        """
+        segments, positions, (rows, length) = self.segments, self.positions, self.ids.shape
+
+        def sees(row: torch.Tensor, _: Any, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+            own, other = segments[row, query], segments[row, key]
+            shown = (other == own) | ((other == _SHARED) & (own >= 0))
+            return shown & (positions[row, key] <= positions[row, query])
+
+        if self.blocks:
+            return create_block_mask(sees, rows, None, length, length, self.ids.device)
+        row, place = (torch.arange(size, device=self.ids.device) for size in (rows, length))
+        seen = sees(row[:, None, None], None, place[:, None], place)
+        mask = torch.zeros(seen.shape, dtype=dtype, device=seen.device)
+        return mask.masked_fill_(~seen, torch.finfo(dtype).min)[:, None]
 
 
 @dataclass(frozen=True)

@@ -286,6 +286,28 @@ def test_neither_passes_nor_recomputing_change_what_is_learnt(
     assert [step.target_tokens for step in steps] == [step.target_tokens for step in others]
 
 
+def test_a_model_that_cannot_skip_blocks_learns_with_a_dense_mask(
+    tiny_model: Path, encoded: Maker, recipe: Recipes, tmp_path: Path
+) -> None:
+    lm = load(tiny_model)
+    for module in lm.model.modules():
+        if hasattr(module, "attention_dropout"):
+            module.attention_dropout = 0.1  # which the kernels by blocks do not have
+    AcceleratorState._reset_state()
+    trainer = Trainer(
+        lm.model,
+        encoded(instances(lm)),
+        recipe(),
+        5,
+        Accelerator(),
+        Checkpoints(tmp_path),
+        lambda *_: None,
+    )
+    assert not trainer.reads_blocks()
+    assert all(parameter.grad is None for parameter in trainer.parameters.values())
+    assert not trainer.run().blocks
+
+
 def test_gradient_checkpointing_recomputes(tiny_model: Path, encoded: Maker, recipe: Recipes) -> None:
     """It is on in the model that learns: otherwise the test before would compare a run with itself."""
     from stages.train.model import learner

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn.attention.flex_attention import BlockMask
 
 from nightjar.lm.load import load, prepare
 from stages.train.model import loss_of
@@ -83,6 +86,23 @@ def test_texts_in_one_row_do_not_see_one_another(tiny_model: Path) -> None:
         assert torch.allclose(left, right, atol=1e-5, rtol=1e-4)
 
 
+def test_by_blocks_the_loss_is_that_of_a_dense_mask(tiny_model: Path) -> None:
+    """The kernels by blocks need a GPU: their plain form in torch stands in for them, without gradients."""
+    prepare(seed=0, threads=1)
+    lm = load(tiny_model)
+    draw = np.random.default_rng(0)
+    head, *rest = (draw.integers(3, 40, size).tolist() for size in (60, 30, 40, 50, 60, 20, 70, 10))
+    shared = [(head + rest[0], rest[1]), (head + rest[2], rest[3])]
+    made = pack([[*shared, *shared], [(rest[4], rest[5])], [(rest[6], rest[0]), (rest[1], rest[2])]])
+    blocks = replace(made, blocks=True)
+    mask = blocks.mask(torch.float32)
+    assert isinstance(mask, BlockMask)
+    assert int(mask.kv_num_blocks.sum()) < made.ids.shape[0] * mask.kv_num_blocks.shape[-1] ** 2
+    with torch.no_grad(), torch.compiler.set_stance("force_eager"):
+        wanted, found = (float(loss_of(lm.model, it, torch.float32)) for it in (made, blocks))
+    assert found == pytest.approx(wanted, rel=1e-5)
+
+
 def test_an_encoder_decoder_reads_padded_rows(tmp_path: Path) -> None:
     prepare(seed=0, threads=1)
     lm = load(encoder_decoder(tmp_path))
@@ -111,7 +131,9 @@ def test_every_token_sees_its_own_instance_up_to_itself(
 ) -> None:
     """By the mask alone, the ids that a predicting column sees, in the order of their positions, are its context."""
     packed = pack(groups)
-    mask = packed.mask(torch.float32)[:, 0]
+    dense = packed.mask(torch.float32)
+    assert isinstance(dense, torch.Tensor)
+    mask = dense[:, 0]
     for row, group in enumerate(groups):
         context = [prompt + target[:n] for prompt, target in group for n in range(len(target))]
         labels = [label for _, target in group for label in target]
