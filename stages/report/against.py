@@ -99,13 +99,13 @@ def _means(ours: Cells, theirs: Cells, rule: verdict.Rule) -> Rows:
             continue
         now, before = (_tasks(card, system, mean, found) for found in (ours, theirs))
         pairs = {it: verdict.pair(now.get(it), before.get(it), rule.minimum) for it in mean.tracks}
-        reasons = (f"{it} ({card.track_title(at)})" for at, it in pairs.items() if isinstance(it, str))
+        why = next(((it, card.track_title(at)) for at, it in pairs.items() if isinstance(it, str)), ("",) * 2)
         name = mean.name if mean is card.average else f"mean of {len(mean.tracks)} tasks"
         row: dict[str, Any] = {
             **verdict.Cell(benchmark, system, name, mean.name)._asdict(),
             **dict.fromkeys(("value", "low", "high", "p", "p_corrected", "better", "worse", "equal")),
             "verdict": "not comparable",
-            "reason": next(reasons, ""),
+            "reason": (", in " if ":" in why[0] else ": ").join(filter(None, why)),
             "n": sum(len(it.ids) for it in now.values()),
             "now": _mean_value(card, mean, now),
             "before": _mean_value(card, mean, before),

@@ -138,7 +138,7 @@ def test_the_average_of_a_benchmark(workdir: Path, built_with_long: Path) -> Non
     ]
     assert row["now"] == row["before"] == pytest.approx(score["value"], abs=1e-4) and row["n"] == score["n"]
     assert (row["verdict"], row["p"]) == ("not comparable", None)
-    assert "too few instances: 9, wanted are 20 (" in row["reason"]
+    assert "too few instances: 9, wanted are 20, in " in row["reason"]
 
 
 def write_tasks(root: Path, right: dict[str, tuple[int, int]]) -> None:
@@ -183,7 +183,7 @@ def test_the_mean_of_tasks_counts_each_task_the_same(workdir: Path) -> None:
         None,
         pytest.approx(27.301, abs=1e-3),
     )
-    assert row["reason"] == "other instances: 10 new, 0 gone (ASDiv)"
+    assert row["reason"] == "other instances: 10 new, 0 gone, in ASDiv"
 
 
 def test_a_system_that_only_one_version_has(before: Path) -> None:
