@@ -42,7 +42,10 @@ def _folder(ctx: click.Context, option: click.Parameter, name: str | None) -> st
 @click.option(
     "--evaluated", metavar="A,B,…", callback=_list, help="Encodings to predict with (encodings only)."
 )
-@click.option("--benchmark", help="What models are tested on; the first of params.yaml if not given.")
+@click.option(
+    "--benchmark",
+    help="What models are tested on; not given: the first of params.yaml with a trained system.",
+)
 @click.option("--recipe", help="A trained system of the benchmark; its first one if not given.")
 @click.option("--name", callback=_folder, help="Folder under data/studies; not given: the study's kind.")
 @click.option("--wait", is_flag=True, help="Wait for a rebuild or a study that is running already.")
