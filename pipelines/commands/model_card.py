@@ -122,7 +122,7 @@ def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str
         asked = Path(params.train.recipes[recipe].calls).name
         dataset = next((card.datasets[0] for card in cards if card.name == asked), dataset)
     card = next((card for card in cards if dataset in card.datasets), None)
-    title = card.title if card else dataset
+    title = card.title if card else "documents"
     name = re.sub(r"[^\w.-]+", "-", title)
     whole = f"{title} ({card.source})" if card else title
     path = str(getattr(getattr(params.ingest, dataset, None), "path", ""))

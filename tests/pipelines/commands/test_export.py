@@ -152,7 +152,7 @@ def test_the_card_has_the_title_and_the_licence_of_the_data(
     assert "datasets" not in head and "own in the form of ProtoQA (" in text, "these files may be anybody's"
     assert "Their licence is not recorded." in text
     head, text = card("plain", data="corpus")
-    assert head["datasets"] == ["nightjar-sample-corpus"] and head["tags"] == ["nightjar"]
+    assert head["datasets"] == ["nightjar-sample-documents"] and head["tags"] == ["nightjar"]
     assert "data/" not in text.partition("## Recipe")[0].partition("## Data")[2]
 
 
@@ -167,7 +167,11 @@ def test_what_is_known_of_a_base(tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (("none", "out"), "'none': no such trained system; systems are tk_instruct"),
-        (("tk_instruct", "models"), "models: it exists already; name a new directory"),
+        (
+            ("tk_instruct", "models"),
+            "models: it exists already; name a new directory, such as models/tk_instruct",
+        ),
+        (("models/base", "out"), "'models/base': no recipe.json in this directory; systems are tk_instruct"),
         (("tk_instruct", "params.yaml"), "params.yaml: it exists already"),
         (("tk_instruct", "params.yaml/out"), "not a folder"),
     ],
