@@ -123,11 +123,12 @@ def _print(result: Mapping[str, Any], written: Path) -> None:
 
     for track in results.tracks(result):
         say()
+        title = results.track_title(result, track)
         if result["study"] == "encodings":
-            for title, rows in results.matrices(result, track).items():
-                say_table(rows, f"{title}, track {track}: evaluated with")
+            for metric, rows in results.matrices(result, track).items():
+                say_table(rows, f"{metric}, {title}: evaluated with")
         else:
-            say_table(results.table(result, track), f"track {track}")
+            say_table(results.table(result, track), title)
     for point in result["points"]:
         if point["state"] != "done":
             say(f"nightjar: study: {point['value']} {point['state']}: {point['error']}", err=True)
