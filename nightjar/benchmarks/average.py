@@ -6,18 +6,38 @@ within the task.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from nightjar.benchmarks.card import Card, Floats, Metric
+from nightjar.benchmarks.card import Average, Card, Floats, Metric
 from nightjar.benchmarks.scores import Places, SystemScores
 from nightjar.statistics import Bootstrap, enough, permutation_p, resampled, seen
 from nightjar.statistics.statistic import OfSums
 
 # The main metric of a task, and its parts by system: arrays of shape (instances, parts).
 Cell = tuple[Metric, tuple[Floats, ...]]
+
+
+def averaged(card: Card, main: Mapping[str, Metric]) -> Average | None:
+    """What the one number of the benchmark is the mean of; None if it is that of one track. `main`: a metric a track.
+
+    It is the card's average, or the mean of the main metrics of the tasks that have the most frequent unit, of those
+    alone that papers have, where they have any.
+    """
+    if card.average and set(card.average.tracks) <= main.keys():
+        return card.average
+    if not card.files.by_task or len(main) < 2:
+        return None
+    kinds = {track: (metric.scale, metric.higher_is_better) for track, metric in main.items()}
+    ((kind, _),) = Counter(kinds.values()).most_common(1)
+    known = {track for it in card.published for track in it.values}
+    tracks = [track for track in main if kinds[track] == kind]
+    tracks = [track for track in tracks if track in known] or tracks
+    ((metric, _),) = Counter(main[track] for track in tracks).most_common(1)
+    return Average(metric.name, tuple(tracks))
 
 
 def average(
@@ -31,10 +51,9 @@ def average(
     cells = _cells(card, by_track, scores)
     if cells is None:
         return None
-    value = float(np.mean([metric.scale * _value(metric, values) for metric, (values,) in cells.values()]))
     low, high = _ends(cells, bootstrap, *of) if bootstrap else (None, None)
     n = sum(len(values) for _, (values,) in cells.values())
-    return {"n": n} | _rounded(card, value, low, high)
+    return {"n": n} | _rounded(_decimals(card), value_of(cells), low, high)
 
 
 def average_difference(
@@ -52,13 +71,23 @@ def average_difference(
     cells = _cells(card, by_track, ours, theirs)
     if cells is None:
         return None
+    return difference_of(cells, _decimals(card), bootstrap, *of)
+
+
+def value_of(cells: Mapping[str, Cell]) -> float:
+    """The mean of the main metrics of the tasks of one system."""
+    return float(np.mean([metric.scale * _value(metric, values) for metric, (values,) in cells.values()]))
+
+
+def difference_of(cells: Mapping[str, Cell], decimals: int, bootstrap: Bootstrap, *of: str) -> dict[str, Any]:
+    """The columns of `aggregate.difference` of the means of two systems, whose tasks are `cells`."""
     value = float(np.mean([m.scale * (_value(m, a) - _value(m, b)) for m, (a, b) in cells.values()]))
     low, high = _ends(cells, bootstrap, *of)
     statistic, first, second = _joined(list(cells.values()))
     p = permutation_p(statistic, first, second, bootstrap.stream("signs", *of))
     return {
         "n": len(first),
-        **_rounded(card, value, low, high),
+        **_rounded(decimals, value, low, high),
         "moved": low is not None and seen(p, len(first), bootstrap.confidence),
         "p": p,
         **dict.fromkeys(("better", "worse", "equal")),
@@ -104,8 +133,11 @@ def _ends(
     return bootstrap.ends(total / len(cells))
 
 
-def _rounded(card: Card, value: float, low: float | None, high: float | None) -> dict[str, float | None]:
-    decimals = card.metric(card.average.name).decimals if card.average else 0
+def _decimals(card: Card) -> int:
+    return card.metric(card.average.name).decimals if card.average else 0
+
+
+def _rounded(decimals: int, value: float, low: float | None, high: float | None) -> dict[str, float | None]:
     ends = {"value": value, "low": low, "high": high}
     return {name: None if end is None else round(end, decimals) for name, end in ends.items()}
 

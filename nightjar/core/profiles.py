@@ -7,9 +7,10 @@ keys `targets` and `supply` are no parameters: `nightjar plan --profile` reads t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -62,11 +63,12 @@ class About(Model):
 
 @dataclass(frozen=True)
 class Change:
-    """One key whose value differs; `old` is None where there was no such key."""
+    """One key whose value differs; `old` is None for a key that is added, `new` for one that is removed."""
 
     key: str
     old: Any
     new: Any
+    kind: Literal["changed", "added", "removed"] = "changed"
 
 
 def names(root: Path) -> list[str]:
@@ -160,4 +162,26 @@ def changes(old: Any, new: Any, prefix: str = "") -> Iterable[Change]:
         if isinstance(before, Mapping | None) and isinstance(after, Mapping):
             yield from changes(before or {}, after, f"{path}.")
         elif before != after or type(before) is not type(after):
-            yield Change(path, before, after)
+            yield Change(
+                path, before, after, "removed" if key not in new else "changed" if key in old else "added"
+            )
+
+
+def own(root: Path, changed: Iterable[Change]) -> list[str]:
+    """The removed keys that no profile of the project at `root` has: a user added them to params.yaml."""
+    removed = [change.key for change in changed if change.kind == "removed"]
+    if not removed:
+        return []
+    known = []
+    for name in names(root):
+        with suppress(NightjarError):
+            known.append(read_yaml(root / PROFILES / f"{name}.yaml"))
+    return [key for key in removed if not any(_has(values, key) for values in known)]
+
+
+def _has(values: Any, key: str) -> bool:
+    for name in key.split("."):
+        if not isinstance(values, Mapping) or name not in values:
+            return False
+        values = values[name]
+    return True

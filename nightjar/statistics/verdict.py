@@ -209,13 +209,16 @@ def decide(pairs: Sequence[Contrast], groups: Sequence[Sequence[str]], rule: Rul
         for number, resamples in zip(numbers, means.T, strict=True):
             rows[number] = _described(pairs[number], resamples, rule)
     ordered = [rows[number] for number in range(len(pairs))]
-    corrected = holm([row["p"] for row in ordered])
-    for row, pair, p in zip(ordered, pairs, corrected, strict=True):
-        row["p_corrected"] = p
-        row["verdict"] = _word(
-            p <= rule.alpha, row["value"] if pair.measure.higher_is_better else -row["value"]
-        )
+    correct(ordered, [pair.measure.higher_is_better for pair in pairs], rule.alpha)
     return ordered
+
+
+def correct(rows: Sequence[dict[str, Any]], higher_is_better: Sequence[bool], alpha: float) -> None:
+    """Set `p_corrected` and `verdict` of rows that have `p` and `value` and are one family."""
+    corrected = holm([row["p"] for row in rows])
+    for row, higher, p in zip(rows, higher_is_better, corrected, strict=True):
+        row["p_corrected"] = p
+        row["verdict"] = _word(p <= alpha, row["value"] if higher else -row["value"])
 
 
 def _described(pair: Contrast, resamples: Floats, rule: Rule) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pipelines.commands.scores_shown import (
     say_as,
     say_head,
     track_column,
+    track_title,
 )
 from pipelines.project.intervals import interval
 
@@ -70,7 +71,7 @@ def _print(result: dict[str, Any]) -> None:
         say_table(lines)
         return
     for track, part in by_track.items():
-        say_table(_lines(part), f"{track} track" if len(by_track) > 1 else "")
+        say_table(_lines(part), track_title(track, result) if len(by_track) > 1 else "")
         say()
     rows = [
         track_column(track, result)

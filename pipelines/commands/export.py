@@ -36,7 +36,8 @@ def export(system: str, directory: Path, licence: str | None, as_json: bool) -> 
       nightjar export tk_instruct exported/tk_instruct
     """
     if directory.exists() or directory.is_symlink():
-        raise NightjarError("it exists already", directory, "name a new directory")
+        inside = f", such as {directory / Path(system).name}" if directory.is_dir() else ""
+        raise NightjarError("it exists already", directory, f"name a new directory{inside}")
     check_place(directory)
     prepare_model()
     from pipelines.commands.model_card import card_of

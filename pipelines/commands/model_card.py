@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -13,7 +15,8 @@ from typing import Any
 from huggingface_hub import ModelCardData
 
 from nightjar.benchmarks import registry
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, profiles, tables
+from nightjar.core.errors import NightjarError
 from nightjar.core.params import ModelSource, Params
 from nightjar.core.params import load as load_params
 from nightjar.lm.load import read_recipe
@@ -22,7 +25,7 @@ from nightjar.lm.weights import verify, weight_files
 from pipelines.project.git import try_git
 from pipelines.project.intervals import interval
 from pipelines.project.markdown import table
-from stages.predict.asking import benchmark_of
+from stages.predict.asking import INSTRUCTED, benchmark_of
 
 MODEL, SAMPLE = Path("models/base/language_model"), "data/sample"
 UNKNOWN = "unknown"
@@ -43,15 +46,18 @@ def card_of(folder: Path, licence: str | None = None) -> str:
     """The text of README.md for the trained system in `folder`. Raises NightjarError if it has no recipe."""
     params, recipe = load_params(), read_recipe(folder)
     base = base_of(params.models.language_model)
+    if base.licence == UNKNOWN and (supply := _supply(params.models.language_model.source)):
+        base = replace(base, licence=supply.licence)
     licence = licence or base.licence
-    data, path = _data(params, recipe)
+    kind = str(recipe.get("data", INSTRUCTED[0]))
+    names, data = _data(params, kind, str(recipe.get("recipe", folder.name)))
     head = ModelCardData(
         base_model=base.name,
-        datasets=[data],
+        datasets=names,
         license=licence,
         library_name="transformers",
         pipeline_tag="text-generation",
-        tags=["nightjar", "instruction-tuning" if data != "corpus" else "tool-use"],
+        tags=["nightjar", *_tags(kind, bool(recipe.get("calls")))],
     )
     settings = [{"setting": key, "value": json.dumps(recipe[key]).strip('"')} for key in sorted(recipe)]
     found = try_git(Path(), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes")
@@ -67,7 +73,7 @@ is {licence}.
 
 ## Data
 
-`{data}`{" with tool calls in the targets" if recipe.get("calls") else ""}: {path}.
+{data}{" Their targets have tool calls." if recipe.get("calls") else ""}
 
 ## Recipe
 
@@ -106,15 +112,39 @@ def base_of(source: ModelSource) -> Base:
     return Base(whole, f"{whole} ({file.name} of {source.source})", told.get("license", UNKNOWN))
 
 
-def _data(params: Params, recipe: Mapping[str, Any]) -> tuple[str, str]:
-    """The name of the training data, and where they came from."""
-    kind = str(recipe.get("data", "train"))
-    name = "natural_instructions" if kind in ("train", "supervised") else kind
-    group = getattr(params.ingest, name, None)
-    path = str(getattr(group, "path", "questions of a benchmark"))
+def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str]:
+    """The name of published training data for the head of the card, and sentences: title, source and licence."""
+    dataset, of = ("natural_instructions" if kind in INSTRUCTED else kind), ""
+    if kind == "corpus" and params.ingest.corpus.path == "data/split":
+        dataset, of = "natural_instructions", "Inputs of the training instances of "
+    cards = [registry.card(name) for name in registry.names()]
+    if kind == "questions" and recipe in params.train.recipes:
+        asked = Path(params.train.recipes[recipe].calls).name
+        dataset = next((card.datasets[0] for card in cards if card.name == asked), dataset)
+    card = next((card for card in cards if dataset in card.datasets), None)
+    title = card.title if card else "documents"
+    name = re.sub(r"[^\w.-]+", "-", title)
+    whole = f"{title} ({card.source})" if card else title
+    path = str(getattr(getattr(params.ingest, dataset, None), "path", ""))
+    form = f" in the form of {whole}, not the published dataset" if card else f": {title}"
     if path.startswith(SAMPLE):
-        return f"nightjar_sample_{name}", "the sample written for Nightjar, not the published dataset"
-    return name, path
+        return [f"nightjar-sample-{name}"], f"Sample data written for Nightjar{form}."
+    if supply := _supply(path):
+        return [name], f"{of}{whole}. Licence: {supply.licence}; {supply.url}."
+    return None, f"Data of the project's own{form}. Their licence is not recorded."
+
+
+def _supply(source: str) -> profiles.Supply | None:
+    """What the profiles of the project say about a source, a path or a model."""
+    for name in profiles.names(Path()):
+        with suppress(NightjarError):
+            if found := profiles.about(Path(), name).supply.get(source):
+                return found
+    return None
+
+
+def _tags(kind: str, calls: bool) -> list[str]:
+    return [*(["instruction-tuning"] if kind in INSTRUCTED else []), *(["tool-use"] if calls else [])]
 
 
 def _use(params: Params, recipe: Mapping[str, Any], folder: Path) -> str:
@@ -158,6 +188,7 @@ def _shown(row: Mapping[str, Any]) -> dict[str, str]:
     shown = {name: str(row[name]) for name in ("benchmark", "system", "track", "metric", "n")}
     return shown | {
         "benchmark": card.title,
+        "track": card.track_title(row["track"]),
         "value": f"{row['value']:{form}}",
         "interval": interval(row, form),
     }

@@ -27,8 +27,9 @@ COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bol
 def plan(stages: tuple[str, ...], jobs: int | None, profile: str | None, device: str, as_json: bool) -> None:
     """What a rebuild would do with STAGES and what they need, or with all: why, and how long it takes.
 
-    It only reads. "follows": a stage before it would run, and it may then turn out to be unchanged, or be restored.
-    Times are those of the last good runs here with the same parameters, scaled by the number of rows, with a range.
+    It only reads. Stages that are up to date are counted; --json lists them too. "follows": a stage before it would
+    run, and it may then turn out to be unchanged, or be restored. Times are those of the last good runs here with the
+    same parameters, scaled by the number of rows, with a range.
 
     \b
     Example:
@@ -99,6 +100,7 @@ def _print_table(graph: graphs.Graph, expected: Mapping[str, Expected], estimate
         rows = [
             {"stage": name, "plan": stage.state, "why": stage.why, "expected": _cell(stage, expected[name])}
             for name, stage in graph.stages.items()
+            if stage.state != "up to date"
         ]
         say_table(rows, right=("expected",), colours={"plan": COLOURS})
     else:

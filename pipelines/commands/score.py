@@ -23,6 +23,7 @@ from pipelines.commands.scores_shown import (
     form_options,
     say_as,
     say_head,
+    track_title,
 )
 from pipelines.project.intervals import interval
 
@@ -82,6 +83,7 @@ def _print(result: dict[str, Any]) -> None:
             say_table(_lines(result, average, []))
         return
     tracks = ["track"] if len(result["tracks"]) > 1 else []
+    rows = [row | {"track": track_title(row["track"], result)} for row in rows]
     if len(result["metrics"]) > MOST_COLUMNS:
         order = [metric.name for metric in card.metrics]
         overall = [row for row in rows if row["level"] == "overall"]

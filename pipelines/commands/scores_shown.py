@@ -72,12 +72,17 @@ def say_head(result: Mapping[str, Any], missing: str) -> None:
     only = ""
     if len(result["tracks"]) == 1:
         track = result["tracks"][0]
-        only = f", task {track}" if card_of(result).files.by_task else f", {track} track"
+        only = f", task {track}" if card_of(result).files.by_task else f", {track_title(track, result)}"
     n = result["n"]
     say(f"{result['benchmark']}{only}: {n} instance{'s' * (n != 1)}{missing}")
     say()
 
 
+def track_title(track: str, result: Mapping[str, Any]) -> str:
+    """The title of a track, as the report has it."""
+    return str(card_of(result).tracks.get(track, f"{track} track"))
+
+
 def track_column(track: str, result: Mapping[str, Any]) -> Found:
     """The column of the track, where there are several."""
-    return {"track": track} if len(result["tracks"]) > 1 else {}
+    return {"track": track_title(track, result)} if len(result["tracks"]) > 1 else {}

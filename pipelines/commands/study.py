@@ -42,7 +42,10 @@ def _folder(ctx: click.Context, option: click.Parameter, name: str | None) -> st
 @click.option(
     "--evaluated", metavar="A,B,…", callback=_list, help="Encodings to predict with (encodings only)."
 )
-@click.option("--benchmark", help="What models are tested on; the first of params.yaml if not given.")
+@click.option(
+    "--benchmark",
+    help="What models are tested on; not given: the first of params.yaml with a trained system.",
+)
 @click.option("--recipe", help="A trained system of the benchmark; its first one if not given.")
 @click.option("--name", callback=_folder, help="Folder under data/studies; not given: the study's kind.")
 @click.option("--wait", is_flag=True, help="Wait for a rebuild or a study that is running already.")
@@ -120,11 +123,12 @@ def _print(result: Mapping[str, Any], written: Path) -> None:
 
     for track in results.tracks(result):
         say()
+        title = results.track_title(result, track)
         if result["study"] == "encodings":
-            for title, rows in results.matrices(result, track).items():
-                say_table(rows, f"{title}, track {track}: evaluated with")
+            for metric, rows in results.matrices(result, track).items():
+                say_table(rows, f"{metric}, {title}: evaluated with")
         else:
-            say_table(results.table(result, track), f"track {track}")
+            say_table(results.table(result, track), title)
     for point in result["points"]:
         if point["state"] != "done":
             say(f"nightjar: study: {point['value']} {point['state']}: {point['error']}", err=True)

@@ -11,11 +11,20 @@ import click
 from pipelines.commands.console import say
 from pipelines.commands.options import printed
 
+# Of a value, in characters: an entry may hold a whole mapping.
+LONGEST = 80
+
 
 def _print(changes: list[dict[str, Any]]) -> None:
+    from nightjar.core.json_text import shown
+
     for change in changes:
-        old, new = (json.dumps(change[name], ensure_ascii=False) for name in ("old", "new"))
-        say(f"{change['key']}: {old} -> {new}")
+        old, new = (
+            shown(json.dumps(change[name], ensure_ascii=False), LONGEST, quoted=False)
+            for name in ("old", "new")
+        )
+        values = {"added": f"{new} (added)", "removed": f"{old} -> (removed)"}
+        say(f"{change['key']}: {values.get(change['kind'], f'{old} -> {new}')}")
     if not changes:
         say("params.yaml is so already.")
 
@@ -31,7 +40,8 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
     """Apply PROFILE to params.yaml and print what it changes.
 
     params.yaml becomes profiles/sample.yaml overlaid with the profile and the settings, checked before it is
-    written.
+    written. Entries of your own in params.yaml are removed, unless a profile in profiles/ has them; a warning names
+    them and the copy of the file.
 
     \b
     Example:
@@ -39,10 +49,16 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
       nightjar use real --set ingest.natural_instructions.path=/data/natural-instructions --set split.train_tasks=24
     """
     from nightjar.core.files import write_text
+    from nightjar.core.profiles import own
     from pipelines.execution.profiles import apply
     from pipelines.project import places
 
     changes = apply(Path(), profile, settings, write=not dry_run)
+    if lost := own(Path(), changes):
+        removed = "would be removed" if dry_run else "removed"
+        copy = "" if dry_run else f"; params.yaml before: {places.PARAMS_BEFORE}"
+        keep = f"to keep them, write them to profiles/NAME.yaml and run: nightjar use NAME{copy}"
+        say(f"nightjar: use: {removed}, and in no profile: {', '.join(lost)}; {keep}", err=True)
     if not dry_run:
         write_text(places.PROFILE, f"{profile}\n")
     return [vars(change) for change in changes]

@@ -11,13 +11,14 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from nightjar.core.config import PARAMS_FILE, parse, read_yaml
+from nightjar.core.config import PARAMS_FILE, parse, read_text, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.core.json_text import shown
 from nightjar.core.params import validate
-from nightjar.core.profiles import BASE, PROFILES, Change, about, chain, changes, overlay
+from nightjar.core.profiles import BASE, PROFILES, Change, about, chain, changes, overlay, own
 from pipelines.execution.preflight import check_project
+from pipelines.project.places import PARAMS_BEFORE
 
 # Of a value of --set, in characters.
 LONGEST_VALUE = 10_000
@@ -26,8 +27,8 @@ LONGEST_VALUE = 10_000
 def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = True) -> list[Change]:
     """Write params.yaml for `profile` with `settings` ("KEY=VALUE", the value in YAML); returns what changes.
 
-    Comments of profiles/sample.yaml are kept. Raises NightjarError for an unknown profile, key or value,
-    before anything is written.
+    Comments of profiles/sample.yaml are kept. If entries are removed that no profile has, PARAMS_BEFORE gets the file
+    as it was. Raises NightjarError for an unknown profile, key or value, before anything is written.
     """
     about(root, profile)  # checked too
     base_path = root / PROFILES / f"{BASE}.yaml"
@@ -44,10 +45,12 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     target = root / PARAMS_FILE
     new = parse(text, target)
     check_project(validate(new, f"profile {profile}"), root, f"profile {profile}")
-    old = _old(target)
+    found = list(changes(_old(target), new))
+    if write and own(root, found):
+        write_text(root / PARAMS_BEFORE, read_text(target))
     if write:
         write_text(target, text)
-    return list(changes(old, new))
+    return found
 
 
 def edited(text: str, settings: Mapping[str, Any]) -> str:

@@ -27,11 +27,13 @@ PREFECT = FOLDER / "prefect"
 RUNS = FOLDER / "runs"
 
 # Kept between runs: the outcome of checks, scores of rebuilds, entries that the ledger could not take, the entries of
-# dvc.lock that a rebuild found, the last nightly, the profile, and the seconds of tool calls.
+# dvc.lock that a rebuild found, the last nightly, the profile, params.yaml as it was before `nightjar use` removed
+# entries that no profile has, and the seconds of tool calls.
 CHECKS = FOLDER / "checks"
 SCORES = FOLDER / "scores.jsonl"
 LEDGER_ASIDE = FOLDER / "ledger-aside"
 LOCK_ORDER = FOLDER / "lock_order.json"
 LAST_NIGHTLY = FOLDER / "nightly.json"
 PROFILE = FOLDER / "profile"
+PARAMS_BEFORE = FOLDER / "params.before.yaml"
 TIMINGS = FOLDER / "timings"

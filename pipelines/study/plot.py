@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.project.intervals import interval
 from pipelines.study.kinds import KINDS
-from pipelines.study.results import SHOWN, Result, cell, matrix, metrics, tracks
+from pipelines.study.results import SHOWN, Result, cell, matrix, metrics, track_title, tracks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,7 +76,7 @@ def _curves(axes: Any, result: Result, panel: Panel) -> None:
         if not (drawn := [(x, *_ends(row)) for x, row in rows if row]):
             continue
         colour = OF_AVERAGE if track == average else f"C{others.index(track)}"
-        label = track if len(panel) > 1 else str(result["recipe"])
+        label = track_title(result, track) if len(panel) > 1 else str(result["recipe"])
         xs, values, below, above = zip(*drawn, strict=True)
         style = {"marker": "o", "markersize": 4, "capsize": 3, "linewidth": 1.4, "elinewidth": 1}
         axes.errorbar(xs, values, (below, above), color=colour, label=label, **style)
@@ -162,4 +162,4 @@ def _map(axes: Any, result: Result, panel: Panel) -> None:
     axes.set_yticks(range(len(cells)), list(cells))
     axes.set_xlabel("evaluated with")
     axes.set_ylabel("trained with")
-    axes.set_title(f"{_axis(result, {track: metric})}, track {track}", fontsize=10)
+    axes.set_title(f"{_axis(result, {track: metric})}, {track_title(result, track)}", fontsize=10)

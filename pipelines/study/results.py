@@ -26,6 +26,11 @@ def tracks(result: Result) -> list[str]:
     return sorted(found, key=lambda track: (track != "default", track))
 
 
+def track_title(result: Result, track: str) -> str:
+    """The title of a track, as the report has it; its name if it has none."""
+    return str(result.get("tracks", {}).get(track, track))
+
+
 def metrics(result: Result, track: str | None = None) -> dict[str, str]:
     """The titles of the metrics that are shown, by name: the first that a track, or any, has values of."""
     rows = [row for point in result["points"] for row in point["scores"]]
@@ -115,7 +120,8 @@ def markdown(result: Result) -> str:
         ],
     ]
     for track in tracks(result):
-        blocks.append([f"## Track {track}"])
+        title = track_title(result, track)
+        blocks.append([f"## {title[:1].upper()}{title[1:]}"])
         if kind == "encodings":
             for title, rows in matrices(result, track).items():
                 blocks += [[f"{title}; columns: evaluated with"], _lines(rows)]

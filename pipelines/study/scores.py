@@ -115,6 +115,7 @@ def collect(
             {"name": it.name, "title": it.title, "unit": "%" if it.scale == 100 else ""}
             for it in card.metrics
         ],
+        "tracks": dict(card.tracks),
         "average": card.average.name if card.average else None,
         "confidence": how.confidence,
         "bootstrap_samples": how.bootstrap_samples,

@@ -76,9 +76,9 @@ def plan(
 ) -> Study:
     """The study of `values` (none: the published grid, as far as the data allow). Runs nothing.
 
-    `benchmark` is the first of the parameters if none is given, `recipe` that of `kinds.default_system`. Raises
-    NightjarError for a value that is not available, an unknown benchmark, a recipe without a prediction stage and a
-    missing input.
+    If none is given, `benchmark` is the first of the parameters that has a system for the study, `recipe` that of
+    `kinds.default_system`. Raises NightjarError for a value that is not available, an unknown benchmark, a recipe
+    without a prediction stage and a missing input.
     """
     from nightjar.benchmarks import registry
 
@@ -86,13 +86,14 @@ def plan(
     text = read_text(root / PARAMS_FILE)
     params = validate(parse(text, root / PARAMS_FILE)).model_dump(mode="json")
     benchmarks = list(params["benchmarks"])
-    first = next(iter(benchmarks), "")
+    systems = list(params["predict"]["systems"].values())
+    first = next((it for it in benchmarks if default_system(kind, systems, it)), next(iter(benchmarks), ""))
     benchmark = first if benchmark is None else benchmark
     if benchmark not in benchmarks:
         fix = f"params.yaml has: {', '.join(benchmarks)}"
         raise NightjarError(f"no benchmark {shown(benchmark)}", "--benchmark", fix)
     registry.card(benchmark)  # an error of the card is reported before anything runs
-    usual = default_system(kind, list(params["predict"]["systems"].values()), benchmark)
+    usual = default_system(kind, systems, benchmark)
     recipe = recipe or usual
     if recipe is None:
         what = f"no system of {benchmark} is trained"

@@ -19,7 +19,7 @@ from nightjar.tools.decode import Query
 from nightjar.tools.registry import make
 from stages.predict.prompts import MODEL
 
-TRAINED = Path("models/train")
+TRAINED, RECIPE = Path("models/train"), "recipe.json"
 DEFINITION = "Answer the question."
 # Recipes whose instances have a definition and an input; the others are trained on plain text.
 INSTRUCTED = ("train", "supervised")
@@ -138,10 +138,11 @@ def folder_of(system: str) -> Path:
     """The directory of a trained system, by the name of its recipe or by its path."""
     named = TRAINED / system
     folder = named if named.is_dir() and "/" not in system else Path(system)
-    if not folder.is_dir():
-        there = sorted(path.name for path in TRAINED.glob("*") if path.is_dir())
+    if not (folder / RECIPE).is_file():
+        there = sorted(path.parent.name for path in TRAINED.glob(f"*/{RECIPE}"))
         fix = f"systems are {', '.join(there)}" if there else "run: nightjar rebuild train"
-        raise NightjarError("no such trained system", repr(system), fix)
+        what = f"no {RECIPE} in this directory" if folder.is_dir() else "no such trained system"
+        raise NightjarError(what, repr(system), fix)
     return folder
 
 

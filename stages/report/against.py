@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.average import averaged, difference_of, value_of
+from nightjar.benchmarks.card import Average, Card
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.statistics import MINIMUM, verdict
+from nightjar.statistics.bootstrap import DECIMALS
 from stages.report import numbers
 from stages.report.benchmark.answers import Key, cut, first
 from stages.report.read.results import HEADLINE
@@ -21,19 +23,24 @@ from stages.report.site import Site
 ALPHA, SAMPLES, EXAMPLES = 0.05, 10_000, 5
 
 Rows = list[dict[str, Any]]
+Cells = Mapping[verdict.Cell, verdict.Scored]
 
 
 def compare(now: Path, before: Path) -> dict[str, Any]:
     """The comparison of two data folders, as JSON values: `numbers` and `answers`.
 
-    `numbers` has the rows of `verdict.judge` for the first metrics of every track and system, `answers` a row for each
-    benchmark and system that both have. The folders have the artifacts of the stages questions, predict and evaluate.
+    `numbers` has the rows of `verdict.judge` for the first metrics of every track and system, and for the mean of the
+    tasks of a benchmark. `answers` has a row for each benchmark and system that both have. The folders have the
+    artifacts of the stages questions, predict and evaluate.
     Raises NightjarError if a folder has no evaluation or a table is missing.
     """
     rule = verdict.Rule.of(ALPHA, MINIMUM, SAMPLES, 0)
     scored = [_scores(folder) for folder in (now, before)]
     ours, theirs = (verdict.cells(rows, _measures) for rows in scored)
-    judged = verdict.judge(ours, theirs, {}, rule)
+    judged = [*verdict.judge(ours, theirs, {}, rule), *_means(ours, theirs, rule)]
+    known = [row for row in judged if row["p"] is not None]
+    higher = [registry.card(row["benchmark"]).metric(row["metric"]).higher_is_better for row in known]
+    verdict.correct(known, higher, ALPHA)
     answers = []
     for name in _benchmarks(now):
         systems = sorted({row["system"] for row in scored[0] if row["benchmark"] == name})
@@ -77,6 +84,64 @@ def _measures(benchmark: str, names: Collection[str]) -> list[verdict.Measure]:
         verdict.Measure(it.name, it.parts, it.statistic, it.scale, it.higher_is_better)
         for it in present[:HEADLINE]
     ]
+
+
+def _means(ours: Cells, theirs: Cells, rule: verdict.Rule) -> Rows:
+    """A row of `verdict.judge` for the mean of the tasks of each benchmark that has one, and of each system.
+
+    Instances are resampled, and swapped between the versions, within a task; p is that of the permutation test.
+    """
+    rows = []
+    for benchmark, system in sorted({(cell.benchmark, cell.system) for cell in (*ours, *theirs)}):
+        card = registry.card(benchmark)
+        mean = _mean_of(card, ours) or _mean_of(card, theirs)
+        if mean is None:
+            continue
+        now, before = (_tasks(card, system, mean, found) for found in (ours, theirs))
+        pairs = {it: verdict.pair(now.get(it), before.get(it), rule.minimum) for it in mean.tracks}
+        why = next(((it, card.track_title(at)) for at, it in pairs.items() if isinstance(it, str)), ("",) * 2)
+        name = mean.name if mean is card.average else f"mean of {len(mean.tracks)} tasks"
+        row: dict[str, Any] = {
+            **verdict.Cell(benchmark, system, name, mean.name)._asdict(),
+            **dict.fromkeys(("value", "low", "high", "p", "p_corrected", "better", "worse", "equal")),
+            "verdict": "not comparable",
+            "reason": (", in " if ":" in why[0] else ": ").join(filter(None, why)),
+            "n": sum(len(it.ids) for it in now.values()),
+            "now": _mean_value(card, mean, now),
+            "before": _mean_value(card, mean, before),
+        }
+        if not row["reason"]:
+            both = {
+                it: (card.metric(now[it].measure.name), (now[it].values, before[it].values)) for it in pairs
+            }
+            found = difference_of(both, DECIMALS, rule.bootstrap, "mean", benchmark, system)
+            row |= {key: value for key, value in found.items() if key in row}
+        if (row["now"], row["before"]) != (None, None):
+            rows.append(row)
+    return rows
+
+
+def _mean_of(card: Card, found: Cells) -> Average | None:
+    """The mean that a version's leaderboard shows."""
+    present = {(cell.track, cell.metric) for cell in found if cell.benchmark == card.name}
+    tracks = {track for track, _ in present}
+    order = [*(track for track in card.tracks if track in tracks), *sorted(tracks - set(card.tracks))]
+    main = {track: next(it for it in card.metrics if (track, it.name) in present) for track in order}
+    return averaged(card, main)
+
+
+def _tasks(card: Card, system: str, mean: Average, found: Cells) -> dict[str, verdict.Scored]:
+    """The scores of a system by the main metric of each task, of tasks that it has."""
+    cells = [verdict.Cell(card.name, system, track, it.name) for track in mean.tracks for it in card.metrics]
+    return {cell.track: found[cell] for cell in reversed(cells) if cell in found}
+
+
+def _mean_value(card: Card, mean: Average, found: Mapping[str, verdict.Scored]) -> float | None:
+    if len(found) < len(mean.tracks):
+        return None
+    return round(
+        value_of({at: (card.metric(it.measure.name), (it.values,)) for at, it in found.items()}), DECIMALS
+    )
 
 
 def _main_values(rows: Rows, benchmark: str) -> dict[tuple[str, str, str], tuple[str, float]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from nightjar.benchmarks.aggregate import aligned, by_track
-from nightjar.benchmarks.average import average, average_difference
+from nightjar.benchmarks.average import average, average_difference, averaged
 from nightjar.benchmarks.card import Average, Card
 from stages.report import numbers
 from stages.report.benchmark import differences
@@ -47,13 +46,38 @@ class Column:
 
 
 def column(one: Benchmark) -> Column:
-    """The card's average; else the mean of comparable tasks where each task is a track; else the first track."""
+    """The card's average; else the mean of comparable tasks where each task is a track; else the first track.
+
+    Shares from 0 to 1 become percentages, so that the columns have one unit.
+    """
     card, found = one.systems.card, one.results
     if card.average and card.average.name in found.tracks:
-        return _of_track(one, card.average.name)
-    if card.files.by_task and len(found.tracks) > 1:
-        return _mean(one)
-    return _of_track(one, found.tracks[0])
+        return _in_percent(_of_track(one, card.average.name))
+    main = {track: found.overall(track)[0].metric for track in found.tracks}
+    if mean := averaged(card, main):
+        return _in_percent(_mean(one, mean))
+    return _in_percent(_of_track(one, found.tracks[0]))
+
+
+def _in_percent(it: Column) -> Column:
+    """The column in percent if its metric is from 0 to 1; others, such as perplexities, as they are."""
+    if it.row.metric.range != (0.0, 1.0):
+        return it
+
+    def percent(number: float | None) -> Any:
+        return None if number is None else round(100 * number, 6)
+
+    metric = replace(it.row.metric, scale=100 * it.row.metric.scale, range=(0.0, 100.0))
+    lanes = {
+        system: Lane(*map(percent, (one.value, one.low, one.high))) for system, one in it.row.lanes.items()
+    }
+    paired = {
+        system: {**one, **{name: percent(one[name]) for name in ("value", "low", "high")}}
+        for system, one in it.differences.items()
+    }
+    published = {system: (percent(value), source) for system, (value, source) in it.published.items()}
+    row = replace(it.row, metric=metric, lanes=lanes)
+    return replace(it, row=row, differences=paired, published=published)
 
 
 def _of_track(one: Benchmark, track: str) -> Column:
@@ -67,28 +91,20 @@ def _of_track(one: Benchmark, track: str) -> Column:
     return Column(one.systems.card, track, (), row, reference, known, published)
 
 
-def _mean(one: Benchmark) -> Column:
-    """The mean of the main metrics of the tasks, of those alone that papers have, where they have any."""
-    card, found = one.systems.card, one.results
-    main = {track: found.overall(track)[0].metric for track in found.tracks}
-    kinds = {track: (metric.scale, metric.higher_is_better) for track, metric in main.items()}
-    ((kind, _),) = Counter(kinds.values()).most_common(1)
-    known = {track for it in card.published for track in it.values}
-    tracks = [track for track in found.tracks if kinds[track] == kind]
-    tracks = [track for track in tracks if track in known] or tracks
-    ((metric, _),) = Counter(main[track] for track in tracks).most_common(1)
-    averaged = replace(card, average=Average(metric.name, tuple(tracks)))
+def _mean(one: Benchmark, mean: Average) -> Column:
+    """The mean of the main metrics of tasks, which is no average of the card's own."""
+    tracks, card = mean.tracks, replace(one.systems.card, average=mean)
     reference = next(it for it in one.scores if it.system == one.systems.models[0])
     lanes, paired, n = {}, {}, 0
     for ours in one.scores:
         places = by_track(ours)
-        if (value := average(averaged, ours, places, one.bootstrap, ours.system, "mean")) is None:
+        if (value := average(card, ours, places, one.bootstrap, ours.system, "mean")) is None:
             continue
         lanes[ours.system], n = Lane(value["value"], value["low"], value["high"]), value["n"]
         if ours is not reference:
             theirs = aligned(ours, reference)
             of = (ours.system, reference.system, "mean")
-            if moved := average_difference(averaged, ours, theirs, places, one.bootstrap, *of):
+            if moved := average_difference(card, ours, theirs, places, one.bootstrap, *of):
                 paired[ours.system] = moved
     values: dict[str, dict[str, tuple[float, str]]] = {}
     for it in card.published:
@@ -102,8 +118,8 @@ def _mean(one: Benchmark) -> Column:
         for system, of in values.items()
         if len(of) == len(tracks)
     }
-    row = Row("overall", "overall", metric, n, lanes)
-    return Column(card, tracks[0], tracks, row, reference.system, paired, published)
+    row = Row("overall", "overall", card.metric(mean.name), n, lanes)
+    return Column(one.systems.card, tracks[0], tracks, row, reference.system, paired, published)
 
 
 def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> dict[str, Any]:

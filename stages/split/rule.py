@@ -1,7 +1,7 @@
 """The rule by which the published split was made (facts 1.3).
 
 (a) a task with any of the twelve evaluation categories tests; (b) any other task that shares a source with a
-test task, of whichever track, is excluded; (c) so are the other track's test tasks; (d) on the default track
+test task, of whichever track, is excluded; (c) so are the other track's test tasks; (d) on the English track
 so is every task that is not English throughout; (e) so is one task by name; (f) everything else trains.
 """
 

@@ -79,6 +79,9 @@ def test_states_reasons_and_expected_times(repo: Repo, monkeypatch: pytest.Monke
         }
     ]
     assert (back["seconds"], back["jobs"]) == (0.0, None)
+    heading, *rows, count = told(repo, monkeypatch).splitlines()
+    assert heading.startswith("stage") and [row.split()[0] for row in rows if row] == ["a"]
+    assert count == "Of 4 stages 3 are up to date, 1 would be restored from the cache."
 
 
 def test_a_stage_after_one_that_runs_follows(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

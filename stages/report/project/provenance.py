@@ -49,7 +49,14 @@ def context(
             for package in (nightjar, stages)
         },
         "profile": profile,
-        "changes": [{"key": one.key, "profile": _shown(one.old), "here": _shown(one.new)} for one in changes],
+        "changes": [
+            {
+                "key": one.key,
+                "profile": "–" if one.kind == "added" else _shown(one.old),
+                "here": "–" if one.kind == "removed" else _shown(one.new),
+            }
+            for one in changes
+        ],
         "unreadable": unreadable,
         "parameters": [{"key": key, "value": _shown(value)} for key, value in _flat(values)],
         "models": models,

@@ -126,7 +126,7 @@ def test_a_file_of_questions(
         (("Q", "--file", "lines", "--system", "texts"), "give a question, or --file with questions"),
         ((" ", "--system", "texts"), "the question is empty"),
         (("Q", "--system", "none"), "'none': no such trained system; systems are instructed, texts"),
-        (("Q", "--system", "models/base"), "models/base: no recipe.json"),
+        (("Q", "--system", "models/base"), "'models/base': no recipe.json"),
         (
             ("Q", "--system", "texts", "--definition", "D"),
             "was trained on plain text and reads no definition",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +113,47 @@ def test_the_card_has_the_scores_of_these_weights_alone(workdir: Path, tiny_mode
     assert run("tk_instruct", "out", "--license", "mit") == 0
     _, head, text = (workdir / "out/README.md").read_text().split("---\n", 2)
     values = YAML(typ="safe").load(head)
-    assert values["license"] == "mit" and values["datasets"] == ["nightjar_sample_natural_instructions"]
+    assert values["license"] == "mit" and values["datasets"] == ["nightjar-sample-Super-NaturalInstructions"]
     assert (
-        "| Super-NaturalInstructions | tk_instruct | default | rougeL | 40 | 58.97 | [51.60, 65.70] |" in text
+        "Sample data written for Nightjar in the form of Super-NaturalInstructions (Wang et al. 2022" in text
+    )
+    assert (
+        "| Super-NaturalInstructions | tk_instruct | English track | rougeL | 40 | 58.97 | [51.60, 65.70] |"
+        in text
     )
     assert "| f1 | 40 | 58.97 | (n = 40, too few) |" in text
     assert "| calls | false |" in text and "| data | train |" in text
     assert "ZeroSCROLLS" not in text and f"Weights (sha256): {sha256}. Commit: not recorded." in text
+
+
+def test_the_card_has_the_title_and_the_licence_of_the_data(
+    workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained(workdir, tiny_model)
+    shutil.copytree(ROOT / "profiles", "profiles")
+    monkeypatch.setattr(command, "_write_model", lambda folder, output: output.mkdir())
+
+    def card(name: str, **recipe: object) -> tuple[dict[str, Any], str]:
+        Path("models/train/tk_instruct/recipe.json").write_text(json.dumps({"recipe": name, **recipe}))
+        assert run("tk_instruct", f"out-{name}") == 0
+        _, head, text = Path(f"out-{name}/README.md").read_text().split("---\n", 2)
+        return YAML(typ="safe").load(head), " ".join(text.split())
+
+    path = Path("params.yaml")
+    for old, new in (("sample/natural_instructions", "natural-instructions"), ("sample/protoqa", "mine")):
+        path.write_text(path.read_text().replace(f"path: data/{old}", f"path: data/{new}"))
+    head, text = card("combined", data="train", calls=True)
+    assert head["datasets"] == ["Super-NaturalInstructions"] and head["tags"][1:] == [
+        "instruction-tuning",
+        "tool-use",
+    ]
+    assert "Licence: Apache-2.0; https://github.com/allenai/natural-instructions. Their targets" in text
+    head, text = card("protoqa", data="questions")
+    assert "datasets" not in head and "own in the form of ProtoQA (" in text, "these files may be anybody's"
+    assert "Their licence is not recorded." in text
+    head, text = card("plain", data="corpus")
+    assert head["datasets"] == ["nightjar-sample-documents"] and head["tags"] == ["nightjar"]
+    assert "data/" not in text.partition("## Recipe")[0].partition("## Data")[2]
 
 
 def test_what_is_known_of_a_base(tmp_path: Path) -> None:
@@ -132,7 +167,11 @@ def test_what_is_known_of_a_base(tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (("none", "out"), "'none': no such trained system; systems are tk_instruct"),
-        (("tk_instruct", "models"), "models: it exists already; name a new directory"),
+        (
+            ("tk_instruct", "models"),
+            "models: it exists already; name a new directory, such as models/tk_instruct",
+        ),
+        (("models/base", "out"), "'models/base': no recipe.json in this directory; systems are tk_instruct"),
         (("tk_instruct", "params.yaml"), "params.yaml: it exists already"),
         (("tk_instruct", "params.yaml/out"), "not a folder"),
     ],

@@ -104,7 +104,7 @@ def test_the_documented_way_from_prompts_to_a_comparison(
     assert [command.split()[0] for command in others] == ["score", "score", "compare"]
     score, table, compare = (nightjar(capsys, *command.split()) for command in others)
     assert (
-        score.startswith("supernatinst, default track: 6 instances\n") and "50.00 (n = 6, too few)" in score
+        score.startswith("supernatinst, English track: 6 instances\n") and "50.00 (n = 6, too few)" in score
     )
     assert table.splitlines()[1].startswith("default,overall,overall,rougeL,6,50.0,")
     assert " 50.00 " in compare
@@ -140,9 +140,12 @@ def test_score_leads_with_each_track_and_ends_with_all_together(
 ) -> None:
     rows = [line.split() for line in nightjar(capsys, *SCORE, *both, "--samples", "0").splitlines()]
     assert rows[2] == ["track", "n", "rougeL", "exact_match", "rouge1"]
-    assert rows[3:5] == [["default", "4", *["75.00"] * 3], ["xlingual", "4", *["25.00"] * 3]]
-    assert ["default", "word_analogy", "4", "exact_match", *["75.00"] * 3] in rows
-    assert ["default", "task,", "default", "4", *["75.00"] * 3] in rows
+    assert rows[3:5] == [
+        ["English", "track", "4", *["75.00"] * 3],
+        ["cross-lingual", "track", "4", *["25.00"] * 3],
+    ]
+    assert ["English", "track", "word_analogy", "4", "exact_match", *["75.00"] * 3] in rows
+    assert ["English", "track", "task,", "default", "4", *["75.00"] * 3] in rows
     assert rows[-3][:5] == ["all", "tracks", "together", "(not", "a"]
     assert rows[-1] == ["8", *["50.00"] * 3] and sum("50.00" in row for row in rows) == 1
 
@@ -151,13 +154,15 @@ def test_compare_leads_with_each_track_and_ends_with_both(
     both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = nightjar(capsys, *COMPARE, *both)
-    places = [text.index(title) for title in ("default track", "xlingual track", "by category", "all tracks")]
-    assert places == sorted(places) and text.splitlines()[2].strip() == "default track"
+    places = [
+        text.index(title) for title in ("English track", "cross-lingual track", "by category", "all tracks")
+    ]
+    assert places == sorted(places) and text.splitlines()[2].strip() == "English track"
     last = [line.split()[:4] for line in text[places[-1] :].splitlines()[1:]]
     assert ["exact_match", "50.00", "50.00", "+0.00"] in last
-    categories = [line.split()[:6] for line in text[places[2] : places[3]].splitlines()]
-    assert ["default", "word_analogy", "exact_match", "75.00", "50.00", "+25.00"] in categories
-    assert ["xlingual", "word_analogy", "exact_match", "25.00", "50.00", "-25.00"] in categories
+    categories = [line.split()[:7] for line in text[places[2] : places[3]].splitlines()]
+    assert ["English", "track", "word_analogy", "exact_match", "75.00", "50.00", "+25.00"] in categories
+    assert ["cross-lingual", "track", "word_analogy", "exact_match", "25.00", "50.00", "-25.00"] in categories
 
 
 def test_one_track_is_named_and_has_no_column(
@@ -165,10 +170,10 @@ def test_one_track_is_named_and_has_no_column(
 ) -> None:
     given = ("--benchmark", "supernatinst", "--references", "default.jsonl")
     text = nightjar(capsys, "score", "--predictions", "d.jsonl", *given)
-    assert text.startswith("supernatinst, default track: 4 instances\n") and "all tracks" not in text
+    assert text.startswith("supernatinst, English track: 4 instances\n") and "all tracks" not in text
     assert not any(line.startswith("track") for line in text.splitlines())
     text = nightjar(capsys, "compare", "--a", "d.jsonl", "--b", "d.jsonl", *given)
-    assert text.startswith("supernatinst, default track: 4 instances\n") and "all tracks" not in text
+    assert text.startswith("supernatinst, English track: 4 instances\n") and "all tracks" not in text
 
 
 def test_the_csv_of_a_score_is_one_flat_table(

@@ -152,13 +152,12 @@ def test_published_values_are_beside_those_of_a_study() -> None:
     result = of_tasks() | {"bootstrap_samples": 10, "commit": "0" * 40, "changed_files": []}
     for point in result["points"]:
         point |= {"axes": [point["value"]], "differences": [], "state": "done"}
+    result["tracks"] = {"t1": "English track"}
     text = results.markdown(result)
-    mean = text.partition("## Track mean")[2].partition("## ")[0]
+    mean = text.partition("## Mean")[2].partition("## ")[0]
     assert "- Published for Large (a paper): 512: 17.5, 8192: 29.0" in mean
-    assert (
-        "- Published for Large (a paper): 8192: 9.0" in text.partition("## Track t0")[2].partition("## ")[0]
-    )
-    assert "Published" not in text.partition("## Track t1")[2].partition("## ")[0]
+    assert "- Published for Large (a paper): 8192: 9.0" in text.partition("## T0")[2].partition("## ")[0]
+    assert "Published" not in text.partition("## English track")[2].partition("## ")[0]
 
 
 def test_published_models_have_no_place_on_the_axis() -> None:

@@ -315,6 +315,15 @@ def test_the_defaults_are_the_first_benchmark_and_its_first_trained_system(proje
     params.write_text(json.dumps(values))
     study = studies.plan(project.root, "tasks", ["4"], recipe="tk_instruct")
     assert (study.benchmark, study.recipe, study.name) == ("supernatinst", "tk_instruct", "tasks-tk_instruct")
+    values["predict"]["systems"] = {
+        name: first[name] for name in ("tool_use-untuned", "supernatinst-tk_instruct")
+    }
+    supernatinst = values["benchmarks"].pop("supernatinst")
+    values["benchmarks"]["supernatinst"] = supernatinst
+    params.write_text(json.dumps(values))
+    study = studies.plan(project.root, "tasks", ["4"])
+    assert (study.benchmark, study.name) == ("supernatinst", "tasks"), "the first with a trained system"
+    values["benchmarks"] = {"supernatinst": supernatinst}
     values["predict"]["systems"] = {"supernatinst-untuned": first["supernatinst-untuned"]}
     params.write_text(json.dumps(values))
     with pytest.raises(NightjarError, match="no system of supernatinst is trained"):

@@ -16,8 +16,10 @@ from nightjar.core.errors import NightjarError
 from nightjar.statistics import holm
 from stages.report import against
 from tests.stages.report.building import NAME, QUESTIONS, SCORED
+from tests.stages.report.building_long import NAME as LONG
 from tests.stages.report.test_stage import Page
 
+TASKS = "tool_use"
 PREDICTED = Path("data/predict", NAME, "combined")
 Rows = list[dict[str, Any]]
 
@@ -121,6 +123,67 @@ def test_a_question_that_changed_is_not_compared(before: Path) -> None:
     assert found["combined", "default", "rougeL"]["verdict"] == "not comparable"
     assert "another input or other references" in found["combined", "default", "rougeL"]["reason"]
     assert Path(QUESTIONS).is_dir()
+
+
+def test_the_average_of_a_benchmark(workdir: Path, built_with_long: Path) -> None:
+    """One of its ten tasks has too few instances: both values, which are those of the leaderboard, and no verdict."""
+    shutil.copytree(built_with_long / "data", "data")
+    shutil.copytree("data", "before")
+    found = by_cell(against.compare(Path("data"), Path("before")))
+    row = found["tk_instruct", "score", "score"]
+    (score,) = [
+        it
+        for it in tables.read_rows(Path("data/evaluate", LONG), contracts.SCORES)
+        if (it["system"], it["track"]) == ("tk_instruct", "score")
+    ]
+    assert row["now"] == row["before"] == pytest.approx(score["value"], abs=1e-4) and row["n"] == score["n"]
+    assert (row["verdict"], row["p"]) == ("not comparable", None)
+    assert "too few instances: 9, wanted are 20, in " in row["reason"]
+
+
+def write_tasks(root: Path, right: dict[str, tuple[int, int]]) -> None:
+    """An evaluation whose system answers so many questions of each task right, of so many."""
+    questions: Rows = []
+    scores: Rows = []
+    for task, (count, n) in right.items():
+        for at in range(n):
+            key = {"benchmark": TASKS, "track": task, "category": task, "task_id": task, "id": f"{at:03}"}
+            more = {"dataset": TASKS, "file": "f", "shared": "{}", "day": None, "parts": "{}"}
+            questions.append(key | more | {"references": ["7"]})
+            scores.append(key | {"system": "untuned", "metric": "accuracy", "value": float(at < count)})
+    for stage, table, rows in (
+        ("questions", contracts.QUESTIONS, questions),
+        ("evaluate", contracts.INSTANCE_SCORES, scores),
+    ):
+        with tables.ArtifactWriter(root / stage / TASKS) as writer:
+            writer.write(table, rows)
+
+
+def test_the_mean_of_tasks_counts_each_task_the_same(workdir: Path) -> None:
+    """As the leaderboard's: of the tasks that papers have, whatever the number of their instances."""
+    write_tasks(Path("now"), {"svamp": (30, 40), "asdiv": (60, 80), "dateset": (1, 30)})
+    write_tasks(Path("then"), {"svamp": (20, 40), "asdiv": (20, 80), "dateset": (1, 30)})
+    found = against.compare(Path("now"), Path("then"))
+    (row,) = [row for row in found["numbers"] if row["track"].startswith("mean of")]
+    assert row["track"] == "mean of 3 tasks" and row["n"] == 150
+    each = (100 / 30, 75.0, 75.0), (100 / 30, 50.0, 25.0)
+    now, before = (sum(values) / 3 for values in each)
+    assert (row["now"], row["before"], row["value"]) == pytest.approx((now, before, now - before), abs=1e-3)
+    assert row["low"] < row["value"] < row["high"] and row["verdict"] == "better"
+    known = [row for row in found["numbers"] if row["p"] is not None]
+    assert [row["p_corrected"] for row in known] == holm([row["p"] for row in known]) and len(known) == 4
+    (line,) = [it for it in against.lines(found) if it["track"] == "mean of 3 tasks"]
+    assert (line["metric"], line["now"], line["difference"]) == ("accuracy (%)", "51.1", "+25.0")
+
+    write_tasks(Path("then"), {"svamp": (20, 40), "asdiv": (20, 70), "dateset": (1, 30)})
+    found = against.compare(Path("now"), Path("then"))
+    (row,) = [row for row in found["numbers"] if row["track"].startswith("mean of")]
+    assert (row["verdict"], row["value"], row["before"]) == (
+        "not comparable",
+        None,
+        pytest.approx(27.301, abs=1e-3),
+    )
+    assert row["reason"] == "other instances: 10 new, 0 gone, in ASDiv"
 
 
 def test_a_system_that_only_one_version_has(before: Path) -> None:

@@ -42,7 +42,8 @@ def test_the_headline_has_both(report: list[list[str]]) -> None:
     assert (last["n"], last["accuracy"], last["accuracy_low"]) == (8, 0.5, None)
     table = (OUT / "headline.txt").read_text().splitlines()
     assert table[0].split() == ["system", NAME, "made"]
-    assert next(line.split()[-1] for line in table if line.startswith("untuned")) == "0.2500"
+    assert next(line.split()[-1] for line in table if line.startswith("untuned")) == "25.00"
+    assert "made: accuracy (%), " in "\n".join(table), "percent here; the pages and files have 0 to 1"
     found = scores()["sums", "untuned"]
     interval = f"[{found['low']:.3f}, {found['high']:.3f}]"
     assert ["untuned", f"0.250{interval}", f"0.250 {interval}"] in report
@@ -59,7 +60,7 @@ def test_published_rows_are_those_of_the_track(report: list[list[str]]) -> None:
         ["Later", "0.875", ""],
     ]
     found = [row[1:] for row in report if row[0] == "Guesser 9B"]
-    assert found == [["", "0.312"], ["0.125", ""], ["0.500", "–"]], "the leaderboard has the mean"
+    assert found == [["", "31.2"], ["0.125", ""], ["0.500", "–"]], "the leaderboard has the mean, in percent"
 
 
 def test_the_papers_tables_have_our_systems(report: list[list[str]]) -> None:

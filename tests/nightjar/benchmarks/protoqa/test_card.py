@@ -70,7 +70,7 @@ def test_a_question_without_a_prediction_is_left_out_and_counted(tmp_path: Path,
 
 def test_the_command_says_what_is_left_out(tmp_path: Path, references: Path) -> None:
     done = score(tmp_path, [{"q1": ["rain"]}], references)
-    assert done.stdout.startswith("protoqa, default track: 2 instances, 1 without a prediction, left out\n")
+    assert done.stdout.startswith("protoqa, ranked lists: 2 instances, 1 without a prediction, left out\n")
 
 
 def test_an_empty_list_scores_0(tmp_path: Path, references: Path) -> None:

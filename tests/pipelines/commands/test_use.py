@@ -1,0 +1,63 @@
+"""nightjar use: what it prints of the keys that it adds, changes and removes, and what a user's own entries become."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli import main
+from pipelines.project.places import PARAMS_BEFORE
+from tests.conftest import ROOT
+from tests.in_process import captured
+
+OWN = {"calls": "data/split", "evidence": "data/split"}
+
+
+@pytest.fixture()
+def project(workdir: Path) -> Path:
+    """The sample profile, with a recipe and a tool of the user's own in params.yaml."""
+    shutil.copytree(ROOT / "profiles", workdir / "profiles")
+    shutil.copy(ROOT / "profiles/sample.yaml", workdir / "params.yaml")
+    path = workdir / "params.yaml"
+    text = path.read_text().replace("seed: 42\n", "seed: 7\n", 1)
+    path.write_text(text.replace("  recipes:\n", f"  recipes:\n    mine: {json.dumps(OWN)}\n", 1))
+    return workdir
+
+
+def test_removed_added_and_changed_keys_differ(project: Path) -> None:
+    done = captured(main, ["use", "arms"])
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "seed: 7 -> 42" in lines
+    assert f"train.recipes.mine: {json.dumps(OWN)} -> (removed)" in lines
+    assert 'train.recipes.calls_only.calls: "data/augment_merge" (added)' in lines
+    (long,) = [line for line in lines if line.startswith("predict.systems.protoqa-combined: ")]
+    assert long.endswith("… -> (removed)") and len(long) < 140
+    assert not [line for line in lines if line.endswith("-> null") or " null -> {" in line]
+
+
+def test_what_is_in_no_profile_is_named_and_can_be_had_back(project: Path) -> None:
+    before = (project / "params.yaml").read_text()
+    tried = captured(main, ["use", "arms", "--dry-run"])
+    assert tried.stderr.startswith("nightjar: use: would be removed, and in no profile: train.recipes.mine; ")
+    assert not (project / PARAMS_BEFORE).exists() and (project / "params.yaml").read_text() == before
+
+    done = captured(main, ["use", "arms", "--json"])
+    assert done.stderr.count("\n") == 1 and str(PARAMS_BEFORE) in done.stderr
+    assert "protoqa-combined" not in done.stderr, "the sample profile has it"
+    kinds = {row["key"]: row["kind"] for row in json.loads(done.stdout)}
+    assert kinds["train.recipes.mine"] == "removed" and kinds["seed"] == "changed"
+    assert (project / PARAMS_BEFORE).read_text() == before
+
+    back = captured(main, ["use", "sample"])
+    assert back.stderr == "", "only entries of profiles are removed"
+    assert (project / PARAMS_BEFORE).read_text() == before, "so the copy remains"
+
+
+def test_an_entry_of_a_profile_of_ones_own_is_not_lost(project: Path) -> None:
+    (project / "profiles/mine.yaml").write_text(f"train: {{recipes: {json.dumps({'mine': OWN})}}}\n")
+    assert captured(main, ["use", "arms"]).stderr == ""
+    assert not (project / PARAMS_BEFORE).exists()
