@@ -14,64 +14,25 @@ from pipelines.commands.options import (
     PREDICTIONS,
     benchmark_option,
     encoder_option,
+    printed,
     references_option,
+    samples_option,
 )
-from pipelines.commands.scores_shown import (
-    ALL,
-    card_of,
-    check_form,
-    form_options,
-    say_as,
-    say_head,
-)
+from pipelines.commands.scores_shown import ALL, card_of, say_head
 from pipelines.project.intervals import interval
 
 # Metrics that a table shows as columns; more are rows.
 MOST_COLUMNS = 8
 
 
-@click.command()
-@benchmark_option
-@click.option("--predictions", required=True, type=FILE, help=PREDICTIONS)
-@references_option
-@click.option("--details", type=FILE, help="Write one JSON line an instance to this file.")
-@encoder_option
-@form_options(least_samples=0)
-def score(
-    benchmark: str,
-    predictions: Path,
-    references: Path | None,
-    details: Path | None,
-    encoder: Path | None,
-    samples: int,
-    as_json: bool,
-    as_csv: bool,
-) -> None:
-    """Score anybody's predictions; nothing of the pipeline is needed.
+def _rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    from nightjar.benchmarks.score import score_rows
 
-    A prediction is a line {"id": "...", "prediction": "..."}, with a key `task` where a benchmark's tasks have scores
-    of their own; other keys are ignored. A benchmark whose dataset has forms of its own reads these instead. Scores are
-    in the units of their metrics, with 95% bootstrap intervals over instances (none with --samples 0, and none of fewer
-    than 20 instances). An instance without a prediction is counted; it scores as an empty answer, or is left out where
-    the benchmark was published so. Each track or task has its own scores, as published; those of all tracks together
-    come last, and are not in the CSV, which has the columns track, level, name, metric, n, value, low, high.
-
-    \b
-    Example:
-      nightjar score --benchmark supernatinst --predictions mine.jsonl --references references.jsonl --json
-      nightjar score --benchmark protoqa --predictions ranked.jsonl --references dev.crowdsourced.jsonl
-    """
-    from nightjar.benchmarks.score import score_files, score_rows
-
-    check_form(as_json, as_csv)
-    result = score_files(benchmark, predictions, references, details, samples, encoder)
-    say_as(result, as_json, as_csv, score_rows, _print)
+    return score_rows(result)
 
 
 def _print(result: dict[str, Any]) -> None:
-    from nightjar.benchmarks.score import score_rows
-
-    card, rows = card_of(result), score_rows(result)
+    card, rows = card_of(result), _rows(result)
     left_out = ", left out" if card.files.unanswered == "left out" else ""
     say_head(result, f", {result['missing']} without a prediction{left_out}" if result["missing"] else "")
     if card.files.by_task:
@@ -97,7 +58,7 @@ def _print(result: dict[str, Any]) -> None:
     if tracks:
         say()
         say(ALL)
-        whole = score_rows({key: value for key, value in result.items() if key != "by_track"})
+        whole = _rows({key: value for key, value in result.items() if key != "by_track"})
         say_table(_lines(result, [row for row in whole if row["level"] == "overall"], []))
 
 
@@ -141,3 +102,38 @@ def _by_metric(result: Mapping[str, Any], row: Mapping[str, Any], tracks: Sequen
     form = ".2f" if card_of(result).metric(row["metric"]).range[1] > 1 else ".4f"
     line = {name: row[name] for name in (*tracks, "metric", "n")} | {"value": f"{row['value']:{form}}"}
     return line | ({"95% interval": interval(row, form)} if "intervals" in result else {})
+
+
+@click.command()
+@benchmark_option
+@click.option("--predictions", required=True, type=FILE, help=PREDICTIONS)
+@references_option
+@click.option("--details", type=FILE, help="Write one JSON line an instance to this file.")
+@encoder_option
+@samples_option(0)
+@printed(_print, _rows)
+def score(
+    benchmark: str,
+    predictions: Path,
+    references: Path | None,
+    details: Path | None,
+    encoder: Path | None,
+    samples: int,
+) -> dict[str, Any]:
+    """Score anybody's predictions; nothing of the pipeline is needed.
+
+    A prediction is a line {"id": "...", "prediction": "..."}, with a key `task` where a benchmark's tasks have scores
+    of their own; other keys are ignored. A benchmark whose dataset has forms of its own reads these instead. Scores are
+    in the units of their metrics, with 95% bootstrap intervals over instances (none with --samples 0, and none of fewer
+    than 20 instances). An instance without a prediction is counted; it scores as an empty answer, or is left out where
+    the benchmark was published so. Each track or task has its own scores, as published; those of all tracks together
+    come last, and are not in the CSV, which has the columns track, level, name, metric, n, value, low, high.
+
+    \b
+    Example:
+      nightjar score --benchmark supernatinst --predictions mine.jsonl --references references.jsonl --json
+      nightjar score --benchmark protoqa --predictions ranked.jsonl --references dev.crowdsourced.jsonl
+    """
+    from nightjar.benchmarks.score import score_files
+
+    return score_files(benchmark, predictions, references, details, samples, encoder)
