@@ -41,6 +41,9 @@ def _cut(value: Any, start: int, width: int) -> Any:
 
 
 def _print(found: dict[str, Any]) -> None:
+    for version in (found["a"], found["b"]):
+        if "note" in version:
+            say(version["note"])
     artifact, sides = found["artifact"], [found[side]["revision"] for side in "ab"]
     if found["same"]:
         say(f"{artifact}: no row and no file differs between {' and '.join(sides)}.")
@@ -126,7 +129,4 @@ def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width:
     for one in found["tables"]:
         for kind, rows in one["examples"].items():
             one["examples"][kind] = [_short(kind, row, width) for row in rows]
-    for version in (found["a"], found["b"]):
-        if not version["there"]:
-            say(version.pop("note"), err=True)
     return found

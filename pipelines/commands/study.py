@@ -51,7 +51,7 @@ def _print(result: Any) -> None:
         if point["state"] != "done":
             say(f"nightjar: study: {point['value']} {point['state']}: {point['error']}", err=True)
     say()
-    say(f"{result['folder']}/study.md, study.json, plot.png, plot.svg")
+    say(f"The results: {result['folder']}/study.md")
     say("The experiments: dvc exp show --only-changed")
 
 

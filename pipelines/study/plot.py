@@ -1,6 +1,4 @@
-"""The plot of a study: scores with error bars over the value and a line for the untuned model, or a map of encodings.
-PNG and SVG.
-"""
+"""The plot of a study, as PNG and SVG: scores with error bars over the value."""
 
 from __future__ import annotations
 
@@ -10,9 +8,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipelines.project.intervals import interval
 from pipelines.study.kinds import KINDS
-from pipelines.study.results import SHOWN, Result, cell, matrix, metrics, tracks
+from pipelines.study.results import SHOWN, Result, cell, metrics, tracks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,13 +22,15 @@ Panel = Mapping[str, str]
 
 
 def draw(result: Result, folder: Path) -> None:
-    """Write plot.png and plot.svg into `folder`; without a scored point, remove those of an earlier run."""
+    """Write plot.png and plot.svg into `folder`. If there is nothing to draw, remove those of an earlier run: without a
+    scored point, and of encodings, whose results are a matrix.
+    """
     import matplotlib
 
     files = {"plot.png": {"Software": None}, "plot.svg": {"Date": None}}
     for name in files:
         (folder / name).unlink(missing_ok=True)
-    if tracks(result):
+    if tracks(result) and result["study"] != "encodings":
         # No clock and no random ids: the same scores give the same bytes.
         with matplotlib.rc_context({"svg.hashsalt": "nightjar", "font.size": 9}):
             drawn = figure(result)
@@ -49,11 +48,11 @@ def figure(result: Result) -> Figure:
     mains = {track: next(iter(metrics(result, track))) for track in tracks(result)}
     mixed = len(set(mains.values())) > SHOWN
     panels = [mains] if mixed else [dict.fromkeys(mains, metric) for metric in metrics(result)]
-    width, height = (6.75, 5.4) if result["study"] == "encodings" or mixed else (5.0, 4.2)
+    width, height = (6.75, 5.4) if mixed else (5.0, 4.2)
     drawn = Figure(figsize=(width * len(panels), height), layout="constrained")
     handles: dict[str, Any] = {}
     for axes, panel in zip(drawn.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-        (_map if result["study"] == "encodings" else _curves)(axes, result, panel)
+        _curves(axes, result, panel)
         lines, labels = axes.get_legend_handles_labels()
         handles |= dict(zip(labels, lines, strict=True))
     if len(handles) > 1:
@@ -80,11 +79,6 @@ def _curves(axes: Any, result: Result, panel: Panel) -> None:
         xs, values, below, above = zip(*drawn, strict=True)
         style = {"marker": "o", "markersize": 4, "capsize": 3, "linewidth": 1.4, "elinewidth": 1}
         axes.errorbar(xs, values, (below, above), color=colour, label=label, **style)
-        if row := cell(result.get("untuned", []), track, metric):
-            value, down, up = _ends(row)
-            axes.axhspan(value - down, value + up, color=colour, alpha=0.12, linewidth=0)
-            label = f"untuned model, {label}" if len(panel) > 1 else "untuned model"
-            axes.axhline(value, color=colour, label=label, linestyle="--", linewidth=1.2)
         # Of published systems the average alone, if the benchmark has one.
         if kind.numbers and track == (average or track):
             _published(axes, result, track, colour, ticks)
@@ -142,24 +136,3 @@ def _axis(result: Result, panel: Panel) -> str:
     title = shown[0]["title"] if len(shown) == 1 else "main metric of each track"
     units = {it["unit"] for it in shown}
     return f"{title} (%)" if units == {"%"} else title
-
-
-def _map(axes: Any, result: Result, panel: Panel) -> None:
-    """Trained with (down) × evaluated with (across), as paper table 4; of the first track."""
-    track, metric = next(iter(panel.items()))
-    cells = matrix(result, track, metric)
-    tested = list(next(iter(cells.values())))
-    values = [[row["value"] if row else float("nan") for row in of.values()] for of in cells.values()]
-    image = axes.imshow(values, cmap="Blues", aspect="auto")
-    middle = sum(image.get_clim()) / 2
-    for down, of in enumerate(cells.values()):
-        for across, row in enumerate(of.values()):
-            if row:
-                colour = "white" if row["value"] > middle else "black"
-                text = f"{row['value']:.1f}\n{interval(row)}"
-                axes.text(across, down, text, ha="center", va="center", color=colour, fontsize=7)
-    axes.set_xticks(range(len(tested)), tested, rotation=30, ha="right")
-    axes.set_yticks(range(len(cells)), list(cells))
-    axes.set_xlabel("evaluated with")
-    axes.set_ylabel("trained with")
-    axes.set_title(f"{_axis(result, {track: metric})}, track {track}", fontsize=10)
