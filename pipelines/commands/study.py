@@ -105,7 +105,7 @@ def study(
       nightjar study passages --values 1,4,16 --benchmark classification --recipe fid
       nightjar study input_length --values 512,1024,2048 --benchmark zeroscrolls
     """
-    from pipelines.clone.workspace import saved
+    from pipelines.clone.clone import saved
     from pipelines.study import results
     from pipelines.study import study as studies
     from pipelines.study.scores import collect

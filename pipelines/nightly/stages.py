@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nightjar.core.errors import NightjarError
-from pipelines.clone.workspace import Workspace
+from pipelines.clone.clone import Clone
 from pipelines.execution.conduct import Conduct
 from pipelines.execution.journal import Journal
 from pipelines.execution.results import Listener, Result, listeners
@@ -20,7 +20,7 @@ from pipelines.project.stage_name import StageName
 TAKE = "take model and data"
 
 
-class Scratch(Workspace):
+class Scratch(Clone):
     """A clone of the project to evaluate in. It shares no unfinished answers, because everything is computed again.
     Models come out of the cache as links where the file system allows it.
     """

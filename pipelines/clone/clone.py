@@ -1,4 +1,4 @@
-"""The workspace of a study: a clone of the project in .nightjar/study, where every point is run and saved.
+"""The clone of a study, in .nightjar/study, where every point is run and saved.
 
 `dvc exp run --temp` is not used. A signal that ends it leaves its folder and the command of the stage behind, and it
 has neither checkpoints nor inputs that Git ignores. The clone shares these and the DVC cache with the project, and
@@ -37,7 +37,7 @@ _AUTHOR = {
 }
 
 
-class Workspace:
+class Clone:
     """The clone of the project at `root`. As a context manager: made when entered, removed when left.
 
     The clone of a killed study is removed first.
@@ -151,7 +151,7 @@ def saved(root: Path, commit: str, names: Iterable[str]) -> dict[str, str]:
 
 
 def remove(root: Path, folder: Path = places.STUDY_CLONE) -> None:
-    """Remove the workspace. Processes of a killed study may write to it until their guards have ended them.
+    """Remove the clone. Processes of a killed study may write to it until their guards have ended them.
 
     Raises NightjarError if it cannot be removed.
     """
