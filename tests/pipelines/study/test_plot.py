@@ -55,18 +55,14 @@ def test_a_study_on_few_instances_shows_no_intervals(study: str, tmp_path: Path)
     assert (tmp_path / "plot.png").exists() == (study == "tasks")  # a matrix has no plot
 
 
-def test_one_track_needs_no_legend() -> None:
-    figure = study_plot.figure(made(["default"]))
-    assert not figure.legends
-
-
-def test_axes_have_the_unit_of_their_metric_and_room_for_negative_values() -> None:
+def test_the_axis_has_the_unit_of_its_metric_and_room_for_negative_values() -> None:
     result = made(["default"])
+    (axes,) = study_plot.figure(result).axes
+    assert (axes.get_ylabel(), axes.get_ylim()[0]) == ("F1 (%)", 0)
     for point in result["points"]:
-        point["scores"][1] |= {"value": -3.0, "low": -4.0, "high": -2.0}
-    first, second = study_plot.figure(result).axes
-    assert (first.get_ylabel(), second.get_ylabel()) == ("F1 (%)", "Loss")
-    assert first.get_ylim()[0] == 0 and second.get_ylim()[0] < -4
+        point["scores"] = [point["scores"][1] | {"value": -3.0, "low": -4.0, "high": -2.0}]
+    (axes,) = study_plot.figure(result).axes
+    assert axes.get_ylabel() == "Loss" and axes.get_ylim()[0] < -4
 
 
 def test_a_track_shows_the_metrics_that_it_has() -> None:
@@ -77,7 +73,8 @@ def test_a_track_shows_the_metrics_that_it_has() -> None:
         ]
     assert results.metrics(result, "default") == {"f1": "F1", "loss": "Loss"}
     assert results.metrics(result, "other") == {"loss": "Loss"}
-    assert len(study_plot.figure(result).axes) == 2
+    (axes,) = study_plot.figure(result).axes
+    assert axes.get_ylabel() == "main metric of each track"
 
 
 def of_tasks(kind: str = "input_length") -> dict[str, Any]:
@@ -108,7 +105,7 @@ def of_tasks(kind: str = "input_length") -> dict[str, Any]:
     return result
 
 
-def test_tracks_with_several_main_metrics_share_one_plot_each_by_its_own() -> None:
+def test_tracks_share_one_plot_each_by_its_main_metric() -> None:
     figure = study_plot.figure(of_tasks())
     figure.draw_without_rendering()
     (axes,) = figure.axes
