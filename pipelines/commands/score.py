@@ -21,7 +21,7 @@ from pipelines.commands.options import (
 from pipelines.commands.scores_shown import ALL, card_of, say_head
 from pipelines.project.intervals import interval
 
-# Metrics that a table shows as columns; more are rows.
+# A table with more columns has a row a metric instead.
 MOST_COLUMNS = 8
 
 
@@ -37,71 +37,54 @@ def _print(result: dict[str, Any]) -> None:
     say_head(result, f", {result['missing']} without a prediction{left_out}" if result["missing"] else "")
     if card.files.by_task:
         average = [rows.pop()] if "average" in result else []
-        _print_tasks(_lines(result, rows, ["track"]))
+        _say_scores(result, [row | {"task": row["track"]} for row in rows], ["task"])
         if average:
             say()
-            say_table(_lines(result, average, []))
+            _say_scores(result, average, [])
         return
     tracks = ["track"] if len(result["tracks"]) > 1 else []
-    if len(result["metrics"]) > MOST_COLUMNS:
-        order = [metric.name for metric in card.metrics]
-        overall = [row for row in rows if row["level"] == "overall"]
-        overall.sort(key=lambda row: order.index(row["metric"]))
-        say_table([_by_metric(result, row, tracks) for row in overall])
-        return
-    for level in ("overall", "category", "task"):
-        names = [*tracks, *([level] if level != "overall" else [])]
+    many = len(result["metrics"]) > MOST_COLUMNS
+    for level in ("overall",) if many else ("overall", "category", "task"):
         if own := [row | {level: row["name"]} for row in rows if row["level"] == level]:
             if level != "overall":
                 say()
-            _print_union(_lines(result, own, names))
-    if tracks:
+            _say_scores(result, own, [*tracks, *([level] if level != "overall" else [])])
+    if tracks and not many:
         say()
         say(ALL)
         whole = _rows({key: value for key, value in result.items() if key != "by_track"})
-        say_table(_lines(result, [row for row in whole if row["level"] == "overall"], []))
+        _say_scores(result, [row for row in whole if row["level"] == "overall"], [])
 
 
-def _lines(
-    result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], names: Sequence[str]
-) -> list[dict[str, Any]]:
-    """A line for the rows with the same `names`, with a column for each metric; a category has its own metric, too.
+def _say_scores(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
+    """Print a line for the rows with the same `names`, with a column for each metric; a category has its own metric,
+    too. If these are more than MOST_COLUMNS, each row has a line of its own.
 
     A score with an interval is "58.90 [52.50, 65.00]", or "58.90 (n = 8, too few)".
     """
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    card, lines = card_of(result), dict[tuple[Any, ...], dict[str, Any]]()
     for row in rows:
-        line = found.setdefault(tuple(row[name] for name in names), {name: row[name] for name in names})
+        line = lines.setdefault(tuple(row[name] for name in names), {name: row[name] for name in names})
         line["n"] = row["n"]
         if "category" in names:
-            line["metric"] = card_of(result).main_metric(row["category"]).name
-        value = row["value"]
-        line[row["metric"]] = f"{value:.2f} {interval(row, '.2f')}" if "intervals" in result else value
-    return list(found.values())
+            line["metric"] = card.main_metric(row["category"]).name
+        line[row["metric"]] = _value(result, row, ".2f")
+    columns = dict.fromkeys(name for line in lines.values() for name in line)
+    if len(columns) <= MOST_COLUMNS:
+        right = columns.keys() - {*names, "metric"}
+        say_table([{name: line.get(name, "") for name in columns} for line in lines.values()], right=right)
+        return
+    single = []
+    for row in rows:
+        form = ".2f" if card.metric(row["metric"]).range[1] > 1 else ".4f"
+        single.append(
+            {name: row[name] for name in (*names, "metric", "n")} | {"value": _value(result, row, form)}
+        )
+    say_table(single, right=("value",))
 
 
-def _print_tasks(lines: Sequence[dict[str, Any]]) -> None:
-    """One row a task. Where the tasks have many metrics, each has its main one in a column that all share."""
-    rows = [{"task": line.pop("track"), "n": line.pop("n")} | line for line in lines]
-    if len({name for row in rows for name in row}) > MOST_COLUMNS:
-        for place, (row, line) in enumerate(zip(rows, lines, strict=True)):
-            main, score = next(iter(line.items()))
-            others = {name: value for name, value in line.items() if name != main}
-            rows[place] = {"task": row["task"], "n": row["n"], "metric": main, "score": score, **others}
-    _print_union(rows)
-
-
-def _print_union(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print rows as a table in which a row may lack columns of others."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    say_table([{name: row.get(name, "") for name in names} for row in rows])
-
-
-def _by_metric(result: Mapping[str, Any], row: Mapping[str, Any], tracks: Sequence[str]) -> dict[str, Any]:
-    """The line of a metric, for a benchmark with too many of them for columns; without categories and tasks."""
-    form = ".2f" if card_of(result).metric(row["metric"]).range[1] > 1 else ".4f"
-    line = {name: row[name] for name in (*tracks, "metric", "n")} | {"value": f"{row['value']:{form}}"}
-    return line | ({"95% interval": interval(row, form)} if "intervals" in result else {})
+def _value(result: Mapping[str, Any], row: Mapping[str, Any], form: str) -> str:
+    return f"{row['value']:{form}}" + (f" {interval(row, form)}" if "intervals" in result else "")
 
 
 @click.command()

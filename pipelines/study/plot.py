@@ -51,7 +51,13 @@ def figure(result: Result) -> Figure:
         rows = [(x, cell(point["scores"], track, metric)) for x, point in points]
         colour = OF_AVERAGE if track == average else f"C{others.index(track)}"
         xs, values, below, above = zip(*((x, *_ends(row)) for x, row in rows if row), strict=True)
-        style: dict[str, Any] = {"marker": "o", "markersize": 4, "capsize": 3, "linewidth": 1.4, "elinewidth": 1}
+        style: dict[str, Any] = {
+            "marker": "o",
+            "markersize": 4,
+            "capsize": 3,
+            "linewidth": 1.4,
+            "elinewidth": 1,
+        }
         axes.errorbar(xs, values, (below, above), color=colour, label=track, **style)
         # Of published systems the average alone, if the benchmark has one.
         if kind.numbers and track == (average or track):
