@@ -28,6 +28,7 @@ from pipelines.graph.graph import Graph
 from pipelines.process.child import GRACE
 from pipelines.project import places
 from pipelines.project.git import git, try_git
+from pipelines.versions.files import cache_dir
 
 _AUTHOR = {
     "GIT_AUTHOR_NAME": "nightjar",
@@ -86,11 +87,9 @@ class Clone:
         """Let the clone use the project's cache."""
         from configobj import ConfigObj
 
-        with graphs.opened(self.root) as repo:
-            cache = repo.cache.local_cache_dir
         local = self.root / ".dvc/config.local"
         config = ConfigObj(str(local) if local.is_file() else None)
-        config.setdefault("cache", {})["dir"] = cache
+        config.setdefault("cache", {})["dir"] = str(cache_dir(self.root))
         if self.link_type is not None:
             config["cache"]["type"] = self.link_type
         config.filename = str(self.path / ".dvc/config.local")

@@ -10,7 +10,6 @@ from typing import Any
 from nightjar.core.files import check_output, write_text
 from pipelines.project.intervals import interval
 from pipelines.project.markdown import table as markdown_table
-from pipelines.study.kinds import KINDS
 
 FOLDER = Path("data/studies")
 FILES = ("study.json", "study.md", "plot.png", "plot.svg")
@@ -112,8 +111,8 @@ def markdown(result: Result) -> str:
         blocks.append([f"## Track {track}"])
         if kind == "encodings":
             for title, rows in matrices(result, track).items():
-                blocks += [[f"{title}; columns: evaluated with"], _lines(rows)]
-        blocks.append(_lines(table(result, track)))
+                blocks += [[f"{title}; columns: evaluated with"], markdown_table(rows)]
+        blocks.append(markdown_table(table(result, track)))
         published = {
             f"{one['system']} ({one['source']})": [
                 f"{at}: {of[track]:.1f}" for at, of in one["points"].items() if track in of
@@ -126,13 +125,6 @@ def markdown(result: Result) -> str:
     lost = [point for point in points if point["state"] != "done"]
     blocks.append([f"- {it['value']}: {it['state']}. {it.get('error') or ''}".rstrip() for it in lost])
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
-
-
-def _lines(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """The lines of a table, numbers to the right."""
-    names = {"trained with", "evaluated with", "trained on", "state"}
-    names |= {kind for kind, it in KINDS.items() if not it.numbers}
-    return markdown_table(rows, right=rows[0].keys() - names if rows else ())
 
 
 def check_folder(root: Path, name: str) -> None:
