@@ -9,51 +9,22 @@ from typing import Any
 import click
 
 from pipelines.commands.console import say, say_table
-from pipelines.commands.options import FILE, PREDICTIONS, benchmark_option, references_option
-from pipelines.commands.scores_shown import (
-    ALL,
-    card_of,
-    check_form,
-    form_options,
-    say_as,
-    say_head,
-    track_column,
-    track_title,
+from pipelines.commands.options import (
+    FILE,
+    PREDICTIONS,
+    benchmark_option,
+    printed,
+    references_option,
+    samples_option,
 )
+from pipelines.commands.scores_shown import ALL, card_of, say_head, track_title
 from pipelines.project.intervals import interval
 
 
-@click.command()
-@benchmark_option
-@click.option("--a", "a", required=True, type=FILE, help=PREDICTIONS)
-@click.option("--b", "b", required=True, type=FILE, help="The same, of the other system.")
-@references_option
-@form_options(least_samples=1)
-def compare(
-    benchmark: str, a: Path, b: Path, references: Path | None, samples: int, as_json: bool, as_csv: bool
-) -> None:
-    """Compare two prediction sets on the same instances: a minus b.
+def _rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    from nightjar.benchmarks.score import difference_rows
 
-    Differences are in the units of their metrics, with 95% bootstrap intervals over pairs (none of fewer than 20
-    instances) and the two-sided p of a permutation test. A difference is seen if p is at most 0.05 and there are at
-    least 20 instances. Better, worse and equal count instances. The p of categories are not
-    corrected for their number. Each track or task is compared alone, all tracks together last. The CSV has each track
-    alone, with the columns track, level, name, metric, n, a, b, difference, low, high, p, better, worse, equal.
-
-    \b
-    Example:
-      nightjar compare --benchmark supernatinst --a mine.jsonl --b yours.jsonl --references references.jsonl
-      nightjar compare --benchmark supernatinst --a data/predict/supernatinst/combined --b mine.jsonl --json
-      nightjar compare --benchmark supernatinst --a runs/mine --b runs/theirs
-    """
-    from nightjar.benchmarks import evaluated
-    from nightjar.benchmarks.score import compare_files, difference_rows
-
-    check_form(as_json, as_csv)
-    references = references or evaluated.questions(a, benchmark)
-    a, b = (evaluated.predictions(path, benchmark) for path in (a, b))
-    result = compare_files(benchmark, a, b, references, samples)
-    say_as(result, as_json, as_csv, difference_rows, _print)
+    return difference_rows(result)
 
 
 def _print(result: dict[str, Any]) -> None:
@@ -74,7 +45,7 @@ def _print(result: dict[str, Any]) -> None:
         say_table(_lines(part), track_title(track, result) if len(by_track) > 1 else "")
         say()
     rows = [
-        track_column(track, result)
+        ({"track": track_title(track, result)} if len(by_track) > 1 else {})
         | {"category": name, "metric": cell["metric"], **_line(cell[cell["metric"]])}
         for track, part in by_track.items()
         for name, cell in part["by_category"].items()
@@ -100,3 +71,33 @@ def _line(cell: Mapping[str, Any]) -> dict[str, Any]:
         "seen": "yes" if cell["moved"] else "no",
         **{key: "" if cell[key] is None else cell[key] for key in ("better", "worse", "equal")},
     }
+
+
+@click.command()
+@benchmark_option
+@click.option("--a", "a", required=True, type=FILE, help=PREDICTIONS)
+@click.option("--b", "b", required=True, type=FILE, help="The same, of the other system.")
+@references_option
+@samples_option(1)
+@printed(_print, _rows)
+def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: int) -> dict[str, Any]:
+    """Compare two prediction sets on the same instances: a minus b.
+
+    Differences are in the units of their metrics, with 95% bootstrap intervals over pairs (none of fewer than 20
+    instances) and the two-sided p of a permutation test. A difference is seen if p is at most 0.05 and there are at
+    least 20 instances. Better, worse and equal count instances. The p of categories are not
+    corrected for their number. Each track or task is compared alone, all tracks together last. The CSV has each track
+    alone, with the columns track, level, name, metric, n, a, b, difference, low, high, p, better, worse, equal.
+
+    \b
+    Example:
+      nightjar compare --benchmark supernatinst --a mine.jsonl --b yours.jsonl --references references.jsonl
+      nightjar compare --benchmark supernatinst --a data/predict/supernatinst/combined --b mine.jsonl --json
+      nightjar compare --benchmark supernatinst --a runs/mine --b runs/theirs
+    """
+    from nightjar.benchmarks import evaluated
+    from nightjar.benchmarks.score import compare_files
+
+    references = references or evaluated.questions(a, benchmark)
+    a, b = (evaluated.predictions(path, benchmark) for path in (a, b))
+    return compare_files(benchmark, a, b, references, samples)

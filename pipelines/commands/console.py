@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import csv
+import io
 import json
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -46,6 +48,15 @@ def say_json(value: Any, indent: int | None = 2) -> None:
         unicode = False
     text = json.dumps(value, indent=indent, ensure_ascii=not unicode, default=str)
     _write(printable_json(text))
+
+
+def say_csv(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print rows that have the same keys as CSV."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    say_exact(text.getvalue().removesuffix("\n"))
 
 
 def _write(text: str, err: bool = False) -> None:

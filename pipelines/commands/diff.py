@@ -9,51 +9,10 @@ from typing import Any
 
 import click
 
-from pipelines.commands.console import bytes_bar, say, say_json, say_table
-from pipelines.commands.options import as_json_option
+from pipelines.commands.console import bytes_bar, say, say_table
+from pipelines.commands.options import printed
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
-
-
-@click.command()
-@click.argument("a")
-@click.argument("b")
-@click.argument("artifact")
-@click.option("--table", help="Only this table; all tables and files if not given.")
-@click.option(
-    "--examples", type=click.IntRange(0, 1000), default=3, show_default=True, help="Rows of a kind."
-)
-@click.option(
-    "--width",
-    type=click.IntRange(0, 1_000_000),
-    default=80,
-    show_default=True,
-    help="Of a text; 0 for all of it.",
-)
-@as_json_option
-def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width: int, as_json: bool) -> None:
-    """What changed in ARTIFACT from version A to version B: rows added, removed and changed, by key.
-
-    A and B are branches, tags, commits, names of experiments, or the word `workspace`. ARTIFACT is the path of an
-    output (data/split), of something in it, or of a folder of outputs. Reads DVC's cache; checks nothing out. Files
-    that are no tables are compared by their hashes, tables of other repositories by whole rows.
-
-    \b
-    Example:
-      nightjar diff HEAD workspace data/split
-      nightjar diff v1 main data/predict/supernatinst/combined --table predictions --examples 10 --json
-    """
-    from pipelines.versions.diff import diff as compare
-
-    with bytes_bar("comparing") as progress:
-        found = compare(Path(), a, b, artifact, table, examples, progress)
-    for one in found["tables"]:
-        for kind, rows in one["examples"].items():
-            one["examples"][kind] = [_short(kind, row, width) for row in rows]
-    for version in (found["a"], found["b"]):
-        if not version["there"]:
-            say(version.pop("note"), err=as_json)
-    (say_json if as_json else _print)(found)
 
 
 def _short(kind: str, row: dict[str, Any], width: int) -> dict[str, Any]:
@@ -82,6 +41,9 @@ def _cut(value: Any, start: int, width: int) -> Any:
 
 
 def _print(found: dict[str, Any]) -> None:
+    for version in (found["a"], found["b"]):
+        if "note" in version:
+            say(version["note"])
     artifact, sides = found["artifact"], [found[side]["revision"] for side in "ab"]
     if found["same"]:
         say(f"{artifact}: no row and no file differs between {' and '.join(sides)}.")
@@ -130,3 +92,41 @@ def _print_table(table: dict[str, Any]) -> None:
 
 def _shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@click.argument("artifact")
+@click.option("--table", help="Only this table; all tables and files if not given.")
+@click.option(
+    "--examples", type=click.IntRange(0, 1000), default=3, show_default=True, help="Rows of a kind."
+)
+@click.option(
+    "--width",
+    type=click.IntRange(0, 1_000_000),
+    default=80,
+    show_default=True,
+    help="Of a text; 0 for all of it.",
+)
+@printed(_print)
+def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width: int) -> dict[str, Any]:
+    """What changed in ARTIFACT from version A to version B: rows added, removed and changed, by key.
+
+    A and B are branches, tags, commits, names of experiments, or the word `workspace`. ARTIFACT is the path of an
+    output (data/split), of something in it, or of a folder of outputs. Reads DVC's cache; checks nothing out. Files
+    that are no tables are compared by their hashes, tables of other repositories by whole rows.
+
+    \b
+    Example:
+      nightjar diff HEAD workspace data/split
+      nightjar diff v1 main data/predict/supernatinst/combined --table predictions --examples 10 --json
+    """
+    from pipelines.versions.diff import diff as compare
+
+    with bytes_bar("comparing") as progress:
+        found = compare(Path(), a, b, artifact, table, examples, progress)
+    for one in found["tables"]:
+        for kind, rows in one["examples"].items():
+            one["examples"][kind] = [_short(kind, row, width) for row in rows]
+    return found

@@ -5,11 +5,21 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from pipelines.commands.console import say, say_json, say_text
-from pipelines.commands.options import FILE, POSITIVE, as_json_option
+from pipelines.commands.console import say, say_text
+from pipelines.commands.options import FILE, POSITIVE, printed
+
+
+def _print(record: dict[str, Any]) -> None:
+    for benchmark, reasons in record["left_out"].items():
+        for task, reason in reasons.items():
+            say(f"left out: {benchmark}, {task}: {reason}")
+    report = record["output"] / "data/report"
+    say_text((report / "headline.txt").read_text(encoding="utf-8").rstrip("\n"))
+    say(f"The report is {report / 'index.html'}")
 
 
 @click.command()
@@ -30,7 +40,7 @@ from pipelines.commands.options import FILE, POSITIVE, as_json_option
 @click.option(
     "--output", required=True, type=FILE, metavar="DIR", help="A new folder, or that of a run to resume."
 )
-@as_json_option
+@printed(_print)
 def evaluate(
     model: str,
     benchmarks: tuple[str, ...],
@@ -38,8 +48,7 @@ def evaluate(
     limit: int | None,
     calls: str | None,
     output: Path,
-    as_json: bool,
-) -> int:
+) -> dict[str, Any]:
     """Answer, score and report the questions of the project with any model; the project is not changed.
 
     Questions, prompts, decoding and scoring are those of the graph. DIR gets the predictions (data/predict), the
@@ -62,13 +71,5 @@ def evaluate(
     asked = Asked(model, list(benchmarks) or None, list(tasks) or None, limit, calls)
     status, record = run(asked, output)
     if status:
-        return status
-    if as_json:
-        say_json(record | {"output": output})
-        return 0
-    for benchmark, reasons in record["left_out"].items():
-        for task, reason in reasons.items():
-            say(f"left out: {benchmark}, {task}: {reason}")
-    say_text((output / "data/report/headline.txt").read_text(encoding="utf-8").rstrip("\n"))
-    say(f"The report is {output / 'data/report/index.html'}")
-    return 0
+        raise SystemExit(status)
+    return record | {"output": output}

@@ -10,8 +10,8 @@ import click
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_place, replace, temporary_sibling
-from pipelines.commands.console import say, say_json
-from pipelines.commands.options import FILE, as_json_option, prepare_model
+from pipelines.commands.console import say
+from pipelines.commands.options import FILE, prepare_model, printed
 
 MODEL = Path("models/base/language_model")
 # Files of a base model that are written anew, or belong to the project.
@@ -24,8 +24,8 @@ _OWN = ("config.json", "generation_config.json", "checksums.json", "README.md")
 @click.option(
     "--license", "licence", metavar="NAME", help="The base model's licence, where the project has no record."
 )
-@as_json_option
-def export(system: str, directory: Path, licence: str | None, as_json: bool) -> None:
+@printed(lambda found: say(f"{found['output']}: {', '.join(found['files'])}"))
+def export(system: str, directory: Path, licence: str | None) -> dict[str, Any]:
     """Write SYSTEM, a recipe or a directory of models/train, to a new DIRECTORY that transformers loads.
 
     It has the weights in float32 as safetensors (an adapter is merged), the tokenizer, the generation settings and a
@@ -53,11 +53,7 @@ def export(system: str, directory: Path, licence: str | None, as_json: bool) -> 
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    files = sorted(file.name for file in directory.iterdir())
-    if as_json:
-        say_json({"output": directory, "files": files})
-    else:
-        say(f"{directory}: {', '.join(files)}")
+    return {"output": directory, "files": sorted(file.name for file in directory.iterdir())}
 
 
 def _write_model(folder: Path, output: Path) -> None:

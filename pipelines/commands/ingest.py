@@ -13,8 +13,8 @@ import click
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output as check_file
 from nightjar.core.files import write_output
-from pipelines.commands.console import bytes_bar, say, say_json, say_table
-from pipelines.commands.options import FILE, Listed, as_json_option
+from pipelines.commands.console import bytes_bar, say, say_table
+from pipelines.commands.options import FILE, Listed, printed
 from pipelines.execution.estimate import duration
 
 
@@ -24,53 +24,13 @@ def _datasets() -> Iterable[str]:
     return names()
 
 
-@click.command()
-@click.option("--dataset", required=True, cls=Listed, names=_datasets)
-@click.option("--input", "source", required=True, type=FILE, help="The folder of the dataset's own files.")
-@click.option(
-    "--output",
-    type=FILE,
-    help="The folder to write: new, empty, or an older artifact of the dataset, which is replaced. With --check a "
-    "JSON file, if one is wanted.",
-)
-@click.option("--check", is_flag=True, help="Write no tables: run the contributors' checks.")
-@click.option("--strict", is_flag=True, help="With --check: what the published checks let pass is an error.")
-@as_json_option
-def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict: bool, as_json: bool) -> int:
-    """Read any folder of a dataset into Parquet, with the refused rows and the reasons beside it.
-
-    With --check, tell for each task which of the fifteen automatic checks of Super-NaturalInstructions'
-    contributors fail, and for which instances. The published code is followed: what it refuses is an error, a
-    link is a warning, and what it lets pass against its own messages is shown as allowed. A check whose document
-    (doc/task-hierarchy.md, tasks/README.md, splits/) is not in the folder counts as not checked. Exit status: 0
-    without errors, 1 with errors, 2 wrong input.
-
-    \b
-    Example:
-      nightjar ingest --dataset natural_instructions --input tasks/ --output out/
-      nightjar ingest --dataset natural_instructions --input natural-instructions/ --check
-    """
-    if check:
-        if dataset != "natural_instructions":
-            raise NightjarError(f"there are no checks of {dataset!r}", "--check", "give natural_instructions")
-        return _check(source, output, strict, as_json)
-    if strict:
-        raise NightjarError("it goes with --check", "--strict", "give both, or neither")
-    if output is None:
-        raise NightjarError("Missing option '--output'", "ingest", "say where to write, or give --check")
-    from stages.ingest.datasets import check_output
-    from stages.ingest.datasets import ingest as run
-
-    check_output(dataset, source, output)
-    with bytes_bar(f"reading {dataset}") as progress:
-        statistics = run(dataset, source, output, progress).as_dict()
-    if as_json:
-        say_json(statistics)
-        return 0
-    _print_statistics(statistics)
-    if statistics["collection"]:
-        _print_collection(statistics["collection"])
-    return 0
+def _print(found: dict[str, Any]) -> None:
+    if "findings" in found:
+        _print_report(found)
+        return
+    _print_statistics(found)
+    if found["collection"]:
+        _print_collection(found["collection"])
 
 
 def _print_statistics(told: dict[str, Any]) -> None:
@@ -114,8 +74,8 @@ def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
         say(f"{name}: {told}{f', and {more:,} more' if more > 0 else ''}")
 
 
-def _check(source: Path, output: Path | None, strict: bool, as_json: bool) -> int:
-    """Check a folder, print what was found, and write it to `output` if given; 1 if there is an error, else 0.
+def _check(source: Path, output: Path | None, strict: bool) -> dict[str, Any]:
+    """Check a folder, and write what was found to `output` if given.
 
     Raises NightjarError for an `output` that must not be written.
     """
@@ -127,8 +87,7 @@ def _check(source: Path, output: Path | None, strict: bool, as_json: bool) -> in
         found = check_folder(source, strict, progress).as_dict()
     if output is not None:
         write_output(output, json.dumps(found, indent=2, ensure_ascii=False) + "\n", inputs(source))
-    (say_json if as_json else _print_report)(found)
-    return 1 if found["errors"] else 0
+    return found
 
 
 def _print_report(report: dict[str, Any]) -> None:
@@ -149,3 +108,45 @@ def _print_report(report: dict[str, Any]) -> None:
     counts = f"{report['errors']:,} errors, {report['warnings']:,} warnings, {report['allowed']:,} allowed"
     say()
     say(f"{report['files']:,} files, {report['instances']:,} instances: {counts}")
+
+
+@click.command()
+@click.option("--dataset", required=True, cls=Listed, names=_datasets)
+@click.option("--input", "source", required=True, type=FILE, help="The folder of the dataset's own files.")
+@click.option(
+    "--output",
+    type=FILE,
+    help="The folder to write: new, empty, or an older artifact of the dataset, which is replaced. With --check a "
+    "JSON file, if one is wanted.",
+)
+@click.option("--check", is_flag=True, help="Write no tables: run the contributors' checks.")
+@click.option("--strict", is_flag=True, help="With --check: what the published checks let pass is an error.")
+@printed(_print, failed=lambda found: bool(found.get("errors")))
+def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict: bool) -> dict[str, Any]:
+    """Read any folder of a dataset into Parquet, with the refused rows and the reasons beside it.
+
+    With --check, tell for each task which of the fifteen automatic checks of Super-NaturalInstructions'
+    contributors fail, and for which instances. The published code is followed: what it refuses is an error, a
+    link is a warning, and what it lets pass against its own messages is shown as allowed. A check whose document
+    (doc/task-hierarchy.md, tasks/README.md, splits/) is not in the folder counts as not checked. Exit status: 0
+    without errors, 1 with errors, 2 wrong input.
+
+    \b
+    Example:
+      nightjar ingest --dataset natural_instructions --input tasks/ --output out/
+      nightjar ingest --dataset natural_instructions --input natural-instructions/ --check
+    """
+    if check:
+        if dataset != "natural_instructions":
+            raise NightjarError(f"there are no checks of {dataset!r}", "--check", "give natural_instructions")
+        return _check(source, output, strict)
+    if strict:
+        raise NightjarError("it goes with --check", "--strict", "give both, or neither")
+    if output is None:
+        raise NightjarError("Missing option '--output'", "ingest", "say where to write, or give --check")
+    from stages.ingest.datasets import check_output
+    from stages.ingest.datasets import ingest as run
+
+    check_output(dataset, source, output)
+    with bytes_bar(f"reading {dataset}") as progress:
+        return run(dataset, source, output, progress).as_dict()

@@ -14,6 +14,7 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import load_nightly
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_json, say_table, say_text
+from pipelines.commands.options import printed
 from pipelines.graph.graph import Graph
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import text
@@ -102,12 +103,41 @@ def _run(graph: Graph, asked: Asked, verbose: bool, as_json: bool) -> int:
     return STATUS[end.state]
 
 
+def _warn(line: str) -> None:
+    say(f"nightjar: ledger: {line}", err=True)
+
+
+def _table(verdicts: Sequence[Mapping[str, Any]]) -> None:
+    say_table([{"benchmark": row["benchmark"], **text.cell_texts(row)} for row in verdicts], width=200)
+
+
+def _show(found: Any) -> None:
+    """Print the runs, one run, the outcome of --check, or that of --recover."""
+    if isinstance(found, list):
+        if not found:
+            raise NightjarError("the ledger is empty", load_nightly().ledger, "`nightjar nightly` adds a run")
+        short = [{**row, "commit": row["commit"][:10]} for row in found]
+        say_table(
+            [{name: row[name] for name in ("run", "state", "commit", "message")} for row in short], width=200
+        )
+    elif "added" in found:
+        say(f"Added {', '.join(found['added'])}." if found["added"] else f"No entries in {ledgers.ASIDE}.")
+    elif "problems" in found:
+        for line in found["problems"]:
+            _warn(line)
+        if not found["problems"]:
+            say(f"{found['runs']} runs, all as they were written.")
+    else:
+        say_text(text.markdown(found, []).rstrip())
+        _table(found["verdicts"])
+
+
 @click.command()
 @click.argument("run", required=False)
 @click.option("--check", is_flag=True, help="Name every file that is no longer as it was written.")
 @click.option("--recover", is_flag=True, help="Add the entries that could not be added before.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def ledger(run: str | None, check: bool, recover: bool, as_json: bool) -> None:
+@printed(_show, failed=lambda found: "problems" in found and bool(found["problems"]))
+def ledger(run: str | None, check: bool, recover: bool) -> dict[str, Any] | list[dict[str, Any]]:
     """The nightly runs and their verdicts; with RUN (its name, the end of it, or `last`) that run's scores.
 
     The ledger is the folder `nightly.ledger` of params.yaml, and is never rewritten. Exit status 1 if --check finds
@@ -124,46 +154,21 @@ def ledger(run: str | None, check: bool, recover: bool, as_json: bool) -> None:
     folder = Path.cwd() / load_nightly().ledger
     if recover:
         ledgers.prepare(folder)
-        added = ledgers.recover(Path.cwd() / ledgers.ASIDE, folder, _warn)
-        line = f"Added {', '.join(added)}." if added else f"No entries in {ledgers.ASIDE}."
-        say_json({"added": added}) if as_json else say(line)
-    elif check:
-        _check(folder, as_json)
-    elif run is not None:
-        _one(ledgers.find(folder, run, _warn), as_json)
-    else:
-        _list(folder, as_json)
+        return {"added": ledgers.recover(Path.cwd() / ledgers.ASIDE, folder, _warn)}
+    if check:
+        runs, damage = ledgers.check(folder)
+        return {"runs": runs, "problems": damage}
+    return _list(folder) if run is None else _one(ledgers.find(folder, run, _warn))
 
 
-def _warn(line: str) -> None:
-    say(f"nightjar: ledger: {line}", err=True)
-
-
-def _check(folder: Path, as_json: bool) -> None:
-    runs, damage = ledgers.check(folder)
-    if as_json:
-        say_json({"runs": runs, "problems": damage})
-    elif not damage:
-        say(f"{runs} runs, all as they were written.")
-    else:
-        for line in damage:
-            _warn(line)
-    if damage:
-        raise SystemExit(1)
-
-
-def _one(entry: Mapping[str, Any], as_json: bool) -> None:
+def _one(entry: Mapping[str, Any]) -> dict[str, Any]:
     verdicts = ledgers.read(entry, "verdicts.parquet").to_pylist()
-    if not as_json:
-        say_text(text.markdown(entry, []).rstrip())
-        _table(verdicts)
-        return
     scores = [row for row in ledgers.read(entry, "scores.parquet").to_pylist() if row["level"] == "overall"]
     facts = {name: value for name, value in entry.items() if name != "path"}
-    say_json(facts | {"benchmarks": text.benchmarks(verdicts), "verdicts": verdicts, "scores": scores})
+    return facts | {"benchmarks": text.benchmarks(verdicts), "verdicts": verdicts, "scores": scores}
 
 
-def _list(folder: Path, as_json: bool) -> None:
+def _list(folder: Path) -> list[dict[str, Any]]:
     aside = Path.cwd() / ledgers.ASIDE
     if aside.resolve() != folder.resolve() and (waiting := ledgers.entries(aside, _warn)):
         fix = "`nightjar ledger --recover` adds them"
@@ -177,16 +182,4 @@ def _list(folder: Path, as_json: bool) -> None:
             verdicts = []
         names = ("run", "started", "ended", "state", "accepted", "against", "commit", "message")
         rows.append({name: entry[name] for name in names} | {"benchmarks": text.benchmarks(verdicts)})
-    if as_json:
-        say_json(rows)
-    elif not rows:
-        raise NightjarError("the ledger is empty", folder, "`nightjar nightly` adds a run")
-    else:
-        short = [{**row, "commit": row["commit"][:10]} for row in rows]
-        say_table(
-            [{name: row[name] for name in ("run", "state", "commit", "message")} for row in short], width=200
-        )
-
-
-def _table(verdicts: Sequence[Mapping[str, Any]]) -> None:
-    say_table([{"benchmark": row["benchmark"], **text.cell_texts(row)} for row in verdicts], width=200)
+    return rows

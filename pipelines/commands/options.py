@@ -11,9 +11,11 @@ from typing import Any
 
 import click
 
-from pipelines.commands.console import say_json
+from nightjar.core.errors import NightjarError
+from pipelines.commands.console import say_csv, say_json
 
 Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
 
 
 class _Name(click.Path):
@@ -73,17 +75,40 @@ encoder_option = click.option(
 )
 
 
-def printed(show: Callable[[Any], None]) -> Callable[[Command], Command]:
-    """Give a command the option --json: what it returns is printed as JSON, or else by `show`."""
+def samples_option(least: int) -> Decorator:
+    """The option --samples. More than a million would take the memory of the machine (nightjar.core.config.Samples)."""
+    samples = click.IntRange(least, 1_000_000)
+    return click.option(
+        "--samples", type=samples, default=1000, show_default=True, help="Bootstrap resamples."
+    )
+
+
+def printed(
+    show: Callable[[Any], None],
+    rows: Callable[[Any], list[dict[str, Any]]] | None = None,
+    failed: Callable[[Any], bool] = lambda found: False,
+) -> Decorator:
+    """Give a command the option --json: what it returns is printed as JSON, or else by `show`.
+
+    With `rows` it has the option --csv, too, which prints the flat table that `rows` returns. The exit status is 1 if
+    `failed` returns true for the result.
+    """
 
     def decorate(command: Command) -> Command:
         @as_json_option
         @functools.wraps(command)
-        def run(*arguments: Any, as_json: bool, **options: Any) -> None:
+        def run(*arguments: Any, as_json: bool, as_csv: bool = False, **options: Any) -> int:
+            if as_json and as_csv:
+                raise NightjarError("it is given with --json", "--csv", "give one of them")
             found = command(*arguments, **options)
-            (say_json if as_json else show)(found)
+            if as_csv and rows:
+                say_csv(rows(found))
+            else:
+                (say_json if as_json else show)(found)
+            return int(failed(found))
 
-        return run
+        csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print one flat table as CSV.")
+        return csv_option(run) if rows else run
 
     return decorate
 

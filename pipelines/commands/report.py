@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
 
 from nightjar.core.files import write_text
-from pipelines.commands.console import say, say_json, say_table
+from pipelines.commands.console import say, say_table
+from pipelines.commands.options import printed
 from pipelines.project import places
 
 DATA = Path("data")
@@ -28,6 +30,24 @@ COLUMNS = (
 )
 
 
+def _print(found: dict[str, Any]) -> None:
+    from stages.report import against as comparison
+
+    lines = list(comparison.lines(found))
+    moved = [line for line in lines if line["verdict"] in ("better", "worse")]
+    say_table(
+        [{name: line[name] for name in COLUMNS} for line in moved], right=("n", "before", "now", "difference")
+    )
+    counts = Counter(line["verdict"] for line in lines)
+    say(f"{len(lines)} numbers: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
+    reasons = Counter(line["reason"].partition(":")[0] for line in lines if line["reason"])
+    for reason, count in reasons.most_common():
+        say(f"  not comparable: {count:>4}  {reason}")
+    changed, answers = (sum(row[name] for row in found["answers"]) for name in ("changed", "n"))
+    say(f"{changed:,} of {answers:,} answers changed")
+    say(f"The comparison: {found['page']}")
+
+
 @click.command()
 @click.option(
     "--against", required=True, metavar="REV|DIR", help="A Git revision, or another project's folder."
@@ -39,8 +59,8 @@ COLUMNS = (
     show_default=True,
     help="The folder of the page; files of an earlier comparison are replaced.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def report(against: str, output: Path, as_json: bool) -> None:
+@printed(_print)
+def report(against: str, output: Path) -> dict[str, Any]:
     """Compare the scores and answers in data/ with another version: what moved, and whether by more than chance.
 
     REV is a branch, tag, commit or experiment, read from DVC's cache; DIR is the folder of another project, or its
@@ -62,22 +82,7 @@ def report(against: str, output: Path, as_json: bool) -> None:
             found = comparison.compare(DATA, scratch / DATA)
     for name, text in comparison.files(found, against).items():
         write_text(output / name, text)
-    if as_json:
-        say_json(found)
-        return
-    lines = list(comparison.lines(found))
-    moved = [line for line in lines if line["verdict"] in ("better", "worse")]
-    say_table(
-        [{name: line[name] for name in COLUMNS} for line in moved], right=("n", "before", "now", "difference")
-    )
-    counts = Counter(line["verdict"] for line in lines)
-    say(f"{len(lines)} numbers: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
-    reasons = Counter(line["reason"].partition(":")[0] for line in lines if line["reason"])
-    for reason, count in reasons.most_common():
-        say(f"  not comparable: {count:>4}  {reason}")
-    changed, answers = (sum(row[name] for row in found["answers"]) for name in ("changed", "n"))
-    say(f"{changed:,} of {answers:,} answers changed")
-    say(f"The comparison: {output / 'index.html'}")
+    return {**found, "page": output / "index.html"}
 
 
 def _of_folder(path: Path) -> Path | None:

@@ -14,21 +14,78 @@ from pipelines.commands.options import (
     PREDICTIONS,
     benchmark_option,
     encoder_option,
+    printed,
     references_option,
+    samples_option,
 )
-from pipelines.commands.scores_shown import (
-    ALL,
-    card_of,
-    check_form,
-    form_options,
-    say_as,
-    say_head,
-    track_title,
-)
+from pipelines.commands.scores_shown import ALL, card_of, say_head, track_title
 from pipelines.project.intervals import interval
 
-# Metrics that a table shows as columns; more are rows.
+# A table with more columns has a row a metric instead.
 MOST_COLUMNS = 8
+
+
+def _rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    from nightjar.benchmarks.score import score_rows
+
+    return score_rows(result)
+
+
+def _print(result: dict[str, Any]) -> None:
+    card, rows = card_of(result), _rows(result)
+    left_out = ", left out" if card.files.unanswered == "left out" else ""
+    say_head(result, f", {result['missing']} without a prediction{left_out}" if result["missing"] else "")
+    if card.files.by_task:
+        average = [rows.pop()] if "average" in result else []
+        _say_scores(result, [row | {"task": row["track"]} for row in rows], ["task"])
+        if average:
+            say()
+            _say_scores(result, average, [])
+        return
+    tracks = ["track"] if len(result["tracks"]) > 1 else []
+    rows = [row | {"track": track_title(row["track"], result)} for row in rows]
+    many = len(result["metrics"]) > MOST_COLUMNS
+    for level in ("overall",) if many else ("overall", "category", "task"):
+        if own := [row | {level: row["name"]} for row in rows if row["level"] == level]:
+            if level != "overall":
+                say()
+            _say_scores(result, own, [*tracks, *([level] if level != "overall" else [])])
+    if tracks and not many:
+        say()
+        say(ALL)
+        whole = _rows({key: value for key, value in result.items() if key != "by_track"})
+        _say_scores(result, [row for row in whole if row["level"] == "overall"], [])
+
+
+def _say_scores(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
+    """Print a line for the rows with the same `names`, with a column for each metric; a category has its own metric,
+    too. If these are more than MOST_COLUMNS, each row has a line of its own.
+
+    A score with an interval is "58.90 [52.50, 65.00]", or "58.90 (n = 8, too few)".
+    """
+    card, lines = card_of(result), dict[tuple[Any, ...], dict[str, Any]]()
+    for row in rows:
+        line = lines.setdefault(tuple(row[name] for name in names), {name: row[name] for name in names})
+        line["n"] = row["n"]
+        if "category" in names:
+            line["metric"] = card.main_metric(row["category"]).name
+        line[row["metric"]] = _value(result, row, ".2f")
+    columns = dict.fromkeys(name for line in lines.values() for name in line)
+    if len(columns) <= MOST_COLUMNS:
+        right = columns.keys() - {*names, "metric"}
+        say_table([{name: line.get(name, "") for name in columns} for line in lines.values()], right=right)
+        return
+    single = []
+    for row in rows:
+        form = ".2f" if card.metric(row["metric"]).range[1] > 1 else ".4f"
+        single.append(
+            {name: row[name] for name in (*names, "metric", "n")} | {"value": _value(result, row, form)}
+        )
+    say_table(single, right=("value",))
+
+
+def _value(result: Mapping[str, Any], row: Mapping[str, Any], form: str) -> str:
+    return f"{row['value']:{form}}" + (f" {interval(row, form)}" if "intervals" in result else "")
 
 
 @click.command()
@@ -37,7 +94,8 @@ MOST_COLUMNS = 8
 @references_option
 @click.option("--details", type=FILE, help="Write one JSON line an instance to this file.")
 @encoder_option
-@form_options(least_samples=0)
+@samples_option(0)
+@printed(_print, _rows)
 def score(
     benchmark: str,
     predictions: Path,
@@ -45,9 +103,7 @@ def score(
     details: Path | None,
     encoder: Path | None,
     samples: int,
-    as_json: bool,
-    as_csv: bool,
-) -> None:
+) -> dict[str, Any]:
     """Score anybody's predictions; nothing of the pipeline is needed.
 
     A prediction is a line {"id": "...", "prediction": "..."}, with a key `task` where a benchmark's tasks have scores
@@ -62,84 +118,6 @@ def score(
       nightjar score --benchmark supernatinst --predictions mine.jsonl --references references.jsonl --json
       nightjar score --benchmark protoqa --predictions ranked.jsonl --references dev.crowdsourced.jsonl
     """
-    from nightjar.benchmarks.score import score_files, score_rows
+    from nightjar.benchmarks.score import score_files
 
-    check_form(as_json, as_csv)
-    result = score_files(benchmark, predictions, references, details, samples, encoder)
-    say_as(result, as_json, as_csv, score_rows, _print)
-
-
-def _print(result: dict[str, Any]) -> None:
-    from nightjar.benchmarks.score import score_rows
-
-    card, rows = card_of(result), score_rows(result)
-    left_out = ", left out" if card.files.unanswered == "left out" else ""
-    say_head(result, f", {result['missing']} without a prediction{left_out}" if result["missing"] else "")
-    if card.files.by_task:
-        average = [rows.pop()] if "average" in result else []
-        _print_tasks(_lines(result, rows, ["track"]))
-        if average:
-            say()
-            say_table(_lines(result, average, []))
-        return
-    tracks = ["track"] if len(result["tracks"]) > 1 else []
-    rows = [row | {"track": track_title(row["track"], result)} for row in rows]
-    if len(result["metrics"]) > MOST_COLUMNS:
-        order = [metric.name for metric in card.metrics]
-        overall = [row for row in rows if row["level"] == "overall"]
-        overall.sort(key=lambda row: order.index(row["metric"]))
-        say_table([_by_metric(result, row, tracks) for row in overall])
-        return
-    for level in ("overall", "category", "task"):
-        names = [*tracks, *([level] if level != "overall" else [])]
-        if own := [row | {level: row["name"]} for row in rows if row["level"] == level]:
-            if level != "overall":
-                say()
-            _print_union(_lines(result, own, names))
-    if tracks:
-        say()
-        say(ALL)
-        whole = score_rows({key: value for key, value in result.items() if key != "by_track"})
-        say_table(_lines(result, [row for row in whole if row["level"] == "overall"], []))
-
-
-def _lines(
-    result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], names: Sequence[str]
-) -> list[dict[str, Any]]:
-    """A line for the rows with the same `names`, with a column for each metric; a category has its own metric, too.
-
-    A score with an interval is "58.90 [52.50, 65.00]", or "58.90 (n = 8, too few)".
-    """
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in rows:
-        line = found.setdefault(tuple(row[name] for name in names), {name: row[name] for name in names})
-        line["n"] = row["n"]
-        if "category" in names:
-            line["metric"] = card_of(result).main_metric(row["category"]).name
-        value = row["value"]
-        line[row["metric"]] = f"{value:.2f} {interval(row, '.2f')}" if "intervals" in result else value
-    return list(found.values())
-
-
-def _print_tasks(lines: Sequence[dict[str, Any]]) -> None:
-    """One row a task. Where the tasks have many metrics, each has its main one in a column that all share."""
-    rows = [{"task": line.pop("track"), "n": line.pop("n")} | line for line in lines]
-    if len({name for row in rows for name in row}) > MOST_COLUMNS:
-        for place, (row, line) in enumerate(zip(rows, lines, strict=True)):
-            main, score = next(iter(line.items()))
-            others = {name: value for name, value in line.items() if name != main}
-            rows[place] = {"task": row["task"], "n": row["n"], "metric": main, "score": score, **others}
-    _print_union(rows)
-
-
-def _print_union(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print rows as a table in which a row may lack columns of others."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    say_table([{name: row.get(name, "") for name in names} for row in rows])
-
-
-def _by_metric(result: Mapping[str, Any], row: Mapping[str, Any], tracks: Sequence[str]) -> dict[str, Any]:
-    """The line of a metric, for a benchmark with too many of them for columns; without categories and tasks."""
-    form = ".2f" if card_of(result).metric(row["metric"]).range[1] > 1 else ".4f"
-    line = {name: row[name] for name in (*tracks, "metric", "n")} | {"value": f"{row['value']:{form}}"}
-    return line | ({"95% interval": interval(row, form)} if "intervals" in result else {})
+    return score_files(benchmark, predictions, references, details, samples, encoder)

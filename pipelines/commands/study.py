@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,8 @@ import click
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
-from pipelines.commands.console import say, say_json, say_table
+from pipelines.commands.console import say, say_table
+from pipelines.commands.options import printed
 from pipelines.process.signals import stopped_by_signals
 from pipelines.study.kinds import KINDS
 
@@ -31,6 +31,35 @@ def _folder(ctx: click.Context, option: click.Parameter, name: str | None) -> st
     return name
 
 
+def _print(result: Any) -> None:
+    """Print a result, or the plan of --dry-run."""
+    from pipelines.study import results
+
+    if isinstance(result, list):
+        for row in result:
+            say(f"{'done' if row['done'] else 'to do':6} {row['experiment']}  ({row['value']})")
+        say(f"{len(result)} experiments, {sum(not row['done'] for row in result)} to do.")
+        return
+    for track in results.tracks(result):
+        say()
+        title = results.track_title(result, track)
+        if result["study"] == "encodings":
+            for metric, rows in results.matrices(result, track).items():
+                say_table(rows, f"{metric}, {title}: evaluated with")
+        else:
+            say_table(results.table(result, track), title)
+    for point in result["points"]:
+        if point["state"] != "done":
+            say(f"nightjar: study: {point['value']} {point['state']}: {point['error']}", err=True)
+    say()
+    say(f"The results: {result['folder']}/study.md")
+    say("The experiments: dvc exp show --only-changed")
+
+
+def _failed(result: Any) -> bool:
+    return isinstance(result, dict) and any(it["state"] == "failed" for it in result["points"])
+
+
 @click.command()
 @click.argument("kind", type=click.Choice(list(KINDS)))
 @click.option(
@@ -42,15 +71,12 @@ def _folder(ctx: click.Context, option: click.Parameter, name: str | None) -> st
 @click.option(
     "--evaluated", metavar="A,B,…", callback=_list, help="Encodings to predict with (encodings only)."
 )
-@click.option(
-    "--benchmark",
-    help="What models are tested on; not given: the first of params.yaml with a trained system.",
-)
+@click.option("--benchmark", help="What models are tested on; the first of params.yaml if not given.")
 @click.option("--recipe", help="A trained system of the benchmark; its first one if not given.")
 @click.option("--name", callback=_folder, help="Folder under data/studies; not given: the study's kind.")
 @click.option("--wait", is_flag=True, help="Wait for a rebuild or a study that is running already.")
 @click.option("--dry-run", is_flag=True, help="Print the experiments and which are missing; run nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
+@printed(_print, failed=_failed)
 def study(
     kind: str,
     values: list[str],
@@ -60,8 +86,7 @@ def study(
     name: str | None,
     wait: bool,
     dry_run: bool,
-    as_json: bool,
-) -> None:
+) -> dict[str, Any] | list[dict[str, Any]]:
     """Train and test once for each value of one setting: a DVC experiment each, then a table and a plot.
 
     KIND: `tasks` to train on, `instances` of each, language `models` (directories, hub:NAME, package:NAME),
@@ -81,7 +106,7 @@ def study(
       nightjar study passages --values 1,4,16 --benchmark classification --recipe fid
       nightjar study input_length --values 512,1024,2048 --benchmark zeroscrolls
     """
-    from pipelines.clone.workspace import saved
+    from pipelines.clone.clone import saved
     from pipelines.study import results
     from pipelines.study import study as studies
     from pipelines.study.scores import collect
@@ -90,48 +115,11 @@ def study(
     plan = studies.plan(root, kind, values, recipe, evaluated, benchmark)
     results.check_folder(root, name or plan.name)
     if dry_run:
-        _print_plan(root, plan, as_json)
-        return
+        missing = plan.missing(root)
+        return [{"value": it.label, "experiment": it.name, "done": it not in missing} for it in plan.points]
     with stopped_by_signals():
         failed = studies.run(root, plan, lambda line: say(line, err=True), wait)
         commits = saved(root, plan.start.commit, [point.name for point in plan.points])
         result = collect(root, plan, commits, failed)
         written = results.write(root, name or plan.name, result).relative_to(root)
-    if as_json:
-        say_json(result)
-    else:
-        _print(result, written)
-    raise SystemExit(1 if failed else 0)
-
-
-def _print_plan(root: Path, plan: Any, as_json: bool) -> None:
-    missing = {point.name for point in plan.missing(root)}
-    rows = [
-        {"value": point.label, "experiment": point.name, "done": point.name not in missing}
-        for point in plan.points
-    ]
-    if as_json:
-        say_json(rows)
-        return
-    for row in rows:
-        say(f"{'done' if row['done'] else 'to do':6} {row['experiment']}  ({row['value']})")
-    say(f"{len(rows)} experiments, {len(missing)} to do, each up to {plan.target}.")
-
-
-def _print(result: Mapping[str, Any], written: Path) -> None:
-    from pipelines.study import results
-
-    for track in results.tracks(result):
-        say()
-        title = results.track_title(result, track)
-        if result["study"] == "encodings":
-            for metric, rows in results.matrices(result, track).items():
-                say_table(rows, f"{metric}, {title}: evaluated with")
-        else:
-            say_table(results.table(result, track), title)
-    for point in result["points"]:
-        if point["state"] != "done":
-            say(f"nightjar: study: {point['value']} {point['state']}: {point['error']}", err=True)
-    say()
-    say(f"{written}/study.md, study.json, plot.png, plot.svg")
-    say("The experiments: dvc exp show --only-changed")
+    return result | {"folder": written}

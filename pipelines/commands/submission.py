@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from nightjar.core.errors import NightjarError
-from pipelines.commands.console import say, say_json, say_table
-from pipelines.commands.options import FILE, as_json_option, benchmark_option
+from pipelines.commands.console import say, say_table
+from pipelines.commands.options import FILE, benchmark_option, printed
+
+
+def _print(result: dict[str, Any]) -> None:
+    say_table([{"task": task, "predictions": n} for task, n in result["tasks"].items()])
+    say()
+    ids = "the ids are those of the questions" if result["ids_checked"] else "the ids were not checked"
+    say(f"{result['file']}: {result['n']:,} predictions, a correct file; {ids}")
+    say(f"hand it in at {result['site']}")
 
 
 @click.command()
@@ -24,7 +33,7 @@ from pipelines.commands.options import FILE, as_json_option, benchmark_option
     type=FILE,
     help="What must be answered: a folder of data/questions or references; for data/predict the project's.",
 )
-@as_json_option
+@printed(_print)
 def submission(
     benchmark: str,
     predictions: Path | None,
@@ -32,8 +41,7 @@ def submission(
     by_task: Path | None,
     file: Path | None,
     questions: Path | None,
-    as_json: bool,
-) -> None:
+) -> dict[str, Any]:
     """Make the file that a benchmark's leaderboard takes, or check one.
 
     The file must have all tasks of the benchmark, each id once, and texts alone; with --questions, exactly their ids.
@@ -52,18 +60,8 @@ def submission(
             raise NightjarError(
                 "it is given with --predictions, --output or --by-task", "--check", "give it alone"
             )
-        result = check_submission(benchmark, file, questions)
-    elif predictions is None or output is None:
+        return check_submission(benchmark, file, questions)
+    if predictions is None or output is None:
         what = "--predictions and --output are needed, or --check"
         raise NightjarError(what, "nightjar submission", "see nightjar submission --help")
-    else:
-        result = submit(benchmark, predictions, output, questions, by_task)
-    if as_json:
-        say_json(result)
-        return
-    say_table([{"task": task, "predictions": n} for task, n in result["tasks"].items()])
-    say()
-    ids = "the ids are those of the questions" if result["ids_checked"] else "the ids were not checked"
-    say(f"{result['file']}: {result['n']:,} predictions, a correct file; {ids}")
-    if output is not None:
-        say(f"hand it in at {result['site']}")
+    return submit(benchmark, predictions, output, questions, by_task)

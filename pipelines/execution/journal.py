@@ -91,7 +91,7 @@ class Journal:
         stages = {
             name: {
                 "upstream": graph.nearest(stage),
-                "description": describe.stage(graph.root, stage),
+                "description": stage.description,
                 "key": stage.key,
                 "expected": seconds.get(name),
             }

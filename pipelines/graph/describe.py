@@ -1,45 +1,12 @@
-"""The description of a stage, from dvc.yaml and docstrings, and the tags of runs."""
+"""The tags of runs."""
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import re
 from pathlib import Path
 
-from pipelines.graph.graph import Stage
 from pipelines.project import places
 from pipelines.project.git import try_git
-
-_PYTHON = re.compile(
-    r"(?:^|[\s;&|])python[0-9.]*\s+(?:-m\s+(?P<module>[A-Za-z_][\w.]*)|(?P<script>[^\s;&|-][^\s;&|]*\.py)\b)"
-)
-
-
-def stage(root: Path, stage: Stage) -> str:
-    """The description in dvc.yaml, then the docstrings of the Python files that the command runs; may be empty.
-
-    The files are not imported.
-    """
-    parts = [stage.description, *(docstring(path) for path in _files(root, stage.command))]
-    return "\n\n".join(dict.fromkeys(part for part in parts if part))
-
-
-def _files(root: Path, command: str) -> list[Path]:
-    """The files of the project that `python -m MODULE` and `python FILE.py` in a command run."""
-    found = []
-    for module, script in _PYTHON.findall(command):
-        path = root / (script or module.replace(".", "/"))
-        found += [path] if script else [path / "__main__.py", path.with_name(f"{path.name}.py")]
-    return [path for path in found if path.is_file() and path.resolve().is_relative_to(root.resolve())]
-
-
-def docstring(path: Path) -> str:
-    """The docstring of a Python file; empty if it has none or is not Python."""
-    try:
-        return ast.get_docstring(ast.parse(path.read_bytes())) or ""
-    except (OSError, SyntaxError, ValueError):
-        return ""
 
 
 def tags(root: Path) -> list[str]:

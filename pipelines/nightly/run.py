@@ -35,7 +35,7 @@ from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly import sample, stamp
 from pipelines.nightly import text as nightly_text
 from pipelines.nightly import verdicts as nightly_verdicts
-from pipelines.nightly.stages import Broken, Cancelled, Night, Scratch, conduct, selected, take
+from pipelines.nightly.stages import Cancelled, Night, Scratch, conduct, selected, take
 from pipelines.nightly.verdicts import Good
 from pipelines.process import lock
 from pipelines.process.signals import at_signals
@@ -139,7 +139,7 @@ def _night(
         facts |= {"run": run, "started": started, "accepted": asked.accept, "against": None, "stages": {}}
         try:
             _evaluate(night, settings, facts, good, asked, outcome)
-        except Broken as error:
+        except NightjarError as error:
             facts |= {"state": "failed", "message": str(error), "accepted": False}
         facts["ended"] = datetime.now(UTC)
         outcome.facts = facts
@@ -177,28 +177,23 @@ def _evaluate(
 ) -> None:
     """Run the stages, complete the facts, and give the verdicts.
 
-    Raises Cancelled, and Broken if a stage fails, or there are no scores, or they cannot be read.
+    Raises Cancelled, and NightjarError if a stage fails, or there are no scores, or they cannot be read.
     """
     take(night, asked.pull)
-    try:
-        sampled, new = sample.draw(night, settings, good.facts["stages"] if good else {})
-    except NightjarError as error:
-        raise Broken(str(error)) from error
+    sampled, new = sample.draw(night, settings, good.facts["stages"] if good else {})
     began = time.monotonic()
     results = conduct(night, asked.jobs)
     seconds = time.monotonic() - began
     stages = list(night.graph.stages.values())
-    try:
-        scores, instances, benchmarks = nightly_facts.scores(night.work, stages)
-        ledger_entry.check_rows(scores, instances)
-        if not instances:
-            raise Broken("no stage made a table instance_scores")
-        facts["stages"] = nightly_facts.stage_facts(night.work, stages, benchmarks, results, sampled)
-        # Entries that cannot be read were reported when the night began.
-        earlier = _good_runs(night.graph.root / settings.ledger, lambda line: None)
-        verdicts = nightly_verdicts.verdicts(settings, facts, instances, good, earlier)
-    except NightjarError as error:
-        raise Broken(str(error)) from error
+    scores, instances, benchmarks = nightly_facts.scores(night.work, stages)
+    ledger_entry.check_rows(scores, instances)
+    if not instances:
+        what = "no stage made a table instance_scores"
+        raise NightjarError(what, "nightly.stages", "name stages that evaluate")
+    facts["stages"] = nightly_facts.stage_facts(night.work, stages, benchmarks, results, sampled)
+    # Entries that cannot be read were reported when the night began.
+    earlier = _good_runs(night.graph.root / settings.ledger, lambda line: None)
+    verdicts = nightly_verdicts.verdicts(settings, facts, instances, good, earlier)
     outcome.scores, outcome.instances, outcome.verdicts = scores, instances, verdicts
     versions, facts["hardware"]["gpus"] = nightly_facts.of_stages(night.work, stages)
     facts["versions"] |= versions

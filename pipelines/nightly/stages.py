@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nightjar.core.errors import NightjarError
-from pipelines.clone.workspace import Workspace
+from pipelines.clone.clone import Clone
 from pipelines.execution.conduct import Conduct
 from pipelines.execution.journal import Journal
 from pipelines.execution.results import Listener, Result, listeners
@@ -20,7 +20,7 @@ from pipelines.project.stage_name import StageName
 TAKE = "take model and data"
 
 
-class Scratch(Workspace):
+class Scratch(Clone):
     """A clone of the project to evaluate in. It shares no unfinished answers, because everything is computed again.
     Models come out of the cache as links where the file system allows it.
     """
@@ -47,10 +47,6 @@ class Cancelled(Exception):
     """The night was stopped from outside."""
 
 
-class Broken(Exception):
-    """A stage failed, model and data are missing, or there are no scores."""
-
-
 def selected(graph: Graph, wanted: Sequence[str]) -> Graph:
     """The stages that are run again. Raises NightjarError if there are none."""
     found = {name: stage for name, stage in graph.stages.items() if StageName.of(name).group in wanted}
@@ -74,7 +70,7 @@ def needed(graph: Graph, whole: Graph) -> list[str]:
 
 
 def take(night: Night, pull: bool) -> None:
-    """Check what the stages need out of the DVC cache, or pull it. Raises Broken or Cancelled."""
+    """Check what the stages need out of the DVC cache, or pull it. Raises NightjarError or Cancelled."""
     wanted = [path for path in needed(night.graph, night.whole) if not (night.work / path).exists()]
     if not wanted:
         return
@@ -82,26 +78,26 @@ def take(night: Night, pull: bool) -> None:
     night.journal.tell(Result(TAKE, "running", why=f"dvc {command}"))
     done = dvc([command, "--", *wanted], night.work, night.logs / f"{command}.log", night.stop)
     missing = [path for path in wanted if not (night.work / path).exists()]
-    fault = ""
+    fault = None
     # The message of DVC is long, and often begins with a file of the cache.
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        where = "in the local cache or the remote" if pull else "in the local cache"
-        fault = f"{missing[0]} is not {where}{more}; nightjar rebuild, dvc pull or dvc commit adds it"
+        what = f"not in the local cache{' or the remote' if pull else ''}{more}"
+        fault = NightjarError(what, missing[0], "nightjar rebuild, dvc pull or dvc commit adds it")
     elif done.state == "failed":
-        fault = f"dvc {command}: {done.error}; run `nightjar rebuild`, or give --pull"
+        fault = NightjarError(done.error, f"dvc {command}", "run `nightjar rebuild`, or give --pull")
     state = "stopped" if night.stop.is_set() else "failed" if fault else "ran"
-    night.journal.tell(Result(TAKE, state, done.seconds, f"{len(wanted)} paths", fault or "stopped"))
+    night.journal.tell(Result(TAKE, state, done.seconds, f"{len(wanted)} paths", str(fault or "stopped")))
     if night.stop.is_set():
         raise Cancelled
     if fault:
-        raise Broken(fault)
+        raise fault
 
 
 def conduct(night: Night, jobs: int) -> Mapping[str, Result]:
     """Run every stage afresh once those before it are done, at most `jobs` at once; returns the results by stage.
 
-    Raises Broken or Cancelled.
+    Raises Cancelled, and NightjarError if one fails.
     """
     listener = listeners(night.journal.tell, *night.shown)
     run = Conduct(night.graph, night.logs, listener, night.stop, jobs, False, night.work, afresh=True)
@@ -109,5 +105,5 @@ def conduct(night: Night, jobs: int) -> Mapping[str, Result]:
     if run.cancelled:
         raise Cancelled
     if bad := [result for result in results.values() if result.state == "failed"]:
-        raise Broken(f"{bad[0].stage} failed: {bad[0].error}")
+        raise NightjarError(bad[0].error, f"{bad[0].stage} failed", f"see {places.LOGS / night.logs.name}")
     return results

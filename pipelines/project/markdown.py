@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 
-def table(rows: Sequence[Mapping[str, str]], right: Collection[str] = ()) -> list[str]:
-    """The lines of a table of rows that have the same keys; none without rows. Columns `right` are set to the right."""
+def table(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """The lines of a table of rows that have the same keys; none without rows."""
     if not rows:
         return []
-    rule = "|".join("---:" if name in right else "---" for name in rows[0])
-    return [_line(rows[0]), f"|{rule}|", *(_line(row.values()) for row in rows)]
+    return [_line(rows[0]), f"|{'---|' * len(rows[0])}", *(_line(row.values()) for row in rows)]
 
 
 def _line(cells: Collection[str]) -> str:

@@ -1,6 +1,4 @@
-"""The plot of a study: scores with error bars over the value and a line for the untuned model, or a map of encodings.
-PNG and SVG.
-"""
+"""The plot of a study, as PNG and SVG: scores with error bars over the value."""
 
 from __future__ import annotations
 
@@ -10,9 +8,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipelines.project.intervals import interval
 from pipelines.study.kinds import KINDS
-from pipelines.study.results import SHOWN, Result, cell, matrix, metrics, track_title, tracks
+from pipelines.study.results import Result, cell, metrics, track_title, tracks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,18 +17,17 @@ if TYPE_CHECKING:
 # The average of the tracks; they have the colours of matplotlib in its order.
 OF_AVERAGE = "black"
 
-# What a plot shows: the metric of each track.
-Panel = Mapping[str, str]
-
 
 def draw(result: Result, folder: Path) -> None:
-    """Write plot.png and plot.svg into `folder`; without a scored point, remove those of an earlier run."""
+    """Write plot.png and plot.svg into `folder`. If there is nothing to draw, remove those of an earlier run: without a
+    scored point, and of encodings, whose results are a matrix.
+    """
     import matplotlib
 
     files = {"plot.png": {"Software": None}, "plot.svg": {"Date": None}}
     for name in files:
         (folder / name).unlink(missing_ok=True)
-    if tracks(result):
+    if tracks(result) and result["study"] != "encodings":
         # No clock and no random ids: the same scores give the same bytes.
         with matplotlib.rc_context({"svg.hashsalt": "nightjar", "font.size": 9}):
             drawn = figure(result)
@@ -40,51 +36,29 @@ def draw(result: Result, folder: Path) -> None:
 
 
 def figure(result: Result) -> Figure:
-    """The figure of a study that has a scored point: a plot for each metric, and one legend below all of them.
-
-    If the tracks have more than SHOWN main metrics, one plot shows each track by its own.
+    """The figure of a study that has a scored point: each track by its main metric, the first that it has, against the
+    setting. Numbers are on a binary logarithm as in paper figure 5, names are evenly spaced.
     """
     from matplotlib.figure import Figure
 
-    mains = {track: next(iter(metrics(result, track))) for track in tracks(result)}
-    mixed = len(set(mains.values())) > SHOWN
-    panels = [mains] if mixed else [dict.fromkeys(mains, metric) for metric in metrics(result)]
-    width, height = (6.75, 5.4) if result["study"] == "encodings" or mixed else (5.0, 4.2)
-    drawn = Figure(figsize=(width * len(panels), height), layout="constrained")
-    handles: dict[str, Any] = {}
-    for axes, panel in zip(drawn.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-        (_map if result["study"] == "encodings" else _curves)(axes, result, panel)
-        lines, labels = axes.get_legend_handles_labels()
-        handles |= dict(zip(labels, lines, strict=True))
-    if len(handles) > 1:
-        columns = min(len(handles), 3 if mixed else 2 * len(panels))
-        drawn.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False
-        )
-    tested = f"{result['test_instances']['n']} test instances"
-    drawn.suptitle(f"{result['recipe']}, {tested}; {100 * result['confidence']:g}% intervals", fontsize=10)
-    return drawn
-
-
-def _curves(axes: Any, result: Result, panel: Panel) -> None:
-    """Value against the setting, on a binary logarithm as in paper figure 5; names are evenly spaced."""
     kind, average = KINDS[result["study"]], result.get("average")
-    others = [track for track in panel if track != average]
+    mains = {track: next(iter(metrics(result, track))) for track in tracks(result)}
+    others = [track for track in mains if track != average]
+    drawn = Figure(figsize=(6.75, 5.4), layout="constrained")
+    axes = drawn.subplots()
     points, ticks = _placed(result)
-    for track, metric in panel.items():
+    for track, metric in mains.items():
         rows = [(x, cell(point["scores"], track, metric)) for x, point in points]
-        if not (drawn := [(x, *_ends(row)) for x, row in rows if row]):
-            continue
         colour = OF_AVERAGE if track == average else f"C{others.index(track)}"
-        label = track_title(result, track) if len(panel) > 1 else str(result["recipe"])
-        xs, values, below, above = zip(*drawn, strict=True)
-        style = {"marker": "o", "markersize": 4, "capsize": 3, "linewidth": 1.4, "elinewidth": 1}
-        axes.errorbar(xs, values, (below, above), color=colour, label=label, **style)
-        if row := cell(result.get("untuned", []), track, metric):
-            value, down, up = _ends(row)
-            axes.axhspan(value - down, value + up, color=colour, alpha=0.12, linewidth=0)
-            label = f"untuned model, {label}" if len(panel) > 1 else "untuned model"
-            axes.axhline(value, color=colour, label=label, linestyle="--", linewidth=1.2)
+        xs, values, below, above = zip(*((x, *_ends(row)) for x, row in rows if row), strict=True)
+        style: dict[str, Any] = {
+            "marker": "o",
+            "markersize": 4,
+            "capsize": 3,
+            "linewidth": 1.4,
+            "elinewidth": 1,
+        }
+        axes.errorbar(xs, values, (below, above), color=colour, label=track_title(result, track), **style)
         # Of published systems the average alone, if the benchmark has one.
         if kind.numbers and track == (average or track):
             _published(axes, result, track, colour, ticks)
@@ -94,9 +68,13 @@ def _curves(axes: Any, result: Result, panel: Panel) -> None:
     axes.minorticks_off()
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     axes.set_xlabel(kind.title)
-    axes.set_ylabel(_axis(result, panel))
+    axes.set_ylabel(_axis(result, mains))
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
+    drawn.legend(loc="outside lower center", ncols=3, frameon=False)
+    tested = f"{result['test_instances']['n']} test instances"
+    drawn.suptitle(f"{result['recipe']}, {tested}; {100 * result['confidence']:g}% intervals", fontsize=10)
+    return drawn
 
 
 def _placed(result: Result) -> tuple[list[tuple[int, Result]], dict[int, str]]:
@@ -136,30 +114,9 @@ def _ends(row: Result) -> tuple[float, float, float]:
     return (value, 0, 0) if low is None else (value, max(0, value - low), max(0, high - value))
 
 
-def _axis(result: Result, panel: Panel) -> str:
-    """The title of the metric with its unit, if it has one; of several, their unit if they share one."""
-    shown = [it for it in result["metrics"] if it["name"] in panel.values()]
+def _axis(result: Result, mains: Mapping[str, str]) -> str:
+    """The title of the tracks' main metric with its unit, if it has one; of several, their unit if they share one."""
+    shown = [it for it in result["metrics"] if it["name"] in mains.values()]
     title = shown[0]["title"] if len(shown) == 1 else "main metric of each track"
     units = {it["unit"] for it in shown}
     return f"{title} (%)" if units == {"%"} else title
-
-
-def _map(axes: Any, result: Result, panel: Panel) -> None:
-    """Trained with (down) × evaluated with (across), as paper table 4; of the first track."""
-    track, metric = next(iter(panel.items()))
-    cells = matrix(result, track, metric)
-    tested = list(next(iter(cells.values())))
-    values = [[row["value"] if row else float("nan") for row in of.values()] for of in cells.values()]
-    image = axes.imshow(values, cmap="Blues", aspect="auto")
-    middle = sum(image.get_clim()) / 2
-    for down, of in enumerate(cells.values()):
-        for across, row in enumerate(of.values()):
-            if row:
-                colour = "white" if row["value"] > middle else "black"
-                text = f"{row['value']:.1f}\n{interval(row)}"
-                axes.text(across, down, text, ha="center", va="center", color=colour, fontsize=7)
-    axes.set_xticks(range(len(tested)), tested, rotation=30, ha="right")
-    axes.set_yticks(range(len(cells)), list(cells))
-    axes.set_xlabel("evaluated with")
-    axes.set_ylabel("trained with")
-    axes.set_title(f"{_axis(result, {track: metric})}, {track_title(result, track)}", fontsize=10)

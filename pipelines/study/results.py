@@ -10,7 +10,6 @@ from typing import Any
 from nightjar.core.files import check_output, write_text
 from pipelines.project.intervals import interval
 from pipelines.project.markdown import table as markdown_table
-from pipelines.study.kinds import KINDS
 
 FOLDER = Path("data/studies")
 FILES = ("study.json", "study.md", "plot.png", "plot.svg")
@@ -82,23 +81,17 @@ def _shown(row: Result | None, sign: str = "") -> str:
     return f"{row['value']:{sign}.1f} {interval(row, f'{sign}.1f')}{chance}"
 
 
-def matrix(result: Result, track: str, metric: str) -> dict[str, dict[str, Result | None]]:
-    """A study of encodings as paper table 4: a row a training, a column an evaluation, each in the order given, shared
-    names at the same places.
-    """
-    cells = {tuple(point["axes"]): cell(point["scores"], track, metric) for point in result["points"]}
-    trained = list(dict.fromkeys(one for one, _ in cells))
-    tested = {other for _, other in cells}
-    columns = [*(name for name in trained if name in tested), *sorted(tested - set(trained))]
-    return {row: {column: cells.get((row, column)) for column in columns} for row in trained}
-
-
 def matrices(result: Result, track: str) -> dict[str, list[dict[str, str]]]:
-    """The matrix of each metric that is shown, as rows of a table, by the metric's title."""
+    """A study of encodings as paper table 4, a table for each metric that is shown, by the metric's title: a row a
+    training, a column an evaluation.
+    """
+    scores = {tuple(point["axes"]): point["scores"] for point in result["points"]}
+    trained, tested = (list(dict.fromkeys(names)) for names in zip(*scores, strict=True))
     return {
         title: [
-            {"trained with": name} | {column: _shown(row) for column, row in cells.items()}
-            for name, cells in matrix(result, track, metric).items()
+            {"trained with": row}
+            | {column: _shown(cell(scores.get((row, column), ()), track, metric)) for column in tested}
+            for row in trained
         ]
         for metric, title in metrics(result, track).items()
     }
@@ -124,15 +117,8 @@ def markdown(result: Result) -> str:
         blocks.append([f"## {title[:1].upper()}{title[1:]}"])
         if kind == "encodings":
             for title, rows in matrices(result, track).items():
-                blocks += [[f"{title}; columns: evaluated with"], _lines(rows)]
-        blocks.append(_lines(table(result, track)))
-        base = {
-            title: cell(result.get("untuned", []), track, metric)
-            for metric, title in metrics(result, track).items()
-        }
-        if any(base.values()):
-            scores = ", ".join(f"{title} {_shown(row)}" for title, row in base.items())
-            blocks.append([f"The untuned model on the same instances: {scores}."])
+                blocks += [[f"{title}; columns: evaluated with"], markdown_table(rows)]
+        blocks.append(markdown_table(table(result, track)))
         published = {
             f"{one['system']} ({one['source']})": [
                 f"{at}: {of[track]:.1f}" for at, of in one["points"].items() if track in of
@@ -145,13 +131,6 @@ def markdown(result: Result) -> str:
     lost = [point for point in points if point["state"] != "done"]
     blocks.append([f"- {it['value']}: {it['state']}. {it.get('error') or ''}".rstrip() for it in lost])
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
-
-
-def _lines(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """The lines of a table, numbers to the right."""
-    names = {"trained with", "evaluated with", "trained on", "state"}
-    names |= {kind for kind, it in KINDS.items() if not it.numbers}
-    return markdown_table(rows, right=rows[0].keys() - names if rows else ())
 
 
 def check_folder(root: Path, name: str) -> None:

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from pipelines.study.study import Study
 
 SPLIT, MODEL = "data/split", "models/base/language_model"
-# The untuned model is the same for all values of these studies.
-TUNED = ("tasks", "instances")
-UNTUNED = "untuned"
 
 # task_id and id of a question.
 Key = tuple[str, str]
@@ -75,8 +72,6 @@ def collect(
         if first and one.instances != first.instances:
             what = f"{label} was tested on other instances than the points before it"
             raise NightjarError(what, f"study {study.kind}", "compare only what shares a test set")
-    if first and study.kind in TUNED and (base := untuned(root, study, first.instances)):
-        made[UNTUNED] = base
     scored = {
         label: score(card, label, it.questions, [it.answers.get(one.key) for one in it.questions])
         for label, it in made.items()
@@ -122,7 +117,6 @@ def collect(
         "seed": study.settings.seed,
         "test_instances": {"n": len(first.questions), "sha256": first.instances} if first else None,
         "published": [{"system": it.system, "source": it.source, "points": it.points} for it in curves],
-        "untuned": [row for row in rows if row["system"] == UNTUNED],
         "points": points,
     }
 
@@ -153,6 +147,9 @@ def read(root: Path, commit: str, study: Study, size: bool = False) -> Artifacts
 
     Raises NightjarError for what is not in the cache.
     """
+    from nightjar.benchmarks.by_call import called
+    from nightjar.benchmarks.files import read_questions
+
     side = _side(study)
     with provided(root, commit, [*_names(study), *([MODEL] if size else [])]) as folder:
         trained = tables.part_rows(folder / SPLIT, side) if side else {}
@@ -161,26 +158,14 @@ def read(root: Path, commit: str, study: Study, size: bool = False) -> Artifacts
             "train_instances": sum(trained.values()) if side else None,
             "parameters": _parameters(folder / MODEL) if size else None,
         }
-        return _answered(folder, study.benchmark, study.recipe, sizes)
-
-
-def untuned(root: Path, study: Study, instances: str) -> Artifacts | None:
-    """What the untuned model answered in the workspace of `root`. None if it is not among the systems, its predictions
-    are missing or not up to date, or are for other instances than those with the digest `instances`.
-    """
-    from pipelines.graph import graph as graphs
-
-    of_benchmark = [it for it in study.settings.predict.systems.values() if it.benchmark == study.benchmark]
-    system = next((it.system for it in of_benchmark if it.weights == MODEL), None)
-    if system is None:
-        return None
-    try:
-        if graphs.read(root).only([str(StageName.predict(study.benchmark, system))]).changed():
-            return None
-        made = _answered(root, study.benchmark, system)
-    except (NightjarError, OSError):
-        return None
-    return made if made.instances == instances and not made.missing else None
+        questions = read_questions(folder / "data/questions" / study.benchmark)
+        predicted = folder / "data/predict" / study.benchmark / study.recipe
+        rows = tables.read_rows(predicted, contracts.PREDICTIONS, ["task_id", "id", "answers", "calls"])
+    answers = {(row["task_id"], row["id"]): row["answers"] for row in rows}
+    if unknown := answers.keys() - {question.key for question in questions}:
+        what = f"{len(unknown)} predictions belong to no question of {study.benchmark}"
+        raise NightjarError(what, commit, "predict again on the present questions")
+    return Artifacts(questions, answers, called(rows), sizes)
 
 
 def _names(study: Study) -> list[str]:
@@ -195,23 +180,6 @@ def _side(study: Study) -> contracts.Table | None:
     if system is None or (recipe := Path(system.weights).name) not in train.recipes:
         return None
     return {it.name: it for it in (contracts.TRAIN, contracts.SUPERVISED)}.get(train.recipe(recipe).data)
-
-
-def _answered(
-    root: Path, benchmark: str, system: str, sizes: Mapping[str, int | None] | None = None
-) -> Artifacts:
-    """The questions and a system's answers among the artifacts of `root`."""
-    from nightjar.benchmarks.by_call import called
-    from nightjar.benchmarks.files import read_questions
-
-    questions = read_questions(root / "data/questions" / benchmark)
-    predicted = root / "data/predict" / benchmark / system
-    rows = tables.read_rows(predicted, contracts.PREDICTIONS, ["task_id", "id", "answers", "calls"])
-    answers = {(row["task_id"], row["id"]): row["answers"] for row in rows}
-    if unknown := answers.keys() - {question.key for question in questions}:
-        what = f"{len(unknown)} predictions belong to no question of {benchmark}"
-        raise NightjarError(what, predicted, "predict again on the present questions")
-    return Artifacts(questions, answers, called(rows), sizes or {})
 
 
 def _parameters(folder: Path) -> int | None:

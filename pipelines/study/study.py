@@ -21,7 +21,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 from nightjar.core.params import Params, validate
 from pipelines.clone.baseline import Baseline, baseline
-from pipelines.clone.workspace import Workspace, remove, saved
+from pipelines.clone.clone import Clone, remove, saved
 from pipelines.execution.profiles import edited
 from pipelines.execution.results import Result
 from pipelines.graph import graph as graphs
@@ -131,13 +131,13 @@ def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = Fals
         if names := [name for name in study.start.untracked if name != "dvc.lock"]:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             tell(f"Not in Git, so not in the study: {', '.join(names[:3])}{more}")
-        with Workspace(root, study.start) as workspace:
+        with Clone(root, study.start) as clone:
             for number, point in enumerate(missing, start=1):
                 tell(f"[{number}/{len(missing)}] {study.kind}: {point.label} ({point.name})")
                 began = time.monotonic()
                 logs = root / places.STUDY_LOGS / point.name
                 try:
-                    _run(workspace, study, point, logs, tell)
+                    _run(clone, study, point, logs, tell)
                     tell(f"    {time.monotonic() - began:.1f} s")
                 except NightjarError as error:
                     failed[point.label] = f"{error} (see {logs.relative_to(root)})"
@@ -145,7 +145,7 @@ def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = Fals
     return failed
 
 
-def _run(workspace: Workspace, study: Study, point: Point, logs: Path, tell: Callable[[str], None]) -> None:
+def _run(clone: Clone, study: Study, point: Point, logs: Path, tell: Callable[[str], None]) -> None:
     """Run a point and save its experiment. Raises NightjarError if a stage fails or an input changes."""
     begun: set[str] = set()
 
@@ -158,19 +158,19 @@ def _run(workspace: Workspace, study: Study, point: Point, logs: Path, tell: Cal
         elif result.moved:
             tell(f"    {result.stage}: {result.state}, {result.seconds:.1f} s")
 
-    _check_inputs(workspace, study)
+    _check_inputs(clone, study)
     stop = threading.Event()
-    results = workspace.run(study.target, edited(study.params, point.settings), logs, listen, stop)
+    results = clone.run(study.target, edited(study.params, point.settings), logs, listen, stop)
     if bad := next((it for it in results.values() if it.state == "failed"), None):
         raise NightjarError(bad.error, bad.stage, "correct it and start the study again")
-    _check_inputs(workspace, study)
+    _check_inputs(clone, study)
     settings = ", ".join(f"{key}={value}" for key, value in point.settings.items())
     message = f"nightjar study {study.kind}: {settings}"
-    workspace.save(point.name, study.target, message, logs / "exp-save.log", stop)
+    clone.save(point.name, study.target, message, logs / "exp-save.log", stop)
 
 
-def _check_inputs(workspace: Workspace, study: Study) -> None:
+def _check_inputs(clone: Clone, study: Study) -> None:
     """Raise NightjarError if an input is no longer what the points are named after."""
-    now = workspace.inputs(study.target)
+    now = clone.inputs(study.target)
     if moved := sorted(path for path, _ in now.items() ^ study.inputs.items()):
         raise NightjarError("it changed since the study was started", moved[0], "start the study again")

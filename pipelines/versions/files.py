@@ -186,13 +186,6 @@ def provided(start: Path, revision: str, artifacts: Iterable[str]) -> Iterator[P
         yield Path(scratch)
 
 
-def outputs(root: Path, paths: Iterable[str]) -> list[str]:
-    """Those of the paths that are an output in the workspace, lie in one, or have one in them."""
-    with _opened(root) as repo:
-        outs = list(_outs(repo))
-    return [path for path in paths if any(_related(path, out) for out in outs)]
-
-
 def cache_dir(root: Path) -> Path:
     """The local cache of the repository, by all levels of DVC's configuration."""
     from dvc.config import Config, ConfigError

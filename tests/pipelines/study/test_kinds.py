@@ -141,7 +141,7 @@ def test_a_study_of_the_length_of_input_sets_it(study_repo: Repo) -> None:
 
 
 def test_names_are_evenly_spaced_in_their_order() -> None:
-    result = made(["default"], untuned=False) | {"study": "retriever"}
+    result = made(["default"]) | {"study": "retriever"}
     for point, name in zip(result["points"], ("dense", "bm25", "hybrid"), strict=True):
         point["value"] = name
     figure = study_plot.figure(result)

@@ -1,24 +1,15 @@
-"""The plot of a study by its parts, and the scores of the untuned model in it."""
+"""The plot of a study by its parts."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nightjar.core import contracts
-from nightjar.core.tables import ArtifactWriter
-from pipelines.clone.baseline import Baseline
 from pipelines.study import plot as study_plot
 from pipelines.study import results
-from pipelines.study import scores as study_scores
-from pipelines.study.study import Study
-from tests.conftest import ROOT
-from tests.pipelines.conftest import Repo
-from tests.pipelines.versions.test_trace import prediction
-from tests.questions import question, write_questions
 
-UNTUNED = {"default": 33.6, "xlingual": 25.0}
 METRICS = [{"name": "f1", "title": "F1", "unit": "%"}, {"name": "loss", "title": "Loss", "unit": ""}]
 
 
@@ -27,9 +18,8 @@ def scores(value: float, tracks: list[str]) -> list[dict[str, Any]]:
     return [{"track": track, "metric": it["name"], **ends} for track in tracks for it in METRICS]
 
 
-def made(tracks: list[str], untuned: bool) -> dict[str, Any]:
+def made(tracks: list[str]) -> dict[str, Any]:
     points = [{"value": str(v), "scores": scores(30.0 + v, tracks)} for v in (4, 8, 16)]
-    base = [row for track in tracks for row in scores(UNTUNED[track], [track])] if untuned else []
     about: dict[str, Any] = {
         "study": "tasks",
         "recipe": "made",
@@ -38,68 +28,59 @@ def made(tracks: list[str], untuned: bool) -> dict[str, Any]:
         "metrics": METRICS,
         "test_instances": {"n": 9},
     }
-    return about | {"points": points, "untuned": base}
+    return about | {"points": points}
 
 
-@pytest.mark.parametrize("tracks", [["default"], ["default", "xlingual"]])
-def test_the_legend_covers_no_plot_and_the_untuned_model_has_a_line_and_a_band(tracks: list[str]) -> None:
-    figure = study_plot.figure(made(tracks, untuned=True))
+def test_the_legend_covers_no_plot() -> None:
+    figure = study_plot.figure(made(["default", "xlingual"]))
     figure.draw_without_rendering()
     (legend,) = figure.legends
     for axes in figure.axes:
         assert axes.get_legend() is None
         assert not legend.get_window_extent().overlaps(axes.get_window_extent())
-        flat = {line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"}
-        assert flat == {UNTUNED[track] for track in tracks}
-        bands = {round(patch.get_height(), 6) for patch in axes.patches}
-        assert bands == {3.0}
-    labels = [text.get_text() for text in legend.get_texts()]
-    assert len(labels) == 2 * len(tracks) and any("untuned model" in label for label in labels)
+    assert [text.get_text() for text in legend.get_texts()] == ["default", "xlingual"]
 
 
 @pytest.mark.parametrize("study", ["tasks", "encodings"])
-def test_a_study_on_few_instances_shows_no_intervals(study: str) -> None:
-    result = made(["default"], untuned=True) | {"study": study, "bootstrap_samples": 10, "commit": "0" * 40}
+def test_a_study_on_few_instances_shows_no_intervals(study: str, tmp_path: Path) -> None:
+    result = made(["default"]) | {"study": study, "bootstrap_samples": 10, "commit": "0" * 40}
     result |= {"changed_files": []}
     for point in result["points"]:
         point |= {"axes": [point["value"]] * (1 + (study == "encodings")), "differences": [], "state": "done"}
         point["scores"] = [row | {"low": None, "high": None} for row in point["scores"]]
-    result["untuned"] = [row | {"low": None, "high": None} for row in result["untuned"]]
     text = results.markdown(result)
     assert "F1 in percent, with 95% intervals from 10 bootstrap samples. Differences are paired" in text
-    assert "34.0 (n = 9, too few)" in text and "33.6 (n = 9, too few)" in text and "[" not in text
-    study_plot.figure(result).draw_without_rendering()
+    assert "34.0 (n = 9, too few)" in text and "[" not in text
+    study_plot.draw(result, tmp_path)
+    assert (tmp_path / "plot.png").exists() == (study == "tasks")  # a matrix has no plot
 
 
-def test_without_the_untuned_model_one_track_needs_no_legend() -> None:
-    figure = study_plot.figure(made(["default"], untuned=False))
-    assert not figure.legends and not figure.axes[0].patches
-
-
-def test_axes_have_the_unit_of_their_metric_and_room_for_negative_values() -> None:
-    result = made(["default"], untuned=False)
+def test_the_axis_has_the_unit_of_its_metric_and_room_for_negative_values() -> None:
+    result = made(["default"])
+    (axes,) = study_plot.figure(result).axes
+    assert (axes.get_ylabel(), axes.get_ylim()[0]) == ("F1 (%)", 0)
     for point in result["points"]:
-        point["scores"][1] |= {"value": -3.0, "low": -4.0, "high": -2.0}
-    first, second = study_plot.figure(result).axes
-    assert (first.get_ylabel(), second.get_ylabel()) == ("F1 (%)", "Loss")
-    assert first.get_ylim()[0] == 0 and second.get_ylim()[0] < -4
+        point["scores"] = [point["scores"][1] | {"value": -3.0, "low": -4.0, "high": -2.0}]
+    (axes,) = study_plot.figure(result).axes
+    assert axes.get_ylabel() == "Loss" and axes.get_ylim()[0] < -4
 
 
 def test_a_track_shows_the_metrics_that_it_has() -> None:
-    result = made(["default", "other"], untuned=False)
+    result = made(["default", "other"])
     for point in result["points"]:
         point["scores"] = [
             row for row in point["scores"] if row["track"] != "other" or row["metric"] == "loss"
         ]
     assert results.metrics(result, "default") == {"f1": "F1", "loss": "Loss"}
     assert results.metrics(result, "other") == {"loss": "Loss"}
-    assert len(study_plot.figure(result).axes) == 2
+    (axes,) = study_plot.figure(result).axes
+    assert axes.get_ylabel() == "main metric of each track"
 
 
 def of_tasks(kind: str = "input_length") -> dict[str, Any]:
     """A study whose ten tracks have three main metrics, with an average and a published system."""
     names = ["f1", "rouge", "accuracy"]
-    result = made(["default"], untuned=False)
+    result = made(["default"])
     result |= {
         "study": kind,
         "average": "mean",
@@ -124,7 +105,7 @@ def of_tasks(kind: str = "input_length") -> dict[str, Any]:
     return result
 
 
-def test_tracks_with_several_main_metrics_share_one_plot_each_by_its_own() -> None:
+def test_tracks_share_one_plot_each_by_its_main_metric() -> None:
     figure = study_plot.figure(of_tasks())
     figure.draw_without_rendering()
     (axes,) = figure.axes
@@ -166,39 +147,3 @@ def test_published_models_have_no_place_on_the_axis() -> None:
         point["parameters"] = 1000
     (axes,) = study_plot.figure(result).axes
     assert all(line.get_marker() != "x" for line in axes.lines)
-
-
-DVC = """
-stages:
-  predict:
-    foreach: [supernatinst-untuned]
-    do:
-      cmd: "true"
-      deps: [setting.txt, data/questions/supernatinst]
-      outs: [data/predict/supernatinst/untuned]
-"""
-
-
-def test_the_untuned_model_counts_for_the_same_instances_only(repo: Repo) -> None:
-    asked = [
-        question({"task_id": "t", "id": str(n), "input": "question", "outputs": ["yes"]}) for n in range(2)
-    ]
-    write_questions(repo.root / "data/questions/supernatinst", asked)
-    answers = [prediction("untuned", "t", str(n), "supernatinst") for n in range(2)]
-    with ArtifactWriter(repo.root / "data/predict/supernatinst/untuned") as writer:
-        writer.write(contracts.PREDICTIONS, answers)
-    params = (ROOT / "profiles/sample.yaml").read_text()
-    repo.write(dvc=DVC, setting="1", params=params)
-    repo.dvc("commit", "--force", "--quiet")
-    start = Baseline("c", "c", (), (), frozenset(), "")
-    study = Study("tasks", "supernatinst", "tk_instruct", "tasks", start, params, {}, ())
-    same = study_scores.Artifacts(asked, {}).instances
-
-    def untuned(instances: str) -> study_scores.Artifacts | None:
-        return study_scores.untuned(repo.root, study, instances)
-
-    found = untuned(same)
-    assert found and [it.key for it in found.questions] == list(found.answers)
-    assert untuned("others") is None
-    repo.write(setting="2")  # another model, say: the predictions are of the one before
-    assert untuned(same) is None

@@ -422,8 +422,8 @@ def test_a_revision_without_a_lock_is_said_with_what_to_do(repo: Repo) -> None:
     assert done.stdout.startswith(
         "HEAD has no dvc.lock, so everything counts as added: commit dvc.lock.\n+ out.txt"
     )
-    printed = repo.nightjar("diff", "HEAD", "workspace", "out.txt", "--json")
-    assert json.loads(printed.stdout)["a"]["there"] is False and "HEAD has no dvc.lock" in printed.stderr
+    old = json.loads(repo.nightjar("diff", "HEAD", "workspace", "out.txt", "--json").stdout)["a"]
+    assert old["there"] is False and "HEAD has no dvc.lock" in old["note"]
 
 
 def test_an_artifact_that_was_not_checked_out_is_said_with_the_command(project: Repo) -> None:

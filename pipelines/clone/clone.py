@@ -1,4 +1,4 @@
-"""The workspace of a study: a clone of the project in .nightjar/study, where every point is run and saved.
+"""The clone of a study, in .nightjar/study, where every point is run and saved.
 
 `dvc exp run --temp` is not used. A signal that ends it leaves its folder and the command of the stage behind, and it
 has neither checkpoints nor inputs that Git ignores. The clone shares these and the DVC cache with the project, and
@@ -28,6 +28,7 @@ from pipelines.graph.graph import Graph
 from pipelines.process.child import GRACE
 from pipelines.project import places
 from pipelines.project.git import git, try_git
+from pipelines.versions.files import cache_dir
 
 _AUTHOR = {
     "GIT_AUTHOR_NAME": "nightjar",
@@ -37,7 +38,7 @@ _AUTHOR = {
 }
 
 
-class Workspace:
+class Clone:
     """The clone of the project at `root`. As a context manager: made when entered, removed when left.
 
     The clone of a killed study is removed first.
@@ -86,11 +87,9 @@ class Workspace:
         """Let the clone use the project's cache."""
         from configobj import ConfigObj
 
-        with graphs.opened(self.root) as repo:
-            cache = repo.cache.local_cache_dir
         local = self.root / ".dvc/config.local"
         config = ConfigObj(str(local) if local.is_file() else None)
-        config.setdefault("cache", {})["dir"] = cache
+        config.setdefault("cache", {})["dir"] = str(cache_dir(self.root))
         if self.link_type is not None:
             config["cache"]["type"] = self.link_type
         config.filename = str(self.path / ".dvc/config.local")
@@ -151,7 +150,7 @@ def saved(root: Path, commit: str, names: Iterable[str]) -> dict[str, str]:
 
 
 def remove(root: Path, folder: Path = places.STUDY_CLONE) -> None:
-    """Remove the workspace. Processes of a killed study may write to it until their guards have ended them.
+    """Remove the clone. Processes of a killed study may write to it until their guards have ended them.
 
     Raises NightjarError if it cannot be removed.
     """

@@ -10,7 +10,7 @@ import pytest
 
 from nightjar.core.errors import NightjarError
 from pipelines.clone.baseline import baseline
-from pipelines.clone.workspace import Workspace
+from pipelines.clone.clone import Clone
 from pipelines.execution.conduct import Conduct
 from pipelines.execution.lease import Gpu, lease_file
 from pipelines.execution.results import Result
@@ -103,12 +103,12 @@ def test_a_point_whose_input_changes_fails_and_is_not_saved(
     study = studies.plan(project.root, "tasks", ["2", "4"])
     ran: list[str] = []
 
-    def run(self: Workspace, target: str, *_: object) -> dict[str, Result]:
+    def run(self: Clone, target: str, *_: object) -> dict[str, Result]:
         ran.append(target)
         raw.write_text("edited\n")
         return {}
 
-    monkeypatch.setattr(Workspace, "run", run)
+    monkeypatch.setattr(Clone, "run", run)
     if when == "before":
         raw.write_text("edited\n")
     failed = studies.run(project.root, study, lambda _: None)
@@ -154,20 +154,20 @@ def test_a_stage_on_the_gpu_holds_the_lease_while_it_runs(
             told.append(f"{result.stage} {result.why}")
             other.release("train")
 
-    with Workspace(repo.root, baseline(repo.root)) as workspace:
+    with Clone(repo.root, baseline(repo.root)) as clone:
 
         def run() -> dict[str, str]:
-            results = workspace.run("last", params, repo.root / "logs", listen, threading.Event())
+            results = clone.run("last", params, repo.root / "logs", listen, threading.Event())
             return {name: result.state for name, result in results.items()}
 
         assert other.take("train")
         assert run() == {"first": "ran", "last": "ran"}
         assert len(told) == 1 and told[0].startswith("last waits for the GPU (held by train of other")
-        assert (workspace.path / "last.out").read_text().strip() == str(lease_file())
-        assert (workspace.path / "first.out").read_text().strip() == "/dev/null"
+        assert (clone.path / "last.out").read_text().strip() == str(lease_file())
+        assert (clone.path / "first.out").read_text().strip() == "/dev/null"
         # Afterwards it is free; what is restored or unchanged does not wait for it.
         assert other.take("train")
-        (workspace.path / "last.out").unlink()
+        (clone.path / "last.out").unlink()
         assert run() == {"first": "unchanged", "last": "restored"}
         other.release("train")
     assert len(told) == 1
@@ -181,13 +181,13 @@ def test_imported_data_in_a_folder_that_git_knows_in_part_are_an_input(repo: Rep
     commit(repo.root, "start")
     start = baseline(repo.root)
     assert {"data", "data/tasks.dvc", "data/.gitignore"} <= start.known
-    with Workspace(repo.root, start) as workspace:
-        assert (workspace.path / "data/tasks/a.txt").read_text() == "a"
-        before = workspace.inputs("last")
+    with Clone(repo.root, start) as clone:
+        assert (clone.path / "data/tasks/a.txt").read_text() == "a"
+        before = clone.inputs("last")
         assert list(before) == ["data/tasks"]
         (repo.root / "data/tasks/a.txt").unlink()
         (repo.root / "data/tasks/a.txt").write_text("b")
-        assert workspace.inputs("last") != before
+        assert clone.inputs("last") != before
 
 
 def test_a_folder_of_outputs_is_not_linked_into_the_clone(repo: Repo) -> None:
@@ -204,8 +204,8 @@ def test_a_folder_of_outputs_is_not_linked_into_the_clone(repo: Repo) -> None:
     commit(repo.root, "start")
     (repo.root / "data/parts").mkdir(parents=True)
     (repo.root / "data/parts/one").write_text("the project's")
-    with Workspace(repo.root, baseline(repo.root)) as workspace:
-        results = workspace.run("all", "{}", repo.root / "logs", lambda _: None, threading.Event())
+    with Clone(repo.root, baseline(repo.root)) as clone:
+        results = clone.run("all", "{}", repo.root / "logs", lambda _: None, threading.Event())
         assert {result.state for result in results.values()} == {"ran"}
-        assert (workspace.path / "all.txt").read_text() == "now"
+        assert (clone.path / "all.txt").read_text() == "now"
     assert (repo.root / "data/parts/one").read_text() == "the project's"
