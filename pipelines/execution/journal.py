@@ -106,8 +106,8 @@ class Journal:
     def artifact(
         self, kind: str, key: str = "", data: Any = None, description: str = "", stage: str = ""
     ) -> None:
-        """Add an artifact of the run, or of a stage after its last result. `kind` is markdown, table, or scores, which
-        is drawn where it is shown. A link in markdown that begins with / is a path on the project's server.
+        """Add an artifact of the run, or of a stage after its last result. `kind` is markdown or table. A link in
+        markdown that begins with / is a path on the project's server.
         """
         self.write("artifact", kind=kind, key=key, data=data, description=description, stage=stage)
 

@@ -31,6 +31,7 @@ from pipelines.execution.results import End, Listener, ending
 from pipelines.graph import graph as graphs
 from pipelines.history import entry as ledger_entry
 from pipelines.history import ledger as ledgers
+from pipelines.history import scores as score_history
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly import sample, stamp
 from pipelines.nightly import text as nightly_text
@@ -226,7 +227,7 @@ def _report(outcome: Outcome, journal: Journal) -> End:
         cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
         notify(journal.root, event | {"message": message, "worse": cells})
     journal.artifact("markdown", KIND, nightly_text.markdown(facts, outcome.verdicts), facts["message"][:500])
-    journal.artifact("scores")
+    score_history.show(journal)
     return End("completed" if well else "failed", message)
 
 

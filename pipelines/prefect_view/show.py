@@ -6,7 +6,6 @@ shown; whoever shows it next continues after them.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import math
@@ -23,7 +22,6 @@ from pipelines.execution import journal as journals
 from pipelines.execution.counts import counted
 from pipelines.execution.journal import Event
 from pipelines.graph.keys import PROGRESS
-from pipelines.history import scores
 from pipelines.prefect_view.api import Api, refused
 from pipelines.project.notify import notify
 
@@ -155,8 +153,6 @@ class _View:
                 self._api.ask(f"flow_runs/{self.run}", {"tags": list(dict.fromkeys(tags))}, "PATCH")
             case "log":
                 self._log(event, event["message"], event["level"])
-            case "artifact" if event["kind"] == "scores":
-                self._scores(event)
             case "artifact" if not event["stage"] or event["stage"] in self._states:
                 self._artifact(
                     event["kind"], event["key"], event["data"], event["description"], event["stage"]
@@ -210,21 +206,6 @@ class _View:
         task = self._task(stage) if stage else None
         made: str = self._api.ask("artifacts/", {**facts, "task_run_id": task})["id"]
         return made
-
-    def _scores(self, event: Event) -> None:
-        """The scores of the last rebuilds and nightlies, as a table and as a plot; nothing where there are none."""
-        try:
-            if not (runs := scores.history(Path())):
-                return
-            from pipelines.prefect_view.score_plot import png
-
-            image = "data:image/png;base64," + base64.b64encode(png(runs)).decode()
-        except Exception as error:  # a broken ledger
-            self._log(event, f"no artifact of the scores: {error}", "warning")
-            return
-        about = "The scores of the last rebuilds and nightlies, with intervals"
-        self._artifact("table", "scores-history", scores.table(runs), f"{about}, the latest first")
-        self._artifact("image", "scores-plot", image, about)
 
     def tick(self, cancel: Callable[[], None]) -> None:
         """Show progress, and call `cancel` if somebody cancelled the flow run. Does each of them from time to time."""

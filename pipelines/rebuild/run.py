@@ -57,7 +57,6 @@ def rebuild(
         lock_order.forget(root)
         _keep_scores(graph, journal)
     artifacts.report(results)
-    journal.artifact("scores")
     return End.of(results.values(), conduct.cancelled), results
 
 
@@ -66,6 +65,7 @@ def _keep_scores(graph: Graph, journal: Journal) -> None:
         scores.keep(graph.root, scores.present(graph.root, graph.stages.values()))
     except Exception as error:  # a broken table is an error of the checks
         journal.log(f"scores not kept: {error}", "warning")
+    scores.show(journal)
 
 
 def serve(request: dict[str, Any]) -> None:
