@@ -105,18 +105,11 @@ def nightly(asked: Asked, journal: Journal, stop: threading.Event, *shown: Liste
     NightjarError for wrong input.
     """
     root, outcome = journal.root, Outcome()
-    before = stamp.last(root)
-    attempt = stamp.Attempt(run=journal.name, began=datetime.now(UTC), ended=None)
-    stamp.write(root, attempt)
-    if before is not None and before.ended is None:
-        message = f"the nightly {before.run}, begun {before.began:%Y-%m-%d %H:%M} UTC, was killed"
-        notify(root, {"kind": "nightly crashed", "run": before.run, "message": message})
+    stamp.write(root, stamp.Attempt(run=journal.name, began=datetime.now(UTC)))
     try:
         return _night(outcome, asked, journal, stop, shown), outcome
     except (Cancelled, lock.WaitStopped):
         return End("cancelled", "stopped; nothing was added to the ledger"), outcome
-    finally:
-        stamp.write(root, attempt.model_copy(update={"ended": datetime.now(UTC)}))
 
 
 def _night(

@@ -99,12 +99,12 @@ def _flow_run(api: Api, path: Path, record: journals.Record) -> str:
 
 
 def _killed(path: Path, begin: Event) -> Event:
-    """Record the end of a run that was killed. One of a deployment, which nobody watched, leaves a notification."""
+    """Record the end of a run that was killed. A nightly, or a run of a deployment, leaves a notification."""
     end = {"state": "crashed", "message": KILLED}
     journals.append(path, "end", **end)
-    if begin["parameters"].get("served") and begin["kind"] == "rebuild":
-        message = f"the rebuild {begin['name']} was killed"
-        notify(Path(), {"kind": "rebuild crashed", "run": begin["name"], "message": message})
+    kind, name = begin["kind"], begin["name"]
+    if kind == "nightly" or begin["parameters"].get("served"):
+        notify(Path(), {"kind": f"{kind} crashed", "run": name, "message": f"the {kind} {name} was killed"})
     return {**end, "at": time.time()}
 
 
