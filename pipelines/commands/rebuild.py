@@ -5,21 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
 from pipelines.execution import checks as verify
-from pipelines.execution import estimate
 from pipelines.execution.headline import stale as stale_scores
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
 from pipelines.process.signals import at_signals, stopped_by_signals
-
-if TYPE_CHECKING:
-    from pipelines.commands import show
 
 
 @click.command()
@@ -105,7 +100,7 @@ def _run(
     parameters = {"targets": list(stages), "jobs": jobs, "wait": False, "keep_going": keep_going}
     journal = Journal(graph.root, run.KIND, parameters)
     with at_signals(stop.set), watched(journal, stop, as_json):
-        with show.Progress(graph, verbose, as_json, _work(graph, jobs)) as progress:
+        with show.Progress(graph, graph.changed(), verbose, as_json) as progress:
             end, results = run.rebuild(graph, stages, jobs, keep_going, journal, stop, progress.tell)
         journal.end(end)
         stale = stale_scores(graph, results.values())
@@ -117,15 +112,3 @@ def _run(
     if end.state != "completed":
         say(f"nightjar: rebuild: {end.message}", err=True)
     return STATUS[end.state]
-
-
-def _work(graph: graphs.Graph, jobs: int | None) -> show.Work | None:
-    """What is expected of the rebuild; None where the time of a stage is not known."""
-    from pipelines.commands import show
-
-    expected = estimate.estimates(graph)
-    found = estimate.whole(graph, expected, jobs)
-    if found is None or found.unknown:
-        return None
-    ahead = {name for name, stage in graph.stages.items() if stage.state in estimate.AHEAD}
-    return show.Work({name: expected[name].seconds for name in ahead}, found.clock.seconds)
