@@ -127,12 +127,12 @@ def whole(graph: Graph, expected: Mapping[str, Expected], jobs: int | None) -> E
     if not ahead:
         return None
     limits = resources.limits(settings, jobs)
-    upstream = {name: stage.upstream for name, stage in graph.stages.items()}
+    upstream = {name: graph.stages[name].upstream for name in ahead}
     total, clock = [], []
     for end in ("seconds", "low", "high"):
         seconds = {name: float(getattr(it, end)) for name, it in expected.items()}
         total.append(sum(seconds[name] for name in ahead))
-        clock.append(simulate(upstream, seconds, limits, needs, ahead))
+        clock.append(simulate(upstream, seconds, limits, needs))
     unknown = [name for name in ahead if expected[name].unknown]
     return Estimate(Span(*total), Span(*clock), limits.jobs, len(ahead) - len(unknown), unknown)
 
