@@ -51,11 +51,11 @@ class Estimate:
     at once. `known` counts those of which a time is known; `unknown` names the others, which are in neither.
     """
 
-    whole: Span
-    clock: Span
-    jobs: int
-    known: int
-    unknown: list[str]
+    whole: Span = Span()
+    clock: Span = Span()
+    jobs: int | None = None
+    known: int = 0
+    unknown: Sequence[str] = ()
 
 
 def estimates(graph: Graph) -> dict[str, Expected]:
@@ -107,13 +107,13 @@ def _scaled(runs: Sequence[history.Run], size: float, start: float) -> Expected:
     return Expected(statistics.median(values), min(values) / spread, max(values) * spread)
 
 
-def whole(graph: Graph, expected: Mapping[str, Expected], jobs: int | None) -> Estimate | None:
-    """The time of all stages of the graph together; None if none would run.
+def whole(graph: Graph, expected: Mapping[str, Expected], jobs: int | None) -> Estimate:
+    """The time of all stages of the graph together.
 
     Raises NightjarError for settings that a rebuild would refuse.
     """
     if not graph.changed():
-        return None
+        return Estimate()
     # Here, not above: with nothing to do the settings are not needed, and take long to load.
     from nightjar.core.config import PARAMS_FILE
     from nightjar.core.driver_params import load_rebuild
@@ -125,7 +125,7 @@ def whole(graph: Graph, expected: Mapping[str, Expected], jobs: int | None) -> E
     preflight.check(graph)
     ahead = [name for name, stage in graph.stages.items() if stage.state in AHEAD]
     if not ahead:
-        return None
+        return Estimate()
     limits = resources.limits(settings, jobs)
     upstream = {name: graph.stages[name].upstream for name in ahead}
     total, clock = [], []
