@@ -55,7 +55,7 @@ async def serve(root: Path, api: Api, output: int, jobs: int, pull: bool) -> Non
     kind |= {"parameters": {"jobs": jobs, "pull": pull}, "concurrency_limit": once, "tags": [root.name, when]}
     deployment = str(await runner.aadd_flow(nightly, schedule=schedule, **kind))
     forget_others(api, deployment, when)
-    crash_dead(root, api, [*made, deployment])
+    mark_killed(root, api, [*made, deployment])
     ready = json.dumps({**made, deployment: f"nightly/{root.name}"})
     os.write(output, ready.encode() + b"\n")
     os.close(output)
@@ -73,7 +73,7 @@ def forget_others(api: Api, deployment: str, when: str) -> None:
             api.ask(f"flow_runs/{run['id']}", method="DELETE")
 
 
-def crash_dead(root: Path, api: Api, deployments: list[str]) -> None:
+def mark_killed(root: Path, api: Api, deployments: list[str]) -> None:
     """Mark the runs as crashed that were killed before they had a journal. Others are recorded by mirror.settle."""
     journals = {path.stem for path in (root / places.RUNS).glob("*.jsonl")}
     wanted = {"deployment_id": {"any_": deployments}, "state": {"type": {"any_": ["RUNNING", "CANCELLING"]}}}

@@ -287,7 +287,7 @@ def test_a_run_that_was_killed_before_it_had_a_journal_has_crashed(api: Api, tmp
     journal = tmp_path / ".nightjar/runs/living.jsonl"
     journal.parent.mkdir(parents=True)
     journal.touch()
-    serve.crash_dead(tmp_path, Client(api.server.url), [deployment])
+    serve.mark_killed(tmp_path, Client(api.server.url), [deployment])
     found = api.ask("flow_runs/filter", flow_runs={"id": {"any_": list(states.values())}})
     assert {run["name"]: run["state"]["type"] for run in found} == {"early": "CRASHED", "living": "RUNNING"}
 
