@@ -79,7 +79,7 @@ def _run(graph: Graph, asked: Asked, verbose: bool, as_json: bool) -> int:
     stop = threading.Event()
     journal = Journal(graph.root, run.KIND, asdict(asked))
     with at_signals(stop.set), watched(journal, stop, as_json):
-        with show.Progress(graph, verbose, stderr=as_json) as progress:
+        with show.Progress(graph, graph.stages, verbose, as_json) as progress:
             end, outcome = run.nightly(asked, journal, stop, progress.tell)
         journal.end(end)
         for line in outcome.warnings:

@@ -9,7 +9,7 @@ import click
 
 from pipelines.commands.console import say, say_json, say_table
 from pipelines.commands.options import as_json_option, jobs_option
-from pipelines.execution.estimate import AHEAD, Estimate, Expected, Span, estimates, whole
+from pipelines.execution.estimate import AHEAD, Estimate, Expected, estimates, whole
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
 
@@ -46,11 +46,8 @@ def plan(stages: tuple[str, ...], jobs: int | None, profile: str | None, device:
     whole_graph = graphs.read()
     graph = whole_graph.only(stages)
     left = leftovers.find(whole_graph, graph)
-    expected: dict[str, Expected] = {}
-    estimate = None
-    if graph.changed() or as_json:
-        expected = estimates(graph)
-        estimate = whole(graph, expected, jobs)
+    expected = estimates(graph) if graph.changed() or as_json else {}
+    estimate = whole(graph, expected, jobs)
     if as_json:
         _print_json(graph, expected, estimate, left)
         return
@@ -62,7 +59,7 @@ def plan(stages: tuple[str, ...], jobs: int | None, profile: str | None, device:
 def _print_json(
     graph: graphs.Graph,
     expected: Mapping[str, Expected],
-    estimate: Estimate | None,
+    estimate: Estimate,
     left: Sequence[leftovers.Leftover],
 ) -> None:
     rows = [
@@ -74,14 +71,12 @@ def _print_json(
         }
         for name, stage in graph.stages.items()
     ]
-    spans = {"": estimate.whole, "clock_": estimate.clock} if estimate else {"": Span(), "clock_": Span()}
     told = {
         "stages": rows,
-        **{
-            f"{prefix}{end}": round(at, 1) for prefix, span in spans.items() for end, at in vars(span).items()
-        },
-        "jobs": estimate.jobs if estimate else None,
-        "without_estimate": len(estimate.unknown) if estimate else 0,
+        **{end: round(at, 1) for end, at in vars(estimate.whole).items()},
+        **{f"clock_{end}": round(at, 1) for end, at in vars(estimate.clock).items()},
+        "jobs": estimate.jobs,
+        "without_estimate": len(estimate.unknown),
         "leftovers": [it.as_json() for it in left],
     }
     say_json(told)
@@ -95,30 +90,29 @@ def _facts(it: Expected) -> dict[str, Any]:
     return {**ends, "expected_rows": it.rows, "expected_unknown": it.unknown or None}
 
 
-def _print_table(graph: graphs.Graph, expected: Mapping[str, Expected], estimate: Estimate | None) -> None:
-    if graph.changed():
-        rows = [
-            {"stage": name, "plan": stage.state, "why": stage.why, "expected": _cell(stage, expected[name])}
-            for name, stage in graph.stages.items()
-            if stage.state != "up to date"
-        ]
-        say_table(rows, right=("expected",), colours={"plan": COLOURS})
-    else:
+def _print_table(graph: graphs.Graph, expected: Mapping[str, Expected], estimate: Estimate) -> None:
+    if not graph.changed():
         say(f"{len(graph.stages)} stages are up to date.")
         say("Nothing to do.")
         return
+    rows = [
+        {"stage": name, "plan": stage.state, "why": stage.why, "expected": _cell(stage, expected[name])}
+        for name, stage in graph.stages.items()
+        if stage.state != "up to date"
+    ]
+    say_table(rows, right=("expected",), colours={"plan": COLOURS})
     states = [stage.state for stage in graph.stages.values()]
     counts = [f"{states.count(state)} {_WORDS[state]}" for state in _WORDS if state in states]
     say(f"Of {len(states)} stages {', '.join(counts)}.")
-    if estimate is not None and not estimate.known:
+    if estimate.unknown and not estimate.known:
         say("Expected: unknown.")
-    elif estimate is not None:
+    elif estimate.known:
         more = f", and {len(estimate.unknown)} of unknown time" if estimate.unknown else ""
         say(
             f"Expected: {estimate.whole} one after the other, {estimate.clock} with --jobs {estimate.jobs}{more}."
         )
     reasons: dict[str, list[str]] = {}
-    for name in estimate.unknown if estimate else ():
+    for name in estimate.unknown:
         reasons.setdefault(expected[name].unknown, []).append(name)
     for reason, names in reasons.items():
         more = f" and {len(names) - graphs.SHOWN} more" if len(names) > graphs.SHOWN else ""

@@ -5,21 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
 from pipelines.execution import checks as verify
-from pipelines.execution import estimate
 from pipelines.execution.headline import stale as stale_scores
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
 from pipelines.process.signals import at_signals, stopped_by_signals
-
-if TYPE_CHECKING:
-    from pipelines.commands import show
 
 
 @click.command()
@@ -63,7 +58,6 @@ def _rebuild(
 ) -> int:
     """Rebuild under the rebuild lock; returns the exit status."""
     from pipelines.commands import show
-    from pipelines.execution.results import Result
     from pipelines.graph import lock_order
 
     whole = graphs.read(root)
@@ -73,7 +67,7 @@ def _rebuild(
         say(str(it), err=as_json)
     if not graph.changed() and not verify.failing(root, graph):
         lock_order.forget(root)
-        stale = stale_scores(graph, [Result(name, "unchanged") for name in graph.stages])
+        stale = stale_scores(whole, [])
         if as_json:
             show.as_json(root, [{"stage": name, "state": "unchanged"} for name in graph.stages], stale, left)
             return 0
@@ -83,11 +77,11 @@ def _rebuild(
     from pipelines.execution import preflight
 
     preflight.check(graph)
-    return _run(graph, stages, jobs, keep_going, verbose, as_json, left)
+    return _run(whole, stages, jobs, keep_going, verbose, as_json, left)
 
 
 def _run(
-    graph: graphs.Graph,
+    whole: graphs.Graph,
     stages: tuple[str, ...],
     jobs: int | None,
     keep_going: bool,
@@ -101,31 +95,19 @@ def _run(
     from pipelines.execution.journal import Journal
     from pipelines.rebuild import run
 
-    stop = threading.Event()
+    root, graph, stop = whole.root, whole.only(stages), threading.Event()
     parameters = {"targets": list(stages), "jobs": jobs, "wait": False, "keep_going": keep_going}
-    journal = Journal(graph.root, run.KIND, parameters)
+    journal = Journal(root, run.KIND, parameters)
     with at_signals(stop.set), watched(journal, stop, as_json):
-        with show.Progress(graph, verbose, as_json, _work(graph, jobs)) as progress:
-            end, results = run.rebuild(graph, stages, jobs, keep_going, journal, stop, progress.tell)
+        with show.Progress(graph, graph.changed(), verbose, as_json) as progress:
+            end, results = run.rebuild(whole, stages, jobs, keep_going, journal, stop, progress.tell)
         journal.end(end)
-        stale = stale_scores(graph, results.values())
+        stale = stale_scores(whole, results.values())
         if as_json:
-            show.as_json(graph.root, [result.facts() for result in results.values()], stale, left)
+            show.as_json(root, [result.facts() for result in results.values()], stale, left)
         else:
             show.summary(list(results.values()))
-            show.headline(graph.root, stale)
+            show.headline(root, stale)
     if end.state != "completed":
         say(f"nightjar: rebuild: {end.message}", err=True)
     return STATUS[end.state]
-
-
-def _work(graph: graphs.Graph, jobs: int | None) -> show.Work | None:
-    """What is expected of the rebuild; None where the time of a stage is not known."""
-    from pipelines.commands import show
-
-    expected = estimate.estimates(graph)
-    found = estimate.whole(graph, expected, jobs)
-    if found is None or found.unknown:
-        return None
-    ahead = {name for name, stage in graph.stages.items() if stage.state in estimate.AHEAD}
-    return show.Work({name: expected[name].seconds for name in ahead}, found.clock.seconds)

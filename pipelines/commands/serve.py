@@ -51,7 +51,7 @@ SHORT_SECONDS = 60.0
     "--webhook",
     envvar=WEBHOOK,
     metavar="URL",
-    help="Post runs that fail or crash there, from now on; `none` to stop. It is kept as a block of the server.",
+    help="Post runs that fail or are killed there.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the address and the deployments as JSON.")
 @stopped_by_signals()
@@ -73,12 +73,12 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
     servers.require()
     root = graphs.read().root
     settings = load_nightly(root / PARAMS_FILE)
-    if webhook is not None and webhook != "none":
+    if webhook is not None:
         _check_url(webhook)
     if line := notify.warning(root):
         say(f"nightjar: serve: {line}", err=True)
     with lock.locked(root, places.SERVE_LOCK, "nightjar serve", fix="use that one, or end it first"):
-        serving = Serving(root, port, {"jobs": jobs, "pull": pull, "webhook": webhook})
+        serving = Serving(root, port, {"jobs": jobs, "pull": pull}, webhook)
         try:
             serving.start(lambda line: say(line, err=as_json))
             _say_served(serving, settings, as_json)
@@ -98,7 +98,7 @@ def _check_url(webhook: str) -> None:
     try:
         HttpUrl(webhook)
     except ValidationError:
-        fix = "give one, or `none` for no webhook"
+        fix = "give one, or leave it out"
         raise NightjarError("not an http or https address", "--webhook", fix) from None
 
 
@@ -114,11 +114,13 @@ def _say_served(serving: Serving, settings: Nightly, as_json: bool) -> None:
 class Serving:
     """The server and the runner of one project."""
 
-    def __init__(self, root: Path, port: int, settings: dict[str, Any]) -> None:
+    def __init__(self, root: Path, port: int, settings: dict[str, Any], webhook: str | None) -> None:
         self.root = root
         self.deployments: dict[str, str] = {}
         self._port = port
-        self._settings = settings
+        self._settings = json.dumps(settings)
+        # Only in the environment of the runner and its runs, and in no file.
+        self._secret = {WEBHOOK: webhook} if webhook else {}
         self._server: servers.Server | None = None
         self._process: servers.Process | None = None
         self._runner: Child | None = None
@@ -170,20 +172,18 @@ class Serving:
         (self.root / LOG).touch(mode=0o600)
         with (self.root / LOG).open("ab") as log:
             runner = Child(
-                [sys.executable, "-m", "pipelines.serving.serve"],
+                [sys.executable, "-m", "pipelines.serving.serve", self._settings],
                 self.root,
                 # Safe path: a folder `pipelines` of the repository must not be taken for this one.
-                servers.environment(self.root, self.url) | {"PYTHONSAFEPATH": "1", SERVED: "1"},
-                stdin=subprocess.PIPE,
+                servers.environment(self.root, self.url)
+                | {"PYTHONSAFEPATH": "1", SERVED: "1"}
+                | self._secret,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 grace=GRACE,
             )
         self._runner, self._started = runner, time.monotonic()
-        assert runner.stdin is not None and runner.stdout is not None
-        with runner.stdin as pipe:
-            pipe.write(json.dumps(self._settings).encode())
-        self._settings["webhook"] = None  # the server has it now
+        assert runner.stdout is not None
         if not select.select([runner.stdout], [], [], servers.STARTING_SECONDS)[0]:
             raise NightjarError("the deployments were not made in time", self.root / LOG, "read that file")
         ready = runner.stdout.readline()

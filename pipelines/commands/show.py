@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 from rich.text import Text
 
+from nightjar.core import history
 from nightjar.core.display import printable
 from nightjar.core.json_text import read
 from pipelines.commands.console import console, say, say_json, say_table, say_text
 from pipelines.execution.counts import counted
-from pipelines.execution.estimate import duration
 from pipelines.execution.headline import HEADLINE, REPORT
 from pipelines.graph.graph import Graph
 
@@ -39,83 +30,35 @@ COLOURS = {"ran": "green", "restored": "cyan", "unchanged": "cyan"}
 COLOURS |= {"failed": "bold red", "skipped": "yellow", "stopped": "yellow"}
 
 
-class _Counts(MofNCompleteColumn):
-    """How many of how many things are done; empty where a stage does not say."""
-
-    def render(self, task: Task) -> Text:
-        return Text() if task.total is None else super().render(task)
-
-
-class _Left(TimeRemainingColumn):
-    """The time left: of a stage by its own speed, of all stages as `seconds` of the task says."""
-
-    def render(self, task: Task) -> Text:
-        if "seconds" not in task.fields:
-            return super().render(task)
-        seconds = task.fields["seconds"]()
-        return Text("" if seconds is None else f"{duration(seconds)} left", style="progress.remaining")
-
-
-class Work:
-    """How much of the expected work of a rebuild is left: the expected seconds of its stages that are not done.
-
-    `seconds` are those of each stage that may have to run, `clock` those by the clock of all together.
-    """
-
-    def __init__(self, seconds: Mapping[str, float], clock: float) -> None:
-        self._seconds = dict(seconds)
-        self._clock = clock
-        self._whole = sum(seconds.values())
-        self._shares: dict[str, float] = {}
-        self._started: dict[str, float] = {}
-
-    def running(self, stage: str, count: tuple[int, int] | None) -> None:
-        """Take note that a stage runs, and how many of how many things it has done, if it said so."""
-        self._started.setdefault(stage, time.monotonic())
-        if count is not None:
-            self._shares[stage] = count[0] / count[1]
-
-    def ended(self, stage: str) -> None:
-        """Take note that a stage has ended."""
-        self._seconds.pop(stage, None)
-
-    def left(self) -> float:
-        """Seconds by the clock. A stage that says nothing of its progress is as far as the time it has taken."""
-        now, left = time.monotonic(), 0.0
-        for stage, seconds in list(self._seconds.items()):  # stages end in other threads
-            done = self._shares.get(stage)
-            if done is None:
-                done = min(1.0, (now - self._started.get(stage, now)) / seconds) if seconds else 1.0
-            left += (1 - done) * seconds
-        return self._clock * left / self._whole if self._whole else 0.0
-
-
 class Progress:
     """Shows the results of a rebuild as they come: bars on a terminal, one line a stage elsewhere.
 
-    `work` is what is expected of the whole rebuild; None where that is not known.
+    The bar of all stages measures those that are `ahead` by the seconds that they took here before, if these are known
+    of all of them, else by their number. A stage is as far as it counts itself ("40 of 200 instances").
     """
 
-    def __init__(self, graph: Graph, verbose: bool, stderr: bool = False, work: Work | None = None) -> None:
+    def __init__(self, graph: Graph, ahead: Collection[str], verbose: bool, stderr: bool = False) -> None:
         self.results: list[Result] = []
-        self._work = work
+        seconds = history.expected(graph.root)
+        known = seconds.keys() >= set(ahead)
+        self._work = {name: seconds[name] if known else 1.0 for name in ahead}
+        self._done: dict[str, float] = {}
+        self._count = len(graph.stages)
         self._verbose = verbose
         self._lock = threading.Lock()
         self._console = console(stderr, width=200)
         self._bars = Bars(
             TextColumn("{task.fields[stage]}", markup=False),
             BarColumn(bar_width=20),
-            _Counts(),
             TimeElapsedColumn(),
-            _Left(),
+            TimeRemainingColumn(),
             TextColumn("{task.fields[line]}", markup=False),
             console=self._console,
             transient=True,
             speed_estimate_period=SPEED_SECONDS,
             disable=not self._console.is_terminal,
         )
-        left: Any = work.left if work else lambda: None
-        self._whole = self._add("all stages", total=len(graph.stages), seconds=left)
+        self._whole = self._add("all stages", sum(self._work.values()))
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Progress:
@@ -137,29 +80,34 @@ class Progress:
             else:
                 self._ended(result)
 
-    def _add(self, stage: str, total: int | None = None, **fields: Any) -> TaskID:
-        return self._bars.add_task("", total=total, stage=printable(stage), line="", **fields)
+    def _add(self, stage: str, total: float | None = None) -> TaskID:
+        return self._bars.add_task("", total=total, stage=printable(stage), line="")
+
+    def _advance(self, stage: str, share: float) -> None:
+        self._done[stage] = share * self._work.get(stage, 0.0)
+        line = f"{len(self.results)} of {self._count} stages"
+        whole, done = sum(self._work.values()), sum(self._done.values())
+        self._bars.update(self._whole, completed=done, total=whole, line=line)
 
     def _running(self, result: Result) -> None:
         first = result.stage not in self._tasks
-        count = counted(result.why)
-        if self._work is not None:
-            self._work.running(result.stage, count)
         if first:
             self._tasks[result.stage] = self._add(result.stage)
-        done, whole = count or (None, None)
-        task: Any = self._tasks[result.stage]
-        self._bars.update(task, line=printable(result.why[:80]), completed=done, total=whole)
+        task = self._tasks[result.stage]
+        self._bars.update(task, line=printable(result.why[:80]))
+        if count := counted(result.why):
+            self._bars.update(task, completed=count[0], total=count[1])
+            self._advance(result.stage, count[0] / count[1])
         if self._verbose or (first and self._bars.disable):
             self._say(f"{result.stage}: {'starts: ' if first else ''}{result.why}")
 
     def _ended(self, result: Result) -> None:
         self.results.append(result)
-        if self._work is not None:
-            self._work.ended(result.stage)
         if result.stage in self._tasks:
             self._bars.remove_task(self._tasks[result.stage])
-        self._bars.advance(self._whole)
+        if result.state != "ran":  # it says nothing of the time that others take
+            self._work.pop(result.stage, None)
+        self._advance(result.stage, 1.0)
         state = (result.state, COLOURS[result.state])
         self._say(f"{result.stage}: ", state, f" {result.seconds:.1f} s  {_text(result)}")
 

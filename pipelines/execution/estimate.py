@@ -7,7 +7,6 @@ largest of them, and wider by a factor. Where nothing supports a number, it is u
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,15 +14,13 @@ from typing import Any
 
 from nightjar.core import cost, history
 from nightjar.core.files import metrics_file
-from pipelines.graph.changes import State, Version
+from pipelines.graph.changes import State
 from pipelines.graph.graph import Graph
 
 # What the range is wider by: equal work takes that much more or less on a busy machine. Beyond FAR times the rows that
-# were measured, or where the rows themselves are guessed from the size of files, it is FAR_SPREAD.
+# were measured it is FAR_SPREAD.
 SPREAD, FAR_SPREAD = 1.5, 3.0
 FAR = 10.0
-# Paths of code: its size says nothing of the rows.
-CODE = ("nightjar/", "stages/")
 # Stages in these states take time.
 AHEAD: tuple[State, ...] = ("would run", "follows")
 
@@ -54,11 +51,11 @@ class Estimate:
     at once. `known` counts those of which a time is known; `unknown` names the others, which are in neither.
     """
 
-    whole: Span
-    clock: Span
-    jobs: int
-    known: int
-    unknown: list[str]
+    whole: Span = Span()
+    clock: Span = Span()
+    jobs: int | None = None
+    known: int = 0
+    unknown: Sequence[str] = ()
 
 
 def estimates(graph: Graph) -> dict[str, Expected]:
@@ -76,17 +73,18 @@ def _expected(graph: Graph, name: str, runs: Sequence[history.Run], params: Mapp
     if not runs:
         return Expected(unknown="not run here before")
     if known is None:
-        return _scaled([history.Run(run.seconds, 1.0) for run in runs], 1.0, 0.0, SPREAD)
+        return _scaled([history.Run(run.seconds, 1.0) for run in runs], 1.0, 0.0)
     now = cost.settings(known, params)
     alike = [run for run in runs if run.settings == now and run.size]
     if not alike:
         return Expected(unknown=_unlike(runs[-1], now))
-    size, guessed, after = _coming(graph, known, params)
+    makers = [graph.stages[stage] for stage, _ in known.rows if stage in graph.stages]
+    if after := dict.fromkeys(stage.name for stage in makers if stage.state != "up to date"):
+        return Expected(unknown=f"known after {', '.join(after)}")
+    size = cost.size(graph.root, known, params)
     if size is None:
-        return Expected(
-            unknown=f"known after {', '.join(after)}" if after else "the number of rows is not known"
-        )
-    found = _scaled(alike, size, known.start, FAR_SPREAD if guessed else SPREAD)
+        return Expected(unknown="the number of rows is not known")
+    found = _scaled(alike, size, known.start)
     return Expected(found.seconds, found.low, found.high, size if known.rows else None)
 
 
@@ -97,66 +95,25 @@ def _unlike(last: history.Run, now: Mapping[str, Any]) -> str:
     return f"no run with this {changed[0]}" if changed else "no run with these parameters"
 
 
-def _scaled(runs: Sequence[history.Run], size: float, start: float, spread: float) -> Expected:
+def _scaled(runs: Sequence[history.Run], size: float, start: float) -> Expected:
     """The expected seconds for `size` rows, by runs whose size is known."""
     latest = runs[-history.LATEST :]
     values, sizes = [], [run.size or size for run in latest]
     for run, rows in zip(latest, sizes, strict=True):
         fixed = min(start, run.seconds)
         values.append(fixed + (run.seconds - fixed) * size / rows)
-    if size > FAR * max(sizes) or size * FAR < min(sizes):
-        spread = FAR_SPREAD
+    far = size > FAR * max(sizes) or size * FAR < min(sizes)
+    spread = FAR_SPREAD if far else SPREAD
     return Expected(statistics.median(values), min(values) / spread, max(values) * spread)
 
 
-def _coming(
-    graph: Graph, known: cost.Cost, params: Mapping[str, Any]
-) -> tuple[float | None, bool, tuple[str, ...]]:
-    """The rows that the stage will work on, whether they are guessed, and the stages after which they are known."""
-    growth, open_stages = 1.0, []
-    makers = dict.fromkeys(stage for stage, _ in known.rows)
-    changed = [name for name in makers if name in graph.stages and graph.stages[name].state != "up to date"]
-    for name in changed:
-        factor = _growth(graph, name)
-        if factor is None:
-            open_stages.append(name)
-        else:
-            growth = max(growth, factor, key=_distance)
-    size = None if open_stages else cost.size(graph.root, known, params)
-    return None if size is None else size * growth, bool(changed), tuple(open_stages)
-
-
-def _growth(graph: Graph, name: str) -> float | None:
-    """By what factor the rows that a stage makes are expected to grow: as the files do that it reads. None if more
-    than those files changed.
-    """
-    factor = 1.0
-    for reason in graph.stages[name].reasons:
-        found: float | None = None
-        if reason.kind == "output" or reason.what.startswith(CODE):
-            found = 1.0
-        elif reason.kind == "upstream":
-            found = _growth(graph, reason.what)
-        elif reason.kind == "dependency":
-            sizes = [it.size for it in (reason.old, reason.new) if isinstance(it, Version) and it.size]
-            found = sizes[1] / sizes[0] if len(sizes) == 2 else None
-        if found is None:
-            return None
-        factor = max(factor, found, key=_distance)
-    return factor
-
-
-def _distance(factor: float) -> float:
-    return abs(math.log(factor))
-
-
-def whole(graph: Graph, expected: Mapping[str, Expected], jobs: int | None) -> Estimate | None:
-    """The time of all stages of the graph together; None if none would run.
+def whole(graph: Graph, expected: Mapping[str, Expected], jobs: int | None) -> Estimate:
+    """The time of all stages of the graph together.
 
     Raises NightjarError for settings that a rebuild would refuse.
     """
     if not graph.changed():
-        return None
+        return Estimate()
     # Here, not above: with nothing to do the settings are not needed, and take long to load.
     from nightjar.core.config import PARAMS_FILE
     from nightjar.core.driver_params import load_rebuild
@@ -168,14 +125,14 @@ def whole(graph: Graph, expected: Mapping[str, Expected], jobs: int | None) -> E
     preflight.check(graph)
     ahead = [name for name, stage in graph.stages.items() if stage.state in AHEAD]
     if not ahead:
-        return None
+        return Estimate()
     limits = resources.limits(settings, jobs)
-    upstream = {name: stage.upstream for name, stage in graph.stages.items()}
+    upstream = {name: graph.stages[name].upstream for name in ahead}
     total, clock = [], []
     for end in ("seconds", "low", "high"):
         seconds = {name: float(getattr(it, end)) for name, it in expected.items()}
         total.append(sum(seconds[name] for name in ahead))
-        clock.append(simulate(upstream, seconds, limits, needs, ahead))
+        clock.append(simulate(upstream, seconds, limits, needs))
     unknown = [name for name in ahead if expected[name].unknown]
     return Estimate(Span(*total), Span(*clock), limits.jobs, len(ahead) - len(unknown), unknown)
 

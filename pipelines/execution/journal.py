@@ -4,7 +4,7 @@ The run appends to it and depends on no reader. Another process (prefect_view/mi
 during the run or later, and deletes it once Prefect's server has recorded the run. Events, each with its time `at`:
 
     begin     kind (rebuild, nightly), name, parameters, and the process of the run
-    graph     tags, and for each stage that may run: upstream, description, key, expected seconds
+    graph     tags, and for each stage that may run: upstream, description and key
     stage     a Result
     artifact  what Prefect's UI shows, of a stage or of the run
     log       a line of the run itself
@@ -26,7 +26,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nightjar.core import history
 from nightjar.core.files import own_folder, write_text
 from nightjar.core.json_text import parse
 from pipelines.execution.results import End, Result
@@ -87,13 +86,11 @@ class Journal:
 
     def graph(self, graph: Graph) -> None:
         """Add what is shown of the stages before they run."""
-        seconds = history.expected(graph.root)
         stages = {
             name: {
                 "upstream": graph.nearest(stage),
                 "description": stage.description,
                 "key": stage.key,
-                "expected": seconds.get(name),
             }
             for name, stage in graph.stages.items()
         }
@@ -106,8 +103,8 @@ class Journal:
     def artifact(
         self, kind: str, key: str = "", data: Any = None, description: str = "", stage: str = ""
     ) -> None:
-        """Add an artifact of the run, or of a stage after its last result. `kind` is markdown, table, or scores, which
-        is drawn where it is shown. A link in markdown that begins with / is a path on the project's server.
+        """Add an artifact of the run, or of a stage after its last result. `kind` is markdown or table. A link in
+        markdown that begins with / is a path on the project's server.
         """
         self.write("artifact", kind=kind, key=key, data=data, description=description, stage=stage)
 

@@ -8,7 +8,7 @@ GPU in the way, at most sum/m + (1 - 1/m) · longest way (Graham, SIAM J. Appl. 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from nightjar.core.errors import NightjarError
@@ -50,9 +50,9 @@ NOTHING = Needs()
 class Schedule:
     """The stages that wait and those that run.
 
-    A stage that does not fit into the memory left waits, and one that needs more than there is runs alone. Others may
-    start in its place, but only `jobs` times; then they wait until it has started, so that none waits for ever. A
-    stage whose needs are not known starts with none; `again` makes it wait with those that were found.
+    A stage that does not fit into the memory left waits, with all that have less way to go and need memory; one that
+    needs more than there is runs beside none of them. A stage whose needs are not known starts with none; `again` makes
+    it wait with those that were found.
     """
 
     def __init__(
@@ -71,7 +71,6 @@ class Schedule:
         self._waiting = {
             name: {other for other in before if other in upstream} for name, before in upstream.items()
         }
-        self._passed: dict[str, int] = {}
 
     @property
     def waiting(self) -> list[str]:
@@ -101,7 +100,7 @@ class Schedule:
         wait for it takes nothing from others.
         """
         started: list[str] = []
-        held_up: list[str] = []
+        full = False
         for name in self.ready:
             if len(self.running) >= self.limits.jobs:
                 break
@@ -109,17 +108,10 @@ class Schedule:
             if needs is None:
                 self._run(name, NOTHING, started)
                 continue
-            if any(self._passed.get(other, 0) >= self.limits.jobs for other in held_up):
+            if needs.memory_gb and (full := full or not self._fits(needs)):
                 continue
-            if not self._fits(needs):
-                held_up.append(name)
-                continue
-            # Fitting is all that memory asks: what now waits for the GPU must hold up nobody.
-            self._passed.pop(name, None)
             if needs.gpu and self.limits.one_gpu and not (self._gpu_is_free() and take_gpu(name)):
                 continue
-            for other in held_up:
-                self._passed[other] = self._passed.get(other, 0) + 1
             self._run(name, needs, started)
         return started
 
@@ -129,11 +121,9 @@ class Schedule:
         started.append(name)
 
     def _fits(self, needs: Needs) -> bool:
-        used = [other.memory_gb for other in self.running.values()]
-        if needs.memory_gb > self.limits.memory_gb:
-            return not used
+        used = sum(other.memory_gb for other in self.running.values())
         # A little more than the sum: 0.1 + 0.2 is not to be over 0.3.
-        return sum(used) + needs.memory_gb <= self.limits.memory_gb + 1e-9
+        return not used or used + needs.memory_gb <= self.limits.memory_gb + 1e-9
 
     def _gpu_is_free(self) -> bool:
         return not any(needs.gpu for needs in self.running.values())
@@ -158,18 +148,10 @@ def simulate(
     seconds: Mapping[str, float],
     limits: Limits,
     needs: Mapping[str, Needs] | None = None,
-    only: Iterable[str] | None = None,
 ) -> float:
-    """Expected seconds by the clock until all stages are done, with nobody else on the GPU.
-
-    `upstream` as for Schedule; stages that are not in `only`, if that is given, take no time.
-    """
+    """Expected seconds by the clock until all stages are done, with nobody else on the GPU."""
     times = {name: seconds.get(name, UNKNOWN_SECONDS) for name in upstream}
-    asked = dict.fromkeys(upstream, NOTHING) | dict(needs or {})
-    for name in upstream.keys() - set(upstream if only is None else only):
-        times[name] = 0.0
-        del asked[name]
-    schedule = Schedule(upstream, asked, limits, times)
+    schedule = Schedule(upstream, dict.fromkeys(upstream, NOTHING) | dict(needs or {}), limits, times)
     now = 0.0
     ends: list[tuple[float, str]] = []
     while schedule.waiting or ends:

@@ -39,26 +39,11 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Version:
-    """The content of a path: DVC's hash, its size in bytes, and the number of files of a directory."""
-
-    hash: str
-    size: int | None = None
-    files: int | None = None
-
-    def __str__(self) -> str:
-        files = "" if self.files is None else f"{self.files} file{'s' * (self.files != 1)}, "
-        return self.hash[:8] + (
-            "" if self.size is None else f" ({files}{self.size:,} byte{'s' * (self.size != 1)})"
-        )
-
-    def as_json(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if value is not None}
-
-
-@dataclass(frozen=True)
 class Reason:
-    """Why a stage would not stay as it is: the kind of change, what changed, and both values where DVC has the old."""
+    """Why a stage would not stay as it is: the kind of change, what changed, and both values where DVC has the old.
+
+    The value of a path is DVC's `hash` with its `size` in bytes and the number of `files` of a folder, where known.
+    """
 
     kind: Kind
     what: str
@@ -71,14 +56,14 @@ class Reason:
         texts = (
             isinstance(self.old, str) and isinstance(self.new, str) and self.old.split() != self.new.split()
         )
-        old, new = (str(it) if texts and it else _show(it) for it in (self.old, self.new))
+        show = _version_text if self.kind in ("dependency", "output") else _show
+        old, new = (str(it) if texts and it else show(it) for it in (self.old, self.new))
         if UNTOLD in (self.old, self.new):  # a whole group may have been added or removed
             old, new = (_begun(it) for it in (old, new))
         return f"{self.what}: {old} → {new}"
 
     def as_json(self) -> dict[str, Any]:
         values = {name: value for name in ("old", "new") if (value := getattr(self, name)) is not UNTOLD}
-        values = {name: it.as_json() if isinstance(it, Version) else it for name, it in values.items()}
         return {"kind": self.kind, "what": self.what, **values}
 
 
@@ -297,7 +282,17 @@ def _differences(path: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]
 
 
 def _version(meta: Any, found: Any) -> Any:
-    return Version(found.value, meta.size, meta.nfiles if found.isdir else None) if found else UNTOLD
+    if not found:
+        return UNTOLD
+    values = {"hash": found.value, "size": meta.size, "files": meta.nfiles if found.isdir else None}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _version_text(value: Any) -> str:
+    if value is UNTOLD:
+        return _show(value)
+    size = value.get("size")
+    return value["hash"][:8] + ("" if size is None else f" ({size:,} byte{'s' * (size != 1)})")
 
 
 def _begun(text: str) -> str:
@@ -308,6 +303,6 @@ def _show(value: Any) -> str:
     """The value as in a parameter file."""
     if value is UNTOLD:
         return "(nothing)"
-    if isinstance(value, Version | date):
+    if isinstance(value, date):
         return str(value)
     return json.dumps(value, default=str, ensure_ascii=False)

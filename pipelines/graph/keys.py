@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 # The keys of a run's own artifacts, and the prefixes of those of a stage's checks and progress.
-OWN = ("nightly", "rebuild", "report-page", "scores-history", "scores-plot")
+OWN = ("nightly", "rebuild", "report-page", "scores-history")
 CHECK, PROGRESS = "check-", "progress-"
 
 

@@ -17,13 +17,14 @@ from pydantic import ValidationError
 from nightjar.core.config import PARAMS_FILE, Model
 from nightjar.core.driver_params import load_nightly
 from nightjar.core.errors import NightjarError
+from pipelines.execution.journal import Journal
 from pipelines.graph import describe
 from pipelines.graph.graph import Stage
 from pipelines.project import places
 from pipelines.project.intervals import interval
 from pipelines.project.notify import append_line
 
-# Runs that a table and a plot show.
+# Runs that a table shows.
 SHOWN = 6
 # The identity of a score, and what is kept of it.
 NAMES = ("benchmark", "track", "system", "metric")
@@ -124,6 +125,16 @@ def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
         dict(zip(NAMES, key, strict=True)) | {title: cells.get(key, "") for title, cells in columns.items()}
         for key in sorted(keys, key=lambda key: (key[0], key[1], key[3]))
     ]
+
+
+def show(journal: Journal) -> None:
+    """Add the table of the last runs to a journal; nothing where no run has scores."""
+    try:
+        if runs := history(journal.root):
+            about = "The scores of the last rebuilds and nightlies, with intervals, the latest first"
+            journal.artifact("table", "scores-history", table(runs), about)
+    except Exception as error:  # a broken ledger
+        journal.log(f"no table of the scores: {error}", "warning")
 
 
 def _text(row: dict[str, Any]) -> str:

@@ -31,6 +31,7 @@ from pipelines.execution.results import End, Listener, ending
 from pipelines.graph import graph as graphs
 from pipelines.history import entry as ledger_entry
 from pipelines.history import ledger as ledgers
+from pipelines.history import scores as score_history
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly import sample, stamp
 from pipelines.nightly import text as nightly_text
@@ -104,18 +105,11 @@ def nightly(asked: Asked, journal: Journal, stop: threading.Event, *shown: Liste
     NightjarError for wrong input.
     """
     root, outcome = journal.root, Outcome()
-    before = stamp.last(root)
-    attempt = stamp.Attempt(run=journal.name, began=datetime.now(UTC), ended=None)
-    stamp.write(root, attempt)
-    if before is not None and before.ended is None:
-        message = f"the nightly {before.run}, begun {before.began:%Y-%m-%d %H:%M} UTC, was killed"
-        notify(root, {"kind": "nightly crashed", "run": before.run, "message": message})
+    stamp.write(root, stamp.Attempt(run=journal.name, began=datetime.now(UTC)))
     try:
         return _night(outcome, asked, journal, stop, shown), outcome
     except (Cancelled, lock.WaitStopped):
         return End("cancelled", "stopped; nothing was added to the ledger"), outcome
-    finally:
-        stamp.write(root, attempt.model_copy(update={"ended": datetime.now(UTC)}))
 
 
 def _night(
@@ -221,7 +215,7 @@ def _report(outcome: Outcome, journal: Journal) -> End:
         cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
         notify(journal.root, event | {"message": message, "worse": cells})
     journal.artifact("markdown", KIND, nightly_text.markdown(facts, outcome.verdicts), facts["message"][:500])
-    journal.artifact("scores")
+    score_history.show(journal)
     return End("completed" if well else "failed", message)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import AwareDatetime, ValidationError
+from pydantic import AwareDatetime, ConfigDict, ValidationError
 
 from nightjar.core.config import Model
 from nightjar.core.files import write_text
@@ -17,11 +17,12 @@ from pipelines.project import places
 
 
 class Attempt(Model):
-    """One nightly: its run, when it began, and when it ended: None while it runs, or if it was killed."""
+    """One nightly: its run, and when it began."""
+
+    model_config = ConfigDict(extra="ignore")  # earlier versions wrote its end too
 
     run: str
     began: AwareDatetime
-    ended: AwareDatetime | None
 
 
 def last(root: Path) -> Attempt | None:

@@ -13,7 +13,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -104,11 +103,11 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
 
 def healthy(url: str, seconds: float = 2.0) -> bool:
     """Whether the server at `url` answers that it is well."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    import httpx  # here, not above: it takes long to load
+
     try:
-        with opener.open(f"{url}/api/health", timeout=seconds) as answer:
-            return bool(answer.status == 200)
-    except (OSError, ValueError):
+        return httpx.get(f"{url}/api/health", timeout=seconds, trust_env=False).status_code == 200
+    except httpx.HTTPError:
         return False
 
 

@@ -6,7 +6,6 @@ shown; whoever shows it next continues after them.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import math
@@ -23,15 +22,12 @@ from pipelines.execution import journal as journals
 from pipelines.execution.counts import counted
 from pipelines.execution.journal import Event
 from pipelines.graph.keys import PROGRESS
-from pipelines.history import scores
 from pipelines.prefect_view.api import Api, refused
 from pipelines.project.notify import notify
 
-# How often the flow run is read for a Cancel, and the progress of a stage is shown.
+# How often the flow run is read for a Cancel, and how often at most the progress of a stage is shown.
 CANCEL_SECONDS = 1.5
 PROGRESS_SECONDS = 4.0
-# A stage that takes longer than before is nearly done until it is.
-MOST = 95.0
 # A message that is shown later than this carries its own time.
 LATE_SECONDS = 10.0
 KILLED = "its process was killed"
@@ -101,12 +97,12 @@ def _flow_run(api: Api, path: Path, record: journals.Record) -> str:
 
 
 def _killed(path: Path, begin: Event) -> Event:
-    """Record the end of a run that was killed. One of a deployment, which nobody watched, leaves a notification."""
+    """Record the end of a run that was killed. A nightly, or a run of a deployment, leaves a notification."""
     end = {"state": "crashed", "message": KILLED}
     journals.append(path, "end", **end)
-    if begin["parameters"].get("served") and begin["kind"] == "rebuild":
-        message = f"the rebuild {begin['name']} was killed"
-        notify(Path(), {"kind": "rebuild crashed", "run": begin["name"], "message": message})
+    kind, name = begin["kind"], begin["name"]
+    if kind == "nightly" or begin["parameters"].get("served"):
+        notify(Path(), {"kind": f"{kind} crashed", "run": name, "message": f"the {kind} {name} was killed"})
     return {**end, "at": time.time()}
 
 
@@ -126,7 +122,9 @@ class _View:
         self._stages: dict[str, Event] = {}
         self._states: dict[str, str] = {}
         self._tasks: dict[str, str] = {}
-        self._progress: dict[str, Progress] = {}
+        # The artifact that shows how far a stage is, and when that was shown, or the stage began.
+        self._progress: dict[str, str] = {}
+        self._shown: dict[str, float] = {}
         self._asked = 0.0
 
     def take(self, event: Event, new: bool) -> None:
@@ -155,8 +153,6 @@ class _View:
                 self._api.ask(f"flow_runs/{self.run}", {"tags": list(dict.fromkeys(tags))}, "PATCH")
             case "log":
                 self._log(event, event["message"], event["level"])
-            case "artifact" if event["kind"] == "scores":
-                self._scores(event)
             case "artifact" if not event["stage"] or event["stage"] in self._states:
                 self._artifact(
                     event["kind"], event["key"], event["data"], event["description"], event["stage"]
@@ -175,11 +171,23 @@ class _View:
             self._log(event, text, stage=name)
         if state not in (before, "waiting"):
             self._set(name, state, "" if state == "running" else _message(event), event["at"])
-        if state in ("running", "waiting"):
-            it = self._progress.setdefault(name, Progress(name, self._stages.get(name, {})))
-            it.hear(event["lines"])
-        elif (ended := self._progress.pop(name, None)) and ended.artifact:
-            self._api.ask(f"artifacts/{ended.artifact}", ended.last(state), "PATCH")
+        if state == "running":
+            self._far(name, event["lines"])
+        elif artifact := self._progress.pop(name, None):
+            last = {"data": 0.0, "description": f"{name}: {state}"} if state in TYPES else {"data": 100.0}
+            self._api.ask(f"artifacts/{artifact}", last, "PATCH")
+
+    def _far(self, name: str, lines: list[str]) -> None:
+        """Show how far a stage is by its own lines, such as "step 5 of 27"."""
+        now, counts = time.monotonic(), [found for line in lines if (found := counted(line))]
+        if now - self._shown.setdefault(name, now) < PROGRESS_SECONDS or not counts:
+            return
+        self._shown[name], share = now, 100.0 * counts[-1][0] / counts[-1][1]
+        if name in self._progress:
+            self._api.ask(f"artifacts/{self._progress[name]}", {"data": share}, "PATCH")
+        else:
+            key = PROGRESS + self._stages.get(name, {}).get("key", name)
+            self._progress[name] = self._artifact("progress", key, share, name, name)
 
     def _task(self, name: str) -> str:
         """The id of a stage's task. The API returns the one that is there, if any."""
@@ -211,36 +219,14 @@ class _View:
         made: str = self._api.ask("artifacts/", {**facts, "task_run_id": task})["id"]
         return made
 
-    def _scores(self, event: Event) -> None:
-        """The scores of the last rebuilds and nightlies, as a table and as a plot; nothing where there are none."""
-        try:
-            if not (runs := scores.history(Path())):
-                return
-            from pipelines.prefect_view.score_plot import png
-
-            image = "data:image/png;base64," + base64.b64encode(png(runs)).decode()
-        except Exception as error:  # a broken ledger
-            self._log(event, f"no artifact of the scores: {error}", "warning")
-            return
-        about = "The scores of the last rebuilds and nightlies, with intervals"
-        self._artifact("table", "scores-history", scores.table(runs), f"{about}, the latest first")
-        self._artifact("image", "scores-plot", image, about)
-
     def tick(self, cancel: Callable[[], None]) -> None:
-        """Show progress, and call `cancel` if somebody cancelled the flow run. Does each of them from time to time."""
+        """Call `cancel` if somebody cancelled the flow run, which is read from time to time."""
         now = time.monotonic()
         if now - self._asked >= CANCEL_SECONDS:
             self._asked = now
             if self._api.ask(f"flow_runs/{self.run}")["state"]["type"] in ("CANCELLING", "CANCELLED"):
                 self._asked = math.inf
                 cancel()
-        for it in self._progress.values():
-            if now - it.shown >= PROGRESS_SECONDS:
-                it.shown = now
-                if it.artifact:
-                    self._api.ask(f"artifacts/{it.artifact}", {"data": it.now()}, "PATCH")
-                else:
-                    it.artifact = self._artifact("progress", it.key, it.now(), it.about, it.stage)
 
     def close(self) -> State:
         """End the tasks that have not ended, and return the state of the run."""
@@ -255,32 +241,3 @@ def _message(event: Event) -> str:
     if event["state"] == "skipped":
         return f"not run: {event['error']} before it did not succeed"
     return str(event["error"] or event["why"])
-
-
-class Progress:
-    """How far a running stage is, by its own lines ("step 5 of 27"), else by the seconds that it took before. A stage
-    that ends sooner than PROGRESS_SECONDS has no artifact.
-    """
-
-    def __init__(self, stage: str, facts: Event) -> None:
-        self.stage, self.key, self.artifact = stage, PROGRESS + facts.get("key", stage), ""
-        self.began = self.shown = time.monotonic()
-        self._share: float | None = None
-        self._expected: float | None = facts.get("expected")
-        self.about = stage + (f": expected to take {self._expected:.0f} s" if self._expected else "")
-
-    def hear(self, lines: list[str]) -> None:
-        """Take note of what the stage wrote."""
-        for line in lines:
-            if found := counted(line):
-                self._share = 100.0 * found[0] / found[1]
-
-    def now(self) -> float:
-        """0 to 100."""
-        if self._share is not None or not self._expected:
-            return self._share or 0.0
-        return min(100.0 * (time.monotonic() - self.began) / self._expected, MOST)
-
-    def last(self, state: str) -> dict[str, Any]:
-        """What the artifact shows at the end: 100, or 0 and the state of a stage that did not succeed."""
-        return {"data": 0.0, "description": f"{self.stage}: {state}"} if state in TYPES else {"data": 100.0}

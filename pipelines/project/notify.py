@@ -1,4 +1,4 @@
-"""Notifications of runs that failed: lines of JSON in a file."""
+"""Notifications of runs that failed: lines of JSON in a file, each also posted to the webhook, if there is one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from typing import Any
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
+from pipelines.project.environment import WEBHOOK
+
+# How long the webhook may take to connect, and to answer.
+POST_SECONDS = 10.0
 
 
 def notify(root: Path, event: Mapping[str, Any]) -> None:
-    """Append `event` as one line of JSON to the project's notifications, or print it on standard error if the file
-    cannot be written.
+    """Append `event` as one line of JSON to the project's notifications, and post it to the webhook that the
+    environment names. What fails is one line on standard error, which has the event and not the webhook's address.
     """
     path = _path(root)
     line = json.dumps(event, ensure_ascii=False, default=str)
@@ -24,6 +28,22 @@ def notify(root: Path, event: Mapping[str, Any]) -> None:
         append_line(path, line)
     except OSError as error:
         print(f"nightjar: {path}: no notification of {line} ({error.strerror})", file=sys.stderr, flush=True)
+    if webhook := os.environ.get(WEBHOOK):
+        _post(webhook, line)
+
+
+def _post(webhook: str, line: str) -> None:
+    import httpx  # here, not above: it takes long to load
+
+    headers = {"Content-Type": "application/json"}
+    try:
+        # Only the head of the answer is read.
+        with httpx.stream("POST", webhook, content=line, headers=headers, timeout=POST_SECONDS) as answer:
+            why = "" if answer.is_success else f"status {answer.status_code}"
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        why = type(error).__name__
+    if why:
+        print(f"nightjar: the webhook did not take {line} ({why})", file=sys.stderr, flush=True)
 
 
 def warning(root: Path) -> str:

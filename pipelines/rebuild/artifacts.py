@@ -18,7 +18,7 @@ COUNTS = {"rows_in": "rows in", "rows_out": "rows out", "rows_rejected": "reject
 
 
 class Artifacts:
-    """Adds the artifacts of a rebuild of `graph` to its journal."""
+    """Adds the artifacts of a rebuild to its journal; `graph` is the whole graph before it."""
 
     def __init__(self, graph: Graph, journal: Journal) -> None:
         self._graph, self._journal = graph, journal

@@ -31,7 +31,7 @@ KIND = "rebuild"
 
 
 def rebuild(
-    graph: Graph,
+    whole: Graph,
     targets: Iterable[str],
     jobs: int | None,
     keep_going: bool,
@@ -39,14 +39,14 @@ def rebuild(
     stop: threading.Event,
     *shown: Listener,
 ) -> tuple[End, dict[str, Result]]:
-    """Rebuild the stages of `graph`, the part that `targets` need, under the rebuild lock; returns its end and results.
+    """Rebuild what `targets` need of the graph `whole`, under the rebuild lock; returns the end and the results.
 
     At most `jobs` stages run at once (by default rebuild.jobs of params.yaml), within the memory and the GPU that
     they need. A failure stops only what depends on it, or all unless `keep_going`. `stop` ends it in order. Raises
     NightjarError for a bad parameter, before any stage starts.
     """
-    root = graph.root
-    artifacts = Artifacts(graph, journal)
+    root, graph = whole.root, whole.only(targets)
+    artifacts = Artifacts(whole, journal)
     listener = listeners(journal.tell, artifacts.tell, *shown)
     logs = root / places.LOGS / journal.name
     conduct = Conduct(graph, logs, listener, stop, jobs, keep_going)
@@ -57,7 +57,6 @@ def rebuild(
         lock_order.forget(root)
         _keep_scores(graph, journal)
     artifacts.report(results)
-    journal.artifact("scores")
     return End.of(results.values(), conduct.cancelled), results
 
 
@@ -66,6 +65,7 @@ def _keep_scores(graph: Graph, journal: Journal) -> None:
         scores.keep(graph.root, scores.present(graph.root, graph.stages.values()))
     except Exception as error:  # a broken table is an error of the checks
         journal.log(f"scores not kept: {error}", "warning")
+    scores.show(journal)
 
 
 def serve(request: dict[str, Any]) -> None:
@@ -79,8 +79,8 @@ def serve(request: dict[str, Any]) -> None:
 
     def run() -> End:
         with lock.rebuild_lock(root, request["wait"], stop, lock.WAIT_SERVED):
-            graph = graphs.read(root).only(targets)
-            end, _ = rebuild(graph, targets, request["jobs"], request["keep_going"], journal, stop)
+            whole = graphs.read(root)
+            end, _ = rebuild(whole, targets, request["jobs"], request["keep_going"], journal, stop)
         if end.state == "failed":
             failed(end.message)
         return end

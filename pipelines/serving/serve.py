@@ -1,6 +1,6 @@
 """The process behind `nightjar serve`: rebuild and nightly as deployments of the project in the current folder.
 
-    python -m pipelines.serving.serve < settings.json
+    python -m pipelines.serving.serve SETTINGS     SETTINGS is JSON
 
 `nightjar serve` starts it beside the server and starts it again if it ends. Once its deployments are registered, it
 writes one line to its output: their names by their ids, as JSON.
@@ -29,7 +29,8 @@ from nightjar.core.driver_params import load_nightly
 from pipelines.prefect_view import mirror
 from pipelines.prefect_view.api import Api
 from pipelines.prefect_view.flows import nightly, rebuild
-from pipelines.serving import automations
+from pipelines.prefect_view.show import KILLED
+from pipelines.project import places
 
 POLL_SECONDS = 5.0
 # Runs at once, the waiting ones among them; each is a process.
@@ -38,8 +39,8 @@ MOST_RUNS = 4
 LAST_SECONDS = 5.2
 
 
-async def serve(root: Path, api: Api, output: int, jobs: int, pull: bool, webhook: str | None) -> None:
-    """Register the deployments and the automations, then run what is due until the process is ended."""
+async def serve(root: Path, api: Api, output: int, jobs: int, pull: bool) -> None:
+    """Register the deployments, then run what is due until the process is ended."""
     settings = load_nightly(root / PARAMS_FILE)
     schedule = Cron(settings.cron, timezone=settings.timezone)
     # A server may lose count of its runs, and another may serve the same folder: the flows hold locks as well.
@@ -54,7 +55,7 @@ async def serve(root: Path, api: Api, output: int, jobs: int, pull: bool, webhoo
     kind |= {"parameters": {"jobs": jobs, "pull": pull}, "concurrency_limit": once, "tags": [root.name, when]}
     deployment = str(await runner.aadd_flow(nightly, schedule=schedule, **kind))
     forget_others(api, deployment, when)
-    await automations.set_up(webhook)
+    mark_killed(root, api, [*made, deployment])
     ready = json.dumps({**made, deployment: f"nightly/{root.name}"})
     os.write(output, ready.encode() + b"\n")
     os.close(output)
@@ -70,6 +71,16 @@ def forget_others(api: Api, deployment: str, when: str) -> None:
     for run in api.ask("flow_runs/filter", {"flow_runs": wanted}):
         if run["auto_scheduled"] and when not in run["tags"]:
             api.ask(f"flow_runs/{run['id']}", method="DELETE")
+
+
+def mark_killed(root: Path, api: Api, deployments: list[str]) -> None:
+    """Mark the runs as crashed that were killed before they had a journal. Others are recorded by mirror.settle."""
+    journals = {path.stem for path in (root / places.RUNS).glob("*.jsonl")}
+    wanted = {"deployment_id": {"any_": deployments}, "state": {"type": {"any_": ["RUNNING", "CANCELLING"]}}}
+    crashed = {"state": {"type": "CRASHED", "name": "Crashed", "message": KILLED}, "force": True}
+    for run in api.ask("flow_runs/filter", {"flow_runs": wanted}):
+        if run["name"] not in journals:
+            api.ask(f"flow_runs/{run['id']}/set_state", crashed)
 
 
 class _Runner(Runner):
@@ -89,7 +100,7 @@ if __name__ == "__main__":
     display.protect()
     output = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what Prefect and the runs print goes to the log
-    asked = json.load(sys.stdin)
+    asked = json.loads(sys.argv[1])
     server = Api(str(PREFECT_API_URL.value()).removesuffix("/api"))
     # A run that was killed holds the only slot of its deployment, and none that could settle it would begin.
     mirror.settle(Path.cwd(), server.url)

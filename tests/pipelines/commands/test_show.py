@@ -6,11 +6,11 @@ import io
 import json
 import re
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from nightjar.core import history
 from pipelines.commands import show
 from pipelines.execution import headline
 from pipelines.execution.results import Result
@@ -63,7 +63,7 @@ def test_scores_are_printed_only_where_they_hold(repo: Repo) -> None:
     done = repo.here("rebuild", "split")
     assert done.returncode == 0
     line = (
-        "The scores of the last report are stale: report is not up to date. "
+        "The scores of the last report may be stale: predict was not up to date. "
         "Renew them with: nightjar rebuild report"
     )
     assert done.stdout.endswith(f"{line}\n") and "1.0" not in done.stdout
@@ -78,9 +78,8 @@ def test_scores_are_printed_only_where_they_hold(repo: Repo) -> None:
         ([Result("predict", "restored"), Result("report", "unchanged")], ""),
         ([Result("predict", "ran"), Result("report", "failed")], "report failed"),
         ([Result("predict", "failed"), Result("report", "skipped", error="predict")], "predict failed"),
-        ([Result("predict", "stopped"), Result("report", "stopped")], "stopped before report was done"),
+        ([Result("predict", "ran"), Result("report", "stopped")], "report was stopped"),
         ([Result("predict", "stopped"), Result("report", "skipped", error="predict")], "predict was stopped"),
-        ([Result("predict", "ran")], "stopped before report was done"),
     ],
 )
 def test_the_result_of_the_report_says_whether_its_scores_hold(
@@ -96,21 +95,17 @@ def test_the_result_of_the_report_says_whether_its_scores_hold(
     assert reason in printed
 
 
-@pytest.mark.parametrize(
-    ("dvc", "states", "reason"),
-    [(REPORT, ["stopped"], "the rebuild was stopped"), ("", ["ran"], "no stage makes")],
-)
 def test_scores_of_which_nothing_is_known_are_not_printed(
-    repo: Repo, dvc: str, states: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+    repo: Repo, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = repo.root / headline.HEADLINE
     page.parent.mkdir(parents=True)
     page.write_text("plain   1.0\n")
-    repo.write(dvc=dvc or "stages:\n  split: {cmd: 'true', outs: [split.txt]}\n")
-    run = graphs.outline(repo.root).only(["split"])
-    show.headline(repo.root, headline.stale(run, [Result("split", state) for state in states]))
+    repo.write(dvc="stages:\n  split: {cmd: 'true', outs: [split.txt]}\n")
+    whole = graphs.outline(repo.root)
+    show.headline(repo.root, headline.stale(whole, [Result("split", "ran")]))
     printed = capsys.readouterr().out
-    assert "1.0" not in printed and f"is not known: {reason}" in printed
+    assert "1.0" not in printed and "is not known: no stage makes" in printed
 
 
 class Terminal(io.StringIO):
@@ -129,7 +124,7 @@ def test_stages_are_shown_by_their_names(
         monkeypatch.setenv(variable, value)
     line = "[bold]{1} %d :train: \x1b]0;title\x07\x9b2J\rover\u202e"
     escaped = "[bold]{1} %d :train: \\x1b]0;title\\x07\\x9b2J\\rover\\u202e"
-    with show.Progress(Graph(Path(), {}), verbose=True) as progress:
+    with show.Progress(Graph(Path(), {}), [], verbose=True) as progress:
         for state in ("waiting", "running", "running"):
             progress.tell(Result(name, state, why=line))
         progress.tell(Result(name, "failed", 1.0, error=line, log="x.log"))
@@ -142,33 +137,31 @@ def test_stages_are_shown_by_their_names(
     assert not set("\x1b\x07\x9b\u202e") & set(text)
 
 
-def test_a_bar_counts_what_its_stage_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stdout", shown)
-    for variable, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "200"}.items():
-        monkeypatch.setenv(variable, value)
-    with show.Progress(Graph(Path(), {}), False, work=show.Work({"a": 100.0, "b": 300.0}, 200.0)) as progress:
+@pytest.mark.parametrize(
+    ("known", "done"),
+    [
+        (
+            {"a": 100.0, "b": 300.0, "c": 50.0},
+            [(20.0, 450.0), (100.0, 450.0), (100.0, 150.0), (150.0, 150.0)],
+        ),
+        ({"a": 100.0, "d": 10.0}, [(0.2, 3.0), (1.0, 3.0), (1.0, 2.0), (2.0, 2.0)]),
+    ],
+)
+def test_the_bar_of_all_stages_is_as_far_as_their_seconds_or_their_number(
+    tmp_path: Path, known: dict[str, float], done: list[tuple[float, float]]
+) -> None:
+    for name, seconds in known.items():
+        history.append(tmp_path, name, seconds, "done")
+    found = []
+    with show.Progress(Graph(tmp_path, {}), ["a", "b", "c"], False) as progress:
+        whole = progress._bars.tasks[0]
         for line in ("never run", "40 of 200 instances", "loads"):
             progress.tell(Result("a", "running", why=line))
-        progress.tell(Result("c", "running", why="never run"))
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
-    assert "40/200" in text and "0/?" not in text
-    assert "3 min left" in text
-
-
-def test_the_time_left_is_that_of_the_work_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1000.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    work = show.Work({"a": 100.0, "b": 300.0}, 200.0)
-    assert work.left() == 200.0
-    work.running("a", None)
-    now = 1050.0  # half of a
-    assert work.left() == 175.0
-    work.running("a", (30, 40))
-    assert work.left() == 162.5
-    work.ended("a")
-    work.ended("unknown")
-    assert work.left() == 150.0
-    work.running("b", None)
-    now = 9000.0
-    assert work.left() == 0.0
+        progress.tell(Result("b", "running", why="never run"))
+        _, a, b = progress._bars.tasks
+        assert [(bar.completed, bar.total) for bar in (a, b)] == [(40, 200), (0, None)]
+        found.append((whole.completed, whole.total))
+        for name, state in (("a", "ran"), ("b", "unchanged"), ("c", "ran")):
+            progress.tell(Result(name, state))
+            found.append((whole.completed, whole.total))
+    assert found == done

@@ -13,7 +13,7 @@ from nightjar.core import history
 from nightjar.core.config import read_yaml
 from nightjar.core.files import metrics_file
 from pipelines.execution.estimate import FAR_SPREAD, SPREAD, Expected, estimates
-from pipelines.graph.changes import Reason, State, Version
+from pipelines.graph.changes import Reason, State
 from pipelines.graph.graph import Graph, Stage
 from tests.conftest import ROOT
 
@@ -116,20 +116,6 @@ def test_rows_are_unknown_until_the_stage_that_makes_them_has_run(measured: Path
     questions = stage(QUESTIONS, Reason("upstream", SPLIT), upstream=(SPLIT,), state="follows")
     found = estimates(graph(measured, split=split, questions=questions))
     assert (found[TRAIN].unknown, found[PREDICT].unknown) == ("known after split", f"known after {QUESTIONS}")
-
-
-def test_rows_are_guessed_where_only_the_data_before_them_changed(measured: Path) -> None:
-    data = Reason("dependency", "data/raw changed", Version("a", 1000), Version("b", 2000))
-    code = Reason("dependency", "stages/ingest changed", Version("a", 10), Version("b", 900))
-    ingest = stage(INGEST, data, code)
-    split = stage(SPLIT, Reason("upstream", INGEST), upstream=(INGEST,), state="follows")
-    questions = stage(QUESTIONS, Reason("upstream", SPLIT), upstream=(SPLIT,), state="follows")
-    changed = {"ingest": ingest, "split": split, "questions": questions}
-    found = estimates(graph(measured, **changed))[PREDICT]
-    assert found == Expected(110.0, 110.0 / FAR_SPREAD, 110.0 * FAR_SPREAD, 100.0)
-    unseen = replace(split, reasons=(*split.reasons, Reason("new", "never run")))
-    found = estimates(graph(measured, **changed | {"split": unseen}))[PREDICT]
-    assert found.unknown == f"known after {QUESTIONS}"
 
 
 def test_runs_without_their_rows_say_nothing(tmp_path: Path) -> None:

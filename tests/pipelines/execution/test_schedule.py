@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,8 +45,8 @@ def need(case: Case, name: str) -> Needs:
 
 def check_limits(case: Case, running: set[str]) -> None:
     assert len(running) <= case.limits.jobs
-    memory = sum(need(case, name).memory_gb for name in running)
-    assert memory <= case.limits.memory_gb or len(running) == 1
+    memory = [gb for name in running if (gb := need(case, name).memory_gb)]
+    assert sum(memory) <= case.limits.memory_gb or len(memory) == 1
     if case.limits.one_gpu:
         assert sum(need(case, name).gpu for name in running) <= 1
 
@@ -59,7 +59,6 @@ def test_any_order_of_ends_keeps_the_limits_and_starts_every_stage_once(
     schedule = Schedule(case.upstream, needs, case.limits, case.seconds)
     started: list[str] = []
     done: set[str] = set()
-    passed = dict.fromkeys(case.upstream, 0)
     while schedule.waiting:
         refused: list[str] = []
 
@@ -76,12 +75,11 @@ def test_any_order_of_ends_keeps_the_limits_and_starts_every_stage_once(
         for name in now:
             assert set(case.upstream[name]) <= done
         check_limits(case, schedule.running)
-        # Nobody waits for memory while more than `jobs` with less way to go start before it.
+        # Nobody waits for memory while others that need some and have less way to go start before it.
         for name in set(ready) - set(now):
             before_it = [other for other in now if schedule.way[other] < schedule.way[name]]
-            own_gpu_turn = case.limits.one_gpu and need(case, name).gpu
-            passed[name] = 0 if own_gpu_turn else passed[name] + len(before_it)
-            assert passed[name] <= case.limits.jobs
+            if not (case.limits.one_gpu and need(case, name).gpu):
+                assert not [other for other in before_it if need(case, other).memory_gb]
         assert schedule.running, "nothing runs and nothing can start"
         started += now
         ended = data.draw(st.sampled_from(sorted(schedule.running)))
@@ -101,15 +99,6 @@ def test_the_expected_time_lies_between_its_bounds(case: Case) -> None:
     bound = whole / free.jobs + (1 - 1 / free.jobs) * way
     assert simulate(case.upstream, case.seconds, free) <= bound + 1e-6
     assert simulate(case.upstream, case.seconds, Limits(64)) == way
-
-
-@given(cases(), st.data())
-def test_what_need_not_run_takes_no_time_and_keeps_its_place(case: Case, data: st.DataObject) -> None:
-    only = set(data.draw(st.lists(st.sampled_from(sorted(case.upstream)), unique=True)))
-    unbound = replace(case, limits=Limits(64))
-    seconds = {name: case.seconds[name] if name in only else 0.0 for name in case.seconds}
-    free = simulate(case.upstream, case.seconds, unbound.limits, only=only)
-    assert free == max([0.0, *brute_force_ways(replace(unbound, seconds=seconds))])
 
 
 def brute_force_ways(case: Case) -> list[float]:
@@ -149,7 +138,7 @@ def test_one_that_is_passed_over_for_memory_gets_its_turn() -> None:
         if "large" in order:
             break
         schedule.done(next(name for name in order if name in schedule.running))
-    assert order.index("large") <= 8
+    assert order.index("large") == 4, "none starts in its place"
 
 
 def test_one_that_waits_for_the_gpu_takes_nothing_from_others() -> None:
@@ -177,10 +166,8 @@ def test_one_that_finds_its_needs_waits_for_them_and_nobody_waits_to_find_its_ow
     schedule.again("large", Needs(4.0))
     assert schedule.start() == ["small"], "large waits for the memory of first"
     schedule.again("small", Needs(1.0))
-    assert schedule.start() == ["small"]
+    assert schedule.start() == [], "small waits behind large"
     schedule.done("first")
-    assert schedule.start() == []
-    schedule.done("small")
-    assert schedule.start() == ["large"] and schedule.waiting == ["after"]
+    assert schedule.start() == ["large"]
     schedule.done("large")
-    assert schedule.start() == ["after"]
+    assert schedule.start() == ["small", "after"]

@@ -1,9 +1,7 @@
-"""The history of scores, from tables written as a stage writes them and from a broken file; and its plot."""
+"""The history of scores, from tables written as a stage writes them and from a broken file."""
 
 from __future__ import annotations
 
-import io
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -72,9 +70,6 @@ def test_a_score_of_few_instances_has_no_interval(tmp_path: Path) -> None:
     runs = scores.history(tmp_path)
     assert runs[0].rows == few
     assert list(scores.table(runs)[0].values())[-1] == "40.0 (n = 8, too few)"
-    from pipelines.prefect_view.score_plot import png
-
-    assert png(runs)
 
 
 def test_two_runs_of_one_minute_are_two_columns() -> None:
@@ -109,37 +104,3 @@ def test_nights_without_scores_take_no_place(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(ledgers, "read", lambda entry, name: pa.Table.from_pylist(entry["rows"]))
     found = [(run.rows[0]["value"], run.commit) for run in scores.history(tmp_path)]
     assert found == [(40.0, "0123456"), (41.0, "0123456+")]
-
-
-def test_every_benchmark_has_a_panel_before_one_has_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipelines.prefect_view import score_plot
-
-    drawn: list[tuple[str, str]] = []
-
-    def draw(axes: Any, rows: Any) -> None:
-        drawn.extend(dict.fromkeys(zip(rows["benchmark"], rows["metric"], strict=True)))
-
-    monkeypatch.setattr(score_plot, "_draw", draw)
-    names = [("a", metric) for metric in "uvwxyz"] + [("b", "u"), ("b", "v"), ("c", "u")]
-    rows = [it | {"benchmark": name, "metric": metric} for it in kept(1.0) for name, metric in names]
-    score_plot.png([scores.Run(ended=1.0, kind="rebuild", commit="abc", rows=rows)])
-    assert drawn == [("a", "u"), ("b", "u"), ("c", "u"), ("a", "v"), ("b", "v"), ("a", "w")]
-
-
-@pytest.mark.parametrize("systems", [1, 12])
-def test_the_plot_is_a_small_png(systems: int) -> None:
-    from matplotlib.image import imread
-
-    from pipelines.prefect_view.score_plot import png
-
-    rows = [it for number in range(systems) for it in json.loads(json.dumps(kept(40.0 + number)))]
-    for number, it in enumerate(rows):
-        it["system"] = f"system {number}"
-    data = png(
-        [
-            scores.Run(ended=1e9, kind="rebuild", commit="abc", rows=rows),
-            scores.Run(ended=2e9, kind="nightly", commit="def", rows=rows[:1]),
-        ]
-    )
-    assert len(data) < 100_000
-    assert imread(io.BytesIO(data)).shape[0] > 100

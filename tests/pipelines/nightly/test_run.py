@@ -279,7 +279,7 @@ def shown(api: Api, told: dict[str, Any], change: float) -> None:
     assert {task["name"] for task in tasks} == {"take model and data", "predict@made-model", "evaluate@made"}
     artifacts = api.ask("artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"]]}})
     kept = {item["key"]: item for item in artifacts if item["type"] != "progress"}
-    assert set(kept) == {"nightly", "scores-history", "scores-plot"}
+    assert set(kept) == {"nightly", "scores-history"}
     assert "### made: worse" in kept["nightly"]["data"] and f"{change:.2f} [" in kept["nightly"]["data"]
     assert len(json.loads(kept["scores-history"]["data"])[0]) == 4 + 2, "a column a night"
 

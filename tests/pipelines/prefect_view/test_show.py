@@ -14,9 +14,6 @@ from pipelines.execution import journal as journals
 from pipelines.execution.journal import Journal
 from pipelines.execution.results import End, Result
 from pipelines.prefect_view import mirror, show
-from pipelines.prefect_view.show import Progress
-
-FACTS = {"key": "a", "expected": 50.0}
 
 
 class Server:
@@ -227,18 +224,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def test_a_stage_that_says_nothing_is_as_far_as_the_clock_but_never_done(clock: list[float]) -> None:
-    stage = Progress("a", FACTS)
-    assert stage.now() == 0.0
-    clock[0] = 110.0
-    assert stage.now() == pytest.approx(20.0)
-    clock[0] = 1000.0
-    assert stage.now() == show.MOST
-    stage.hear(["nothing", "3 of 4 done", "nothing"])
-    assert stage.now() == 75.0
-    assert Progress("a", {}).now() == 0.0
-
-
 @pytest.mark.parametrize(
     ("state", "last"), [("ran", 100.0), ("restored", 100.0), ("failed", 0.0), ("stopped", 0.0)]
 )
@@ -249,17 +234,17 @@ def test_the_progress_of_a_stage_ends_with_it(
 
     def tell(result: Result) -> None:
         view.take({"event": "stage", "at": time.time(), **result.facts(), "lines": result.lines}, True)
-        view.tick(lambda: None)
 
     server.runs["run"] = {"id": "run", "state": {"type": "RUNNING"}, "tags": []}
-    view.take({"event": "graph", "stages": {"a": FACTS}, "tags": []}, True)
-    tell(Result("a", "running"))
+    view.take({"event": "graph", "stages": {"a": {"key": "a"}}, "tags": []}, True)
+    tell(Result("a", "running", lines=("1 of 4",)))
     assert not server.artifacts, "a short stage has none"
     clock[0] += 5.0
-    tell(Result("a", "running"))
-    tell(Result("a", "running"))
+    tell(Result("a", "running", lines=("loads",)))
+    tell(Result("a", "running", lines=("2 of 4", "loads")))
+    tell(Result("a", "running", lines=("3 of 4",)))
     tell(Result("a", state))
-    assert server.artifacts == {"progress-a": [10.0, last]}
+    assert server.artifacts == {"progress-a": [50.0, last]}, "redrawn every four seconds at most"
 
 
 def test_a_message_that_is_shown_late_has_its_own_time() -> None:
