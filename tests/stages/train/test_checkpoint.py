@@ -27,8 +27,8 @@ from tests.tiny_models import encoder_decoder, language_model
 Recipes = Callable[..., Recipe]
 Drive = Callable[..., list[int]]
 
-# Children of one process that has imported and read all that the stage does: each is the stage from its start, and kills
-# itself, as the machine would, at the given call of a function: before it, so that all that follows is missing.
+# Children of one process that has imported and read all that the stage does: each is the stage from its start, and
+# kills itself, as the machine would, at the given call of a function: before it, so that all that follows is missing.
 DRIVER = """
 import gc, json, os, signal, sys
 from pathlib import Path
