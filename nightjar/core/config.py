@@ -110,8 +110,9 @@ def parse(text: str, where: object, aliases: bool = False) -> Any:
         raise NightjarError("not valid YAML (nested too deeply)", where, "mend that file") from None
 
 
-# A process reads params.yaml several times, and each parsing takes 50 ms.
-@lru_cache(maxsize=8)
+# A process reads params.yaml several times, and each parsing takes 50 ms. There is room for all profiles: whoever
+# compares them reads those that they build on again and again.
+@lru_cache(maxsize=64)
 def _parsed(text: str, aliases: bool) -> Any:
     """The value of a text in YAML, which the caller must not change. Raises _AliasRefused unless `aliases`."""
     from ruamel.yaml import YAML
