@@ -21,8 +21,6 @@ MOST_SHOWN = 200
 LONGEST_FILE = 500_000
 # Values in a file once every alias is written out: nested aliases double with each line.
 MOST_VALUES = 100_000
-# Where an anchor or an alias may be; comments and texts match as well.
-_ALIAS = re.compile(r"(?:^|[\s\[{,:?-])[&*][^\s*&]", re.MULTILINE)
 
 # Every number has two ends: what is larger than anyone needs would end in a traceback far away, or never.
 LARGEST = 1_000_000_000
@@ -85,16 +83,16 @@ def parse(text: str, where: object, aliases: bool = False) -> Any:
         what = f"too long: {len(text):,} characters, at most {LONGEST_FILE:,} are allowed"
         raise NightjarError(what, where, "shorten it")
     try:
-        if not aliases and (line := _alias(text)):
-            what = "an anchor (&) or an alias (*)"
-            raise NightjarError(what, f"{where}:{line}", "write the value itself, or quote it")
-        value = deepcopy(_parsed(text))
+        value = deepcopy(_parsed(text, aliases))
         # A value that is written out takes a character at least: more values than that come from aliases.
         if _values(value, {}) > max(MOST_VALUES, len(text)):
             raise NightjarError(
                 f"its aliases refer to more than {MOST_VALUES:,} values", where, "write them out"
             )
         return value
+    except _AliasRefused as error:
+        what = "an anchor (&) or an alias (*)"
+        raise NightjarError(what, f"{where}:{error.line}", "write the value itself, or quote it") from None
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{where}:{mark.line + 1}" if mark else where
@@ -112,26 +110,33 @@ def parse(text: str, where: object, aliases: bool = False) -> Any:
         raise NightjarError("not valid YAML (nested too deeply)", where, "mend that file") from None
 
 
-# A process reads params.yaml several times, and each parsing takes 50 ms.
-@lru_cache(maxsize=8)
-def _parsed(text: str) -> Any:
-    """The value of a text in YAML, which the caller must not change."""
+# A process reads params.yaml several times, and each parsing takes 50 ms. There is room for all profiles: whoever
+# compares them reads those that they build on again and again.
+@lru_cache(maxsize=64)
+def _parsed(text: str, aliases: bool) -> Any:
+    """The value of a text in YAML, which the caller must not change. Raises _AliasRefused unless `aliases`."""
     from ruamel.yaml import YAML
-
-    return YAML(typ="safe", pure=True).load(text)
-
-
-@lru_cache(maxsize=8)
-def _alias(text: str) -> int:
-    """The line of the first anchor or alias of a text in YAML; 0 if it has none."""
-    from ruamel.yaml import YAML
+    from ruamel.yaml.composer import Composer
     from ruamel.yaml.events import AliasEvent
 
-    if _ALIAS.search(text):
-        for event in YAML(typ="safe", pure=True).parse(text):
+    class WithoutAliases(Composer):
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            event = self.parser.peek_event()
             if isinstance(event, AliasEvent) or getattr(event, "anchor", None):
-                return int(event.start_mark.line) + 1
-    return 0
+                raise _AliasRefused(event.start_mark.line + 1)
+            return super().compose_node(parent, index)
+
+    yaml = YAML(typ="safe", pure=True)
+    if not aliases:
+        yaml.Composer = WithoutAliases
+    return yaml.load(text)
+
+
+class _AliasRefused(Exception):
+    """A text in YAML has an anchor or an alias in this line."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
 
 
 def _values(value: Any, known: dict[int, float]) -> float:

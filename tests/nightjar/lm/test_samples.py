@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from scipy.stats import chisquare
 
 from nightjar.core.errors import NightjarError
 from nightjar.lm.load import LanguageModel, load, prepare
@@ -70,14 +69,23 @@ def alone(lm: LanguageModel, ids: list[int], generator: torch.Generator, ends: E
     return Sample(lm.tokenizer.decode(written), None, len(written))
 
 
+ENDS = Ends(7, ["p", "e", "["])
+
+
+@pytest.fixture(scope="module")
+def forty(llama: LanguageModel, prompt: list[int]) -> list[Sample]:
+    """Forty samples, each drawn alone."""
+    return [alone(llama, prompt, by_seed(3).generator(number), ENDS) for number in range(40)]
+
+
 @pytest.mark.parametrize(("rows", "tokens"), [(64, None), (3, None), (2, 40)])
 def test_samples_are_those_that_their_generators_draw_alone(
-    lm: LanguageModel, prompt: list[int], rows: int, tokens: int | None
+    lm: LanguageModel, prompt: list[int], forty: list[Sample], rows: int, tokens: int | None
 ) -> None:
     """In passes of any number of rows, and in groups."""
-    ends, sampling = Ends(7, ["p", "e", "["]), by_seed(3)
+    ends, sampling = ENDS, by_seed(3)
     found = samples(lm, prompt, 40, sampling, ends, rows, tokens)
-    assert found == [alone(lm, prompt, sampling.generator(number), ends) for number in range(40)]
+    assert found == forty
     assert {one.stop for one in found} >= {None, "p", "e"} and len(set(found)) > 10
     # A larger number begins with the samples of a smaller one.
     assert samples(lm, prompt, 11, sampling, ends, rows, tokens) == found[:11]
@@ -86,6 +94,8 @@ def test_samples_are_those_that_their_generators_draw_alone(
 
 def test_samples_are_drawn_as_often_as_enumeration_says(llama: LanguageModel, prompt: list[int]) -> None:
     """Every text of three tokens, the smallest set that reaches top_p taken at each: chi-square, a fixed seed."""
+    from scipy.stats import chisquare
+
     heat, top_p, count = 0.35, 0.7, 2000
     expected: dict[tuple[int, ...], float] = {(): 1.0}
     for _ in range(3):

@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from nightjar.statistics import matthews
 from nightjar.statistics.trend import FEWEST, declines, line
@@ -25,6 +24,8 @@ def found(measure: Measure, *runs: Floats) -> bool:
 
 
 def test_the_fall_is_that_of_a_regression_and_its_p_that_of_a_test_of_the_slopes() -> None:
+    from scipy import stats
+
     rng = np.random.default_rng(1)
     runs = [rng.normal(0.5 - 0.004 * night, 0.2, (300, 1)) for night in range(10)]
     (row,) = decide([line(SCORE, runs)], [("made",)], Rule.of(0.05, 1, 100_000, 1))
@@ -61,6 +62,8 @@ def test_equal_nights_and_one_small_step_are_no_decline() -> None:
 
 
 def test_a_statistic_that_is_no_mean_is_computed_of_every_night() -> None:
+    from scipy import stats
+
     rng = np.random.default_rng(4)
     gold = rng.integers(0, 2, 300).astype(float)
     order = rng.permutation(300)

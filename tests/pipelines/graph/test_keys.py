@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from prefect.client.schemas.actions import ArtifactCreate
 
 from pipelines.graph.keys import CHECK, OWN, PROGRESS, stage_keys
 
@@ -16,6 +15,8 @@ stages = st.lists(prefixed | st.text() | st.sampled_from(OWN), unique=True, max_
 
 @given(stages)
 def test_no_two_artifacts_have_one_key(stages: list[str]) -> None:
+    from prefect.client.schemas.actions import ArtifactCreate  # Prefect takes a second to load
+
     keys = stage_keys(stages)
     assert list(keys) == stages
     every = [*OWN, *(prefix + key for key in keys.values() for prefix in ("", CHECK, PROGRESS))]

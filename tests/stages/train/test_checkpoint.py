@@ -27,14 +27,21 @@ from tests.tiny_models import encoder_decoder, language_model
 Recipes = Callable[..., Recipe]
 Drive = Callable[..., list[int]]
 
-# Children of one process that has everything imported: each is the stage from its start, and kills itself, as the
-# machine would, at the given call of a function: before it, so that all that follows is missing.
+# Children of one process that has imported and read all that the stage does: each is the stage from its start, and
+# kills itself, as the machine would, at the given call of a function: before it, so that all that follows is missing.
 DRIVER = """
-import json, os, signal, sys
-import stages.train.fit, stages.train.__main__
-from nightjar.core import harness
-import peft, dvclive
+import gc, json, os, signal, sys
+from pathlib import Path
+import dvc.repo, dvclive, peft.utils.transformers_weight_conversion
+import transformers.models.llama.modeling_llama, transformers.models.t5.modeling_t5
+from transformers.conversion_mapping import get_checkpoint_conversion_mapping
+import stages.train.__main__, stages.train.fit, stages.train.launch
+from nightjar.core import harness, params
 from stages.train import checkpoint, loop
+
+get_checkpoint_conversion_mapping("llama")  # transformers compiles all its patterns once
+gc.collect()
+gc.freeze()  # a child that looked for garbage in all this would copy it
 
 def child(name, call, function, log):
     module = {"_sync": checkpoint, "_publish": checkpoint.Checkpoints, "_step": loop.Trainer,
@@ -52,6 +59,7 @@ def child(name, call, function, log):
     harness.main("train", stages.train.__main__.run, items=(name,), packages=("torch",), threads=True)
 
 for folder, name, function, call in map(json.loads, sys.stdin):
+    params.load(Path(folder, "params.yaml"))
     pid = os.fork()
     if not pid:
         os.chdir(folder)
@@ -84,7 +92,8 @@ def project(folder: Path, model: Path, encoded: Maker, recipe: Recipe) -> Path:
 @pytest.fixture(scope="module")
 def drive() -> Iterator[Drive]:
     """Exit statuses of runs (project, function to die in, at which call), one after another; -9 is killed."""
-    command, environment = [sys.executable, "-c", DRIVER], os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", DRIVER]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, text=True, **pipes) as driver:  # type: ignore[call-overload]
 

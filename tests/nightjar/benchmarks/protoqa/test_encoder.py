@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import expit
-from scipy.stats import norm
 
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned, encoder_similarity
 from nightjar.benchmarks.protoqa.formats import best_list, clusters_of
@@ -63,6 +62,8 @@ def test_an_answer_belongs_to_the_cluster_whose_strings_are_close() -> None:
 
 def test_probabilities_are_those_of_a_gaussian_process() -> None:
     """Laplace's approximation by Newton steps, and the mean of the logistic function by an integral."""
+    from scipy.stats import norm
+
     strings = ["rain", "shower", "snow", "flakes", "plane"]
     vectors = np.array([WEATHER[one] for one in [*strings, "sleet", "jet"]], float)
     vectors -= vectors[: len(strings)].mean(axis=0)

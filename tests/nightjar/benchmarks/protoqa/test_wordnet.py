@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,14 +33,20 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
-def test_synsets_and_hypernyms_are_those_of_nltk(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def theirs(plain: Path) -> Iterator[Any]:
+    """NLTK's reader."""
     import nltk.data
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
-    monkeypatch.setattr(nltk.data, "path", [str(plain.parents[1])])  # NLTK reads no other folders
-    theirs, database = WordNetCorpusReader(str(plain), None), wordnet()
-    source = random.Random(5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nltk.data, "path", [str(plain.parents[1])])  # NLTK reads no other folders
+        yield WordNetCorpusReader(str(plain), None)
+
+
+@pytest.mark.slow
+def test_synsets_and_hypernyms_are_those_of_nltk(theirs: Any) -> None:
+    database, source = wordnet(), random.Random(5)
     lemmas = source.sample(sorted(theirs.all_lemma_names()), 400)
     endings = ("", "s", "es", "ing", "ed", "er", "est", "men", "ies")
     for text in [lemma + source.choice(endings) for lemma in lemmas] + ["dogs", "better", "axes", "LEFT"]:
@@ -55,12 +63,8 @@ def test_synsets_and_hypernyms_are_those_of_nltk(plain: Path, monkeypatch: pytes
 
 
 @pytest.mark.slow
-def test_wu_palmer_similarities_are_those_of_nltk(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import nltk.data
-    from nltk.corpus.reader.wordnet import WordNetCorpusReader
-
-    monkeypatch.setattr(nltk.data, "path", [str(plain.parents[1])])
-    theirs, ours, source = WordNetCorpusReader(str(plain), None), WuPalmer(wordnet()), random.Random(6)
+def test_wu_palmer_similarities_are_those_of_nltk(theirs: Any) -> None:
+    ours, source = WuPalmer(wordnet()), random.Random(6)
     text = "dog cat run walk happy well city Paris red angry be move ear muff wax spread lie think"
     known = [
         (one, theirs.synsets(word)[place])

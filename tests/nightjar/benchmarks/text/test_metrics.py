@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rouge_score import rouge_scorer
 
 from nightjar.benchmarks.text import chunk, metrics, tokens
 
@@ -63,6 +62,8 @@ def test_golden(golden: Path) -> None:
 @settings(deadline=None)
 @given(CASES, st.booleans())
 def test_equal_to_rouge_score(cases: list[tuple[str, list[str]]], crossing: bool) -> None:
+    from rouge_score import rouge_scorer
+
     predictions, references = [case[0] for case in cases], [case[1] for case in cases]
     scorer = (
         rouge_scorer.RougeScorer(["rouge1", "rougeL"], tokenizer=BpeTokens())
@@ -182,6 +183,8 @@ def test_more_words_than_characters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_pairs_of_tasks(task_files: list[Path]) -> None:
+    from rouge_score import rouge_scorer
+
     source = random.Random(9)
     answers, references = [], []
     for file in source.sample(task_files, 20):
