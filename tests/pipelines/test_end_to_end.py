@@ -21,7 +21,7 @@ from pipelines.graph import leftovers
 from stages.predict.prompts import write_prompts
 from tests import loaded_python
 from tests.conftest import ROOT
-from tests.pipelines.conftest import Repo, lend_database
+from tests.pipelines.conftest import Api, Repo
 from tests.tiny_models import language_model, sentence_encoder
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -140,10 +140,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def built(models: Path, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project after `nightjar rebuild`."""
+def built(models: Path, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project after `nightjar rebuild`, which the tests' Prefect server shows."""
     folder = project(tmp_path_factory.mktemp("flow"), models)
-    lend_database(tables, folder)
+    api.serve(Repo(folder))
     with loaded_python.interpreter() as python:
         program = f"import sys; sys.executable = {python!r}; from pipelines.cli import main; main()"
         command = [sys.executable, "-c", program, "rebuild", "--jobs", "2"]
