@@ -226,11 +226,15 @@ def _kept(path: Path) -> None:
 
 
 def _tool(path: Path) -> None:
+    """A text with calls, which is never refused, or one call without a text."""
     text = path.read_bytes().decode("utf-8", "surrogateescape")
     syntax.remove(text)
-    for found in syntax.find(text):
+    calls = list(syntax.find(text))
+    for found in calls:
         calculator.evaluate(found.call.input)
     calculator.evaluate(text)
+    if calls:
+        return
     try:
         call_text(text, date(2026, 7, 1))
     except NightjarError as error:
@@ -257,7 +261,7 @@ def readers() -> list[Reader]:
     calls = (
         b"Calculator((1.5 + 2) * -3 / 4)",
         b"x [Calendar() -> today] y [Calculator(1 / 3) -> 0.33]",
-        b'QA("why")',
+        b"Calendar()",
     )
     return [
         Reader("task files", (task,), jsons, "input/task1.json", _task, 0.5),

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from pipelines.graph import leftovers
 from stages.predict.prompts import write_prompts
 from tests import loaded_python
 from tests.conftest import ROOT
-from tests.pipelines.conftest import Repo, lend_database
+from tests.pipelines.conftest import Api, Repo
 from tests.tiny_models import language_model, sentence_encoder
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -117,9 +118,9 @@ def project(folder: Path, models: Path) -> Path:
     return folder
 
 
-def environment(**more: str) -> dict[str, str]:
+def environment() -> dict[str, str]:
     folder = Path(sys.executable).parent
-    return os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"} | more
+    return os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
 def outputs(folder: Path) -> dict[str, dict[str, str]]:
@@ -140,14 +141,20 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def built(models: Path, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project after `nightjar rebuild`."""
+def python() -> Iterator[str]:
+    """A `python` that forks: what stages load takes longer than what they do."""
+    with loaded_python.interpreter() as path:
+        yield path
+
+
+@pytest.fixture(scope="module")
+def built(python: str, models: Path, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project after `nightjar rebuild`, which the tests' Prefect server shows."""
     folder = project(tmp_path_factory.mktemp("flow"), models)
-    lend_database(tables, folder)
-    with loaded_python.interpreter() as python:
-        program = f"import sys; sys.executable = {python!r}; from pipelines.cli import main; main()"
-        command = [sys.executable, "-c", program, "rebuild", "--jobs", "2"]
-        done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
+    api.serve(Repo(folder))
+    program = f"import sys; sys.executable = {python!r}; from pipelines.cli import main; main()"
+    command = [sys.executable, "-c", program, "rebuild", "--jobs", "2"]
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "data/report/index.html" in done.stdout
     return folder
@@ -207,15 +214,15 @@ def test_the_prompts_for_other_models_are_those_of_the_untuned_model(
 
 
 def test_plain_dvc_makes_the_same_artifacts_where_prefect_is_not_installed(
-    built: Path, models: Path, tmp_path_factory: pytest.TempPathFactory
+    built: Path, python: str, models: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = project(tmp_path_factory.mktemp("repro"), models)
     hidden = tmp_path_factory.mktemp("hidden")
     (hidden / "prefect.py").write_text("raise ImportError('Prefect is not installed')\n")
     command = [sys.executable, "-m", "dvc", "repro", *BY_DVC]
-    done = subprocess.run(
-        command, cwd=folder, env=environment(PYTHONPATH=str(hidden)), capture_output=True, text=True
-    )
+    path = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"
+    variables = os.environ | {"PATH": path, "PYTHONPATH": str(hidden)}
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     made, ours = outputs(folder), outputs(built)
     assert {*BY_DVC, "base_model", "split"} <= made.keys()

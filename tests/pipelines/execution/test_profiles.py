@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from nightjar.core import config
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import check_training, load, validate
@@ -58,7 +59,7 @@ def test_the_three_profiles_are_there() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: str) -> None:
-    apply(project, "sample")
+    shutil.copy(project / "profiles/sample.yaml", project / "params.yaml")
     changes = apply(project, name)
     params = load(project / "params.yaml")
     written = flat(read_yaml(project / "params.yaml"))
@@ -87,6 +88,11 @@ def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: s
 def test_the_default_is_the_sample_profile_to_the_byte(project: Path) -> None:
     apply(project, "sample")
     assert (project / "params.yaml").read_bytes() == (project / "profiles" / "sample.yaml").read_bytes()
+
+
+def test_the_sample_profile_has_no_star_that_looks_like_an_alias(project: Path) -> None:
+    """Each process would parse params.yaml twice then, to see whether it is one."""
+    assert config._ALIAS.search((project / "profiles/sample.yaml").read_text()) is None
 
 
 def test_published_constants_of_the_tools(project: Path) -> None:
@@ -269,7 +275,7 @@ def test_settings_are_yaml_and_told_as_differences(project: Path) -> None:
     ],
 )
 def test_nothing_is_written_when_a_value_is_wrong(project: Path, setting: str) -> None:
-    apply(project, "sample")
+    shutil.copy(project / "profiles/sample.yaml", project / "params.yaml")
     (project / "dvc.yaml").write_text("stages: {predict: {cmd: x}}")
     before = (project / "params.yaml").read_bytes()
     with pytest.raises(NightjarError, match=setting.split("=")[0]):
