@@ -33,10 +33,8 @@ from dvc.utils.serialize import ParseError, load_path
 from dvc_data.hashfile.build import IgnoreInCollectedDirError as Ignored
 
 from nightjar.core.errors import NightjarError, from_os_error
-from pipelines.graph import lock_entry, lock_order, parsing
+from pipelines.graph import lock_entry, lock_order
 from pipelines.graph.changes import Workspace
-
-parsing.use_in_dvc()
 
 # As DVC starts its shells, so that they read no configuration.
 _SHELL_OPTIONS = {"zsh": ["--no-rcs"], "bash": ["--noprofile", "--norc"], "fish": ["--no-config"]}

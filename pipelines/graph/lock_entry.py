@@ -9,10 +9,9 @@ from pathlib import Path
 
 from dvc.stage import PipelineStage
 from dvc.stage.serialize import to_lockfile
-from dvc.utils.serialize import ParseError, dumps_yaml
+from dvc.utils.serialize import ParseError, dumps_yaml, parse_yaml
 
 from nightjar.core.files import write_text
-from pipelines.graph.parsing import parse_yaml
 
 HEAD = "schema: '2.0'\nstages:\n"
 
