@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from nightjar.core import config
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import check_training, load, validate
@@ -88,11 +87,6 @@ def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: s
 def test_the_default_is_the_sample_profile_to_the_byte(project: Path) -> None:
     apply(project, "sample")
     assert (project / "params.yaml").read_bytes() == (project / "profiles" / "sample.yaml").read_bytes()
-
-
-def test_the_sample_profile_has_no_star_that_looks_like_an_alias(project: Path) -> None:
-    """Each process would parse params.yaml twice then, to see whether it is one."""
-    assert config._ALIAS.search((project / "profiles/sample.yaml").read_text()) is None
 
 
 def test_published_constants_of_the_tools(project: Path) -> None:
