@@ -22,6 +22,17 @@ GOLDEN = Path(__file__).parent / "golden"
 gc.disable()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Each worker compiles other modules first, and finds the rest compiled by the others: in a new clone that is half
+    of the collection's time.
+    """
+    if hasattr(config, "workerinput") and config.args_source is config.ArgsSource.TESTPATHS:
+        files = [str(path) for path in sorted((ROOT / "tests").rglob("test_*.py"))]
+        number, workers = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
+        first = len(files) * number // workers
+        config.args = files[first:] + files[:first]
+
+
 def pytest_collection_finish() -> None:
     """From here on garbage is made."""
     gc.freeze()
@@ -70,7 +81,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     place = {ROOT / "tests" / name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: (place.get(item.path, len(place)), -slow[item.path]))
+    items.sort(key=lambda item: (place.get(item.path, len(place)), -slow[item.path], item.path))
 
 
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
