@@ -35,7 +35,9 @@ def theirs(text: str) -> Any:
         return REFUSED
 
 
-@pytest.mark.parametrize("path", [*ROOT.glob("*.yaml"), *ROOT.glob("profiles/*.yaml")], ids=lambda it: it.name)
+@pytest.mark.parametrize(
+    "path", [*ROOT.glob("*.yaml"), *ROOT.glob("profiles/*.yaml")], ids=lambda it: it.name
+)
 def test_the_files_of_the_project(path: Path) -> None:
     text = path.read_text("utf-8")
     assert ours(text) == theirs(text) != REFUSED
@@ -45,7 +47,17 @@ def test_the_files_of_the_project(path: Path) -> None:
     "text",
     [
         # Read by the parser in C in another way.
-        *("a\u2028b: 1", "a:\n  b\x85c:\n    d: 1", "!", ">#", "|#x", "&1:3", "\ufeff\ufeff", "a\n\tb", "- a \t"),
+        *(
+            "a\u2028b: 1",
+            "a:\n  b\x85c:\n    d: 1",
+            "!",
+            ">#",
+            "|#x",
+            "&1:3",
+            "\ufeff\ufeff",
+            "a\n\tb",
+            "- a \t",
+        ),
         # Refused by it.
         *(" :   a: b", "{a:x b, c: d}", "{b: \r- : "),
         # Of YAML 1.1 and 1.2.
