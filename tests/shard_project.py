@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-
 from nightjar.core import contracts, tables
+from nightjar.core.config import read_yaml
 from tests.conftest import ROOT
 from tests.questions import question, write_questions
 
@@ -32,7 +32,7 @@ def instance(task: int, number: int) -> dict[str, Any]:
 
 def configure(folder: Path, **groups: dict[str, Any]) -> None:
     """Write params.yaml: the sample profile with short runs and, in its groups, these values."""
-    values = YAML(typ="safe").load((ROOT / "profiles/sample.yaml").read_text())
+    values = read_yaml(ROOT / "profiles/sample.yaml")
     values["augment"].update(
         {
             "max_call_tokens": 6,
@@ -48,8 +48,7 @@ def configure(folder: Path, **groups: dict[str, Any]) -> None:
     values["train"]["combined"]["evidence"] = 0
     for group, changes in groups.items():
         values.setdefault(group, {}).update(changes)
-    with (folder / "params.yaml").open("w") as stream:
-        YAML().dump(values, stream)
+    (folder / "params.yaml").write_text(json.dumps(values))
 
 
 def make(folder: Path, model: Path, **groups: dict[str, Any]) -> Path:

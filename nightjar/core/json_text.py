@@ -283,7 +283,10 @@ def doubled_key(value: Any) -> str | None:
     """The first doubled key anywhere in a value that `exact` gave, or None."""
     if isinstance(value, Doubled):
         return value.key
-    return next((key for key in map(doubled_key, _items(value)) if key is not None), None)
+    for item in _items(value):
+        if isinstance(item, dict | list) and (key := doubled_key(item)) is not None:
+            return key
+    return None
 
 
 def has_constant(value: Any) -> bool:

@@ -189,24 +189,29 @@ def related(found: list[tuple[int, int]], window: int = WINDOW) -> bool:
     """Whether three of the numbers lie within `window` tokens, one being the result of an operation on the
     others.
 
-    `found` as `numbers` gives it. Every pair is combined once while it shares a window: at most `window`
-    steps a number (a token with several numbers aside), whatever the length of the document.
+    `found` as `numbers` gives it. A number is combined once with each value that shares a window with it: at most
+    `window` steps a number (a token with several numbers aside), whatever the length of the document.
     """
     recent: deque[tuple[int, int]] = deque()
     counts: dict[int, int] = {}  # how often each value stands in the window
+    latest: dict[int, int] = {}  # the last token of each of them
     results: dict[int, int] = {}  # result of a pair -> the latest first token of a pair that gives it
     for index, value in found:
         while recent and recent[0][0] <= index - window:
-            counts[recent.popleft()[1]] -= 1
+            gone = recent.popleft()[1]
+            counts[gone] -= 1
+            if not counts[gone]:
+                del counts[gone], latest[gone]
         if results.get(value, index - window) > index - window:
             return True
-        for first, other in recent:
+        for other, first in latest.items():
             for result in _results(value, other):
                 if counts.get(result, 0) > (result == other):
                     return True
                 results[result] = max(first, results.get(result, first))
         recent.append((index, value))
         counts[value] = counts.get(value, 0) + 1
+        latest[value] = index
     return False
 
 

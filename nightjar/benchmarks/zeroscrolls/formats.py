@@ -94,8 +94,8 @@ def forgiving(task: LongTask, answer: str, references: Sequence[str]) -> float:
     text = unicodedata.normalize("NFKC", highlighted(task, answer))
     if task.kind == "f1":
         line = next(iter(text.split("\n")), "").strip()
-        texts = [answer, _LABEL.sub("", line, count=1) if _LABEL.match(line) else line]
-        texts += [UNANSWERABLE] if _REFUSAL.search(text) else []
+        texts = {answer.strip(), _LABEL.sub("", line, count=1) if _LABEL.match(line) else line}
+        texts |= {UNANSWERABLE} if _REFUSAL.search(text) else set()
         return max(best(f1, one, references) for one in texts)
     if task.kind == "accuracy":
         return max(best(accuracy, one, references) for one in (answer, _letter(text)))

@@ -31,10 +31,11 @@ def values(shipped: dict[str, Any]) -> dict[str, Any]:
 
 def change(values: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
     """A copy of the parameters with the dotted key set."""
-    changed = copy.deepcopy(values)
+    changed = dict(values)
     *path, last = key.split(".")
     group = changed
     for name in path:
+        group[name] = dict(group[name])
         group = group[name]
     group[last] = value
     return changed

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,10 +43,16 @@ def by_seed(seed: int, heat: float = HEAT, top_p: float = TOP_P) -> Sampling:
     return Sampling(heat, lambda number: generator_for(seed, str(number)), top_p)
 
 
-def probabilities(lm: LanguageModel, ids: Sequence[int], heat: float = HEAT) -> torch.Tensor:
+@cache
+def logits(model: torch.nn.Module, ids: tuple[int, ...]) -> torch.Tensor:
+    """Those of the next token, the whole text read. Equal texts are read once, to save time."""
     with torch.inference_mode():
-        logits = lm.model(input_ids=torch.tensor([list(ids)])).logits[0, -1].float()
-    chances: torch.Tensor = (logits / heat).softmax(-1)
+        last: torch.Tensor = model(input_ids=torch.tensor([ids])).logits[0, -1].float()
+    return last
+
+
+def probabilities(lm: LanguageModel, ids: Sequence[int], heat: float = HEAT) -> torch.Tensor:
+    chances: torch.Tensor = (logits(lm.model, tuple(ids)) / heat).softmax(-1)
     return chances
 
 

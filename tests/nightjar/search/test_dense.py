@@ -20,7 +20,7 @@ from nightjar.search import approximate, dense
 from nightjar.search.dense import DenseIndex, Kind, kind_for
 
 KINDS = get_args(Kind)
-ENCODER = {"sha256": "a" * 64, "pooling": "mean", "normalised": True, "dimension": 24}
+ENCODER = {"sha256": "a" * 64, "pooling": "mean", "normalised": True, "dimension": 8}
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def fewer_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(approximate, "FEWEST", 2000)
 
 
-def _unit(count: int, seed: int, dimension: int = 24) -> NDArray[np.float32]:
+def _unit(count: int, seed: int, dimension: int = 8) -> NDArray[np.float32]:
     vectors = np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -114,14 +114,15 @@ def test_saved_and_read_back(kind: Kind, tmp_path: Path) -> None:
     vectors = _clumps(2000, 8)
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
-        DenseIndex.build([vectors], kind).save(tmp_path / name, ENCODER)
+        index = DenseIndex.build([vectors], kind)
+        expected = index.search(vectors[:30], 5).lists()
+        index.save(tmp_path / name, ENCODER)
     for file in (tmp_path / "first").iterdir():
         assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes()
-    expected = DenseIndex.build([vectors], kind).search(vectors[:30], 5).lists()
     for memory_map in (True, False):
         loaded = DenseIndex.load(tmp_path / "first", ENCODER, memory_map=memory_map)
         assert loaded.search(vectors[:30], 5).lists() == expected
-        assert (len(loaded), loaded.dimension) == (2000, 24)
+        assert (len(loaded), loaded.dimension) == (2000, 8)
         maps = Path("/proc/self/maps")
         if maps.exists():
             assert (str(tmp_path) in maps.read_text()) == memory_map
@@ -172,7 +173,7 @@ def test_vectors_that_cannot_be_compared_are_refused(kind: Kind) -> None:
         index.add(vectors[1320:1322])
     with pytest.raises(NightjarError, match="query 1 has numbers that are not finite"):
         index.search(vectors[1320:1322], 3)
-    with pytest.raises(NightjarError, match=r"shape \(2, 23\), the vectors of the index have 24"):
+    with pytest.raises(NightjarError, match=r"shape \(2, 7\), the vectors of the index have 8"):
         index.search(vectors[:2, 1:], 3)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
+import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
@@ -32,8 +32,7 @@ def graph(root: Path, command: str, state: State, settings: dict[str, Any], *nam
         for name in groups:
             group = group[name]
         group[last] = value
-    with (root / "params.yaml").open("w") as file:
-        YAML().dump(values, file)
+    (root / "params.yaml").write_text(json.dumps(values))
     stages = {name: Stage(name, command, "", (), (), (), {}, (), (), state=state) for name in names}
     return Graph(root, stages)
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.core import contracts, tables
+from nightjar.core.config import read_yaml
 from nightjar.core.held_out import held_out
 from nightjar.lm.token_tree import Beginning, Sampled, TokenTree
 from nightjar.search.lexical import LexicalIndex
@@ -152,11 +152,10 @@ def test_chains_are_counted_and_merged(project: Path, monkeypatch: pytest.Monkey
     ],
 )
 def test_what_it_refuses_is_one_line_and_needs_no_torch(project: Path, tool: str, told: str) -> None:
-    values = YAML(typ="safe").load((project / "params.yaml").read_text())
+    values = read_yaml(project / "params.yaml")
     own = values["augment"]["tools"]["wiki_search"]
     values["augment"]["tools"] = {"wiki_search": own | {"resource": "data/split"}}
-    with (project / "params.yaml").open("w") as stream:
-        YAML().dump(values, stream)
+    (project / "params.yaml").write_text(json.dumps(values))
     line = f"import sys, runpy; sys.modules['torch'] = None; sys.argv = ['augment', {tool!r}]; "
     line += "runpy.run_module('stages.augment', run_name='__main__')"
     words = [sys.executable, "-c", line]

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from nightjar.core import tables
+from nightjar.core.config import read_yaml
 from nightjar.core.contracts import INSTANCES, TASKS
 from nightjar.core.errors import NightjarError
 from stages.ingest.check_folder import check_folder
@@ -264,9 +265,7 @@ def test_a_full_device(
 
 
 def params_text(source: Path) -> str:
-    from ruamel.yaml import YAML
-
-    values = YAML(typ="safe").load((Path(__file__).parents[3] / "params.yaml").read_text(encoding="utf-8"))
+    values = read_yaml(Path(__file__).parents[3] / "params.yaml")
     values["ingest"]["natural_instructions"]["path"] = str(source)
     return json.dumps(values)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.core import tables
+from nightjar.core.config import read_yaml
 from nightjar.core.contracts import DEV, DOCUMENTS, SPLIT_TASKS, TEST, TRAIN
 from nightjar.core.errors import NightjarError
 from stages.ingest.datasets import ingest
@@ -116,6 +116,6 @@ def test_the_stage_of_the_profile_real(workdir: Path) -> None:
 
 
 def test_the_stage_depends_on_the_folder_and_the_seed() -> None:
-    stages = YAML(typ="safe").load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+    stages = read_yaml(ROOT / "dvc.yaml")["stages"]
     assert stages["ingest"]["foreach"] == "${ingest}" and "${item.path}" in stages["ingest"]["do"]["deps"]
     assert "seed" in stages["ingest"]["do"]["params"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.benchmarks.card import Choice, Task
 from nightjar.benchmarks.classification.card import CARD
@@ -51,11 +51,10 @@ def asked() -> list[Question]:
 
 
 def project(folder: Path, model: Path) -> Path:
-    values = YAML(typ="safe").load((ROOT / "profiles/sample.yaml").read_text())
+    values = read_yaml(ROOT / "profiles/sample.yaml")
     values["predict"]["classification"]["precision"] = "float32"
     folder.mkdir(exist_ok=True)
-    with (folder / "params.yaml").open("w") as stream:
-        YAML().dump(values, stream)
+    (folder / "params.yaml").write_text(json.dumps(values))
     source = write_questions(folder / "data/questions/classification", asked())
     with tables.ArtifactWriter(source) as writer:
         writer.write(contracts.QUESTIONS, [one.row() for one in asked()])
@@ -100,8 +99,7 @@ def test_neighbours_answer_with_labels_of_training_questions(
     sentence_encoder(folder / "models/base/sentence_encoder")
     values = read_yaml(folder / "params.yaml")
     values["predict"]["classification"]["neighbours"] = 1
-    with (folder / "params.yaml").open("w") as stream:
-        YAML().dump(values, stream)
+    (folder / "params.yaml").write_text(json.dumps(values))
     finish(folder, monkeypatch, "classification-knn")
     rows = predictions(folder, "knn")
     # Each question has a training question of the same text.

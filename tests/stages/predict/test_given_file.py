@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.score import score_files
@@ -35,8 +34,7 @@ def project(workdir: Path) -> Path:
     values["benchmarks"][BENCHMARK]["encoder"] = own
     system = {"benchmark": BENCHMARK, "system": "others", "weights": FILE, "evidence": own, "resource": own}
     values["predict"]["systems"] = {ITEM: system}
-    with Path("params.yaml").open("w", encoding="utf-8") as stream:
-        YAML().dump(values, stream)
+    Path("params.yaml").write_text(json.dumps(values))
     for stage in ("ingest", "questions"):
         done = run_stage(stage, BENCHMARK)
         assert done.returncode == 0, done.stderr

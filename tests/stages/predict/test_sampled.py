@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.benchmarks.protoqa.card import CARD
 from nightjar.benchmarks.protoqa.ranking import answer_of
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
+from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import load as load_params
 from nightjar.lm.load import load, prepare
@@ -43,7 +43,7 @@ QUESTIONS = [
 
 
 def project(folder: Path, model: Path, **changes: Any) -> Path:
-    values = YAML(typ="safe").load((ROOT / "profiles/sample.yaml").read_text())
+    values = read_yaml(ROOT / "profiles/sample.yaml")
     small = {"max_new_tokens": 5, "temperature": HEAT, "top_p": TOP_P, "precision": "float32", "stop": ["."]}
     small |= {"cut_at_full_stop": True, "batch_size": 5}
     small |= {"samples": 12, "keep": 4, "require_full_stop": False}
@@ -59,8 +59,7 @@ def project(folder: Path, model: Path, **changes: Any) -> Path:
         }
     values["benchmarks"][BENCHMARK] = {"code": "c", "data": "d", "split": "s"}
     folder.mkdir(exist_ok=True)
-    with (folder / "params.yaml").open("w") as stream:
-        YAML().dump(values, stream)
+    (folder / "params.yaml").write_text(json.dumps(values))
     write_questions(folder / source, QUESTIONS)
     shutil.copytree(model, folder / "models/base/language_model")
     return folder

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.core import contracts, params, tables
+from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage
 from nightjar.lm.server import Address
@@ -25,7 +26,7 @@ TASK = {"definition": ["Count"], "positive_examples": [], "negative_examples": [
 
 def project(folder: Path, model: Path, url: str, benchmark: str = "supernatinst", **changes: Any) -> None:
     """Four questions, the tokenizer of `model`, and a system behind the server."""
-    values = YAML(typ="safe").load((ROOT / "profiles/sample.yaml").read_text())
+    values = read_yaml(ROOT / "profiles/sample.yaml")
     own = f"data/questions/{benchmark}"
     system = {"benchmark": benchmark, "system": "served", "weights": WEIGHTS.as_posix(), "evidence": own}
     settings = {key: changes.pop(key) for key in ("temperature", "cut_at_full_stop") if key in changes}
@@ -33,8 +34,7 @@ def project(folder: Path, model: Path, url: str, benchmark: str = "supernatinst"
     values["predict"]["systems"] = {
         f"{benchmark}-served": system | {"resource": own, "calls": None} | changes
     }
-    with (folder / "params.yaml").open("w") as stream:
-        YAML().dump(values, stream)
+    (folder / "params.yaml").write_text(json.dumps(values))
     rows = [{"task_id": "t", "id": str(n), "input": f"number {n}"} for n in range(4)]
     if benchmark == "supernatinst":
         write_questions(folder / own, [question(row, TASK) for row in rows])
@@ -128,10 +128,9 @@ def test_tools_are_called_where_the_model_writes_a_call(workdir: Path, tiny_mode
 
 
 def _only_the_calculator(folder: Path) -> None:
-    values = YAML(typ="safe").load((folder / "params.yaml").read_text())
+    values = read_yaml(folder / "params.yaml")
     values["augment"]["tools"] = {"calculator": values["augment"]["tools"]["calculator"]}
-    with (folder / "params.yaml").open("w") as stream:
-        YAML().dump(values, stream)
+    (folder / "params.yaml").write_text(json.dumps(values))
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.core import contracts, params, tables
+from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage
 from nightjar.core.journal import Journal
@@ -49,12 +49,11 @@ def task(number: int) -> dict[str, Any]:
 
 
 def configure(folder: Path, seed: int = 0, **changes: Any) -> None:
-    values = YAML(typ="safe").load((ROOT / "profiles/sample.yaml").read_text())
+    values = read_yaml(ROOT / "profiles/sample.yaml")
     small = {"max_new_tokens": 24, "batch_size": 2, "temperature": 1.0, "top_p": 0.95}
     values["seed"] = seed
     values["predict"]["supernatinst"].update(small | changes)
-    with (folder / "params.yaml").open("w") as stream:
-        YAML().dump(values, stream)
+    (folder / "params.yaml").write_text(json.dumps(values))
 
 
 def project(folder: Path, model: Path, instances: int = 5, **changes: Any) -> Path:
@@ -234,12 +233,11 @@ def test_a_recipe_with_evidence_needs_it_where_the_benchmark_retrieves_any(
     item: str, message: str, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = project(tmp_path, tiny_model)
-    values = YAML(typ="safe").load((folder / "params.yaml").read_text())
+    values = read_yaml(folder / "params.yaml")
     system = values["predict"]["systems"][item]
     system["evidence"] = system["resource"] = f"data/questions/{system['benchmark']}"
     system["calls"] = "off"
-    with (folder / "params.yaml").open("w") as stream:
-        YAML().dump(values, stream)
+    (folder / "params.yaml").write_text(json.dumps(values))
     trained = folder / "models/train/combined"
     trained.mkdir(parents=True)
     (trained / "recipe.json").write_text(json.dumps({"calls": True, "evidence": 1}))

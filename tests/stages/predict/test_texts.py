@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.scoring import score
 from nightjar.core import contracts, params, tables
+from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.predict_params import System
 from nightjar.lm.load import load, prepare
@@ -41,7 +41,7 @@ def asked() -> list[Question]:
 
 def project(folder: Path, model: Path, **systems: dict[str, Any]) -> Path:
     """The questions above, in windows of 16 tokens."""
-    values = YAML(typ="safe").load((ROOT / "profiles/sample.yaml").read_text())
+    values = read_yaml(ROOT / "profiles/sample.yaml")
     values["predict"]["tool_use"].update({"max_new_tokens": 4, "batch_size": 2, "precision": "float32"})
     values["encoding"]["max_source_length"] = 16
     for name, changes in systems.items():
@@ -49,8 +49,7 @@ def project(folder: Path, model: Path, **systems: dict[str, Any]) -> Path:
         own |= dict.fromkeys(("evidence", "resource"), "data/questions/tool_use")
         values["predict"]["systems"][f"tool_use-{name}"] = own | changes
     folder.mkdir(exist_ok=True)
-    with (folder / "params.yaml").open("w") as stream:
-        YAML().dump(values, stream)
+    (folder / "params.yaml").write_text(json.dumps(values))
     write_questions(folder / "data/questions/tool_use", asked())
     shutil.copytree(model, folder / "models/base/language_model")
     return folder

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import lru_cache
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -68,9 +69,15 @@ class Page(HTMLParser):
 
 def parsed(*names: str) -> Page:
     """These pages of the report one after the other, or all."""
+    return _page(*(file.read_text() for file in [OUT / name for name in names] or sorted(OUT.glob("*.html"))))
+
+
+@lru_cache(maxsize=32)
+def _page(*texts: str) -> Page:
+    """Of these texts; many tests read the same report."""
     found = Page()
-    for file in [OUT / name for name in names] or sorted(OUT.glob("*.html")):
-        found.feed(file.read_text())
+    for one in texts:
+        found.feed(one)
         assert not found.open
     return found
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Question
+from nightjar.core.config import read_yaml
 from nightjar.core.contracts import DEV_QUESTIONS, PASSAGES, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
 from nightjar.core.tables import ArtifactWriter
 from nightjar.search.rankings import read_rankings
@@ -53,10 +53,9 @@ def question(side: str, task: str, id: str) -> Question:
 
 
 def settings(project: Path, **changed: Any) -> None:
-    values = YAML(typ="safe").load((ROOT / "params.yaml").read_text())
+    values = read_yaml(ROOT / "params.yaml")
     values["rerank"] |= {"candidates": None, "keep": None, "precision": "float32"} | changed
-    with (project / "params.yaml").open("w") as stream:
-        YAML().dump(values, stream)
+    (project / "params.yaml").write_text(json.dumps(values))
 
 
 @pytest.fixture()

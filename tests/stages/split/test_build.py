@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.core import tables
+from nightjar.core.config import read_yaml
 from nightjar.core.contracts import DEV, INSTANCES, SPLIT_TASKS, SUPERVISED, TASKS, TEST, TRAIN, Table
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Split
@@ -218,7 +218,7 @@ def test_the_other_track_trains(tmp_path: Path) -> None:
 
 
 def test_the_stage_gives_the_same_bytes_twice(tmp_path: Path) -> None:
-    values = YAML(typ="safe").load((Path(__file__).parents[3] / "params.yaml").read_text(encoding="utf-8"))
+    values = read_yaml(Path(__file__).parents[3] / "params.yaml")
     values["split"]["dev_tasks"] = 1
     (tmp_path / "params.yaml").write_text(json.dumps(values))
     absent = run_stage("split", cwd=tmp_path)

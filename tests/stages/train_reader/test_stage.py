@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Reading
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, params, tables
+from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage
 from nightjar.core.journal import Journal, contents
@@ -104,7 +104,7 @@ def rankings() -> list[dict[str, Any]]:
 
 def configure(folder: Path, evidence: bool = False, **changes: Any) -> None:
     """One recipe `own` and its system."""
-    values = YAML(typ="safe").load((ROOT / "profiles/sample.yaml").read_text())
+    values = read_yaml(ROOT / "profiles/sample.yaml")
     source = f"data/questions/{NAME}"
     read = {
         "evidence": f"data/retrieve/{NAME}" if evidence else source,

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.benchmarks.classification.labels import LABELS, names
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
+from nightjar.core.config import read_yaml
 from tests.in_process import run_stage
 
 ROOT = Path(__file__).parents[4]
@@ -25,7 +25,7 @@ SYSTEMS = ("first", "right")
 @pytest.fixture()
 def project(workdir: Path) -> Path:
     """The sample profile with the benchmark and two systems; `first` always gives the task's first label."""
-    values = YAML(typ="safe").load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    values = read_yaml(ROOT / "params.yaml")
     paths = dict.fromkeys(("data", "split"), f"data/ingest/{BENCHMARK}")
     values["benchmarks"][BENCHMARK] = {
         "code": f"nightjar/benchmarks/{BENCHMARK}",
@@ -39,8 +39,7 @@ def project(workdir: Path) -> Path:
         own = {"benchmark": BENCHMARK, "system": name, "weights": "models/base/language_model"}
         own |= dict.fromkeys(("evidence", "resource"), f"data/questions/{BENCHMARK}")
         values["predict"]["systems"][f"{BENCHMARK}-{name}"] = own
-    with (workdir / "params.yaml").open("w", encoding="utf-8") as stream:
-        YAML().dump(values, stream)
+    (workdir / "params.yaml").write_text(json.dumps(values))
     shutil.copytree(ROOT / "data/sample" / BENCHMARK, workdir / "data/sample" / BENCHMARK)
     shutil.copytree(ROOT / "nightjar/benchmarks" / BENCHMARK, workdir / "nightjar/benchmarks" / BENCHMARK)
     return workdir
@@ -102,10 +101,9 @@ def test_from_files_to_scores(project: Path) -> None:
 
 def test_encodings_come_from_the_parameters(project: Path) -> None:
     path = project / "params.yaml"
-    values = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+    values = read_yaml(path)
     values["ingest"][BENCHMARK]["encodings"] = {"subj.*": "utf-8"}
-    with path.open("w", encoding="utf-8") as stream:
-        YAML().dump(values, stream)
+    path.write_text(json.dumps(values))
     done = run_stage("ingest", BENCHMARK)
     assert done.returncode == 2
     told = r"subj\.subjective:\d+: not utf-8 \(byte \d+ of the line, 0x\w\w\); set ingest.classification.encodings to "

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
+from nightjar.core.config import read_yaml
 from tests.in_process import run_stage
 from tests.nightjar.benchmarks.protoqa.files import put, row
 from tests.tiny_models import sentence_encoder
@@ -25,7 +25,7 @@ ANSWERS = {"best": ["rain", "snow"], "second": ["snow", "hail"]}
 @pytest.fixture()
 def project(workdir: Path) -> Path:
     """The sample profile with the benchmark, 21 questions, two systems and a tiny sentence encoder."""
-    values = YAML(typ="safe").load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    values = read_yaml(ROOT / "params.yaml")
     code = f"nightjar/benchmarks/{BENCHMARK}"
     values["ingest"][BENCHMARK] = {"path": "source", "code": code, "encodings": {}}
     values["benchmarks"][BENCHMARK] = {"code": code} | dict.fromkeys(
@@ -40,8 +40,7 @@ def project(workdir: Path) -> Path:
         own = {"benchmark": BENCHMARK, "system": name, "weights": "models/base/language_model"}
         own |= dict.fromkeys(("evidence", "resource"), f"data/questions/{BENCHMARK}")
         systems[f"{BENCHMARK}-{name}"] = own
-    with (workdir / "params.yaml").open("w", encoding="utf-8") as stream:
-        YAML().dump(values, stream)
+    (workdir / "params.yaml").write_text(json.dumps(values))
     (workdir / "source").mkdir()
     put(workdir / "source" / "dev.crowdsourced.jsonl", [*(row(f"q{number}") for number in range(21)), "{"])
     shutil.copytree(ROOT / code, workdir / code)

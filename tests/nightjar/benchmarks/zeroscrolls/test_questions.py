@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,6 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from ruamel.yaml import YAML
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.files import read_questions
@@ -18,6 +18,7 @@ from nightjar.benchmarks.zeroscrolls.examples import built
 from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
+from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from tests.in_process import run_stage
 from tests.nightjar.benchmarks.zeroscrolls.files import put, put_all, row
@@ -39,7 +40,7 @@ def question(task: str = "qasper", words: int = 400, **shared: Any) -> Question:
 
 
 def configure(folder: Path, **settings: Any) -> None:
-    values = YAML(typ="safe").load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    values = read_yaml(ROOT / "params.yaml")
     code = f"nightjar/benchmarks/{NAME}"
     values["ingest"][NAME] = {"path": "source", "code": code, "encodings": {}}
     values["benchmarks"][NAME] = (
@@ -48,8 +49,7 @@ def configure(folder: Path, **settings: Any) -> None:
     # The naive baseline alone.
     systems = values["predict"]["systems"]
     values["predict"]["systems"] = {name: it for name, it in systems.items() if it["benchmark"] != NAME}
-    with (folder / "params.yaml").open("w", encoding="utf-8") as stream:
-        YAML().dump(values, stream)
+    (folder / "params.yaml").write_text(json.dumps(values))
 
 
 @pytest.fixture()
