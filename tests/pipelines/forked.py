@@ -1,11 +1,14 @@
 """Processes that begin with what they would load: forked from one that has loaded it.
 
-    python -P forked.py ADDRESS SET
+    python -P forked.py DESCRIPTOR SET
 
 A rebuild spends most of its processor time on modules of others. Those alone are loaded ahead, one SET of them.
 Prefect, which reads its settings while it is loaded, and the project's own modules are loaded by each process for
 itself, as a user's would. `start` starts `nightjar` or `dvc`. `interpreter` is a `python` that has stages, launchers
 and DVC forked, and executes the interpreter for all else.
+
+All workers of the tests share the process with each set. It listens at an abstract address: the worker that could bind
+it starts the process, which ends with the last worker that uses it.
 """
 
 from __future__ import annotations
@@ -26,9 +29,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+import types
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -132,7 +135,7 @@ SETS = {"dvc": (*MODULES, *DVC_MODULES), "torch": TORCH_MODULES}
 # The words after `python`, as patterns of the shell, of processes that are forked from the one with each set.
 FORKED = {
     "dvc": "'-m dvc '*|'-P '*'/pipelines/graph/dvc_worker.py '*",
-    "torch": "'-m stages.'*|'-u -m stages.'*|'-m accelerate.commands.launch '*|'-m torch.distributed.run '*",
+    "torch": "'-c '*|'-m stages.'*|'-u -m stages.'*|'-m accelerate.commands.launch '*|'-m torch.distributed.run '*",
 }
 # In a shell's language, because an interpreter takes twenty times as long to start.
 SCRIPT = """#!/bin/sh
@@ -147,11 +150,11 @@ CLIENT = """
 import json, os, signal, socket, struct, sys
 address, python, *words = sys.argv[1:]
 order = dict(words=words, cwd=os.getcwd(), env=dict(os.environ), python=python, held=True)
-descriptors = [1, 2]
+descriptors = [0, 1, 2]
 if words[0] == "-P":
     descriptors.append(int(words[2]))
 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
-    server.connect(address)
+    server.connect("\\0" + address)
     socket.send_fds(server, [json.dumps(order).encode()], descriptors)
     for descriptor in descriptors:
         os.close(descriptor)
@@ -227,29 +230,54 @@ class Forked:
 
 
 class _Forker:
-    """The process that forks; it ends when `close` is called, or the tests end."""
+    """A use of the process that forks from the modules of a set."""
 
     def __init__(self, kind: str) -> None:
-        self._folder = tempfile.TemporaryDirectory()
-        self.kind, self.address = kind, str(Path(self._folder.name, "socket"))
+        self.kind = kind
+        run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+        self.address = f"nightjar-tests-{run}-{kind}"
+        while not self._use():
+            self._start()
+
+    def connect(self) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        connection.connect("\0" + self.address)
+        return connection
+
+    def _use(self) -> bool:
+        """Whether there is such a process, which remains now as long as this one."""
+        try:
+            self._used = self.connect()
+            self._used.send(b"use")
+            return bool(self._used.recv(_NUMBER.size))
+        except OSError:
+            return False
+
+    def _start(self) -> None:
         settings = {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", str(Path(__file__).resolve()), self.address, kind],
-            env=kept | settings,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        while not Path(self.address).exists():
-            assert self._process.poll() is None
-            time.sleep(0.02)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as orders:
+            try:
+                orders.bind("\0" + self.address)
+            except OSError:  # another worker starts it
+                return
+            orders.listen(64)
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(Path(__file__).resolve()), str(orders.fileno()), self.kind],
+                cwd="/",
+                env=kept | settings,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[orders.fileno()],
+                start_new_session=True,
+            )
 
     def fork(self, order: Mapping[str, object]) -> Forked:
         ends = [os.pipe() for _ in range(2)]
-        status = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        status.connect(self.address)
-        socket.send_fds(status, [json.dumps(order).encode()], [write for _, write in ends])
+        status = self.connect()
+        with open(os.devnull) as nothing:
+            given = [nothing.fileno(), *(write for _, write in ends)]
+            socket.send_fds(status, [json.dumps(order).encode()], given)
         for _, write in ends:
             os.close(write)
         out, err = (os.fdopen(read, encoding="utf-8") for read, _ in ends)
@@ -257,41 +285,37 @@ class _Forker:
         assert number, "the process that forks is gone"
         return Forked(_NUMBER.unpack(number)[0], status, out, err)
 
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._folder.cleanup()
+
+@cache
+def _forker(kind: str) -> _Forker:
+    return _Forker(kind)
 
 
 @cache
-def _dvc() -> _Forker:
-    return _Forker("dvc")
+def _scripts() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()
 
 
 @cache
 def _dvc_python() -> str:
     """The `python` of forked processes. It has another name, so that their stages' `python` is the interpreter."""
-    return _script(Path(_dvc().address).with_name("forking"), [_dvc()])
+    return _script("forking", ["dvc"])
 
 
-@contextlib.contextmanager
-def interpreter() -> Iterator[str]:
-    """The path of a `python` that forks stages, launchers and DVC, until the block ends."""
-    torch = _Forker("torch")
-    try:
-        yield _script(Path(torch.address).with_name("python"), [torch, _dvc()])
-    finally:
-        torch.close()
+@cache
+def interpreter() -> str:
+    """The path of a `python` that forks stages, launchers, code and DVC."""
+    return _script("python", ["torch", "dvc"])
 
 
-def _script(path: Path, forkers: Sequence[_Forker]) -> str:
-    client = path.with_name("client.py")
+def _script(name: str, kinds: Sequence[str]) -> str:
+    folder = Path(_scripts().name)
+    path, client = folder / name, folder / "client.py"
     client.write_text(CLIENT, encoding="utf-8")
     python = shlex.quote(sys.executable)
     cases = [
-        CASE.format(words=FORKED[forker.kind], python=python, client=client, address=forker.address)
-        for forker in forkers
+        CASE.format(words=FORKED[kind], python=python, client=client, address=_forker(kind).address)
+        for kind in kinds
     ]
     path.write_text(SCRIPT.format(cases="\n".join(cases), python=python), encoding="utf-8")
     path.chmod(0o755)
@@ -319,23 +343,23 @@ def start(
         "prefect": prefect,
         "python": python or _dvc_python(),
     }
-    return _dvc().fork(order)
+    return _forker("dvc").fork(order)
 
 
-def _serve(address: str) -> tuple[dict[str, Any], socket.socket] | None:
-    """Fork as told until the standard input ends; returns the order in each child, and None at the end."""
+def _serve(orders: socket.socket) -> tuple[dict[str, Any], socket.socket] | None:
+    """Fork as told until nobody uses this process; returns the order in each child, and None at the end."""
     running: dict[int, tuple[int, socket.socket]] = {}
-    orders = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    orders.bind(address + ".new")
-    orders.listen(64)
-    os.rename(address + ".new", address)  # it is there once it listens
+    users: dict[int, socket.socket] = {}
     with selectors.DefaultSelector() as selector:
-        selector.register(0, selectors.EVENT_READ)
         selector.register(orders, selectors.EVENT_READ)
         while True:
             for key, _ in selector.select():
-                if key.fd == 0:
-                    return None
+                if key.fd in users:
+                    selector.unregister(key.fd)
+                    users.pop(key.fd).close()
+                    if not users:
+                        return None
+                    continue
                 if key.fd in running:
                     pid, status = running.pop(key.fd)
                     _, ended = os.waitpid(pid, 0)
@@ -346,21 +370,26 @@ def _serve(address: str) -> tuple[dict[str, Any], socket.socket] | None:
                     status.close()
                     continue
                 status, _ = orders.accept()
-                message, descriptors, _, _ = socket.recv_fds(status, 1 << 18, 3)
+                message, descriptors, _, _ = socket.recv_fds(status, 1 << 18, 4)
+                if message == b"use":
+                    users[status.fileno()] = status
+                    selector.register(status, selectors.EVENT_READ)
+                    status.send(_NUMBER.pack(0))
+                    continue
+                if not descriptors:  # its sender is gone
+                    status.close()
+                    continue
                 pid = os.fork()
                 if pid == 0:
                     os.setsid()
-                    order = json.loads(message)
-                    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-                    os.dup2(descriptors[0], 1)
-                    os.dup2(descriptors[1], 2)
-                    order["descriptors"] = descriptors[2:]
-                    for descriptor in [*descriptors[:2], *running]:
+                    for number, descriptor in enumerate(descriptors[:3]):
+                        os.dup2(descriptor, number)
                         os.close(descriptor)
-                    for _, other in running.values():
+                    for other in (orders, *users.values(), *(it for _, it in running.values())):
                         other.close()
-                    orders.close()
-                    return order, status
+                    for descriptor in running:
+                        os.close(descriptor)
+                    return {**json.loads(message), "descriptors": descriptors[3:]}, status
                 with contextlib.suppress(OSError):
                     status.send(_NUMBER.pack(pid))
                 for descriptor in descriptors:
@@ -395,6 +424,10 @@ def _run(order: dict[str, Any]) -> int:
         elif words[0] == "-P":
             sys.argv = [words[1], str(order["descriptors"][0]), *words[3:]]
             runpy.run_path(words[1], run_name="__main__")
+        elif words[0] == "-c":
+            sys.argv = ["-c", *words[2:]]
+            sys.modules["__main__"] = types.ModuleType("__main__")
+            exec(compile(words[1], "<string>", "exec"), sys.modules["__main__"].__dict__)
         else:
             _nightjar(order)
     except SystemExit as ended:
@@ -422,6 +455,7 @@ def _nightjar(order: dict[str, Any]) -> None:
 
 
 def _main() -> None:
+    orders = socket.socket(fileno=int(sys.argv[1]))
     for name in SETS[sys.argv[2]]:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
@@ -429,7 +463,7 @@ def _main() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves were started by nohup
     gc.collect()
     gc.freeze()  # a child that looked for garbage in all this would copy it
-    found = _serve(sys.argv[1])
+    found = _serve(orders)
     if found is None:
         return
     order, starter = found

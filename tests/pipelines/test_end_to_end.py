@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -141,10 +140,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def python() -> Iterator[str]:
+def python() -> str:
     """A `python` that forks: what stages load takes longer than what they do."""
-    with forked.interpreter() as path:
-        yield path
+    return forked.interpreter()
 
 
 @pytest.fixture(scope="module")

@@ -41,10 +41,9 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def python() -> Iterator[str]:
+def python() -> str:
     """The launches start seven processes that load torch."""
-    with forked.interpreter() as path:
-        yield path
+    return forked.interpreter()
 
 
 @pytest.fixture()
