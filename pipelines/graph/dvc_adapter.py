@@ -8,12 +8,13 @@ of the stage runs.
 from __future__ import annotations
 
 import contextlib
+import copy
+import functools
 import json
 import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from dvc.rwlock import RWLOCK_FILE, SCHEMA, rwlock
 from dvc.stage import PipelineStage, Stage
 from dvc.stage.cache import RunCacheNotFoundError, _can_hash
 from dvc.stage.run import get_executable, prepare_kwargs
-from dvc.utils.serialize import ParseError, load_path
+from dvc.utils.serialize import LOADERS, ParseError, load_path, load_yaml, parse_yaml
 from dvc_data.hashfile.build import IgnoreInCollectedDirError as Ignored
 
 from nightjar.core.errors import NightjarError, from_os_error
@@ -41,6 +42,25 @@ _SHELL_OPTIONS = {"zsh": ["--no-rcs"], "bash": ["--noprofile", "--norc"], "fish"
 
 # Held while a lock file is written. A process that ends in the meantime would tear the file.
 writing = threading.Lock()
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(text: str, path: str) -> Any:
+    return parse_yaml(text, path)
+
+
+def load_parameters(path: str, fs: Any = None, **options: Any) -> Any:
+    """What DVC's load_yaml returns. A text is parsed once: DVC parses params.yaml ten times for each stage."""
+    try:
+        with (fs.open if fs else open)(path, encoding="utf-8", **options) as file:
+            text = file.read()
+    except UnicodeDecodeError:
+        return load_yaml(path, fs=fs, **options)  # it raises the error of DVC
+    return copy.deepcopy(_parsed(text, str(path)))
+
+
+# DVC's table of what reads a file of parameters, by its suffix.
+LOADERS.update({".yaml": load_parameters, ".yml": load_parameters})
 
 
 @contextlib.contextmanager
@@ -265,7 +285,7 @@ def _dump(repo: Repo, stage: Stage) -> None:
     with writing:
         if isinstance(stage, PipelineStage):
             path = path.with_suffix(".lock")
-            if lock_entry.write(path, stage, partial(lock_order.place, repo, path, stage.name)):
+            if lock_entry.write(path, stage, functools.partial(lock_order.place, repo, path, stage.name)):
                 repo.scm_context.track_file(str(path.relative_to(repo.root_dir)))
                 return
         before = path.read_bytes() if path.exists() else None

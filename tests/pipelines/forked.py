@@ -1,19 +1,27 @@
-"""Processes of `nightjar` and `dvc` that begin with what they would load: forked from one that has loaded it.
+"""Processes that begin with what they would load: forked from one that has loaded it.
 
-    python -P forked.py DESCRIPTOR
+    python -P forked.py DESCRIPTOR SET
 
-A rebuild spends most of its processor time on modules of others. Those alone are loaded ahead: Prefect, which reads its
-settings while it is loaded, and the project's own modules are loaded by each process for itself, as a user's would.
+A rebuild spends most of its processor time on modules of others. Those alone are loaded ahead, one SET of them.
+Prefect, which reads its settings while it is loaded, and the project's own modules are loaded by each process for
+itself, as a user's would. `start` starts `nightjar` or `dvc`. `interpreter` is a `python` that has stages, launchers
+and DVC forked, and executes the interpreter for all else.
+
+All workers of the tests share the process with each set. It listens at an abstract address: the worker that could bind
+it starts the process, which ends with the last worker that uses it.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
 import json
 import os
+import runpy
 import selectors
+import shlex
 import signal
 import socket
 import struct
@@ -21,10 +29,12 @@ import subprocess
 import sys
 import tempfile
 import threading
+import traceback
+import types
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 # Not coolname, whose generator would give every process the same names of runs.
 MODULES = (
@@ -65,7 +75,7 @@ MODULES = (
     "whenever",
     "yaml",
 )
-# What `dvc repro` loads.
+# What `dvc repro`, `dvc checkout` and the worker of a rebuild load.
 DVC_MODULES = (
     "dvc.cli.parser",
     "dvc.commands.repro",
@@ -94,6 +104,70 @@ DVC_MODULES = (
     "fsspec.implementations.memory",
     "ruamel.yaml",
 )
+# What a stage with a model loads: four processor seconds.
+TORCH_MODULES = (
+    "accelerate",
+    "bm25s",
+    "faiss",
+    "httpx",
+    "jinja2",
+    "pandas",
+    "peft",
+    "pyarrow.acero",
+    "pyarrow.compute",
+    "pyarrow.dataset",
+    "pyarrow.json",
+    "pyarrow.parquet",
+    "pydantic.json_schema",
+    "pydantic.main",
+    "rapidfuzz.distance",
+    "rapidfuzz.fuzz",
+    "rapidfuzz.process",
+    "ruamel.yaml",
+    "scipy.optimize",
+    "torch",
+    "transformers",
+    "transformers.models.auto.modeling_auto",
+    "transformers.models.bert.modeling_bert",
+    "transformers.models.llama.modeling_llama",
+)
+SETS = {"dvc": (*MODULES, *DVC_MODULES), "torch": TORCH_MODULES}
+# The words after `python`, as patterns of the shell, of processes that are forked from the one with each set.
+FORKED = {
+    "dvc": "'-m dvc '*|'-P '*'/pipelines/graph/dvc_worker.py '*",
+    "torch": "'-c '*|'-m stages.'*|'-u -m stages.'*|'-m accelerate.commands.launch '*|'-m torch.distributed.run '*",
+}
+# In a shell's language, because an interpreter takes twenty times as long to start.
+SCRIPT = """#!/bin/sh
+case "$*" in
+{cases}
+*) exec {python} "$@" ;;
+esac
+"""
+CASE = """{words}) exec {python} -ISs {client} {address} "$0" "$@" ;;"""
+# Waits for the forked process, which dies with it. Signals are passed on.
+CLIENT = """
+import json, os, signal, socket, struct, sys
+address, python, *words = sys.argv[1:]
+order = dict(words=words, cwd=os.getcwd(), env=dict(os.environ), python=python, held=True)
+descriptors = [0, 1, 2]
+if words[0] == "-P":
+    descriptors.append(int(words[2]))
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+    server.connect("\\0" + address)
+    socket.send_fds(server, [json.dumps(order).encode()], descriptors)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    (pid,) = struct.unpack("i", server.recv(4))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, frame: os.kill(pid, number))
+    (code,) = struct.unpack("i", server.recv(4))
+if code < 0:
+    if -code != signal.SIGKILL:
+        signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+os._exit(code)
+"""
 _NUMBER = struct.Struct("i")
 NONE: Mapping[str, float] = {}
 
@@ -101,7 +175,7 @@ NONE: Mapping[str, float] = {}
 class Forked:
     """A forked process: what the tests use of subprocess.Popen."""
 
-    def __init__(self, pid: int, status: IO[bytes], stdout: IO[str], stderr: IO[str]) -> None:
+    def __init__(self, pid: int, status: socket.socket, stdout: IO[str], stderr: IO[str]) -> None:
         self.pid, self.stdout, self.stderr = pid, stdout, stderr
         self.returncode: int | None = None
         self._status = status
@@ -119,7 +193,7 @@ class Forked:
                     selector.register(self._status, selectors.EVENT_READ)
                     if not selector.select(timeout):
                         raise subprocess.TimeoutExpired(f"forked process {self.pid}", timeout or 0.0)
-                told = self._status.read(_NUMBER.size)
+                told = self._status.recv(_NUMBER.size)
                 assert told, "the process that forks is gone"
                 (self.returncode,) = _NUMBER.unpack(told)
                 self._status.close()
@@ -156,40 +230,96 @@ class Forked:
 
 
 class _Forker:
-    """The process that forks, and the socket for its orders; it ends when the tests do."""
+    """A use of the process that forks from the modules of a set."""
 
-    def __init__(self, env: Mapping[str, str]) -> None:
-        self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+        self.address = f"nightjar-tests-{run}-{kind}"
+        while not self._use():
+            self._start()
+
+    def connect(self) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        connection.connect("\0" + self.address)
+        return connection
+
+    def _use(self) -> bool:
+        """Whether there is such a process, which remains now as long as this one."""
+        try:
+            self._used = self.connect()
+            self._used.send(b"use")
+            return bool(self._used.recv(_NUMBER.size))
+        except OSError:
+            return False
+
+    def _start(self) -> None:
+        settings = {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as orders:
+            try:
+                orders.bind("\0" + self.address)
+            except OSError:  # another worker starts it
+                return
+            orders.listen(64)
             self._process = subprocess.Popen(
-                [sys.executable, "-P", str(Path(__file__).resolve()), str(theirs.fileno())],
-                env=env,
+                [sys.executable, "-P", str(Path(__file__).resolve()), str(orders.fileno()), self.kind],
+                cwd="/",
+                env=kept | settings,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[orders.fileno()],
                 start_new_session=True,
             )
 
     def fork(self, order: Mapping[str, object]) -> Forked:
-        ends = [os.pipe() for _ in range(3)]
-        socket.send_fds(self._orders, [json.dumps(order).encode()], [write for _, write in ends])
+        ends = [os.pipe() for _ in range(2)]
+        status = self.connect()
+        with open(os.devnull) as nothing:
+            given = [nothing.fileno(), *(write for _, write in ends)]
+            socket.send_fds(status, [json.dumps(order).encode()], given)
         for _, write in ends:
             os.close(write)
-        status, out, err = (read for read, _ in ends)
-        told = os.fdopen(status, "rb", buffering=0)
-        number = told.read(_NUMBER.size)
+        out, err = (os.fdopen(read, encoding="utf-8") for read, _ in ends)
+        number = status.recv(_NUMBER.size)
         assert number, "the process that forks is gone"
-        return Forked(
-            _NUMBER.unpack(number)[0],
-            told,
-            os.fdopen(out, encoding="utf-8"),
-            os.fdopen(err, encoding="utf-8"),
-        )
+        return Forked(_NUMBER.unpack(number)[0], status, out, err)
 
 
 @cache
-def _forker(pythonpath: str) -> _Forker:
-    return _Forker({**os.environ, "PYTHONPATH": pythonpath})
+def _forker(kind: str) -> _Forker:
+    return _Forker(kind)
+
+
+@cache
+def _scripts() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()
+
+
+@cache
+def _dvc_python() -> str:
+    """The `python` of forked processes. It has another name, so that their stages' `python` is the interpreter."""
+    return _script("forking", ["dvc"])
+
+
+@cache
+def interpreter() -> str:
+    """The path of a `python` that forks stages, launchers, code and DVC."""
+    return _script("python", ["torch", "dvc"])
+
+
+def _script(name: str, kinds: Sequence[str]) -> str:
+    folder = Path(_scripts().name)
+    path, client = folder / name, folder / "client.py"
+    client.write_text(CLIENT, encoding="utf-8")
+    python = shlex.quote(sys.executable)
+    cases = [
+        CASE.format(words=FORKED[kind], python=python, client=client, address=_forker(kind).address)
+        for kind in kinds
+    ]
+    path.write_text(SCRIPT.format(cases="\n".join(cases), python=python), encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
 
 
 def start(
@@ -199,94 +329,159 @@ def start(
     env: Mapping[str, str],
     waits: Mapping[str, float] = NONE,
     prefect: bool = True,
+    python: str = "",
 ) -> Forked:
     """`nightjar` or `dvc` with these arguments, in a session of its own. For `nightjar` alone, `waits` are seconds by
-    the name of the constant in pipelines/prefect_view/launch.py; without `prefect` it finds no Prefect to show a run.
+    the name of the constant in pipelines/prefect_view/launch.py; without `prefect` it finds no Prefect to show a run;
+    it starts processes with `python`, by default one that forks those of DVC.
     """
     order = {
-        "program": program,
-        "arguments": list(arguments),
+        "words": ["-m", "dvc", *arguments] if program == "dvc" else [program, *arguments],
         "cwd": str(cwd),
         "env": dict(env),
         "waits": dict(waits),
         "prefect": prefect,
+        "python": python or _dvc_python(),
     }
-    return _forker(env["PYTHONPATH"]).fork(order)
+    return _forker("dvc").fork(order)
 
 
-def _serve(orders: socket.socket) -> dict[str, object] | None:
-    """Fork as told until the other end closes; returns the order in each child, and None at the end."""
-    running: dict[int, tuple[int, int]] = {}
+def _serve(orders: socket.socket) -> tuple[dict[str, Any], socket.socket] | None:
+    """Fork as told until nobody uses this process; returns the order in each child, and None at the end."""
+    running: dict[int, tuple[int, socket.socket]] = {}
+    users: dict[int, socket.socket] = {}
     with selectors.DefaultSelector() as selector:
         selector.register(orders, selectors.EVENT_READ)
         while True:
             for key, _ in selector.select():
+                if key.fd in users:
+                    selector.unregister(key.fd)
+                    users.pop(key.fd).close()
+                    if not users:
+                        return None
+                    continue
                 if key.fd in running:
                     pid, status = running.pop(key.fd)
                     _, ended = os.waitpid(pid, 0)
-                    with contextlib.suppress(BrokenPipeError):
-                        os.write(status, _NUMBER.pack(os.waitstatus_to_exitcode(ended)))
+                    with contextlib.suppress(OSError):
+                        status.send(_NUMBER.pack(os.waitstatus_to_exitcode(ended)))
                     selector.unregister(key.fd)
                     os.close(key.fd)
-                    os.close(status)
+                    status.close()
                     continue
-                message, descriptors, _, _ = socket.recv_fds(orders, 1 << 18, 3)
-                if not message:
-                    return None
-                status, out, err = descriptors
+                status, _ = orders.accept()
+                message, descriptors, _, _ = socket.recv_fds(status, 1 << 18, 4)
+                if message == b"use":
+                    users[status.fileno()] = status
+                    selector.register(status, selectors.EVENT_READ)
+                    status.send(_NUMBER.pack(0))
+                    continue
+                if not descriptors:  # its sender is gone
+                    status.close()
+                    continue
                 pid = os.fork()
                 if pid == 0:
                     os.setsid()
-                    os.dup2(out, 1)
-                    os.dup2(err, 2)
-                    for descriptor in [*descriptors, *running, *(other for _, other in running.values())]:
+                    for number, descriptor in enumerate(descriptors[:3]):
+                        os.dup2(descriptor, number)
                         os.close(descriptor)
-                    orders.close()
-                    told: dict[str, object] = json.loads(message)
-                    return told
-                os.write(status, _NUMBER.pack(pid))
-                os.close(out)
-                os.close(err)
+                    for other in (orders, *users.values(), *(it for _, it in running.values())):
+                        other.close()
+                    for descriptor in running:
+                        os.close(descriptor)
+                    return {**json.loads(message), "descriptors": descriptors[3:]}, status
+                with contextlib.suppress(OSError):
+                    status.send(_NUMBER.pack(pid))
+                for descriptor in descriptors:
+                    os.close(descriptor)
                 watched = os.pidfd_open(pid)
                 running[watched] = (pid, status)
                 selector.register(watched, selectors.EVENT_READ)
 
 
-def _main() -> int:
-    orders = socket.socket(fileno=int(sys.argv[1]))
-    for name in (*MODULES, *DVC_MODULES):
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-    assert not {"prefect", "stages", "coolname"} & set(sys.modules)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves were started by nohup
-    gc.collect()
-    gc.freeze()  # a child that looked for garbage in all this would copy it
-    order = _serve(orders)
-    if order is None:
-        return 0
-    os.chdir(str(order["cwd"]))
-    os.environ.clear()
-    os.environ.update(order["env"])  # type: ignore[call-overload]
-    tempfile.tempdir = None
-    sys.path.insert(0, "")  # as with `python -c` and `python -m`
-    arguments = [str(argument) for argument in order["arguments"]]  # type: ignore[attr-defined]
-    sys.argv = [str(order["program"]), *arguments]
-    if order["program"] == "dvc":
-        from dvc.cli import main as dvc
+def _die_with(client: socket.socket) -> None:
+    client.recv(1)
+    os.kill(os.getpid(), signal.SIGKILL)
 
-        return int(dvc(arguments) or 0)
+
+def _run(order: dict[str, Any]) -> int:
+    """Do what `python` does with the words of the order; returns the exit status."""
+    words, env = order["words"], order["env"]
+    os.chdir(order["cwd"])
+    os.environ.clear()
+    os.environ.update(env)
+    tempfile.tempdir = None
+    sys.executable = order["python"]
+    sys.path[:0] = filter(None, env.get("PYTHONPATH", "").split(os.pathsep))
+    if words[0] != "-P" and not env.get("PYTHONSAFEPATH"):
+        sys.path.insert(0, order["cwd"])
+    while words[0] == "-u":
+        del words[0]
+    try:
+        if words[0] == "-m":
+            sys.argv = words[1:]
+            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        elif words[0] == "-P":
+            sys.argv = [words[1], str(order["descriptors"][0]), *words[3:]]
+            runpy.run_path(words[1], run_name="__main__")
+        elif words[0] == "-c":
+            sys.argv = ["-c", *words[2:]]
+            sys.modules["__main__"] = types.ModuleType("__main__")
+            exec(compile(words[1], "<string>", "exec"), sys.modules["__main__"].__dict__)
+        else:
+            _nightjar(order)
+    except SystemExit as ended:
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _nightjar(order: dict[str, Any]) -> None:
+    sys.argv = order["words"]
     if order["waits"]:
         from pipelines.prefect_view import launch
 
-        for name, seconds in order["waits"].items():  # type: ignore[attr-defined]
+        for name, seconds in order["waits"].items():
             setattr(launch, name, seconds)
     if not order["prefect"]:
         sys.modules["prefect"] = None  # type: ignore[assignment]
     from pipelines.cli import main
 
     main()
-    return 0
+
+
+def _main() -> None:
+    orders = socket.socket(fileno=int(sys.argv[1]))
+    for name in SETS[sys.argv[2]]:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    assert not {"prefect", "stages", "nightjar", "pipelines", "coolname"} & sys.modules.keys()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves were started by nohup
+    gc.collect()
+    gc.freeze()  # a child that looked for garbage in all this would copy it
+    found = _serve(orders)
+    if found is None:
+        return
+    order, starter = found
+    status = [1]
+
+    def end() -> None:
+        """Without the garbage of all that was loaded ahead, which takes a quarter of a second."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status[0])
+
+    atexit.register(end)  # after all that the process itself registers
+    if order.get("held"):
+        threading.Thread(target=_die_with, args=[starter], daemon=True).start()
+    else:
+        starter.close()
+    status[0] = _run(order)
 
 
 if __name__ == "__main__":
-    sys.exit(_main())
+    _main()

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,8 @@ from nightjar.core.params import load
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
 from stages.predict.prompts import write_prompts
-from tests import loaded_python
 from tests.conftest import ROOT
+from tests.pipelines import forked
 from tests.pipelines.conftest import Api, Repo
 from tests.tiny_models import language_model, sentence_encoder
 
@@ -141,10 +140,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def python() -> Iterator[str]:
+def python() -> str:
     """A `python` that forks: what stages load takes longer than what they do."""
-    with loaded_python.interpreter() as path:
-        yield path
+    return forked.interpreter()
 
 
 @pytest.fixture(scope="module")
@@ -152,11 +150,10 @@ def built(python: str, models: Path, api: Api, tmp_path_factory: pytest.TempPath
     """The project after `nightjar rebuild`, which the tests' Prefect server shows."""
     folder = project(tmp_path_factory.mktemp("flow"), models)
     api.serve(Repo(folder))
-    program = f"import sys; sys.executable = {python!r}; from pipelines.cli import main; main()"
-    command = [sys.executable, "-c", program, "rebuild", "--jobs", "2"]
-    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert "data/report/index.html" in done.stdout
+    process = forked.start("nightjar", ["rebuild", "--jobs", "2"], folder, environment(), python=python)
+    out, err = process.communicate()
+    assert process.returncode == 0, out[-3000:] + err[-3000:]
+    assert "data/report/index.html" in out
     return folder
 
 
@@ -219,7 +216,7 @@ def test_plain_dvc_makes_the_same_artifacts_where_prefect_is_not_installed(
     folder = project(tmp_path_factory.mktemp("repro"), models)
     hidden = tmp_path_factory.mktemp("hidden")
     (hidden / "prefect.py").write_text("raise ImportError('Prefect is not installed')\n")
-    command = [sys.executable, "-m", "dvc", "repro", *BY_DVC]
+    command = [python, "-m", "dvc", "repro", *BY_DVC]
     path = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"
     variables = os.environ | {"PATH": path, "PYTHONPATH": str(hidden)}
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)

@@ -17,6 +17,7 @@ from dvc.dependency import ParamsDependency
 from dvc.lock import Lock, LockError
 from dvc.repo import Repo as DvcRepo
 from dvc.stage import PipelineStage, Stage
+from dvc.utils.serialize import LOADERS, load_path, load_yaml
 
 from pipelines.graph import dvc_adapter, lock_entry
 from pipelines.graph import graph as graphs
@@ -196,6 +197,21 @@ def test_parameters_are_those_that_dvc_reads(repo: Repo, key: str, text: str) ->
         stage = PipelineStage(dvc, str(repo.root / "dvc.yaml"), wdir=str(repo.root))
         dep = ParamsDependency(stage, "params.yaml", [key] if key else [])
         assert outcome(lambda: dvc_adapter.read_params(dep, {})) == outcome(lambda: dict(dep.read_params()))
+
+
+@pytest.mark.parametrize("first", [b"a: [1, {b: 2020-01-01}]\n", b"", b"a: [\n", b"a: \xff\n"])
+def test_a_file_of_parameters_is_read_as_dvc_reads_it_and_as_it_is_now(repo: Repo, first: bytes) -> None:
+    path = repo.root / "params.yaml"
+    assert LOADERS[".yaml"] is LOADERS[".yml"] is dvc_adapter.load_parameters
+    with repository(repo) as dvc:
+        for content in (first, b"a: [2]\n", first):
+            path.write_bytes(content)
+            expected = outcome(lambda: load_yaml(str(path), dvc.fs))
+            for _ in range(2):
+                found = outcome(lambda: load_path(str(path), dvc.fs))
+                assert found == expected
+                if isinstance(found, dict):  # who changes it changes nothing of the next
+                    found.setdefault("a", []).append("more")
 
 
 def outcome(read: Callable[[], object]) -> object:

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from nightjar.core.harness import Stage
 from nightjar.core.journal import Journal
 from stages.predict.__main__ import run
 from tests.conftest import ROOT
+from tests.pipelines import forked
 from tests.questions import question, write_questions
 
 ITEM = "supernatinst-untuned"
@@ -95,7 +95,7 @@ runpy.run_module("stages.predict", run_name="__main__")
 
 def kill_after(folder: Path, questions: int) -> None:
     """Run the stage in a process that is killed when that many questions are in its journal."""
-    command = [sys.executable, "-c", DYING, ITEM, str(questions)]
+    command = [forked.interpreter(), "-c", DYING, ITEM, str(questions)]
     died = subprocess.run(
         command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
     )

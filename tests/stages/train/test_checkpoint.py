@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from nightjar.lm.load import load
 from nightjar.lm.weights import write_checksums
 from stages.train.checkpoint import Checkpoint, Checkpoints, moments_of, restore
 from tests.conftest import ROOT
+from tests.pipelines import forked
 from tests.stages.train.conftest import Maker
 from tests.stages.train.test_loop import instances
 from tests.tiny_models import encoder_decoder, language_model
@@ -92,7 +92,7 @@ def project(folder: Path, model: Path, encoded: Maker, recipe: Recipe) -> Path:
 @pytest.fixture(scope="module")
 def drive() -> Iterator[Drive]:
     """Exit statuses of runs (project, function to die in, at which call), one after another; -9 is killed."""
-    command = [sys.executable, "-c", DRIVER]
+    command = [forked.interpreter(), "-c", DRIVER]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, text=True, **pipes) as driver:  # type: ignore[call-overload]

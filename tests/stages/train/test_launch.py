@@ -19,9 +19,9 @@ from safetensors.torch import load_file
 from nightjar.core.params import Recipe, Train
 from nightjar.core.profiles import names
 from nightjar.lm.weights import write_checksums
-from tests import loaded_python
 from tests.conftest import ROOT
 from tests.in_process import run_stage
+from tests.pipelines import forked
 from tests.stages.train.conftest import Maker
 from tests.stages.train.test_checkpoint import project, published
 from tests.tiny_models import language_model
@@ -41,10 +41,9 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def python() -> Iterator[str]:
+def python() -> str:
     """The launches start seven processes that load torch."""
-    with loaded_python.interpreter() as path:
-        yield path
+    return forked.interpreter()
 
 
 @pytest.fixture()
