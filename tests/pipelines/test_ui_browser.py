@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,7 @@ import pytest
 from pipelines.prefect_view import server as servers
 from tests.pipelines.conftest import Api, Repo, lend_database
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the extra `dev` brings playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
-]
+pytestmark = pytest.mark.slow
 
 MADE = '''"""Scores two systems, as made for a test."""
 from pathlib import Path
@@ -47,14 +40,6 @@ stages:
       deps: [first.out, made.py]
       outs: [scored, data/report]
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @dataclass(frozen=True)
