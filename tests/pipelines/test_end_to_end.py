@@ -1,4 +1,4 @@
-"""The whole graph on a tiny random model, by both drivers: plain DVC without Prefect, and the Prefect flow."""
+"""The whole graph on a tiny random model, by both drivers: plain DVC, and `nightjar rebuild`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pipelines.graph import leftovers
 from stages.predict.prompts import write_prompts
 from tests import loaded_python
 from tests.conftest import ROOT
-from tests.pipelines.conftest import Api, Repo
+from tests.pipelines.conftest import Repo
 from tests.tiny_models import language_model, sentence_encoder
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -148,11 +148,11 @@ def python() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def built(python: str, models: Path, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project after `nightjar rebuild`, which the tests' Prefect server shows."""
+def built(python: str, models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project after `nightjar rebuild`. It is not shown in Prefect: other tests look at what that shows."""
     folder = project(tmp_path_factory.mktemp("flow"), models)
-    api.serve(Repo(folder))
-    program = f"import sys; sys.executable = {python!r}; from pipelines.cli import main; main()"
+    hidden = f"import sys; sys.executable = {python!r}; sys.modules['prefect'] = None"
+    program = f"{hidden}; from pipelines.cli import main; main()"
     command = [sys.executable, "-c", program, "rebuild", "--jobs", "2"]
     done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
