@@ -15,6 +15,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -112,12 +113,15 @@ def environment() -> dict[str, str]:
 
 
 def wait_for(true: Callable[[], Any], seconds: float = 60, what: str = "it") -> Any:
-    """Wait until `true` gives something true, and return that."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    """Wait until `true` gives something true, and return that.
+
+    A long wait asks less often: a question to a server costs both sides twenty milliseconds of processor time.
+    """
+    began = time.monotonic()
+    while (waited := time.monotonic() - began) < seconds:
         if value := true():
             return value
-        time.sleep(0.05)
+        time.sleep(min(max(0.05, waited / 10), 0.5))
     raise AssertionError(f"{what} did not happen within {seconds} s")
 
 
@@ -216,14 +220,17 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Prefect database with its tables and nothing in them: making it takes five processor seconds, so it is made
-    once for all workers.
+def tables(pytestconfig: pytest.Config) -> Path:
+    """A Prefect database with its tables and nothing in them: making it takes eight processor seconds, so it is made
+    once for each version of Prefect, and kept in pytest's cache.
     """
-    root = shared_folder(tmp_path_factory) / "tables"
+    cache = pytestconfig.cache
+    assert cache is not None
+    root = cache.mkdir(f"prefect-{version('prefect')}") / "tables"
     with alone(root):
         if not root.exists():
             making = root.with_name("tables-making")
+            shutil.rmtree(making, ignore_errors=True)  # of tests that were killed
             (making / places.PREFECT).mkdir(parents=True)
             command = [sys.executable, "-c", MAKE_TABLES]
             subprocess.run(command, env=servers.environment(making), check=True, timeout=200)

@@ -1,4 +1,4 @@
-"""The whole graph on a tiny random model, by both drivers: plain DVC without Prefect, and the Prefect flow."""
+"""The whole graph on a tiny random model, by both drivers: plain DVC, and `nightjar rebuild`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipelines.graph import leftovers
 from stages.predict.prompts import write_prompts
 from tests.conftest import ROOT
 from tests.pipelines import forked
-from tests.pipelines.conftest import Api, Repo
+from tests.pipelines.conftest import Repo
 from tests.tiny_models import language_model, sentence_encoder
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -146,11 +146,11 @@ def python() -> str:
 
 
 @pytest.fixture(scope="module")
-def built(python: str, models: Path, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project after `nightjar rebuild`, which the tests' Prefect server shows."""
+def built(python: str, models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project after `nightjar rebuild`. It is not shown in Prefect: other tests look at what that shows."""
     folder = project(tmp_path_factory.mktemp("flow"), models)
-    api.serve(Repo(folder))
-    process = forked.start("nightjar", ["rebuild", "--jobs", "2"], folder, environment(), python=python)
+    command = ["rebuild", "--jobs", "2"]
+    process = forked.start("nightjar", command, folder, environment(), prefect=False, python=python)
     out, err = process.communicate()
     assert process.returncode == 0, out[-3000:] + err[-3000:]
     assert "data/report/index.html" in out

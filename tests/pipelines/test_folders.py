@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pipelines.graph import graph as graphs
-from tests.pipelines.conftest import Api, Repo
+from tests.pipelines.conftest import Repo
 
 # The system that is named first ends last. A path may be named twice, as where a recipe has no evidence of its own.
 DVC = """
@@ -59,9 +59,7 @@ def test_the_graph_has_the_makers_of_what_is_in_a_folder(project: Repo) -> None:
 
 
 @pytest.mark.slow
-def test_a_rebuild_side_by_side_waits_for_all_in_a_folder(project: Repo, api: Api) -> None:
-    api.serve(project)
-
+def test_a_rebuild_side_by_side_waits_for_all_in_a_folder(project: Repo) -> None:
     def rebuilt() -> dict[str, str]:
         done = project.nightjar("rebuild", "--jobs", "3", "--json")
         assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.pipelines.conftest import Api, Repo
+from tests.pipelines.conftest import Repo
 from tests.pipelines.versions.test_diff import git
 
 TO_PARQUET = """
@@ -70,9 +70,7 @@ DOCS = Path(__file__).parents[2] / "docs/versions.md"
 INSTALLS = ("make environment", "source .venv/bin/activate")
 
 
-def test_the_documented_commands_carry_artifacts_to_a_second_clone(
-    repo: Repo, api: Api, tmp_path: Path
-) -> None:
+def test_the_documented_commands_carry_artifacts_to_a_second_clone(repo: Repo, tmp_path: Path) -> None:
     section = DOCS.read_text(encoding="utf-8").partition("## A remote")[2]
     first, second = (block.strip().splitlines() for block in section.split("```")[1:4:2])
     origin, remote = tmp_path / "origin.git", tmp_path / "remote"
@@ -83,7 +81,6 @@ def test_the_documented_commands_carry_artifacts_to_a_second_clone(
     git(repo.root, "commit", "-q", "-m", "first")
     git(repo.root, "remote", "add", "origin", str(origin))
     git(repo.root, "config", "push.default", "current")
-    api.serve(repo)
 
     def run(repo: Repo, commands: list[str]) -> list[subprocess.CompletedProcess[str]]:
         done = []

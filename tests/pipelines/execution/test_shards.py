@@ -27,7 +27,7 @@ from pipelines.execution.schedule import Needs
 from pipelines.execution.shards import simple
 from pipelines.graph import graph as graphs
 from tests.conftest import ROOT
-from tests.pipelines.conftest import Api, Repo, lives, wait_for
+from tests.pipelines.conftest import Repo, lives, wait_for
 
 # A stage of another repository that understands --shard: each unit is a file, left for the ordinary command.
 WORK = """
@@ -75,11 +75,11 @@ def said(repo: Repo) -> str:
 
 
 def test_the_shares_do_the_work_and_the_command_comes_after_them(
-    api: Api, repo: Repo, monkeypatch: pytest.MonkeyPatch
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("NIGHTJAR_WEBHOOK", "PGPASSWORD", "PREFECT_API_KEY"):
         monkeypatch.setenv(name, "made-up")
-    api.serve(made(repo, "pathlib.Path(f'began{unit}').touch(); time.sleep(0.5)"))
+    made(repo, "pathlib.Path(f'began{unit}').touch(); time.sleep(0.5)")
     done = repo.nightjar("rebuild")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (repo.root / "secrets.log").read_text() == "", "neither a share nor the command has a secret"
@@ -97,10 +97,8 @@ def test_the_shares_do_the_work_and_the_command_comes_after_them(
     assert units(repo) == [] and (repo.root / "out.txt").exists()
 
 
-def test_a_share_that_fails_fails_the_stage_with_its_last_line(api: Api, repo: Repo) -> None:
-    api.serve(
-        made(repo, "if unit == 4: print('no such thing', file=sys.stderr); time.sleep(0.1); sys.exit(2)")
-    )
+def test_a_share_that_fails_fails_the_stage_with_its_last_line(repo: Repo) -> None:
+    made(repo, "if unit == 4: print('no such thing', file=sys.stderr); time.sleep(0.1); sys.exit(2)")
     done = repo.nightjar("rebuild")
     assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
     failed = re.search(
@@ -151,9 +149,9 @@ def test_after_a_loss_a_share_may_fail_once_because_the_lost_process_has_its_par
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_whoever_ends_the_rebuild_ends_the_shares(api: Api, repo: Repo, number: signal.Signals) -> None:
+def test_whoever_ends_the_rebuild_ends_the_shares(repo: Repo, number: signal.Signals) -> None:
     sleeper = "subprocess.Popen(['sleep', '300']); (parts / f'{number}.pid').touch(); time.sleep(300)"
-    api.serve(made(repo, sleeper))
+    made(repo, sleeper)
     process = repo.start("rebuild")
     wait_for(lambda: len(list((repo.root / "parts").glob("*.pid"))) == 3, 60, "three shares")
     started = [child.pid for child in psutil.process_iter() if _is_at(child, repo.root)]

@@ -16,7 +16,7 @@ from dvc.utils.serialize import load_yaml
 from pipelines.graph import dvc_adapter, lock_order
 from pipelines.graph import graph as graphs
 from pipelines.project import places
-from tests.pipelines.conftest import Api, Repo, wait_for
+from tests.pipelines.conftest import Repo, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -145,13 +145,12 @@ stages:
 
 
 def test_a_parallel_rebuild_interrupted_and_finished_leaves_the_lock_of_a_serial_repro(
-    repo: Repo, api: Api, tmp_path: Path
+    repo: Repo, tmp_path: Path
 ) -> None:
     repo.write(dvc=SLOW, source="1")
     serial = Repo(tmp_path / "serial")
     shutil.copytree(repo.root, serial.root)
     serial.dvc("repro")
-    api.serve(repo)
     first = repo.start("rebuild", "--jobs", "4")
     wait_for(lambda: written(repo), 60, "an entry")
     first.terminate()

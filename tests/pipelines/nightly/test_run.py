@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,11 +16,10 @@ from typing import Any
 import pytest
 
 from pipelines.history import ledger as ledgers
-from pipelines.prefect_view import server as servers
 from pipelines.project import places
 from tests.conftest import ROOT
 from tests.pipelines import nightly_stages as made
-from tests.pipelines.conftest import Api, Repo, environment, lend_database, lives, wait_for
+from tests.pipelines.conftest import Api, Repo, environment, lives, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -339,24 +336,18 @@ def test_started_twice_then_cancelled_then_killed_and_started_again(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_server_and_a_ledger_that_go_away_cost_no_night(
-    project: Repo, tables: Path, tmp_path: Path
-) -> None:
-    # The night starts a server of its own, and again when it is killed.
-    (project.root / places.SERVER).unlink()
-    lend_database(tables, project.root)
+def test_a_ledger_that_goes_away_costs_no_night(project: Repo, tmp_path: Path) -> None:
+    (project.root / places.SERVER).unlink()  # it need not be shown
     slow, pid_file = tmp_path / "runs.slow", tmp_path / "runs.pid"
     slow.touch()
-    started = project.start("nightly", "--json", prefect=True, LAST_SECONDS=150.0)
+    started = project.start("nightly", "--json")
     wait_for(pid_file.exists, 300, "the stage")
-    server = wait_for(lambda: servers.recorded(project.root), 60, "the server")
-    os.kill(server.pid, signal.SIGKILL)
     ledger = project.root / "ledger"
     shutil.rmtree(ledger)
     ledger.write_text("a file")
     slow.unlink()
     out, err = started.communicate(timeout=300)
-    assert (started.returncode, "not recorded" in err, "Traceback" in err) == (2, False, False), out + err
+    assert (started.returncode, "Traceback" in err) == (2, False), out + err
     (aside,) = (project.root / ledgers.ASIDE).glob("date=*/*")
     assert (
         f" and is in {aside.relative_to(project.root)}; the next night adds it, or " in err.splitlines()[-1]
@@ -367,7 +358,6 @@ def test_a_server_and_a_ledger_that_go_away_cost_no_night(
     assert project.nightjar("ledger", "--recover").stdout == f"Added {aside.name}.\n"
     entry = next(ledgers.good(ledger), None)
     assert entry is not None and json.loads(out)["run"] == entry["run"]
-    assert not list((project.root / ".nightjar/runs").iterdir()), "it was not recorded"
 
 
 def test_a_repository_without_such_stages_or_without_a_commit_is_one_line(repo: Repo) -> None:
