@@ -10,15 +10,10 @@ import json
 from pathlib import Path
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.files import sha256_of
 from nightjar.core.json_text import recorded
 
 CHECKSUMS = "checksums.json"
-
-
-def sha256_of(path: Path) -> str:
-    """The sha256 of one file, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def weight_files(folder: Path) -> list[Path]:
