@@ -82,7 +82,9 @@ def rebuild(
             lock_order.forget(root)
             stale = stale_scores(whole, [])
             if as_json:
-                show.as_json(root, [{"stage": name, "state": "unchanged"} for name in graph.stages], stale, left)
+                show.as_json(
+                    root, [{"stage": name, "state": "unchanged"} for name in graph.stages], stale, left
+                )
             else:
                 say(f"Nothing to do: {len(graph.stages)} stages are up to date.")
                 show.headline(root, stale)

@@ -1,6 +1,6 @@
 """A nightly: evaluate every benchmark again, append to the ledger, give a verdict.
 
-    python -P -m pipelines.nightly.run REQUEST     as a run of `nightjar serve` starts it; REQUEST is JSON
+As a program it is a run of `nightjar serve`: see execution/served.py.
 
 Model and data are checked out as dvc.lock has them, into a clone of the project in .nightjar/nightly. There the stages
 that predict and evaluate run, whether or not DVC finds them unchanged. Only the ledger changes, no other file of the
@@ -10,7 +10,6 @@ project and nothing in its DVC cache.
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 import time
 import uuid
@@ -20,14 +19,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nightjar.core import display, json_text
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from pipelines.clone.baseline import baseline
 from pipelines.execution.estimate import duration
 from pipelines.execution.journal import Journal
-from pipelines.execution.results import End, Listener, ending
+from pipelines.execution.results import End, Listener
+from pipelines.execution.served import serve
 from pipelines.graph import graph as graphs
 from pipelines.history import entry as ledger_entry
 from pipelines.history import ledger as ledgers
@@ -39,7 +38,6 @@ from pipelines.nightly import verdicts as nightly_verdicts
 from pipelines.nightly.stages import Cancelled, Night, Scratch, conduct, selected, take
 from pipelines.nightly.verdicts import Good
 from pipelines.process import lock
-from pipelines.process.signals import at_signals
 from pipelines.project import places
 from pipelines.project.notify import notify
 
@@ -74,28 +72,6 @@ class Outcome:
     verdicts: Rows = field(default_factory=list)
     aside: NightjarError | None = None
     warnings: list[str] = field(default_factory=list)
-
-
-def serve(request: dict[str, Any]) -> None:
-    """Run the request of a deployment, until its end or SIGTERM."""
-    root = Path.cwd()
-    journal = Journal(root, KIND, request, request["name"])
-    stop = threading.Event()
-    # A run that nobody watches waits for a rebuild, and for no other nightly.
-    asked = Asked(request["pull"], request["jobs"], True, request["accept"])
-
-    def failed(message: str) -> None:
-        notify(root, {"kind": "nightly failed", "run": journal.name, "message": message})
-
-    def run() -> End:
-        with lock.locked(root, places.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED):
-            due = request["due"] and datetime.fromisoformat(request["due"])
-            if due and (made_up := stamp.made_up_for(root, due)):
-                return End("skipped", made_up)
-            return nightly(asked, journal, stop)[0]
-
-    with at_signals(stop.set):
-        journal.end(ending(run, failed))
 
 
 def nightly(asked: Asked, journal: Journal, stop: threading.Event, *shown: Listener) -> tuple[End, Outcome]:
@@ -219,6 +195,15 @@ def _report(outcome: Outcome, journal: Journal) -> End:
     return End("completed" if well else "failed", message)
 
 
+def _serve(request: dict[str, Any], journal: Journal, stop: threading.Event) -> End:
+    """What a run of a deployment asks for. It waits for a rebuild, and for no other nightly."""
+    asked = Asked(request["pull"], request["jobs"], True, request["accept"])
+    with lock.locked(journal.root, places.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED):
+        due = request["due"] and datetime.fromisoformat(request["due"])
+        if due and (made_up := stamp.made_up_for(journal.root, due)):
+            return End("skipped", made_up)
+        return nightly(asked, journal, stop)[0]
+
+
 if __name__ == "__main__":
-    display.protect()
-    serve(json_text.parse(sys.argv[1]))
+    serve(KIND, _serve)
