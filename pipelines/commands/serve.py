@@ -20,7 +20,6 @@ from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder
 from pipelines.commands.console import say, say_json
-from pipelines.execution.run_stage import SERVED
 from pipelines.prefect_view import server as servers
 from pipelines.process import lock
 from pipelines.process.child import Child
@@ -175,9 +174,7 @@ class Serving:
                 [sys.executable, "-m", "pipelines.serving.serve", self._settings],
                 self.root,
                 # Safe path: a folder `pipelines` of the repository must not be taken for this one.
-                servers.environment(self.root, self.url)
-                | {"PYTHONSAFEPATH": "1", SERVED: "1"}
-                | self._secret,
+                servers.environment(self.root, self.url) | {"PYTHONSAFEPATH": "1"} | self._secret,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 grace=GRACE,

@@ -73,7 +73,9 @@ def _run(kind: str, parameters: dict[str, Any]) -> State[Any]:
     request = {**parameters, "name": name, "due": due and due.isoformat(), "served": True}
     # -P: a folder `pipelines` of the repository is not taken for this one.
     command = [sys.executable, "-P", "-m", f"pipelines.{kind}.run", json.dumps(request)]
-    with Child(command, root, os.environ, grace=GRACE) as run:
+    # Of `nightjar serve`, for itself: stages may import what lies in the repository.
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    with Child(command, root, inherited, grace=GRACE) as run:
 
         def end() -> None:
             threading.Thread(target=run.end, daemon=True).start()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from pipelines.process import lock
 from pipelines.process.child import Child, end_group
 from pipelines.process.identity import alive, identity
 from pipelines.project import places
-from pipelines.project.environment import SECRETS, WEBHOOK
+from pipelines.project.environment import SECRETS, WEBHOOK, without
 
 LOG = places.PREFECT / "server.log"
 HOST = "127.0.0.1"
@@ -73,12 +72,7 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
     from nightjar.core.config import PARAMS_FILE
     from nightjar.core.driver_params import load_server
 
-    needless = {WEBHOOK} if url is None else {*SECRETS}
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in needless and not name.startswith("PREFECT_")
-    }
+    kept = without([WEBHOOK] if url is None else SECRETS)
     home = (root / places.PREFECT).resolve()
     database = load_server(root / PARAMS_FILE).database
     direct = ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1", "localhost"]))
