@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,10 +23,11 @@ from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from pipelines.clone.baseline import baseline
 from pipelines.execution.estimate import duration
-from pipelines.execution.journal import Journal
+from pipelines.execution.journal import Journal, new_name
 from pipelines.execution.results import End, Listener
 from pipelines.execution.served import serve
 from pipelines.graph import graph as graphs
+from pipelines.graph.graph import Graph
 from pipelines.history import entry as ledger_entry
 from pipelines.history import ledger as ledgers
 from pipelines.history import scores as score_history
@@ -74,57 +74,51 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
 
 
-def nightly(asked: Asked, journal: Journal, stop: threading.Event, *shown: Listener) -> tuple[End, Outcome]:
+def nightly(
+    whole: Graph,
+    settings: Nightly,
+    asked: Asked,
+    journal: Journal,
+    stop: threading.Event,
+    *shown: Listener,
+) -> tuple[End, Outcome]:
     """Evaluate every benchmark again with the current model and data, append to the ledger, and give a verdict.
 
-    To be called under the nightly's lock. The end is `completed` if no score is worse than in earlier runs. Raises
-    NightjarError for wrong input.
+    To be called under the nightly's lock, with a ledger that is prepared. The end is `completed` if no score is worse
+    than in earlier runs. Raises NightjarError for wrong input.
     """
-    root, outcome = journal.root, Outcome()
-    stamp.write(root, stamp.Attempt(run=journal.name, began=datetime.now(UTC)))
+    root, outcome, graph = journal.root, Outcome(), selected(whole, settings.stages)
+    started, name = datetime.now(UTC), new_name()
+    stamp.write(root, stamp.Attempt(run=journal.name, began=started))
     try:
-        return _night(outcome, asked, journal, stop, shown), outcome
+        with contextlib.ExitStack() as stack:
+            with lock.rebuild_lock(root, asked.wait, stop):  # dvc.lock as it is between rebuilds
+                good = _ready(root / settings.ledger, outcome, journal)
+                scratch = stack.enter_context(Scratch(root, baseline(root)))
+            night = Night(graph, whole, scratch.path, root / places.LOGS / journal.name, stop, journal, shown)
+            journal.graph(graph)
+            facts = nightly_facts.at_start(scratch.path, scratch.start)
+            facts |= {"run": name, "started": started, "accepted": asked.accept}
+            facts |= {"against": None, "stages": {}}
+            try:
+                _evaluate(night, settings, facts, good, asked, outcome)
+            except NightjarError as error:
+                facts |= {"state": "failed", "message": str(error), "accepted": False}
+            facts["ended"] = datetime.now(UTC)
+            outcome.facts = facts
+            rows = outcome.scores, outcome.instances, outcome.verdicts
+            outcome.aside = ledgers.append_or_aside(root, root / settings.ledger, facts, *rows)
+            # Before the clone is removed, which may fail.
+            return _report(outcome, journal), outcome
     except (Cancelled, lock.WaitStopped):
         return End("cancelled", "stopped; nothing was added to the ledger"), outcome
 
 
-def _night(
-    outcome: Outcome, asked: Asked, journal: Journal, stop: threading.Event, shown: tuple[Listener, ...]
-) -> End:
-    root = journal.root
-    settings = load_nightly(root / PARAMS_FILE)
-    whole = graphs.read(root)
-    graph = selected(whole, settings.stages)
-    started = datetime.now(UTC)
-    run = f"{started:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}"
-    with contextlib.ExitStack() as stack:
-        with lock.rebuild_lock(root, asked.wait, stop):  # dvc.lock as it is between rebuilds
-            good = _ready(root / settings.ledger, outcome, journal)
-            scratch = stack.enter_context(Scratch(root, baseline(root)))
-        if not (scratch.path / "dvc.yaml").is_file():
-            raise NightjarError("not in Git", root / "dvc.yaml", "commit it: the nightly works in a clone")
-        night = Night(graph, whole, scratch.path, root / places.LOGS / journal.name, stop, journal, shown)
-        journal.graph(graph)
-        facts = nightly_facts.at_start(scratch.path, scratch.start)
-        facts |= {"run": run, "started": started, "accepted": asked.accept, "against": None, "stages": {}}
-        try:
-            _evaluate(night, settings, facts, good, asked, outcome)
-        except NightjarError as error:
-            facts |= {"state": "failed", "message": str(error), "accepted": False}
-        facts["ended"] = datetime.now(UTC)
-        outcome.facts = facts
-        rows = outcome.scores, outcome.instances, outcome.verdicts
-        outcome.aside = ledgers.append_or_aside(root, root / settings.ledger, facts, *rows)
-        # Before the clone is removed, which may fail.
-        return _report(outcome, journal)
-
-
 def _ready(ledger: Path, outcome: Outcome, journal: Journal) -> Good | None:
-    """Make sure that the ledger can be written, add entries that could not be added before, and read the last good one.
+    """Add entries to the ledger that could not be added before, and read the last good one.
 
-    It is read now, because at the end of the night the ledger may be unavailable. Raises NightjarError.
+    It is read now, because at the end of the night the ledger may be unavailable.
     """
-    ledgers.prepare(ledger)
     try:
         for run in ledgers.recover(journal.root / ledgers.ASIDE, ledger, outcome.warnings.append):
             journal.log(f"added {run} to the ledger, from {ledgers.ASIDE}")
@@ -197,12 +191,14 @@ def _report(outcome: Outcome, journal: Journal) -> End:
 
 def _serve(request: dict[str, Any], journal: Journal, stop: threading.Event) -> End:
     """What a run of a deployment asks for. It waits for a rebuild, and for no other nightly."""
-    asked = Asked(request["pull"], request["jobs"], True, request["accept"])
-    with lock.locked(journal.root, places.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED):
+    root, asked = journal.root, Asked(request["pull"], request["jobs"], True, request["accept"])
+    with lock.locked(root, places.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED):
         due = request["due"] and datetime.fromisoformat(request["due"])
-        if due and (made_up := stamp.made_up_for(journal.root, due)):
+        if due and (made_up := stamp.made_up_for(root, due)):
             return End("skipped", made_up)
-        return nightly(asked, journal, stop)[0]
+        settings = load_nightly(root / PARAMS_FILE)
+        ledgers.prepare(root / settings.ledger)
+        return nightly(graphs.read(root), settings, asked, journal, stop)[0]
 
 
 if __name__ == "__main__":

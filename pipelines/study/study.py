@@ -100,8 +100,6 @@ def plan(
         what = f"no system of {benchmark} is trained"
         raise NightjarError(what, "--recipe", "name one of predict.systems, or another --benchmark")
     chosen = points(root, kind, params, benchmark, recipe, values, evaluated)
-    if "dvc.yaml" not in start.known:
-        raise NightjarError("not in Git", root / "dvc.yaml", "commit it: a study works in a clone")
     target = str(StageName.predict(benchmark, recipe))
     inputs = graphs.inputs(root, target, start.known | {PARAMS_FILE.as_posix()})
     named = []
