@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Collection, Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -153,5 +154,5 @@ def as_json(root: Path, stages: list[dict[str, Any]], stale: str, left: Iterable
     if scores.is_file() and not stale:
         rows = read(scores, "delete it and run the stage report again", constants=True)
     whole = {"stages": stages, "report": report, "headline": rows, "headline_stale": stale or None}
-    whole["leftovers"] = [it.as_json() for it in left]
+    whole["leftovers"] = [asdict(it) for it in left]
     say_json(whole)

@@ -73,11 +73,6 @@ class Stages:
         self._worker: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
 
-    def start(self) -> None:
-        """Start the worker now, which loads DVC in half a second. The first request does so otherwise."""
-        with self._lock:
-            self._connect()
-
     def look(self, stage: str, stop: threading.Event) -> Message:
         """What DVC would do with `stage` now: its `state` as in `nightjar plan`, and `why`. If that is not known, the
         state is failed or stopped, with an `error`.
@@ -210,6 +205,9 @@ class Stages:
                 self._worker.wait()
 
     def __enter__(self) -> Self:
+        """Start the worker, which loads DVC in half a second. Outside of a block the first request does so."""
+        with self._lock:
+            self._connect()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -54,14 +54,14 @@ def rebuild(
 
 
 @flow(name="nightly", persist_result=False)
-def nightly(pull: bool = False, jobs: Jobs = 2, wait: bool = False, accept: bool = False) -> State[Any]:
+def nightly(pull: bool = False, jobs: Jobs = 2, accept: bool = False) -> State[Any]:
     """Evaluate every benchmark again with the current model and data, append to the ledger, and give a verdict.
 
     With `pull`, what is missing comes from the DVC remote. At most `jobs` stages run at once. With `accept`, later
     nights are compared with this one even if it is worse. The run is Completed if no score is worse than in the last
     good run, else Failed.
     """
-    return _run("nightly", {"pull": pull, "jobs": jobs, "wait": wait, "accept": accept})
+    return _run("nightly", {"pull": pull, "jobs": jobs, "accept": accept})
 
 
 def _run(kind: str, parameters: dict[str, Any]) -> State[Any]:

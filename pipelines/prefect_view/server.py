@@ -21,7 +21,7 @@ from nightjar.core import json_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder, write_text
 from pipelines.process import lock
-from pipelines.process.child import Child, end_group
+from pipelines.process.child import Child, end_group, last_line
 from pipelines.process.identity import alive, identity
 from pipelines.project import places
 from pipelines.project.environment import SECRETS, WEBHOOK, without
@@ -174,12 +174,6 @@ def wait(root: Path, server: Server, process: Process) -> None:
             what = f"no answer from the Prefect server in {STARTING_SECONDS:.0f} s"
             raise NightjarError(what, root / LOG, "read that file")
         time.sleep(0.1)
-
-
-def last_line(path: Path) -> str:
-    """The last line of a log that has text."""
-    text = path.read_text(encoding="utf-8", errors="replace").rstrip()
-    return " ".join(text.rpartition("\n")[2].split()) or "its log is empty"
 
 
 def stop(root: Path, server: Server) -> None:
