@@ -55,9 +55,9 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
     settings = load_nightly(root / PARAMS_FILE)
     if told := warning(root):
         say(f"nightjar: nightly: {told}", err=True)
+    with lock.rebuild_lock(root, wait):
+        pass  # an error now, and not once the night has begun
     with lock.locked(root, places.NIGHTLY_LOCK, "a nightly", wait):
-        with lock.rebuild_lock(root, wait):
-            pass  # an error now, and not once the night has begun
         try:
             ledgers.prepare(root / settings.ledger)
         except NightjarError as error:

@@ -21,6 +21,7 @@ from typing import Any
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import recorded
 from pipelines.clone.baseline import baseline
 from pipelines.execution.estimate import duration
 from pipelines.execution.journal import Journal, new_name
@@ -32,7 +33,7 @@ from pipelines.history import entry as ledger_entry
 from pipelines.history import ledger as ledgers
 from pipelines.history import scores as score_history
 from pipelines.nightly import facts as nightly_facts
-from pipelines.nightly import sample, stamp
+from pipelines.nightly import sample
 from pipelines.nightly import text as nightly_text
 from pipelines.nightly import verdicts as nightly_verdicts
 from pipelines.nightly.stages import Cancelled, Night, Scratch, conduct, selected, take
@@ -89,7 +90,6 @@ def nightly(
     """
     root, outcome, graph = journal.root, Outcome(), selected(whole, settings.stages)
     started, name = datetime.now(UTC), new_name()
-    stamp.write(root, stamp.Attempt(run=journal.name, began=started))
     try:
         with contextlib.ExitStack() as stack:
             with lock.rebuild_lock(root, asked.wait, stop):  # dvc.lock as it is between rebuilds
@@ -189,13 +189,28 @@ def _report(outcome: Outcome, journal: Journal) -> End:
     return End("completed" if well else "failed", message)
 
 
+def made_up_for(root: Path, due: datetime, now: datetime | None = None) -> str:
+    """Why a night that was due at `due` need not run: another began since then. Empty if it has to.
+
+    After days without a server, all nights that it had planned are late: the first of them makes up for the others. A
+    night that began in the future, because the clock was put back, is ignored.
+    """
+    try:
+        began = datetime.fromisoformat(recorded(root / places.NIGHTLY_LOCK)["since"]).astimezone(UTC)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return ""
+    if not due <= began <= (now or datetime.now(UTC)):
+        return ""
+    return f"due {due:%Y-%m-%d %H:%M} UTC, made up for by the nightly of {began:%Y-%m-%d %H:%M} UTC"
+
+
 def _serve(request: dict[str, Any], journal: Journal, stop: threading.Event) -> End:
     """What a run of a deployment asks for. It waits for a rebuild, and for no other nightly."""
     root, asked = journal.root, Asked(request["pull"], request["jobs"], True, request["accept"])
+    # Before the lock is taken, which records this start.
+    if request["due"] and (made_up := made_up_for(root, datetime.fromisoformat(request["due"]))):
+        return End("skipped", made_up)
     with lock.locked(root, places.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED):
-        due = request["due"] and datetime.fromisoformat(request["due"])
-        if due and (made_up := stamp.made_up_for(root, due)):
-            return End("skipped", made_up)
         settings = load_nightly(root / PARAMS_FILE)
         ledgers.prepare(root / settings.ledger)
         return nightly(graphs.read(root), settings, asked, journal, stop)[0]
