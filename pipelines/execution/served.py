@@ -1,6 +1,6 @@
 """A run of `nightjar serve`: a process of its own, which nobody watches at a terminal.
 
-python -P -m pipelines.KIND.run REQUEST     as prefect_view/flows.py starts it; REQUEST is JSON
+prefect_view/flows.py starts it: python -P -m pipelines.KIND.run REQUEST, where REQUEST is JSON.
 """
 
 from __future__ import annotations
