@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ from pipelines.execution import profiles
 from pipelines.history import entry as ledger_entry
 from pipelines.history import ledger, scores
 from pipelines.nightly import facts as nightly_facts
-from pipelines.nightly import stamp
+from pipelines.nightly.run import made_up_for
 from stages.ingest.accounts import UnreadableFile
 from stages.ingest.checks import check_task
 from stages.ingest.corpus import ingest_corpus
@@ -217,11 +217,11 @@ def _artifact(path: Path) -> None:
 def _kept(path: Path) -> None:
     """Nightjar's own records are never in the way: what is broken is passed over."""
     root = path.parents[1]
-    for name in ("history.jsonl", "scores.jsonl", "nightly.json"):
+    for name in ("history.jsonl", "scores.jsonl", "nightly.lock"):
         (root / ".nightjar" / name).write_bytes(path.read_bytes())
     history.expected(root)
     scores.history(root)
-    stamp.last(root)
+    made_up_for(root, datetime.now(UTC))
     json_text.recorded(path)
 
 

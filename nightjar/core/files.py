@@ -230,6 +230,21 @@ def safe_name(name: str) -> str:
     return safe if safe == name else f"{safe}-{digest[:8]}"
 
 
+def sha256_of(path: Path) -> str:
+    """The sha256 of one file, in hexadecimal. Raises OSError."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def flush(path: Path) -> None:
+    """Have the system write a file, or the names in a folder, to the disk now. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def remove(path: Path) -> None:
     """Remove a file or a directory, if it is there."""
     if path.is_dir() and not path.is_symlink():

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from pathlib import Path
 
+from safetensors import safe_open
+
 from nightjar.core.errors import NightjarError
+from nightjar.core.files import sha256_of
 from nightjar.core.json_text import recorded
 
 CHECKSUMS = "checksums.json"
-
-
-def sha256_of(path: Path) -> str:
-    """The sha256 of one file, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -43,6 +41,15 @@ def digest(folder: Path) -> str:
     """One sha256 for a model directory: of its weight file, or of the list of digests if there are several."""
     sums = [sha256_of(path) for path in weight_files(folder)]
     return sums[0] if len(sums) == 1 else hashlib.sha256("\n".join(sums).encode()).hexdigest()
+
+
+def parameters(folder: Path) -> int:
+    """The parameters in the safetensors files of a model directory, 0 without any; tied weights count once."""
+    count = 0
+    for path in folder.glob("*.safetensors"):
+        with safe_open(path, "np") as file:
+            count += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+    return count
 
 
 def write_checksums(folder: Path) -> str:

@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import replace, temporary_sibling, write_text
+from nightjar.core.files import replace, sha256_of, temporary_sibling, write_text
 from nightjar.core.json_text import recorded
-from nightjar.lm.weights import sha256_of
 from nightjar.search.fuse import Rankings
 
 # It logs at length which instruction sets it tries.

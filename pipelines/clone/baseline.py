@@ -35,7 +35,8 @@ class Baseline:
 def baseline(root: Path) -> Baseline:
     """The project's commit and its tracked files as they are now.
 
-    Raises NightjarError where there is no commit yet, or where the project is not the root of its repository.
+    Raises NightjarError where there is no commit yet, where Git does not have dvc.yaml, or where the project is not
+    the root of its repository.
     """
     commit = git(root, "rev-parse", "--verify", "HEAD^{commit}").strip()
     if git(root, "rev-parse", "--show-prefix").strip():
@@ -50,4 +51,6 @@ def baseline(root: Path) -> Baseline:
     untracked = tuple(names(git(root, "ls-files", "--others", "--exclude-standard", "-z")))
     files = names(git(root, "ls-tree", "-r", "--name-only", "-z", tree))
     known = {*files, *(folder.as_posix() for name in files for folder in Path(name).parents)}
+    if "dvc.yaml" not in known:
+        raise NightjarError("not in Git", root / "dvc.yaml", "commit it: this works in a clone")
     return Baseline(commit, tree, changed, untracked, frozenset(known), digest)

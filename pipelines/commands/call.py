@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 
 import click
 
-from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say_text
 from pipelines.commands.options import FILE, printed
 
@@ -16,11 +15,16 @@ from pipelines.commands.options import FILE, printed
 @click.command()
 @click.argument("text", metavar="CALL")
 @click.option(
-    "--date", "day", metavar="YYYY-MM-DD", help="The day of the call, for Calendar; by default today."
+    "--date",
+    "day",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="YYYY-MM-DD",
+    default=datetime.now,
+    help="The day of the call, for Calendar; by default today.",
 )
 @click.option("--resource", type=FILE, help="What the tool reads; WikiSearch by default data/index.")
 @printed(lambda found: say_text(found["result"]))
-def call(text: str, day: str | None, resource: Path | None) -> dict[str, str]:
+def call(text: str, day: datetime, resource: Path | None) -> dict[str, str]:
     """Run one tool call and print its result.
 
     The tools are Calculator, Calendar, WikiSearch, QA, MT, and those of installed packages (entry points
@@ -39,13 +43,4 @@ def call(text: str, day: str | None, resource: Path | None) -> dict[str, str]:
     from nightjar.tools.run import call_text
 
     settings = load().tools if PARAMS_FILE.exists() else None
-    return {"call": text, "result": call_text(text, _day(day), resource, settings)}
-
-
-def _day(text: str | None) -> date:
-    if text is None:
-        return datetime.now().astimezone().date()
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise NightjarError(f"{text!r} is not a date", "--date", "write it as 2024-02-29") from None
+    return {"call": text, "result": call_text(text, day.date(), resource, settings)}

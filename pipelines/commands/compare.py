@@ -17,7 +17,7 @@ from pipelines.commands.options import (
     references_option,
     samples_option,
 )
-from pipelines.commands.scores_shown import ALL, card_of, say_head, track_title
+from pipelines.commands.scores_shown import ALL, card_of, say_head
 from pipelines.project.intervals import interval
 
 
@@ -42,10 +42,10 @@ def _print(result: dict[str, Any]) -> None:
         say_table(lines)
         return
     for track, part in by_track.items():
-        say_table(_lines(part), track_title(track, result) if len(by_track) > 1 else "")
+        say_table(_lines(part), card_of(result).track_title(track) if len(by_track) > 1 else "")
         say()
     rows = [
-        ({"track": track_title(track, result)} if len(by_track) > 1 else {})
+        ({"track": card_of(result).track_title(track)} if len(by_track) > 1 else {})
         | {"category": name, "metric": cell["metric"], **_line(cell[cell["metric"]])}
         for track, part in by_track.items()
         for name, cell in part["by_category"].items()

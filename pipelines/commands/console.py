@@ -27,9 +27,9 @@ def say(line: str = "", err: bool = False) -> None:
     _write(printable(line), err)
 
 
-def say_text(text: str, err: bool = False) -> None:
+def say_text(text: str) -> None:
     """Print a text of several lines: line ends and tabs remain."""
-    _write(printable(text, keep="\n\t"), err)
+    _write(printable(text, keep="\n\t"))
 
 
 def say_exact(text: str) -> None:

@@ -8,7 +8,6 @@ are there is done.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,7 +29,7 @@ from nightjar.lm.weights import digest as digest_of_weights
 from pipelines.process import lock
 from pipelines.process.child import Child
 from pipelines.process.signals import stopped_by_signals
-from pipelines.project.environment import SECRETS
+from pipelines.project.environment import without
 from stages.base_model.given import MODEL, Given, kind_of, make_given_ready, name_of
 
 LOCK = Path(".nightjar/evaluate.lock")
@@ -256,6 +255,5 @@ def _run_stages(record: Mapping[str, Any], output: Path) -> int:
 
 def _run(command: Sequence[str], output: Path) -> int:
     """Run a stage as a group of processes that ends with this one; returns its exit status."""
-    environment = {key: value for key, value in os.environ.items() if key not in SECRETS}
-    with Child(command, output, environment) as child:
+    with Child(command, output, without()) as child:
         return child.wait()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nightjar.core.config import PARAMS_FILE
-from nightjar.core.driver_params import load_nightly
+from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_json, say_table, say_text
 from pipelines.commands.options import printed
@@ -50,37 +50,36 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
     """
     from pipelines.graph import graph as graphs
     from pipelines.nightly.run import Asked
-    from pipelines.nightly.stages import selected
 
-    graph = graphs.read()
-    settings = load_nightly(graph.root / PARAMS_FILE)
-    if told := warning(graph.root):
+    root = graphs.find_root()
+    settings = load_nightly(root / PARAMS_FILE)
+    if told := warning(root):
         say(f"nightjar: nightly: {told}", err=True)
-    with lock.locked(graph.root, places.NIGHTLY_LOCK, "a nightly", wait):
-        with lock.rebuild_lock(graph.root, wait):
-            pass  # an error now, and not once the night has begun
+    with lock.rebuild_lock(root, wait):
+        pass  # an error now, and not once the night has begun
+    with lock.locked(root, places.NIGHTLY_LOCK, "a nightly", wait):
         try:
-            ledgers.prepare(graph.root / settings.ledger)
+            ledgers.prepare(root / settings.ledger)
         except NightjarError as error:
-            notify(graph.root, {"kind": "nightly failed", "run": None, "message": str(error)})
+            notify(root, {"kind": "nightly failed", "run": None, "message": str(error)})
             raise
-        graph = selected(graph, settings.stages)
-        code = _run(graph, Asked(pull, jobs, wait, accept), verbose, as_json)
+        code = _run(graphs.read(root), settings, Asked(pull, jobs, wait, accept), verbose, as_json)
     raise SystemExit(code)
 
 
-def _run(graph: Graph, asked: Asked, verbose: bool, as_json: bool) -> int:
+def _run(whole: Graph, settings: Nightly, asked: Asked, verbose: bool, as_json: bool) -> int:
     """Run the night and show it; returns the exit status."""
     from pipelines.commands import show
     from pipelines.commands.watched import STATUS, watched
     from pipelines.execution.journal import Journal
     from pipelines.nightly import run
+    from pipelines.nightly.stages import selected
 
-    stop = threading.Event()
+    stop, graph = threading.Event(), selected(whole, settings.stages)
     journal = Journal(graph.root, run.KIND, asdict(asked))
     with at_signals(stop.set), watched(journal, stop, as_json):
         with show.Progress(graph, graph.stages, verbose, as_json) as progress:
-            end, outcome = run.nightly(asked, journal, stop, progress.tell)
+            end, outcome = run.nightly(whole, settings, asked, journal, stop, progress.tell)
         journal.end(end)
         for line in outcome.warnings:
             _warn(line)

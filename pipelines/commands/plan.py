@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -77,7 +78,7 @@ def _print_json(
         **{f"clock_{end}": round(at, 1) for end, at in vars(estimate.clock).items()},
         "jobs": estimate.jobs,
         "without_estimate": len(estimate.unknown),
-        "leftovers": [it.as_json() for it in left],
+        "leftovers": [asdict(it) for it in left],
     }
     say_json(told)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
@@ -45,69 +43,49 @@ def rebuild(
       nightjar rebuild --jobs 4 evaluate@supernatinst
       nightjar rebuild --fail-fast
     """
-    from pipelines.process.lock import rebuild_lock
-
-    root = graphs.find_root()
-    with rebuild_lock(root, wait):
-        code = _rebuild(root, stages, jobs, keep_going, verbose, as_json)
-    raise SystemExit(code)
-
-
-def _rebuild(
-    root: Path, stages: tuple[str, ...], jobs: int | None, keep_going: bool, verbose: bool, as_json: bool
-) -> int:
-    """Rebuild under the rebuild lock; returns the exit status."""
     from pipelines.commands import show
     from pipelines.graph import lock_order
+    from pipelines.process.lock import rebuild_lock
 
-    whole = graphs.read(root)
-    graph = whole.only(stages)
-    left = leftovers.find(whole, graph)
-    for it in left:
-        say(str(it), err=as_json)
-    if not graph.changed() and not verify.failing(root, graph):
-        lock_order.forget(root)
-        stale = stale_scores(whole, [])
-        if as_json:
-            show.as_json(root, [{"stage": name, "state": "unchanged"} for name in graph.stages], stale, left)
-            return 0
-        say(f"Nothing to do: {len(graph.stages)} stages are up to date.")
-        show.headline(root, stale)
-        return 0
-    from pipelines.execution import preflight
+    root, code = graphs.find_root(), 0
+    with rebuild_lock(root, wait):
+        whole = graphs.read(root)
+        graph = whole.only(stages)
+        left = leftovers.find(whole, graph)
+        for it in left:
+            say(str(it), err=as_json)
+        if graph.changed() or verify.failing(root, graph):
+            # Here, not above: "Nothing to do" needs none of it, and it takes long to load.
+            from pipelines.commands.watched import STATUS, watched
+            from pipelines.execution import preflight
+            from pipelines.execution.journal import Journal
+            from pipelines.rebuild import run
 
-    preflight.check(graph)
-    return _run(whole, stages, jobs, keep_going, verbose, as_json, left)
-
-
-def _run(
-    whole: graphs.Graph,
-    stages: tuple[str, ...],
-    jobs: int | None,
-    keep_going: bool,
-    verbose: bool,
-    as_json: bool,
-    left: Sequence[leftovers.Leftover],
-) -> int:
-    """Run the stages and show them; returns the exit status."""
-    from pipelines.commands import show
-    from pipelines.commands.watched import STATUS, watched
-    from pipelines.execution.journal import Journal
-    from pipelines.rebuild import run
-
-    root, graph, stop = whole.root, whole.only(stages), threading.Event()
-    parameters = {"targets": list(stages), "jobs": jobs, "wait": False, "keep_going": keep_going}
-    journal = Journal(root, run.KIND, parameters)
-    with at_signals(stop.set), watched(journal, stop, as_json):
-        with show.Progress(graph, graph.changed(), verbose, as_json) as progress:
-            end, results = run.rebuild(whole, stages, jobs, keep_going, journal, stop, progress.tell)
-        journal.end(end)
-        stale = stale_scores(whole, results.values())
-        if as_json:
-            show.as_json(root, [result.facts() for result in results.values()], stale, left)
+            preflight.check(graph)
+            stop = threading.Event()
+            parameters = {"targets": list(stages), "jobs": jobs, "wait": False, "keep_going": keep_going}
+            journal = Journal(root, run.KIND, parameters)
+            with at_signals(stop.set), watched(journal, stop, as_json):
+                with show.Progress(graph, graph.changed(), verbose, as_json) as progress:
+                    end, results = run.rebuild(whole, stages, jobs, keep_going, journal, stop, progress.tell)
+                journal.end(end)
+                stale = stale_scores(whole, results.values())
+                if as_json:
+                    show.as_json(root, [result.facts() for result in results.values()], stale, left)
+                else:
+                    show.summary(list(results.values()))
+                    show.headline(root, stale)
+            if end.state != "completed":
+                say(f"nightjar: rebuild: {end.message}", err=True)
+            code = STATUS[end.state]
         else:
-            show.summary(list(results.values()))
-            show.headline(root, stale)
-    if end.state != "completed":
-        say(f"nightjar: rebuild: {end.message}", err=True)
-    return STATUS[end.state]
+            lock_order.forget(root)
+            stale = stale_scores(whole, [])
+            if as_json:
+                show.as_json(
+                    root, [{"stage": name, "state": "unchanged"} for name in graph.stages], stale, left
+                )
+            else:
+                say(f"Nothing to do: {len(graph.stages)} stages are up to date.")
+                show.headline(root, stale)
+    raise SystemExit(code)

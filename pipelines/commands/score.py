@@ -18,7 +18,7 @@ from pipelines.commands.options import (
     references_option,
     samples_option,
 )
-from pipelines.commands.scores_shown import ALL, card_of, say_head, track_title
+from pipelines.commands.scores_shown import ALL, card_of, say_head
 from pipelines.project.intervals import interval
 
 # A table with more columns has a row a metric instead.
@@ -43,7 +43,7 @@ def _print(result: dict[str, Any]) -> None:
             _say_scores(result, average, [])
         return
     tracks = ["track"] if len(result["tracks"]) > 1 else []
-    rows = [row | {"track": track_title(row["track"], result)} for row in rows]
+    rows = [row | {"track": card_of(result).track_title(row["track"])} for row in rows]
     many = len(result["metrics"]) > MOST_COLUMNS
     for level in ("overall",) if many else ("overall", "category", "task"):
         if own := [row | {level: row["name"]} for row in rows if row["level"] == level]:

@@ -21,13 +21,8 @@ def say_head(result: Mapping[str, Any], missing: str) -> None:
     """Print the first line: what was scored. Each of several tracks is named further down."""
     only = ""
     if len(result["tracks"]) == 1:
-        track = result["tracks"][0]
-        only = f", task {track}" if card_of(result).files.by_task else f", {track_title(track, result)}"
+        track, card = result["tracks"][0], card_of(result)
+        only = f", task {track}" if card.files.by_task else f", {card.track_title(track)}"
     n = result["n"]
     say(f"{result['benchmark']}{only}: {n} instance{'s' * (n != 1)}{missing}")
     say()
-
-
-def track_title(track: str, result: Mapping[str, Any]) -> str:
-    """The title of a track, as the report has it."""
-    return str(card_of(result).tracks.get(track, f"{track} track"))

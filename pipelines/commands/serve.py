@@ -9,7 +9,6 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,9 @@ from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder
 from pipelines.commands.console import say, say_json
-from pipelines.execution.run_stage import SERVED
 from pipelines.prefect_view import server as servers
 from pipelines.process import lock
-from pipelines.process.child import Child
+from pipelines.process.child import Child, last_line
 from pipelines.process.signals import stopped_by_signals
 from pipelines.project import notify, places
 from pipelines.project.environment import WEBHOOK
@@ -80,14 +78,14 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
     with lock.locked(root, places.SERVE_LOCK, "nightjar serve", fix="use that one, or end it first"):
         serving = Serving(root, port, {"jobs": jobs, "pull": pull}, webhook)
         try:
-            serving.start(lambda line: say(line, err=as_json))
+            serving.start()
             _say_served(serving, settings, as_json)
             runs = served_runs.Runs(Api(serving.url), serving.deployments)
             while True:
                 for line in runs.news():
                     say(line, err=as_json)
                 time.sleep(WATCH_SECONDS)
-                serving.watch(lambda line: say(line, err=True))
+                serving.watch()
         finally:
             serving.stop()
 
@@ -130,29 +128,28 @@ class Serving:
     def url(self) -> str:
         return self._server.url if self._server else ""
 
-    def start(self, tell: Callable[[str], None]) -> None:
+    def start(self) -> None:
         """Bring up the server if none runs, then the runner. Raises NightjarError with the reason if either ends."""
         self._server = servers.find(self.root)
         if self._server is None:
             free = servers.free_port(self._port)
             if free != self._port:
-                tell(f"Port {self._port} is taken; using {free}.")
+                say(f"Port {self._port} is taken; using {free}.", err=True)
             self._start_server(free)
         self._start_runner()
 
-    def watch(self, tell: Callable[[str], None]) -> None:
+    def watch(self) -> None:
         """Start again what ended."""
         assert self._runner is not None and self._server is not None
         if servers.recorded(self.root) is None:
-            tell("nightjar: serve: the Prefect server ended; starting it again")
-            self._start_server(
-                self._server.port
-            )  # those who watch, and the runs, keep the address that they have
+            say("nightjar: serve: the Prefect server ended; starting it again", err=True)
+            # Those who watch, and the runs, keep the address that they have.
+            self._start_server(self._server.port)
         code = self._runner.poll()
         if code is not None:
             if time.monotonic() - self._started < SHORT_SECONDS:
                 raise self._ended(code)
-            tell(f"nightjar: serve: the runner ended with {code}; starting it again")
+            say(f"nightjar: serve: the runner ended with {code}; starting it again", err=True)
             self._start_runner()
 
     def stop(self) -> None:
@@ -175,9 +172,7 @@ class Serving:
                 [sys.executable, "-m", "pipelines.serving.serve", self._settings],
                 self.root,
                 # Safe path: a folder `pipelines` of the repository must not be taken for this one.
-                servers.environment(self.root, self.url)
-                | {"PYTHONSAFEPATH": "1", SERVED: "1"}
-                | self._secret,
+                servers.environment(self.root, self.url) | {"PYTHONSAFEPATH": "1"} | self._secret,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 grace=GRACE,
@@ -192,5 +187,5 @@ class Serving:
         self.deployments = json.loads(ready)
 
     def _ended(self, code: int) -> NightjarError:
-        last = servers.last_line(self.root / LOG)[:300]
+        last = last_line(self.root / LOG)[:300]
         return NightjarError(f"the runner ended with {code}: {last}", self.root / LOG, "read that file")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Collection, Iterable
+from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
@@ -30,7 +31,7 @@ COLOURS = {"ran": "green", "restored": "cyan", "unchanged": "cyan"}
 COLOURS |= {"failed": "bold red", "skipped": "yellow", "stopped": "yellow"}
 
 
-class Progress:
+class Progress(contextlib.ExitStack):
     """Shows the results of a rebuild as they come: bars on a terminal, one line a stage elsewhere.
 
     The bar of all stages measures those that are `ahead` by the seconds that they took here before, if these are known
@@ -38,6 +39,7 @@ class Progress:
     """
 
     def __init__(self, graph: Graph, ahead: Collection[str], verbose: bool, stderr: bool = False) -> None:
+        super().__init__()
         self.results: list[Result] = []
         seconds = history.expected(graph.root)
         known = seconds.keys() >= set(ahead)
@@ -61,14 +63,9 @@ class Progress:
         self._whole = self._add("all stages", sum(self._work.values()))
         self._tasks: dict[str, TaskID] = {}
 
-    def __enter__(self) -> Progress:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
+    def __enter__(self) -> Self:
+        self.enter_context(self._bars)
+        return super().__enter__()
 
     def tell(self, result: Result) -> None:
         """Record and show the result of a stage; called from several threads."""
@@ -157,5 +154,5 @@ def as_json(root: Path, stages: list[dict[str, Any]], stale: str, left: Iterable
     if scores.is_file() and not stale:
         rows = read(scores, "delete it and run the stage report again", constants=True)
     whole = {"stages": stages, "report": report, "headline": rows, "headline_stale": stale or None}
-    whole["leftovers"] = [it.as_json() for it in left]
+    whole["leftovers"] = [asdict(it) for it in left]
     say_json(whole)

@@ -81,7 +81,6 @@ class Conduct:
             lease_file()  # an error if its folder is not ours
         threads: list[threading.Thread] = []
         with Stages(self._here.root) as self._stages:
-            self._stages.start()
             try:
                 while schedule.running or (schedule.waiting and not self.stop.is_set()):
                     threads += self._start(schedule)

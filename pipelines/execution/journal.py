@@ -147,10 +147,6 @@ def follow(path: Path, alive: Callable[[], bool]) -> Iterator[Event | None]:
                 time.sleep(POLL_SECONDS)
 
 
-class Damaged(Exception):
-    """A file that is not the journal of a run."""
-
-
 @dataclass
 class Record:
     """What a journal says of its run: the first event, the flow run that shows it, and how many events it has."""
@@ -166,7 +162,7 @@ class Record:
 
 
 def read(path: Path) -> Record:
-    """What a journal holds now. Raises OSError and Damaged."""
+    """What a journal holds now. Raises OSError, and ValueError for a file that is none."""
     found = Record()
     try:
         for event in events(path.read_bytes().split(b"\n")):
@@ -177,5 +173,5 @@ def read(path: Path) -> Record:
                     found.flow_run, found.shown = str(event["flow_run"]), int(event["events"])
         int(found.begin["pid"]), str(found.begin["started"]), found.begin["kind"], found.begin["name"]
     except (ValueError, KeyError, TypeError) as error:
-        raise Damaged(f"not the journal of a run ({type(error).__name__})") from None
+        raise ValueError(f"not the journal of a run ({type(error).__name__})") from None
     return found

@@ -24,6 +24,7 @@ from pipelines.project.places import PARAMS_BEFORE
 
 # Of a value of --set, in characters.
 LONGEST_VALUE = 10_000
+EVERY_KEY = "profiles/sample.yaml has every key"
 
 
 def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = True) -> list[Change]:
@@ -33,14 +34,13 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     as it was. Raises NightjarError for an unknown profile, key or value, before anything is written.
     """
     about(root, profile)  # checked too
-    given = [_setting(setting) for setting in settings]
+    given = dict(map(_setting, settings))
     base_path = root / PROFILES / f"{BASE}.yaml"
     read_yaml(base_path)  # for its one-line errors
     values = deepcopy(_loaded(base_path.read_text(encoding="utf-8")))
     for over, path in chain(root, profile):
         overlay(values, over, "", path)
-    for key, value in given:
-        _set(values, key, value)
+    put(values, given, "--set", EVERY_KEY)
     # Checked without the comments: a plain copy of what will be written.
     text = _dump(values)
     target = root / PARAMS_FILE
@@ -55,17 +55,28 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
 
 
 def edited(text: str, settings: Mapping[str, Any]) -> str:
-    """The text of a params file with `settings` (dotted key: value), its comments kept.
+    """The text of a params file with `settings` (dotted key: value), its comments kept. Values are not checked.
 
-    Raises NightjarError for an unknown key or a value that is not allowed.
+    Raises NightjarError for a key that the text does not have.
     """
-    parse(text, PARAMS_FILE)  # for its one-line errors
     values = deepcopy(_loaded(text))
+    put(values, settings, PARAMS_FILE, EVERY_KEY)
+    return _dump(values)
+
+
+def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> None:
+    """Set values by dotted keys. Raises NightjarError, with `where` and `fix`, for a key that `values` do not have."""
     for key, value in settings.items():
-        _set(values, key, value)
-    new = _dump(values)
-    validate(parse(new, PARAMS_FILE))
-    return new
+        group = values
+        *groups, last = key.split(".")
+        for name in groups:
+            group = group.get(name) if isinstance(group, Mapping) else None
+        if not isinstance(group, Mapping) or last not in group:
+            raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, fix)
+        if isinstance(group[last], Mapping) and not isinstance(value, Mapping):
+            one = f"give one of them, such as {key}.KEY=VALUE"
+            raise NightjarError(f"{key} is a group of keys", where, one)
+        group[last] = value  # type: ignore[index]
 
 
 def _round_trip() -> YAML:
@@ -113,18 +124,3 @@ def _setting(setting: str) -> tuple[str, Any]:
     except NightjarError as error:
         what = f"{shown(text)} is not a value: {error.what}"
         raise NightjarError(what, where, "put it in quotation marks") from None
-
-
-def _set(values: Any, key: str, value: Any) -> None:
-    *groups, last = key.split(".")
-    for group in groups:
-        values = values.get(group) if isinstance(values, Mapping) else None
-    if not isinstance(values, Mapping) or last not in values:
-        raise NightjarError(
-            f"unknown key {shown(key, quoted=False)}", "--set", "profiles/sample.yaml has every key"
-        )
-    if isinstance(values[last], Mapping) and not isinstance(value, Mapping):
-        raise NightjarError(
-            f"{key} is a group of keys", "--set", f"give one of them, such as {key}.KEY=VALUE"
-        )
-    values[last] = value  # type: ignore[index]

@@ -14,12 +14,12 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import psutil
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
-from nightjar.core.config import Model, checked
+from nightjar.core.config import Attempts, Model, checked
 from nightjar.core.errors import NightjarError
 from pipelines.execution.schedule import Limits, Needs
 from pipelines.graph.graph import Graph
@@ -39,7 +39,7 @@ class Meta(Model):
 
     gpu: bool = False
     memory: str | None = None
-    attempts: Annotated[int, Field(ge=1, le=20)] = 1
+    attempts: Attempts = 1
     shards: bool = False
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import locale
 import math
 import os
 import re
@@ -27,10 +26,8 @@ from nightjar.core import history
 from pipelines.execution.results import Result
 from pipelines.graph import dvc_worker
 from pipelines.process.child import GRACE, Child
-from pipelines.project.environment import SECRETS
+from pipelines.project.environment import without
 
-# Set by `nightjar serve`, which sets PYTHONSAFEPATH too, for itself and not for stages.
-SERVED = "NIGHTJAR_SERVED"
 BATCH_SECONDS = 0.5
 BATCH_LINES = 200
 LONGEST_LINE = 65_536
@@ -53,19 +50,10 @@ def environment() -> dict[str, str]:
     The secrets of the driver and its settings of Prefect are left out.
     """
     folder = str(Path(sys.executable).parent)
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in SECRETS and not name.startswith("PREFECT_")
-    }
-    if kept.pop(SERVED, None):
-        kept.pop("PYTHONSAFEPATH", None)
-    # It is read as UTF-8 here (see cleaned), and DVC fails when it cannot print a stage's command.
-    encoding = kept.get("PYTHONIOENCODING", "").partition(":")[0] or locale.getpreferredencoding(False)
-    if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
-        kept["PYTHONIOENCODING"] = "utf-8:backslashreplace"
     return {
-        **kept,
+        **without(),
+        # It is read as UTF-8 here (see cleaned), and DVC fails when it cannot print a stage's command.
+        "PYTHONIOENCODING": "utf-8:backslashreplace",
         "PATH": folder + os.pathsep + os.environ.get("PATH", os.defpath),
         "PYTHONUNBUFFERED": "1",
         "DVC_NO_ANALYTICS": "1",
@@ -84,11 +72,6 @@ class Stages:
         self._lock = threading.Lock()
         self._worker: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
-
-    def start(self) -> None:
-        """Start the worker now, which loads DVC in half a second. The first request does so otherwise."""
-        with self._lock:
-            self._connect()
 
     def look(self, stage: str, stop: threading.Event) -> Message:
         """What DVC would do with `stage` now: its `state` as in `nightjar plan`, and `why`. If that is not known, the
@@ -222,6 +205,9 @@ class Stages:
                 self._worker.wait()
 
     def __enter__(self) -> Self:
+        """Start the worker, which loads DVC in half a second. Outside of a block the first request does so."""
+        with self._lock:
+            self._connect()
         return self
 
     def __exit__(self, *_: object) -> None:

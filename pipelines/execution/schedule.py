@@ -11,8 +11,6 @@ import heapq
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from nightjar.core.errors import NightjarError
-
 # Expected seconds of a stage of which no time is known.
 UNKNOWN_SECONDS = 1.0
 
@@ -38,10 +36,6 @@ class Limits:
     jobs: int
     memory_gb: float = float("inf")
     one_gpu: bool = False
-
-    def __post_init__(self) -> None:
-        if self.jobs < 1:  # nothing would ever start
-            raise NightjarError(f"{self.jobs} stages at once are not possible", "jobs", "give 1 or more")
 
 
 NOTHING = Needs()

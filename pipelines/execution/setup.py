@@ -11,12 +11,11 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-from safetensors import safe_open
-
 from nightjar.core import cost, profiles
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.params import Params, validate
 from nightjar.core.profiles import Supply
+from nightjar.lm import weights
 from pipelines.execution.preflight import LAUNCHERS, check_project
 from pipelines.graph import graph as graphs
 
@@ -99,11 +98,8 @@ class Setup:
     def parameters(self, path: str) -> float | None:
         """The parameters of the model in `path`: of its weights if they are here, else as its supply says."""
         source = self.source(path)
-        known, sizes = self.described(source), 0
-        for file in (self.root / source).glob("*.safetensors"):
-            with safe_open(file, "numpy") as weights:
-                sizes += sum(math.prod(weights.get_slice(name).get_shape()) for name in weights.keys())  # noqa: SIM118
-        return sizes or (known.parameters if known else None)
+        known = self.described(source)
+        return weights.parameters(self.root / source) or (known.parameters if known else None)
 
     def rows(self, stage: str, table: str) -> float | None:
         """The rows of a table: from the facts of the stage that makes it, else from the settings and the supplies."""

@@ -14,11 +14,11 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from pathlib import Path
 
 from nightjar.core import display
 from nightjar.core.errors import NightjarError
 from pipelines.execution.shards import Work
+from pipelines.process.child import last_line
 
 POLL_SECONDS = 0.1
 # A command that was killed has the exit status 128 + the number of the signal.
@@ -76,7 +76,7 @@ def _until_done(work: Work, number: int, run: Run, stop: threading.Event) -> Non
             return
         why = f"exit status {status}"
         if status <= KILLED:
-            why = f"{why}: {_last_line(work.share_log(number))}"
+            why = f"{why}: {last_line(work.share_log(number))}"
             # After a loss, the lost process may still hold its part of the journal, and the share then fails.
             if tried == 1:
                 raise NightjarError(why, work.name(number), "see its log, and run again")
@@ -88,11 +88,6 @@ def _until_done(work: Work, number: int, run: Run, stop: threading.Event) -> Non
 
 def _say(line: str) -> None:
     print(f"{line}\n", end="", flush=True)  # in one write, for several threads
-
-
-def _last_line(log: Path) -> str:
-    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "no output")
 
 
 if __name__ == "__main__":

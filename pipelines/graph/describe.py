@@ -19,7 +19,7 @@ def tags(root: Path) -> list[str]:
 
 
 def short_commit(root: Path) -> str:
-    """The commit that is checked out, `marked` if tracked files differ from it; empty if there is none.
+    """The commit that is checked out, with a + if tracked files differ from it; empty if there is none.
 
     dvc.lock is ignored, because a rebuild changes it.
     """
@@ -29,9 +29,4 @@ def short_commit(root: Path) -> str:
     changed = try_git(
         root, "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude,glob)**/dvc.lock"
     )
-    return marked(commit, bool(changed))
-
-
-def marked(commit: str, changed: bool) -> str:
-    """The commit with a + if tracked files differed from it."""
-    return f"{commit}+" if changed else commit
+    return commit + "+" * bool(changed)

@@ -211,14 +211,9 @@ def begin(repo: Repo, name: str, afresh: bool = False) -> Begun | bool:
 
 
 def finish(repo: Repo, begun: Begun) -> None:
-    """Record what the commands made. Raises as `begin` does; `abandon` is left to the caller."""
+    """Record what the commands made. Raises as `begin` does; `reserved` is left to the caller."""
     with _transaction(repo, begun.name):
         _save(repo, begun.stage, not begun.afresh)
-
-
-def abandon(begun: Begun) -> None:
-    """Release the files that were reserved for the stage."""
-    begun.reserved.close()
 
 
 @contextlib.contextmanager

@@ -74,13 +74,13 @@ class Worker:
                 return {"state": "failed", "code": 1, "error": "the process that ran DVC was killed"}
             if request["do"] == "finish":
                 dvc.finish(repo, self._begun[name])
-            dvc.abandon(self._begun.pop(name))
+            self._begun.pop(name).reserved.close()
         except dvc.Busy as busy:
             return {"state": "busy", "holder": str(busy)}
         except Exception as error:  # DVC raises errors of all kinds for bad files
             if begun := self._begun.pop(name, None):
                 with contextlib.suppress(Exception):
-                    dvc.abandon(begun)
+                    begun.reserved.close()
             return {"state": "failed", "code": 1, "error": dvc.one_line(error)}
         return {"state": "ran" if request["do"] == "finish" else "abandoned"}
 

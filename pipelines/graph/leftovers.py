@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from pipelines.graph.graph import SHOWN, Graph
 from pipelines.project.git import names, try_git
@@ -27,9 +26,6 @@ class Leftover:
         readers = f"{', '.join(self.readers[:SHOWN])}{more}"
         remove = f"remove it with: rm -r {shlex.quote(self.path)}"
         return f"{self.path}: no stage makes it, but it is an input of {readers}; {remove}"
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def find(whole: Graph, part: Graph) -> list[Leftover]:

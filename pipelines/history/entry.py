@@ -12,10 +12,8 @@ The first versions wrote no manifest. Their entries can be read, and count as da
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import file_digest
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,6 +24,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.config import Model, checked
 from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
+from nightjar.core.files import flush, sha256_of
 from nightjar.core.json_text import read
 
 RUN = "run.parquet"
@@ -87,7 +86,7 @@ class Entry:
         hashes: Mapping[Any, str] = self.manifest.files if self.manifest else {}
         for name in (RUN, *TABLES) if self.manifest else ():
             try:
-                if digest(self.path / name) != hashes.get(name):
+                if sha256_of(self.path / name) != hashes.get(name):
                     found[name] = f"{name} was changed"
             except FileNotFoundError:
                 found[name] = f"{name} is missing"
@@ -110,7 +109,7 @@ def write(
     row = {**facts, "sequence": sequence, "files": {}}
     row |= {name: json.dumps(row[name], sort_keys=True, ensure_ascii=False) for name in JSON}
     tables.write_file(folder / RUN, contracts.LEDGER_RUN, [row])
-    hashes: dict[Any, str] = {name: digest(folder / name) for name in (RUN, *TABLES)}
+    hashes: dict[Any, str] = {name: sha256_of(folder / name) for name in (RUN, *TABLES)}
     manifest = Manifest(run=str(facts["run"]), sequence=sequence, files=hashes, previous=previous)
     (folder / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
     for path in folder.iterdir():
@@ -134,7 +133,7 @@ def load(path: Path) -> Entry:
         unreadable[RUN] = f"{RUN}: {error.what}"
     try:
         manifest = checked(Manifest, read(path / MANIFEST, _FIX), path / MANIFEST)
-        seal = digest(path / MANIFEST)
+        seal = sha256_of(path / MANIFEST)
     except NightjarError as error:
         unreadable[MANIFEST] = f"{MANIFEST}: {error.what}"
     except OSError as error:
@@ -163,18 +162,3 @@ def read_table(path: Path, contract: Table) -> pa.Table:
     except Exception as error:  # Arrow has many for bytes that are no Parquet
         raise NightjarError(f"unreadable ({type(error).__name__}: {error})", path, _FIX) from None
     return table
-
-
-def digest(path: Path) -> str:
-    """The sha256 of a file. Raises OSError."""
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
-
-
-def flush(path: Path) -> None:
-    """Have the system write a file, or the names in a folder, to the disk now."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import own_folder, remove
+from nightjar.core.files import flush, own_folder, remove
 from pipelines.history import entry as ledger_entry
-from pipelines.history.entry import MANIFEST, TABLES, Entry, Previous, Rows, flush, load
+from pipelines.history.entry import MANIFEST, TABLES, Entry, Previous, Rows, load
 from pipelines.project.places import LEDGER_ASIDE as ASIDE
 
 _PROBE_BYTES = 1 << 20

@@ -108,7 +108,7 @@ def _nights(ledger: Path) -> Iterator[Run]:
             continue
         if rows:
             changed = any(Path(name).name != "dvc.lock" for name in entry["changed"])
-            commit = describe.marked(entry["commit"][:7], changed)
+            commit = entry["commit"][:7] + "+" * changed
             yield Run(ended=entry["ended"].timestamp(), kind="nightly", commit=commit, rows=rows)
 
 

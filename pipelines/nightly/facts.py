@@ -77,20 +77,30 @@ def scores(work: Path, stages: Sequence[Stage]) -> tuple[Rows, Rows, dict[str, l
             means += tables.read_rows(out, contracts.SCORES)
             rows = tables.read_rows(out, contracts.INSTANCE_SCORES, columns)
             benchmarks[stage.name] = sorted({row["benchmark"] for row in rows})
-            instances += [row | {"content": contents.get(tuple(row[name] for name in KEY))} for row in rows]
+            instances += [row | {"content": contents.get(question(row))} for row in rows]
     return means, instances, benchmarks
+
+
+def question(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """The question of a row, by KEY."""
+    return tuple(row[name] for name in KEY)
+
+
+def has_questions(artifact: Path) -> bool:
+    """Whether an artifact has a table of questions."""
+    return any((artifact / contracts.QUESTIONS.name).glob("*.parquet"))
 
 
 def _contents(work: Path, stages: Sequence[Stage]) -> dict[tuple[str, ...], str]:
     """For every question that the stages read a digest of its parts and references, by KEY."""
     found = {}
     for path in sorted({work / dep for stage in stages for dep in stage.deps}):
-        if any((path / contracts.QUESTIONS.name).glob("*.parquet")):
+        if has_questions(path):
             for row in tables.read_rows(path, contracts.QUESTIONS, [*KEY, "parts", "references"]):
                 parts = parse_at(
                     row["parts"], path / contracts.QUESTIONS.name, "write parts as a JSON object"
                 )
-                found[tuple(row[name] for name in KEY)] = content(parts, row["references"])
+                found[question(row)] = content(parts, row["references"])
     return found
 
 

@@ -1,6 +1,6 @@
 """A nightly: evaluate every benchmark again, append to the ledger, give a verdict.
 
-    python -P -m pipelines.nightly.run REQUEST     as a run of `nightjar serve` starts it; REQUEST is JSON
+As a program it is a run of `nightjar serve`: see execution/served.py.
 
 Model and data are checked out as dvc.lock has them, into a clone of the project in .nightjar/nightly. There the stages
 that predict and evaluate run, whether or not DVC finds them unchanged. Only the ledger changes, no other file of the
@@ -10,36 +10,35 @@ project and nothing in its DVC cache.
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nightjar.core import display, json_text
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import recorded
 from pipelines.clone.baseline import baseline
 from pipelines.execution.estimate import duration
-from pipelines.execution.journal import Journal
-from pipelines.execution.results import End, Listener, ending
+from pipelines.execution.journal import Journal, new_name
+from pipelines.execution.results import End, Listener
+from pipelines.execution.served import serve
 from pipelines.graph import graph as graphs
+from pipelines.graph.graph import Graph
 from pipelines.history import entry as ledger_entry
 from pipelines.history import ledger as ledgers
 from pipelines.history import scores as score_history
 from pipelines.nightly import facts as nightly_facts
-from pipelines.nightly import sample, stamp
+from pipelines.nightly import sample
 from pipelines.nightly import text as nightly_text
 from pipelines.nightly import verdicts as nightly_verdicts
 from pipelines.nightly.stages import Cancelled, Night, Scratch, conduct, selected, take
 from pipelines.nightly.verdicts import Good
 from pipelines.process import lock
-from pipelines.process.signals import at_signals
 from pipelines.project import places
 from pipelines.project.notify import notify
 
@@ -76,79 +75,50 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
 
 
-def serve(request: dict[str, Any]) -> None:
-    """Run the request of a deployment, until its end or SIGTERM."""
-    root = Path.cwd()
-    journal = Journal(root, KIND, request, request["name"])
-    stop = threading.Event()
-    # A run that nobody watches waits for a rebuild, and for no other nightly.
-    asked = Asked(request["pull"], request["jobs"], True, request["accept"])
-
-    def failed(message: str) -> None:
-        notify(root, {"kind": "nightly failed", "run": journal.name, "message": message})
-
-    def run() -> End:
-        with lock.locked(root, places.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED):
-            due = request["due"] and datetime.fromisoformat(request["due"])
-            if due and (made_up := stamp.made_up_for(root, due)):
-                return End("skipped", made_up)
-            return nightly(asked, journal, stop)[0]
-
-    with at_signals(stop.set):
-        journal.end(ending(run, failed))
-
-
-def nightly(asked: Asked, journal: Journal, stop: threading.Event, *shown: Listener) -> tuple[End, Outcome]:
+def nightly(
+    whole: Graph,
+    settings: Nightly,
+    asked: Asked,
+    journal: Journal,
+    stop: threading.Event,
+    *shown: Listener,
+) -> tuple[End, Outcome]:
     """Evaluate every benchmark again with the current model and data, append to the ledger, and give a verdict.
 
-    To be called under the nightly's lock. The end is `completed` if no score is worse than in earlier runs. Raises
-    NightjarError for wrong input.
+    To be called under the nightly's lock, with a ledger that is prepared. The end is `completed` if no score is worse
+    than in earlier runs. Raises NightjarError for wrong input.
     """
-    root, outcome = journal.root, Outcome()
-    stamp.write(root, stamp.Attempt(run=journal.name, began=datetime.now(UTC)))
+    root, outcome, graph = journal.root, Outcome(), selected(whole, settings.stages)
+    started, name = datetime.now(UTC), new_name()
     try:
-        return _night(outcome, asked, journal, stop, shown), outcome
+        with contextlib.ExitStack() as stack:
+            with lock.rebuild_lock(root, asked.wait, stop):  # dvc.lock as it is between rebuilds
+                good = _ready(root / settings.ledger, outcome, journal)
+                scratch = stack.enter_context(Scratch(root, baseline(root)))
+            night = Night(graph, whole, scratch.path, root / places.LOGS / journal.name, stop, journal, shown)
+            journal.graph(graph)
+            facts = nightly_facts.at_start(scratch.path, scratch.start)
+            facts |= {"run": name, "started": started, "accepted": asked.accept}
+            facts |= {"against": None, "stages": {}}
+            try:
+                _evaluate(night, settings, facts, good, asked, outcome)
+            except NightjarError as error:
+                facts |= {"state": "failed", "message": str(error), "accepted": False}
+            facts["ended"] = datetime.now(UTC)
+            outcome.facts = facts
+            rows = outcome.scores, outcome.instances, outcome.verdicts
+            outcome.aside = ledgers.append_or_aside(root, root / settings.ledger, facts, *rows)
+            # Before the clone is removed, which may fail.
+            return _report(outcome, journal), outcome
     except (Cancelled, lock.WaitStopped):
         return End("cancelled", "stopped; nothing was added to the ledger"), outcome
 
 
-def _night(
-    outcome: Outcome, asked: Asked, journal: Journal, stop: threading.Event, shown: tuple[Listener, ...]
-) -> End:
-    root = journal.root
-    settings = load_nightly(root / PARAMS_FILE)
-    whole = graphs.read(root)
-    graph = selected(whole, settings.stages)
-    started = datetime.now(UTC)
-    run = f"{started:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}"
-    with contextlib.ExitStack() as stack:
-        with lock.rebuild_lock(root, asked.wait, stop):  # dvc.lock as it is between rebuilds
-            good = _ready(root / settings.ledger, outcome, journal)
-            scratch = stack.enter_context(Scratch(root, baseline(root)))
-        if not (scratch.path / "dvc.yaml").is_file():
-            raise NightjarError("not in Git", root / "dvc.yaml", "commit it: the nightly works in a clone")
-        night = Night(graph, whole, scratch.path, root / places.LOGS / journal.name, stop, journal, shown)
-        journal.graph(graph)
-        facts = nightly_facts.at_start(scratch.path, scratch.start)
-        facts |= {"run": run, "started": started, "accepted": asked.accept, "against": None, "stages": {}}
-        try:
-            _evaluate(night, settings, facts, good, asked, outcome)
-        except NightjarError as error:
-            facts |= {"state": "failed", "message": str(error), "accepted": False}
-        facts["ended"] = datetime.now(UTC)
-        outcome.facts = facts
-        rows = outcome.scores, outcome.instances, outcome.verdicts
-        outcome.aside = ledgers.append_or_aside(root, root / settings.ledger, facts, *rows)
-        # Before the clone is removed, which may fail.
-        return _report(outcome, journal)
-
-
 def _ready(ledger: Path, outcome: Outcome, journal: Journal) -> Good | None:
-    """Make sure that the ledger can be written, add entries that could not be added before, and read the last good one.
+    """Add entries to the ledger that could not be added before, and read the last good one.
 
-    It is read now, because at the end of the night the ledger may be unavailable. Raises NightjarError.
+    It is read now, because at the end of the night the ledger may be unavailable.
     """
-    ledgers.prepare(ledger)
     try:
         for run in ledgers.recover(journal.root / ledgers.ASIDE, ledger, outcome.warnings.append):
             journal.log(f"added {run} to the ledger, from {ledgers.ASIDE}")
@@ -219,6 +189,32 @@ def _report(outcome: Outcome, journal: Journal) -> End:
     return End("completed" if well else "failed", message)
 
 
+def made_up_for(root: Path, due: datetime, now: datetime | None = None) -> str:
+    """Why a night that was due at `due` need not run: another began since then. Empty if it has to.
+
+    After days without a server, all nights that it had planned are late: the first of them makes up for the others. A
+    night that began in the future, because the clock was put back, is ignored.
+    """
+    try:
+        began = datetime.fromisoformat(recorded(root / places.NIGHTLY_LOCK)["since"]).astimezone(UTC)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return ""
+    if not due <= began <= (now or datetime.now(UTC)):
+        return ""
+    return f"due {due:%Y-%m-%d %H:%M} UTC, made up for by the nightly of {began:%Y-%m-%d %H:%M} UTC"
+
+
+def _serve(request: dict[str, Any], journal: Journal, stop: threading.Event) -> End:
+    """What a run of a deployment asks for. It waits for a rebuild, and for no other nightly."""
+    root, asked = journal.root, Asked(request["pull"], request["jobs"], True, request["accept"])
+    # Before the lock is taken, which records this start.
+    if request["due"] and (made_up := made_up_for(root, datetime.fromisoformat(request["due"]))):
+        return End("skipped", made_up)
+    with lock.locked(root, places.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED):
+        settings = load_nightly(root / PARAMS_FILE)
+        ledgers.prepare(root / settings.ledger)
+        return nightly(graphs.read(root), settings, asked, journal, stop)[0]
+
+
 if __name__ == "__main__":
-    display.protect()
-    serve(json_text.parse(sys.argv[1]))
+    serve(KIND, _serve)

@@ -18,6 +18,7 @@ from nightjar.benchmarks.subset import replace_by_subset
 from nightjar.core import contracts, tables
 from nightjar.core.driver_params import Nightly
 from pipelines.execution.estimate import duration, estimates
+from pipelines.nightly.facts import has_questions
 from pipelines.nightly.stages import Night
 
 LEAST, DRAWN = 0.4, 0.8
@@ -74,7 +75,7 @@ def _sources(night: Night, before: Mapping[str, Any]) -> dict[str, Source]:
     readers: dict[str, list[str]] = {}
     for stage in night.graph.stages.values():
         for dep in stage.deps:
-            if any((night.work / dep / contracts.QUESTIONS.name).glob("*.parquet")):
+            if has_questions(night.work / dep):
                 readers.setdefault(dep, []).append(stage.name)
     expected, found = estimates(night.whole), {}
     for path, names in sorted(readers.items()):

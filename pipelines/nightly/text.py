@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from nightjar.core.errors import NightjarError
 from pipelines.project.intervals import interval
 from pipelines.project.markdown import plain, table
 
@@ -52,11 +54,11 @@ def _listed(rows: list[dict[str, Any]], named: bool) -> str:
     """The scores with one verdict. Of scores that are not comparable the systems, if they are `named`, and reasons."""
     if not rows or rows[0]["verdict"] != "not comparable":
         return _some(
-            f"{row['system']} {row['track']} {row['metric']} {row.get('reason') or difference(row)}"
+            f"{row['system']} {_track(row)} {row['metric']} {row.get('reason') or difference(row)}"
             for row in rows
         )
     reasons = _some(row["reason"] for row in rows if row["reason"])
-    systems = _some(f"{row['system']} {row['track']}" for row in rows)
+    systems = _some(f"{row['system']} {_track(row)}" for row in rows)
     return f"{systems}{f' ({reasons})' if reasons else ''}" if named else reasons
 
 
@@ -72,11 +74,22 @@ def difference(row: Row) -> str:
     return "" if row["value"] is None else f"{row['value']:+.2f} {interval(row, '+.2f')}"
 
 
+def _track(row: Row) -> str:
+    """The title of a track by the card of its benchmark; its name where there is no card."""
+    from nightjar.benchmarks import registry
+
+    with contextlib.suppress(NightjarError):  # of a package that is not installed any more, or broken
+        return registry.card(row["benchmark"]).track_title(row["track"])
+    return str(row["track"])
+
+
 def cell_texts(row: Row) -> dict[str, str]:
     """A verdict as a row of a table."""
     moved = "" if row["better"] is None else f"{row['better']} / {row['worse']} / {row['equal']}"
     return {
-        **{name: str(row[name]) for name in ("system", "track", "metric", "n")},
+        "system": row["system"],
+        "track": _track(row),
+        **{name: str(row[name]) for name in ("metric", "n")},
         **{name: "" if row[name] is None else f"{row[name]:.2f}" for name in ("before", "now")},
         "difference": difference(row),
         "p": "" if row["p_corrected"] is None else f"{row['p_corrected']:.4f}",

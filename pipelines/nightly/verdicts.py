@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from nightjar.core.driver_params import Nightly
 from nightjar.statistics import trend, verdict
+from pipelines.nightly.facts import question
 from pipelines.project.stage_name import StageName
 
 Rows = list[dict[str, Any]]
@@ -57,17 +58,13 @@ def _same_questions(facts: Mapping[str, Any], instances: Rows, good: Good) -> tu
     stages = facts["stages"], good.facts["stages"]
     names = {row["benchmark"] for row in instances}
     resized = {name for name in names if len({_recorded(one, name, "limit") for one in stages}) > 1}
-    asked = [{_question(row) for row in rows} for rows in (instances, good.instances)]
+    asked = [{question(row) for row in rows} for rows in (instances, good.instances)]
     shared = asked[0] & asked[1]
     ours, theirs = (
-        [row for row in rows if row["benchmark"] not in resized or _question(row) in shared]
+        [row for row in rows if row["benchmark"] not in resized or question(row) in shared]
         for rows in (instances, good.instances)
     )
     return ours, theirs
-
-
-def _question(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    return row["benchmark"], row["task_id"], row["id"]
 
 
 def _declines(

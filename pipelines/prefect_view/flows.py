@@ -54,14 +54,14 @@ def rebuild(
 
 
 @flow(name="nightly", persist_result=False)
-def nightly(pull: bool = False, jobs: Jobs = 2, wait: bool = False, accept: bool = False) -> State[Any]:
+def nightly(pull: bool = False, jobs: Jobs = 2, accept: bool = False) -> State[Any]:
     """Evaluate every benchmark again with the current model and data, append to the ledger, and give a verdict.
 
     With `pull`, what is missing comes from the DVC remote. At most `jobs` stages run at once. With `accept`, later
     nights are compared with this one even if it is worse. The run is Completed if no score is worse than in the last
     good run, else Failed.
     """
-    return _run("nightly", {"pull": pull, "jobs": jobs, "wait": wait, "accept": accept})
+    return _run("nightly", {"pull": pull, "jobs": jobs, "accept": accept})
 
 
 def _run(kind: str, parameters: dict[str, Any]) -> State[Any]:
@@ -73,7 +73,9 @@ def _run(kind: str, parameters: dict[str, Any]) -> State[Any]:
     request = {**parameters, "name": name, "due": due and due.isoformat(), "served": True}
     # -P: a folder `pipelines` of the repository is not taken for this one.
     command = [sys.executable, "-P", "-m", f"pipelines.{kind}.run", json.dumps(request)]
-    with Child(command, root, os.environ, grace=GRACE) as run:
+    # Of `nightjar serve`, for itself: stages may import what lies in the repository.
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    with Child(command, root, inherited, grace=GRACE) as run:
 
         def end() -> None:
             threading.Thread(target=run.end, daemon=True).start()

@@ -47,7 +47,7 @@ def settle(root: Path, url: str) -> None:
             continue  # recorded by another process
         except httpx.HTTPError as error:
             print(f"nightjar: not recorded yet: {path.name}: {error}", file=sys.stderr)
-        except (journals.Damaged, LookupError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError) as error:
             aside = path.rename(path.with_suffix(".damaged"))
             told = f"{path.name}: {type(error).__name__}: {error} (kept as {aside})"
             print(f"nightjar: not recorded: {told}", file=sys.stderr)

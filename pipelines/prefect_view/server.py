@@ -9,7 +9,6 @@ import contextlib
 import http.client
 import importlib.util
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -23,10 +22,10 @@ from nightjar.core import json_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder, write_text
 from pipelines.process import lock
-from pipelines.process.child import Child, end_group
+from pipelines.process.child import Child, end_group, last_line
 from pipelines.process.identity import alive, identity
 from pipelines.project import places
-from pipelines.project.environment import SECRETS, WEBHOOK
+from pipelines.project.environment import SECRETS, WEBHOOK, without
 
 LOG = places.PREFECT / "server.log"
 HOST = "127.0.0.1"
@@ -74,12 +73,7 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
     from nightjar.core.config import PARAMS_FILE
     from nightjar.core.driver_params import load_server
 
-    needless = {WEBHOOK} if url is None else {*SECRETS}
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in needless and not name.startswith("PREFECT_")
-    }
+    kept = without([WEBHOOK] if url is None else SECRETS)
     home = (root / places.PREFECT).resolve()
     database = load_server(root / PARAMS_FILE).database
     direct = ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1", "localhost"]))
@@ -187,12 +181,6 @@ def wait(root: Path, server: Server, process: Process) -> None:
             what = f"no answer from the Prefect server in {STARTING_SECONDS:.0f} s"
             raise NightjarError(what, root / LOG, "read that file")
         time.sleep(0.1)
-
-
-def last_line(path: Path) -> str:
-    """The last line of a log that has text."""
-    text = path.read_text(encoding="utf-8", errors="replace").rstrip()
-    return " ".join(text.rpartition("\n")[2].split()) or "its log is empty"
 
 
 def stop(root: Path, server: Server) -> None:

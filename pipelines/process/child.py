@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,6 @@ class Child(subprocess.Popen[bytes]):
         cwd: Path,
         environment: Mapping[str, str],
         grace: float = GRACE,
-        pass_fds: Collection[int] = (),
         **more: Any,
     ) -> None:
         self._grace = grace
@@ -47,7 +46,7 @@ class Child(subprocess.Popen[bytes]):
                 cwd=cwd,
                 env=environment,
                 start_new_session=True,
-                pass_fds=[theirs, *pass_fds],
+                pass_fds=[theirs],
                 **{"stdin": subprocess.DEVNULL, **more},
             )
         except BaseException:
@@ -100,3 +99,9 @@ def end_group(number: int, known: str, grace: float = GRACE) -> None:
             os.killpg(number, which)
         while alive(number, known) and time.monotonic() < deadline:
             time.sleep(0.05)
+
+
+def last_line(log: Path) -> str:
+    """The last line with text of the log of a process."""
+    text = log.read_text(encoding="utf-8", errors="replace").rstrip()
+    return " ".join(text.rpartition("\n")[2].split()) or "no output"

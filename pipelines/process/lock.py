@@ -79,7 +79,7 @@ def locked(
     """Hold the lock file `name` under `root` while `what` runs.
 
     Raises Held, which names the holder, since when, and the `fix`, if another process or thread holds it and `wait` is
-    not set, and WaitStopped if `stop` is set while it waits.
+    not set, and WaitStopped if `stop` is set while it waits. The file says afterwards who held it last, and since when.
     """
     own_folder(root)
     path = root / name
@@ -99,5 +99,4 @@ def locked(
     try:
         yield
     finally:
-        os.ftruncate(descriptor, 0)
         os.close(descriptor)

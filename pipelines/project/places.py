@@ -6,7 +6,7 @@ from pathlib import Path
 
 FOLDER = Path(".nightjar")
 
-# Locks and the facts of what runs.
+# Locks and the facts of what runs. That of the nightly says when the last one began.
 REBUILD_LOCK = FOLDER / "rebuild.lock"
 NIGHTLY_LOCK = FOLDER / "nightly.lock"
 SERVE_LOCK = FOLDER / "serve.lock"
@@ -27,13 +27,12 @@ PREFECT = FOLDER / "prefect"
 RUNS = FOLDER / "runs"
 
 # Kept between runs: the outcome of checks, scores of rebuilds, entries that the ledger could not take, the entries of
-# dvc.lock that a rebuild found, the last nightly, the profile, params.yaml as it was before `nightjar use` removed
-# entries that no profile has, and the seconds of tool calls.
+# dvc.lock that a rebuild found, the profile, params.yaml as it was before `nightjar use` removed entries that no
+# profile has, and the seconds of tool calls.
 CHECKS = FOLDER / "checks"
 SCORES = FOLDER / "scores.jsonl"
 LEDGER_ASIDE = FOLDER / "ledger-aside"
 LOCK_ORDER = FOLDER / "lock_order.json"
-LAST_NIGHTLY = FOLDER / "nightly.json"
 PROFILE = FOLDER / "profile"
 PARAMS_BEFORE = FOLDER / "params.before.yaml"
 TIMINGS = FOLDER / "timings"

@@ -1,30 +1,25 @@
 """A rebuild: the stages of the DVC graph that changed, side by side where the graph allows it.
 
-    python -P -m pipelines.rebuild.run REQUEST     as a run of `nightjar serve` starts it; REQUEST is JSON
-
+As a program it is a run of `nightjar serve`: see execution/served.py.
 It computes nothing itself: DVC decides for each stage whether its command runs (see run_stage).
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from nightjar.core import display, json_text
 from pipelines.execution.conduct import Conduct
 from pipelines.execution.journal import Journal
-from pipelines.execution.results import End, Listener, Result, ending, listeners
+from pipelines.execution.results import End, Listener, Result, listeners
+from pipelines.execution.served import failed, serve
 from pipelines.graph import graph as graphs
 from pipelines.graph import lock_order
 from pipelines.graph.graph import Graph
 from pipelines.history import scores
 from pipelines.process import lock
-from pipelines.process.signals import at_signals
 from pipelines.project import places
-from pipelines.project.notify import notify
 from pipelines.rebuild.artifacts import Artifacts
 
 KIND = "rebuild"
@@ -68,27 +63,15 @@ def _keep_scores(graph: Graph, journal: Journal) -> None:
     scores.show(journal)
 
 
-def serve(request: dict[str, Any]) -> None:
-    """Run what a run of a deployment asks for, until its end or SIGTERM."""
-    root, targets = Path.cwd(), request["targets"] or ()
-    journal = Journal(root, KIND, request, request["name"])
-    stop = threading.Event()
-
-    def failed(message: str) -> None:
-        notify(root, {"kind": "rebuild failed", "run": journal.name, "message": message})
-
-    def run() -> End:
-        with lock.rebuild_lock(root, request["wait"], stop, lock.WAIT_SERVED):
-            whole = graphs.read(root)
-            end, _ = rebuild(whole, targets, request["jobs"], request["keep_going"], journal, stop)
-        if end.state == "failed":
-            failed(end.message)
-        return end
-
-    with at_signals(stop.set):
-        journal.end(ending(run, failed))
+def _serve(request: dict[str, Any], journal: Journal, stop: threading.Event) -> End:
+    """What a run of a deployment asks for."""
+    with lock.rebuild_lock(journal.root, request["wait"], stop, lock.WAIT_SERVED):
+        whole, targets = graphs.read(journal.root), request["targets"] or ()
+        end, _ = rebuild(whole, targets, request["jobs"], request["keep_going"], journal, stop)
+    if end.state == "failed":
+        failed(journal, end.message)
+    return end
 
 
 if __name__ == "__main__":
-    display.protect()
-    serve(json_text.parse(sys.argv[1]))
+    serve(KIND, _serve)

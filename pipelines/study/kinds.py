@@ -9,14 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
-from functools import reduce
-from operator import getitem
 from pathlib import Path
 from typing import Any, Literal
 
-from nightjar.core.config import LARGEST, MOST_SHOWN, PARAMS_FILE
+from nightjar.core.config import LARGEST, MOST_SHOWN
 from nightjar.core.cost import value as value_of
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
@@ -144,22 +141,6 @@ def points(
             settings = _model(root, str(value))
         found.append(Point((str(value),), settings, str(known[0]) if found else None))
     return found
-
-
-def overlaid(params: Params, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters with the settings of a point. Raises NightjarError for a key that they do not have."""
-    whole: dict[str, Any] = deepcopy(dict(params))
-    for key, value in settings.items():
-        *groups, last = key.split(".")
-        try:
-            group = reduce(getitem, groups, whole)
-            if last not in group:
-                raise KeyError(key)
-        except (KeyError, TypeError):
-            fix = "name a benchmark, and a recipe, that the setting is for"
-            raise NightjarError(f"no setting {key}: nothing to study", PARAMS_FILE, fix) from None
-        group[last] = value
-    return whole
 
 
 def _values(root: Path, kind: str, given: Sequence[str], params: Params) -> list[Any]:

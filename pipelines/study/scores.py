@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
+from nightjar.lm.weights import parameters
 from pipelines.project.stage_name import StageName
 from pipelines.versions.files import provided
 
@@ -156,7 +156,7 @@ def read(root: Path, commit: str, study: Study, size: bool = False) -> Artifacts
         sizes = {
             "train_tasks": sum(rows > 0 for rows in trained.values()) if side else None,
             "train_instances": sum(trained.values()) if side else None,
-            "parameters": _parameters(folder / MODEL) if size else None,
+            "parameters": (parameters(folder / MODEL) or None) if size else None,
         }
         questions = read_questions(folder / "data/questions" / study.benchmark)
         predicted = folder / "data/predict" / study.benchmark / study.recipe
@@ -180,14 +180,3 @@ def _side(study: Study) -> contracts.Table | None:
     if system is None or (recipe := Path(system.weights).name) not in train.recipes:
         return None
     return {it.name: it for it in (contracts.TRAIN, contracts.SUPERVISED)}.get(train.recipe(recipe).data)
-
-
-def _parameters(folder: Path) -> int | None:
-    """The parameters in the safetensors files of a model; tied weights count once."""
-    from safetensors import safe_open
-
-    count = 0
-    for path in folder.glob("*.safetensors"):
-        with safe_open(path, "np") as file:
-            count += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
-    return count or None

@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -22,13 +23,13 @@ from nightjar.core.json_text import shown
 from nightjar.core.params import Params, validate
 from pipelines.clone.baseline import Baseline, baseline
 from pipelines.clone.clone import Clone, remove, saved
-from pipelines.execution.profiles import edited
+from pipelines.execution.profiles import edited, put
 from pipelines.execution.results import Result
 from pipelines.graph import graph as graphs
 from pipelines.process.lock import rebuild_lock
 from pipelines.project import places
 from pipelines.project.stage_name import StageName
-from pipelines.study.kinds import Point, default_system, overlaid, points
+from pipelines.study.kinds import Point, default_system, points
 from pipelines.study.scores import is_there
 
 
@@ -99,13 +100,12 @@ def plan(
         what = f"no system of {benchmark} is trained"
         raise NightjarError(what, "--recipe", "name one of predict.systems, or another --benchmark")
     chosen = points(root, kind, params, benchmark, recipe, values, evaluated)
-    if "dvc.yaml" not in start.known:
-        raise NightjarError("not in Git", root / "dvc.yaml", "commit it: a study works in a clone")
     target = str(StageName.predict(benchmark, recipe))
     inputs = graphs.inputs(root, target, start.known | {PARAMS_FILE.as_posix()})
     named = []
     for point in chosen:
-        whole = overlaid(params, point.settings)
+        whole = deepcopy(params)
+        put(whole, point.settings, PARAMS_FILE, "name a benchmark, and a recipe, that the setting is for")
         validate(whole)
         decides = json.dumps([start.digest, inputs, target, whole], sort_keys=True)
         digest = sha256(decides.encode()).hexdigest()[:10]

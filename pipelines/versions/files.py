@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import FOLDER, check_input
+from pipelines.graph.graph import opened
 from pipelines.project.git import try_git
 
 if TYPE_CHECKING:
@@ -150,15 +151,13 @@ def read(start: Path, artifact: str, *revisions: str) -> list[Version]:
     cache does not list. An artifact that a version does not have has no files.
     """
     start = start.resolve()
-    root = next((folder for folder in (start, *start.parents) if (folder / ".dvc").is_dir()), None)
-    if root is None:
-        raise NightjarError("not a DVC repository", start, "run from the project's root")
-    # Links remain, since DVC's names are those of the links.
-    full = Path(os.path.normpath(start / artifact))
-    if not full.is_relative_to(root):
-        raise NightjarError("it lies outside the repository", artifact, f"give a path in {root}")
-    path = _name(full.as_posix(), root.as_posix())
-    with _opened(root) as repo:
+    with opened(start, locked=False) as repo:
+        root = Path(repo.root_dir)
+        # Links remain, since DVC's names are those of the links.
+        full = Path(os.path.normpath(start / artifact))
+        if not full.is_relative_to(root):
+            raise NightjarError("it lies outside the repository", artifact, f"give a path in {root}")
+        path = _name(full.as_posix(), root.as_posix())
         return [
             _workspace(repo, root, path) if name == WORKSPACE else _committed(repo, root, path, name)
             for name in revisions
@@ -195,19 +194,6 @@ def cache_dir(root: Path) -> Path:
     except ConfigError as error:
         raise NightjarError(str(error), root / ".dvc/config", "correct it") from None
     return Path(folder) if folder else root / ".dvc" / "cache"
-
-
-@contextlib.contextmanager
-def _opened(root: Path) -> Iterator[Repo]:
-    from dvc.exceptions import DvcException
-    from dvc.repo import Repo
-
-    try:
-        with Repo(str(root)) as repo:
-            yield repo
-    except DvcException as error:
-        text = " ".join(str(part) for part in (error, error.__cause__) if part)
-        raise NightjarError(" ".join(text.split())[:500], root, "correct it, or see `dvc status`") from None
 
 
 def _outs(repo: Repo) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from nightjar.core import contracts, tables
 from nightjar.core.config import PARAMS_FILE, read_yaml
+from nightjar.core.cost import value
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import parse_at
 from pipelines.project import places
@@ -60,20 +61,18 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     question["parts"] = parse_at(question["parts"], asked, "run nightjar rebuild")
     del question["shared"]
     dataset = INGEST / question["dataset"]
-    group = _settings(params, "benchmarks", own)
-    sources = [Path(group[key]) for key in ("split", "data") if isinstance(group.get(key), str)]
+    sources = [*_named(params, f"benchmarks.{own}.split"), *_named(params, f"benchmarks.{own}.data")]
     if question["dataset"]:
         sources.append(dataset)
         if not (root / dataset).exists() or any((root / dataset / it.name).is_dir() for it in SOURCES):
             _one(root, dataset, SOURCES, where)
-    names = [StageName.predict(own, row["system"]).item for row in predictions]
-    settings = [_settings(params, "predict", "systems", name) for name in names]
-    folders = [RETRIEVE / own, *(Path(it["evidence"]) for it in settings if "evidence" in it)]
+    systems = [f"predict.systems.{StageName.predict(own, row['system']).item}" for row in predictions]
+    folders = [RETRIEVE / own, *(path for it in systems for path in _named(params, f"{it}.evidence"))]
     evidence = _evidence(root, dict.fromkeys(folders), where) + _ranked(root, own, where, question)
     _add_sources(root, params, evidence, predictions)
     raw, folder = _raw(root, params, question)
     walked = [Path(str(row["artifact"])) for row in predictions]
-    walked += [MODEL, *(Path(it["weights"]) for it in settings if "weights" in it)]
+    walked += [MODEL, *(path for it in systems for path in _named(params, f"{it}.weights"))]
     if evidence:
         walked += [Path(row["artifact"]) for row in evidence]
         walked += [CONSISTENCY / own, INDEX, INGEST / CORPUS, *_folder(params, CORPUS)]
@@ -152,18 +151,15 @@ def _seconds(root: Path, prediction: Row) -> float | None:
     return float(found["seconds"][0].as_py()) if len(found) else None
 
 
-def _settings(params: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """The group of parameters under these keys; empty if there is none."""
-    found: Any = params
-    for key in keys:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+def _named(params: Mapping[str, Any], key: str) -> list[Path]:
+    """The path that a parameter names, if it does."""
+    path = value(params, key)
+    return [Path(path)] if isinstance(path, str) else []
 
 
 def _folder(params: Mapping[str, Any], dataset: str) -> list[Path]:
     """Where params.yaml says that a dataset's own files lie, if it does."""
-    path = _settings(params, "ingest", dataset).get("path")
-    return [Path(path)] if isinstance(path, str) else []
+    return _named(params, f"ingest.{dataset}.path")
 
 
 def _evidence(root: Path, folders: Iterable[Path], where: Any) -> list[Row]:

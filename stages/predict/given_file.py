@@ -10,9 +10,9 @@ from typing import Any
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_answers, read_questions
 from nightjar.benchmarks.subset import WHOLE
+from nightjar.core.files import sha256_of
 from nightjar.core.harness import Stage
 from nightjar.core.predict_params import System
-from nightjar.lm.weights import sha256_of
 from stages.predict.output import NOTHING_WRITTEN, publish
 
 

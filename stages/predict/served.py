@@ -17,14 +17,13 @@ from typing import Any
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_questions
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import write_text
+from nightjar.core.files import sha256_of, write_text
 from nightjar.core.harness import Stage
 from nightjar.core.journal import code, digest
 from nightjar.core.json_text import read_object
 from nightjar.core.predict_params import PredictBenchmark, System
 from nightjar.lm.server import AT_ONCE, Address, Server
 from nightjar.lm.tokenizer import load_tokenizer
-from nightjar.lm.weights import sha256_of
 from nightjar.tools import Toolbox
 from nightjar.tools.by_text import Piece, answer
 from stages.predict.answers import Asked, ask, before_full_stop, limit, stops

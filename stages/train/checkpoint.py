@@ -11,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.files import flush
 from nightjar.core.json_text import parse
 
 FOLDER = Path(".nightjar/checkpoints")
@@ -119,17 +119,9 @@ class Checkpoints:
             save_file({key: value.contiguous() for key, value in values.items()}, temporary / file)
         (temporary / _STATE).write_text(state, encoding="utf-8")
         for path in (*temporary.iterdir(), temporary):
-            _sync(path)
+            flush(path)
         temporary.rename(self.folder / name)
-        _sync(self.folder)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        flush(self.folder)
 
 
 def moments_of(

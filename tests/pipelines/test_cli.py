@@ -104,7 +104,7 @@ WRONG = [
     ("call Calculator(__import__('os'))", "Calculator"),
     (f"call Calculator({'9' * 10_000})", "Calculator"),
     ("call Rocket(1)", "'Rocket': unknown tool"),
-    ("call Calendar() --date yesterday", "'yesterday' is not a date"),
+    ("call Calendar() --date yesterday", "'yesterday' does not match the format"),
     ("encode --task nowhere.json --instance 0", "nowhere.json: no such file"),
     ("encode --task cut.json --instance 0", "cut.json: not JSON: "),
     ("encode --task task.json --instance 7", "there is no instance 7 among 1"),

@@ -49,9 +49,6 @@ class Played:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def start(self) -> None:
-        pass
-
     def look(self, name: str, stop: threading.Event) -> dict[str, str]:
         self.looked.append(name)
         return {"state": self.finds.get(name, "would run"), "why": "found by DVC", "error": "cannot be read"}

@@ -116,7 +116,7 @@ def run(repo: Repo, name: str) -> str:
                 subprocess.run(command, cwd=folder, env=environment, check=True)
             dvc_adapter.finish(dvc, begun)
         finally:
-            dvc_adapter.abandon(begun)
+            begun.reserved.close()
         return "ran"
 
 

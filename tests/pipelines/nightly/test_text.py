@@ -80,3 +80,15 @@ def test_a_system_has_one_verdict_on_a_track() -> None:
 def test_a_benchmark_that_is_not_comparable_says_why() -> None:
     rows = [verdict(system, "default", "not comparable", reason=FEW) for system in "st"]
     assert nightly_text.message(rows, None) == f"b: not comparable ({FEW})"
+
+
+def test_a_track_has_the_title_that_its_card_gives_it() -> None:
+    row = verdict("s", "default", "worse") | {"benchmark": "supernatinst"}
+    assert (
+        nightly_text.message([row], None)
+        == "supernatinst: worse (s English track rougeL -3.00 [-5.00, -1.00])"
+    )
+    told = row | dict.fromkeys(("better", "before", "now", "p_corrected")) | {"n": 20}
+    assert nightly_text.cell_texts(told)["track"] == "English track"
+    assert nightly_text.cell_texts(told | {"track": "other"})["track"] == "other"
+    assert nightly_text.cell_texts(told | {"benchmark": "of no package"})["track"] == "default"

@@ -24,8 +24,8 @@ import pytest
 
 from pipelines import cli
 from pipelines.commands import serve as commands
-from pipelines.nightly import stamp
 from pipelines.prefect_view import server as servers
+from pipelines.project import places
 from tests.pipelines.conftest import Api, Repo, lives, prefect_server, wait_for
 from tests.pipelines.forked import Forked
 
@@ -190,8 +190,7 @@ def test_of_three_missed_nights_one_is_made_up_for(serving: Serving) -> None:
     # The repository has no stages to evaluate: the one that ran says so.
     assert len(states) == 2 and len(ran) == 1, states
     assert "no stage is named predict or evaluate" in ran[0]["message"]
-    last = stamp.last(serving.repo.root)
-    assert last is not None
+    last = (serving.repo.root / places.NIGHTLY_LOCK).read_bytes()
     assert _notified(serving)[-1] == ("nightly failed", ran[0]["message"])
 
     # One more late one, when no other runs: the flow itself finds that it was made up for.
@@ -199,7 +198,7 @@ def test_of_three_missed_nights_one_is_made_up_for(serving: Serving) -> None:
     state = serving.ended(run)
     assert (state["type"], state["name"]) == ("CANCELLED", "Skipped"), state
     assert "made up for by" in state["message"]
-    assert stamp.last(serving.repo.root) == last
+    assert (serving.repo.root / places.NIGHTLY_LOCK).read_bytes() == last
 
 
 def _notified(serving: Serving) -> list[tuple[str, str]]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nightjar.core.errors import NightjarError
+from pipelines.execution.profiles import put
 from pipelines.study import kinds as study_kinds
 from pipelines.study import plot as study_plot
 from pipelines.study import study as studies
-from pipelines.study.kinds import KINDS, Kind, Point, default_system, overlaid, points
+from pipelines.study.kinds import KINDS, Kind, Point, default_system, points
 from tests.pipelines.conftest import Repo
 from tests.pipelines.study.test_plot import made
 
@@ -60,10 +62,10 @@ def test_the_key_of_a_kind(kind: str, system: str, key: str, tmp_path: Path) -> 
 
 
 def test_a_system_that_the_setting_is_not_for() -> None:
-    with pytest.raises(NightjarError, match=r"no setting readers\.lm\.passages"):
-        overlaid(PARAMS, made_points("passages", "plain")[0].settings)
-    with pytest.raises(NightjarError, match=r"no setting retrieve\.benchmarks\.other\.retriever"):
-        overlaid(PARAMS, {"retrieve.benchmarks.other.retriever": "dense"})
+    with pytest.raises(NightjarError, match=r"unknown key readers\.lm\.passages"):
+        put(deepcopy(PARAMS), made_points("passages", "plain")[0].settings, "params.yaml", "")
+    with pytest.raises(NightjarError, match=r"unknown key retrieve\.benchmarks\.other\.retriever"):
+        put(deepcopy(PARAMS), {"retrieve.benchmarks.other.retriever": "dense"}, "params.yaml", "")
 
 
 def test_by_default_the_system_that_reads_reranked_passages() -> None:

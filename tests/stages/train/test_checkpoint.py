@@ -44,7 +44,7 @@ gc.collect()
 gc.freeze()  # a child that looked for garbage in all this would copy it
 
 def child(name, call, function, log):
-    module = {"_sync": checkpoint, "_publish": checkpoint.Checkpoints, "_step": loop.Trainer,
+    module = {"flush": checkpoint, "_publish": checkpoint.Checkpoints, "_step": loop.Trainer,
               "replace": stages.train.fit, "_evaluate": loop.Trainer}[function] if function else None
     if module:
         inner, seen = getattr(module, function), [0]
@@ -136,9 +136,9 @@ def test_killed_anywhere_and_resumed(
     # Ten steps; checkpoints after 2, 4, ...; each write syncs four files, a folder and the folder above.
     deaths = [
         (broken, "_step", 2),  # before any checkpoint
-        (broken, "_sync", 2),  # in the middle of the first
+        (broken, "flush", 2),  # in the middle of the first
         (broken, "_step", 4),  # after it
-        (broken, "_sync", 5),  # all written, not yet renamed
+        (broken, "flush", 5),  # all written, not yet renamed
         (broken, "_publish", 3),
         (broken, "_evaluate", 2),
         (broken, "replace", 1),  # all trained, nothing published
