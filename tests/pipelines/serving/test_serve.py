@@ -349,7 +349,7 @@ def test_serve_starts_a_server_where_none_runs_and_ends_no_other(
     for found in (own, None):
         monkeypatch.setattr(servers, "find", lambda root, found=found: found)
         serving = commands.Serving(repo.root, 4300, {}, None)
-        serving.start(lambda line: None)
+        serving.start()
         serving.stop()
     assert calls == [own.url, (4300, "serve"), own.url, "stopped"]
 
