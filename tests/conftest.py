@@ -73,6 +73,8 @@ LONGEST = (
 )
 
 
+# First, so that in each worker pytest groups tests by their fixtures from the same order.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """On workers side by side, the longest files first, then those with the most slow tests: none is left over to run
     alone at the end.
