@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +32,15 @@ def lm(tiny_model: Path) -> LanguageModel:
     return load(tiny_model)
 
 
-@pytest.fixture(scope="module")
-def theirs(tiny_model: Path) -> tuple[Any, Any]:
+@cache
+def theirs(folder: Path) -> tuple[Any, Any]:
     """The tokenizer and the model, loaded by transformers."""
-    return AutoTokenizer.from_pretrained(tiny_model), AutoModelForCausalLM.from_pretrained(tiny_model)
+    return AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
 
 
-def plain(theirs: tuple[Any, Any], prompt: str, text: str) -> float:
+def plain(folder: Path, prompt: str, text: str) -> float:
     """Sum of log p of the pieces whose characters end behind the prompt, by transformers alone."""
-    tokenizer, model = theirs
+    tokenizer, model = theirs(folder)
     made = tokenizer(
         prompt + text, return_offsets_mapping=True, return_tensors="pt", add_special_tokens=False
     )
@@ -51,12 +52,12 @@ def plain(theirs: tuple[Any, Any], prompt: str, text: str) -> float:
 
 
 @pytest.mark.parametrize("most", [1, 60, 10_000])
-def test_sums_of_whole_texts(lm: LanguageModel, theirs: tuple[Any, Any], most: int) -> None:
+def test_sums_of_whole_texts(lm: LanguageModel, tiny_model: Path, most: int) -> None:
     asked = [[continued(lm.tokenizer, prompt, text) for text in TEXTS] for prompt in PROMPTS]
     found = dict(continuation_sums(lm, asked, most=most))
     assert sorted(found) == [0, 1, 2, 3]
     for number, prompt in enumerate(PROMPTS):
-        wanted = [plain(theirs, prompt, text) for text in TEXTS]
+        wanted = [plain(tiny_model, prompt, text) for text in TEXTS]
         assert found[number] == pytest.approx(wanted, rel=1e-4)
 
 
