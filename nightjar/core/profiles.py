@@ -16,6 +16,7 @@ from pydantic import Field
 
 from nightjar.core.config import Gigabytes, Item, Model, Name, Positive, checked, read_yaml
 from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import shown
 
 PROFILES = Path("profiles")
 BASE = "sample"
@@ -115,7 +116,9 @@ def chain(root: Path, profile: str) -> list[tuple[dict[str, Any], Path]]:
             raise NightjarError("extends itself", path, f"the circle is {' -> '.join([*seen, name])}")
         if name not in (known := names(root)):
             what, where = (
-                (f"extends {name!r}", found[-1][1]) if found else (f"no profile {name!r}", root / PROFILES)
+                (f"extends {shown(str(name))}", found[-1][1])
+                if found
+                else (f"no profile {shown(str(name))}", root / PROFILES)
             )
             fix = f"there are: {', '.join(known)}" if known else "run from the project's root"
             raise NightjarError(what, where, fix)

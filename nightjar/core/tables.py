@@ -33,6 +33,8 @@ from nightjar.core.files import (
 )
 
 REJECTED_FILE = "rejected.parquet"
+# What Arrow raises for a damaged file; the name of a column need not be UTF-8.
+UNREADABLE = (pa.ArrowException, UnicodeDecodeError, OSError)
 # Long texts: a row group of 8,192 rows stays in the tens of megabytes.
 ROWS_PER_GROUP = 8192
 # Columns whose values hardly repeat: a dictionary of them costs time and makes the file larger.
@@ -73,7 +75,7 @@ def check_output(
 def _has_columns(file: Path, contract: Table) -> bool:
     try:
         return kind(file) == FILE and pq.read_schema(file).names == contract.schema.names
-    except (pa.ArrowException, OSError):
+    except UNREADABLE:
         return False
 
 
@@ -273,7 +275,7 @@ def _reading(parts: Sequence[Path]) -> Iterator[None]:
     """Name in one line the part that cannot be read: Arrow's own message may not."""
     try:
         yield
-    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+    except UNREADABLE as error:
         where = parts[0] if len(parts) == 1 else next(filter(_is_damaged, parts), parts[0].parent)
         told = from_os_error(error, where) if isinstance(error, OSError) else None
         what = " ".join(str(error).split())[:300]
@@ -284,7 +286,7 @@ def _is_damaged(part: Path) -> bool:
     try:
         for _ in pq.ParquetFile(part).iter_batches():
             pass
-    except (pa.ArrowException, UnicodeDecodeError, OSError):
+    except UNREADABLE:
         return True
     return False
 

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError, first_line
+from nightjar.core.tables import UNREADABLE
 from pipelines.project.git import try_git
 from pipelines.versions import row_diff
 from pipelines.versions.files import File, Version, read
@@ -188,7 +189,7 @@ def _links(version: Version, files: Mapping[str, File], folder: Path) -> list[Pa
         file.provide(target)
         try:
             pq.read_schema(target)
-        except (pa.ArrowInvalid, OSError) as error:
+        except UNREADABLE as error:
             where = f"{version.revision}:{version.artifact}: {name}"
             raise NightjarError(f"not readable as Parquet ({error})", where, "rebuild or fetch it") from None
     return paths

@@ -19,7 +19,7 @@ from nightjar.core.checks.finding import MOST_ROWS, Collector, Finding
 from nightjar.core.contracts import REJECTED, TOKENS, TOKENS_FILE, Table
 from nightjar.core.facts import ROWS
 from nightjar.core.files import FILE, kind
-from nightjar.core.tables import REJECTED_FILE
+from nightjar.core.tables import REJECTED_FILE, UNREADABLE
 
 # The tables of a name; where it has several, an artifact's own columns tell which.
 _TABLES: dict[str, list[Table]] = {}
@@ -28,7 +28,6 @@ for _table in vars(contracts).values():
         _TABLES.setdefault(_table.name, []).append(_table)
 TOKENS_FOLDER = "tokens"
 # What reading a file that is cut off, or no Parquet at all, raises.
-UNREADABLE = (pa.ArrowException, OSError)
 REBUILD = "rebuild it: nightjar rebuild"
 
 

@@ -219,6 +219,9 @@ def test_a_profile_extends_another(project: Path) -> None:
     (folder / "third.yaml").write_text("extends: first\n")
     with pytest.raises(NightjarError, match="the circle is first -> second -> third -> first"):
         apply(project, "first")
+    (folder / "third.yaml").write_text("extends: s" + "9" * 5000)
+    with pytest.raises(NightjarError, match=r"extends .s9{59}….; there are: "):
+        apply(project, "first")
     (folder / "third.yaml").write_text("extends: nowhere\n")
     with pytest.raises(NightjarError, match=r"third\.yaml: extends 'nowhere'; there are: .*first, "):
         apply(project, "first")

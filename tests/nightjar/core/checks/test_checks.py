@@ -113,6 +113,13 @@ def test_nothing_is_found_where_nothing_was_done(facts: dict[str, Any]) -> None:
     assert checks.check_stage([Path("models/x")], [], {"stage": "train", "rows_in": 1, "rows_out": 1}) == []
 
 
+def test_a_column_whose_name_is_not_utf8(facts: dict[str, Any]) -> None:
+    file = SPLIT / "train/train1.parquet"
+    file.write_bytes(file.read_bytes().replace(b"task_id", b"task_\xe5d"))
+    it = only(found(facts))
+    assert (it.check, it.where) == ("readable", "data/split/train") and it.rows[0]["part"] == "train1"
+
+
 def test_a_part_cut_off(facts: dict[str, Any]) -> None:
     file = SPLIT / "train/train1.parquet"
     file.write_bytes(file.read_bytes()[:-20])
