@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from bench import evidence
+from pipelines.cli import cli
 from tests.conftest import ROOT
 
 LISTED = evidence.runs()
@@ -100,3 +102,17 @@ def test_a_listed_run_has_its_section_profile_and_programs(name: str) -> None:
             assert module.with_suffix(".py").is_file() or (module / "__main__.py").is_file()
         else:
             assert words[:2] in (["nightjar", "rebuild"], ["nightjar", "ingest"], ["nightjar", "compare"])
+
+
+WORDS = [shlex.split(command) for run in LISTED.values() for command in run.commands]
+
+
+@pytest.mark.parametrize("words", [words[1:] for words in WORDS if words[0] == "nightjar"], ids=" ".join)
+def test_every_command_of_nightjar_has_the_options_that_it_needs(words: list[str]) -> None:
+    with click.Context(cli) as context:
+        command = cli.get_command(context, words[0])
+        assert command is not None
+        try:
+            command.make_context(words[0], words[1:], parent=context)
+        except click.BadParameter as error:  # the real data, which are linked when the run starts
+            assert "does not exist" in error.message
