@@ -221,7 +221,7 @@ def _kept(path: Path) -> None:
         (root / ".nightjar" / name).write_bytes(path.read_bytes())
     history.expected(root)
     scores.history(root)
-    made_up_for(root, datetime.now(UTC))
+    made_up_for(root, datetime(2026, 6, 30, tzinfo=UTC))
     json_text.recorded(path)
 
 
@@ -284,8 +284,8 @@ def readers() -> list[Reader]:
         Reader("facts", (json.dumps(valid.FACTS, indent=1).encode(),), jsons, "data/metrics/split.json", _facts),
         Reader("artifacts", (valid.parquet(valid.INSTANCES, contracts.INSTANCES),), mutate.mutate_parquet,
                "data/a/instances/part.parquet", _artifact),
-        Reader("own records", (valid.lines(told, told), json.dumps({"run": "r", "began": "2026-07-01T00:00:00+00:00",
-               "ended": None}).encode()), lines, ".nightjar/record", _kept),
+        Reader("own records", (valid.lines(told, told), json.dumps({"pid": 7,
+               "since": "2026-07-01T02:00:00+02:00"}).encode()), lines, ".nightjar/record", _kept),
         Reader("tool calls", calls, mutate.mutate_bytes, "call", _tool),
     ]  # fmt: skip
 

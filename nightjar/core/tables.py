@@ -33,7 +33,7 @@ from nightjar.core.files import (
 )
 
 REJECTED_FILE = "rejected.parquet"
-# What Arrow raises for a damaged file; the name of a column need not be UTF-8.
+# What reading a file that is cut off, or no Parquet at all, raises; the name of a column may not be UTF-8.
 UNREADABLE = (pa.ArrowException, UnicodeDecodeError, OSError)
 # Long texts: a row group of 8,192 rows stays in the tens of megabytes.
 ROWS_PER_GROUP = 8192

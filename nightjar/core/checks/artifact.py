@@ -27,7 +27,6 @@ for _table in vars(contracts).values():
     if isinstance(_table, Table):
         _TABLES.setdefault(_table.name, []).append(_table)
 TOKENS_FOLDER = "tokens"
-# What reading a file that is cut off, or no Parquet at all, raises.
 REBUILD = "rebuild it: nightjar rebuild"
 
 
