@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 
 from bench import mutate
 from bench import valid_files as valid
+from bench.mutate import Reader
 from nightjar.benchmarks import files
 from nightjar.benchmarks.registry import card
 from nightjar.core import checks, contracts, history, json_text, params, tables
@@ -53,22 +54,6 @@ from stages.report.read import facts as report_facts
 ROOT = Path(__file__).parents[1]
 CARD = card("supernatinst")
 LONGEST_LINE = 2000
-Mutate = Callable[[bytes, random.Random], bytes]
-
-
-@dataclass(frozen=True)
-class Reader:
-    """One way into Nightjar: valid bytes, how they are broken, and what reads the file they are put into.
-
-    `share` is its part of the cases, for those that take long.
-    """
-
-    name: str
-    seeds: tuple[bytes, ...]
-    mutate: Mutate
-    file: str
-    read: Callable[[Path], object]
-    share: float = 1.0
 
 
 @dataclass

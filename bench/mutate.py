@@ -5,11 +5,31 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+Mutate = Callable[[bytes, random.Random], bytes]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One way into Nightjar: valid bytes, how they are broken, and what reads the file they are put into.
+
+    `share` is its part of the cases, for those that take long.
+    """
+
+    name: str
+    seeds: tuple[bytes, ...]
+    mutate: Mutate
+    file: str
+    read: Callable[[Path], object]
+    share: float = 1.0
+
 
 # What has broken parsers before; put anywhere into a file.
 PIECES = (
