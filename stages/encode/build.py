@@ -51,7 +51,7 @@ class Encoder:
     def prompts(
         self, task: Mapping[str, Any], instance_input: str, passages: Sequence[Mapping[str, Any]]
     ) -> list[list[int]]:
-        """The ids of the prompt in each variant: one, or the five of the mixed mode (facts 1.8)."""
+        """The ids of the prompt in each variant: one, or the five of the mixed mode (ni_collator.py)."""
         made = []
         for options in variants(self.options):
             text = model_input(
