@@ -63,7 +63,7 @@ class Encoder:
                 self.tokenizer.encoder_decoder,
             )
             ids = self._reader.encode(text)
-            # A text that was cut to length may have more tokens when read again: T5's is cut a second time (1.7).
+            # A text that was cut to length may have more tokens when read again: T5's is cut a second time.
             made.append(
                 self.tokenizer.fit(ids, options.max_source_length) if self.tokenizer.encoder_decoder else ids
             )
