@@ -12,6 +12,7 @@ from nightjar.benchmarks.average import averaged, difference_of, value_of
 from nightjar.benchmarks.card import Average, Card
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import recorded
 from nightjar.statistics import MINIMUM, verdict
 from nightjar.statistics.bootstrap import DECIMALS
 from stages.report import numbers
@@ -21,6 +22,7 @@ from stages.report.site import Site
 
 # The chance, at most, that two versions of equal models differ in any number; resamples; changed answers of a system.
 ALPHA, SAMPLES, EXAMPLES = 0.05, 10_000, 5
+PAGE, VALUES = "index.html", "comparison.json"
 
 Rows = list[dict[str, Any]]
 Cells = Mapping[verdict.Cell, verdict.Scored]
@@ -240,6 +242,14 @@ def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
         "lines": list(lines(found)),
         "answers": [{**row, "title": registry.card(row["benchmark"]).title} for row in found["answers"]],
     }
-    site.page("index.html", "against.html.j2", f"Compared with {against}", shown)
-    site.add({"comparison.json": json.dumps(found, indent=2, ensure_ascii=False) + "\n"})
+    site.page(PAGE, "against.html.j2", f"Compared with {against}", shown)
+    site.add({VALUES: json.dumps(found, indent=2, ensure_ascii=False) + "\n"})
     return site.files
+
+
+def foreign(folder: Path) -> str:
+    """What in a folder is not the page of a comparison, "" for nothing."""
+    found = recorded(folder / VALUES)
+    known = {PAGE, VALUES} if {"numbers", "answers"} <= found.keys() else set()
+    other = sorted(it.name for it in folder.iterdir() if it.name not in known)
+    return f"{other[0]} in it is no part of a comparison" if other else ""
