@@ -15,17 +15,16 @@ RECORD = "evaluation.json"
 
 
 class Record(BaseModel):
-    """The file evaluation.json: what was asked, an identity of all that decides the results, the name of the system,
-    the tasks of each benchmark, and those that are left out with the reason.
+    """What is read of the file evaluation.json: what was asked, an identity of all that decides the results, the name
+    of the system, and the tasks that are left out of each benchmark with the reason.
     """
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
-    asked: dict[str, Any]
-    identity: str
-    name: str = Field(pattern="^[a-z0-9_]+$")
-    tasks: dict[str, list[str]]
-    left_out: dict[str, dict[str, str]]
+    asked: dict[str, Any] = {}
+    identity: str = ""
+    name: str = Field(pattern="^[a-z0-9_]{1,200}$")
+    left_out: dict[str, dict[str, str]] = {}
 
 
 def read(folder: Path) -> Record:

@@ -239,7 +239,7 @@ def write_text(path: Path, text: str) -> None:
     temporary = temporary_sibling(path)
     try:
         temporary.write_text(text, encoding="utf-8")
-        replace(temporary, path)
+        temporary.replace(path)  # of a folder that was made meanwhile the system says no
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

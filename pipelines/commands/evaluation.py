@@ -24,6 +24,7 @@ from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import METRICS, check_folder, folder_output, metrics_file, write_text
 from nightjar.core.journal import contents, digest
+from nightjar.core.json_text import read
 from nightjar.lm.weights import digest as digest_of_weights
 from pipelines.process import lock
 from pipelines.process.child import Child
@@ -79,7 +80,8 @@ def evaluate(asked: Asked, output: Path) -> tuple[int, dict[str, Any]]:
     with lock.locked(output, LOCK, "an evaluation", fix="wait for it"), stopped_by_signals():
         status = _run_stages(record, output)
     if not status:
-        scores = json.loads((output / "data/report/headline.json").read_text(encoding="utf-8"))
+        again = f"delete {output / metrics_file('report')} and run again"
+        scores = read(output / "data/report/headline.json", again)
         _write(output / RECORD, record := {**record, "scores": scores})
     return status, record
 

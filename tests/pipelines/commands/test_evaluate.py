@@ -188,7 +188,7 @@ def test_two_at_once_into_one_new_folder(
         '{"name": 3}',
         '{"left_out": []}',
         '{"asked": [1]}',
-        '{"tasks": {"a": "b"}}',
+        '{"left_out": {"a": [1]}}',
         '{"name": "../x"}',
     ],
 )

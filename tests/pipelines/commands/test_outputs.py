@@ -234,6 +234,27 @@ def test_a_line_of_any_length_is_cut_and_keeps_the_fix(
     assert line.startswith("here: w") and line.endswith("; do this") and len(line) < 2000
 
 
+@pytest.mark.parametrize("place", ["loop", "loop/x"])
+def test_links_in_a_circle_are_one_line(
+    project: Path, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (
+        "ask --system x --file",
+        "ask a --system",
+        "check",
+        "compare --benchmark supernatinst --b none --a",
+        "encode --task",
+        "evaluate --output run --model",
+        "ingest --dataset corpus --output out --input",
+        "judge export --output page.html --b references --a",
+        "report --against",
+        "score --benchmark supernatinst --predictions",
+        "submission --benchmark zeroscrolls --check",
+    ):
+        assert run(*words.split(), place) == 2
+        assert capsys.readouterr().err.count("\n") == 1, words
+
+
 def test_an_argument_that_is_not_utf_8_is_one_line(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = os.fsdecode(b"\xff")
     for words in (
