@@ -154,15 +154,18 @@ def folder_output(
             except BaseException:
                 old.rename(path)
                 raise
-        made.rename(path)  # takes the place of nothing but an empty folder
+        try:
+            made.rename(path)  # takes the place of nothing but an empty folder
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+            what = "something else was made there meanwhile"
+            raise NightjarError(what, path, "choose another folder") from None
         remove(old)
     except NightjarError as error:
         error.where = error.where.replace(str(old), str(path)).replace(str(made), str(path))
         raise
     except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR) and os.path.lexists(path):
-            what = "something else was made there meanwhile"
-            raise NightjarError(what, path, "choose another folder") from None
         raise from_os_error(error, path) or error from None
     finally:
         remove(made)

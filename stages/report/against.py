@@ -22,10 +22,11 @@ from stages.report.site import Site
 
 # The chance, at most, that two versions of equal models differ in any number; resamples; changed answers of a system.
 ALPHA, SAMPLES, EXAMPLES = 0.05, 10_000, 5
-PAGE, VALUES = "index.html", "comparison.json"
 
 Rows = list[dict[str, Any]]
 Cells = Mapping[verdict.Cell, verdict.Scored]
+# The files of a comparison.
+PAGE, VALUES = "index.html", "comparison.json"
 
 
 def compare(now: Path, before: Path) -> dict[str, Any]:
