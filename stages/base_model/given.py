@@ -39,7 +39,10 @@ class Given:
 
 
 def name_of(source: str) -> str:
-    """The name of a source as a system of the parameters: lower-case letters, digits and underscores."""
+    """The name of a source as a system of the parameters: lower-case letters, digits and underscores.
+
+    It is in names of files, which may have 255 bytes: what is beyond 100 characters is cut.
+    """
     kind, _, rest = source.partition(":")
     if source.startswith(PREFIX):
         address = Address.parse(source)
@@ -48,7 +51,7 @@ def name_of(source: str) -> str:
         last = rest.partition("@")[0]
     else:
         last = Path(source).resolve().name
-    words = re.sub(r"[^a-z0-9]+", "_", last.rpartition("/")[2].lower()).strip("_")
+    words = re.sub(r"[^a-z0-9]+", "_", last.rpartition("/")[2].lower()).strip("_")[:100]
     return words if words[:1].isalpha() else f"model_{words}".rstrip("_")
 
 
