@@ -39,10 +39,7 @@ class Given:
 
 
 def name_of(source: str) -> str:
-    """The name of a source as a system of the parameters: lower-case letters, digits and underscores.
-
-    It is in names of files, which may have 255 bytes: what is beyond 100 characters is cut.
-    """
+    """The name of a source as a system of the parameters: lower-case letters, digits and underscores."""
     kind, _, rest = source.partition(":")
     if source.startswith(PREFIX):
         address = Address.parse(source)
@@ -51,7 +48,7 @@ def name_of(source: str) -> str:
         last = rest.partition("@")[0]
     else:
         last = Path(source).resolve().name
-    words = re.sub(r"[^a-z0-9]+", "_", last.rpartition("/")[2].lower()).strip("_")[:100]
+    words = re.sub(r"[^a-z0-9]+", "_", last.rpartition("/")[2].lower()).strip("_")
     return words if words[:1].isalpha() else f"model_{words}".rstrip("_")
 
 

@@ -39,7 +39,6 @@ def adapter(folder: Path, base: object, **more: object) -> Path:
         ("7b", "model_7b"),
         ("server:http://host:80#org/Model.v1", "model_v1"),
         ("server:http://127.0.0.1:8000", "server_127_0_0_1_8000"),
-        (f"server:http://host#{'m' * 3000}", "m" * 100),
     ],
 )
 def test_the_name_of_a_source_is_one_for_a_system(source: str, name: str) -> None:
