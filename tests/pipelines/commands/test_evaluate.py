@@ -206,7 +206,6 @@ SERVER = ("--model", "server:http://127.0.0.1:9")
     [
         (("--model", "none"), None, "none: no such model directory"),
         (("--model", "server:nowhere"), None, "not the address of a server"),
-        (("--model", "server:http://h#half\udcff"), None, "the address is not valid Unicode"),
         (("--model", f"server:http://{'h' * 70}"), None, "the host name is invalid"),
         (("--model", "server:http://h:99999"), None, "the port is out of range"),
         ((*SERVER, "--benchmark", "chess"), None, "chess: no such benchmark in params.yaml; benchmarks are"),
