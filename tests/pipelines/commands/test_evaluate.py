@@ -138,6 +138,40 @@ def test_a_run_that_failed_resumes_and_another_is_refused(
         assert "it holds another run (limit None)" in capsys.readouterr().err
 
 
+BAD = [
+    b'{"choices": [{"text": "\\ud800"}]}',
+    b'{"choices": ' + b"[" * 200_000,
+    b'{"choices": [{"text": "0"}], "usage": {"completion_tokens": 8589934592}}',
+]
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_bad_answer_is_one_line_and_the_run_resumes(
+    project: Path, capsys: pytest.CaptureFixture[str], bad: bytes
+) -> None:
+    bodies = [bad]
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        return (200, bodies[0]) if bodies and "number 2" in body["prompt"] else count(body)
+
+    with serving(script) as served:
+        arguments = ("--model", f"server:{served.url}", "--benchmark", "supernatinst", "--output", "../run")
+        assert run(*arguments) == 2
+        told = capsys.readouterr().out
+        assert f"server:{served.url}: " in told and "Traceback" not in told
+        bodies.clear()
+        assert run(*arguments) == 0
+
+
+def test_an_invalid_proxy_is_one_line(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:9")
+    arguments = ("--benchmark", "supernatinst", "--output", "../run")
+    assert run("--model", "server:http://192.0.2.1#m", *arguments) == 2
+    assert "nightjar: http_proxy: the proxy is invalid" in capsys.readouterr().out
+
+
 def test_two_folders_are_compared(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, script in {"a": count, "b": lambda body: completion(" 0")}.items():
         with serving(script, (name,)) as served:
@@ -231,6 +265,8 @@ SERVER = ("--model", "server:http://127.0.0.1:9")
     [
         (("--model", "none"), None, "none: no such model directory"),
         (("--model", "server:nowhere"), None, "not the address of a server"),
+        (("--model", f"server:http://{'h' * 70}"), None, "the host name is invalid"),
+        (("--model", "server:http://h:99999"), None, "the port is out of range"),
         ((*SERVER, "--benchmark", "chess"), None, "chess: no such benchmark in params.yaml; benchmarks are"),
         (
             (*SERVER, "--benchmark", "tool_use"),
