@@ -43,7 +43,7 @@ def build(
         "training": training.context(nodes, order),
         "calls": calls.context(tools) | {"augmented": augmented.context(tools, nodes)} if tools else {},
         "data": data.context(nodes, cards, track_title),
-        "contamination": contamination.context(overlaps, nodes, track_title),
+        "contamination": contamination.context(overlaps, nodes, cards),
         "provenance": origin | {"several": len(benchmarks) > 1},
         "stages": ran.context(nodes, sources),
     }
