@@ -85,19 +85,21 @@ class Grams:
 
     def __init__(self, given: Numbered, among: NDArray[np.bool_], n: int) -> None:
         self.n = n
-        self.numbers = given.numbers
-        windows = np.flatnonzero(given.ahead >= n)
-        texts = given.owners(windows)
-        self.windows, self.texts = windows[among[texts]], texts[among[texts]]
-        words = int(self.numbers.max(initial=0)) + 1
+        lengths = np.diff(given.offsets)
+        chosen = np.flatnonzero(among & (lengths >= n))
+        places, starts = _runs(given.offsets[chosen], lengths[chosen])
+        self.numbers = given.numbers[places]  # the words of these texts alone
+        windows, _ = _runs(starts, lengths[chosen] - n + 1)
+        self.windows, self.texts = places[windows], np.repeat(chosen, lengths[chosen] - n + 1)
+        words = int(given.numbers.max(initial=0)) + 1
         for seed in range(8):
             random = np.random.default_rng(seed)
             self._table = random.integers(0, 2**64, words, np.uint64)
             self._factor = np.uint64(random.integers(0, 2**63, dtype=np.uint64) * np.uint64(2) + np.uint64(1))
-            hashes = rolling(self.numbers, n, self._table, self._factor)[self.windows]
+            hashes = rolling(self.numbers, n, self._table, self._factor)[windows]
             self._hashes, first, self.which = np.unique(hashes, return_index=True, return_inverse=True)
-            self.first = self.windows[first]  # a place of every distinct n-gram
-            if self._equal(self.numbers, self.windows, self.which).all():
+            self.first = windows[first]  # a place of every distinct n-gram
+            if self._equal(self.numbers, windows, self.which).all():
                 break
         else:
             raise AssertionError("hashes of 64 bits collide whatever the seed")
@@ -131,3 +133,10 @@ class Grams:
         for step in range(self.n):
             same &= numbers[windows + step] == self.numbers[first + step]
         return same
+
+
+def _runs(starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """The numbers start, start + 1, ... of every run, one run after another, and where each run begins among them."""
+    ends = np.cumsum(sizes)
+    before = ends - sizes
+    return np.repeat(starts - before, sizes) + np.arange(ends[-1] if len(ends) else 0), before
