@@ -8,7 +8,7 @@ from typing import Any
 from nightjar.benchmarks import aggregate, registry
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.scores import match_rows, score
+from nightjar.benchmarks.scores import match_rows, nothing_to_score, score
 from nightjar.core import contracts, harness
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rows
@@ -28,6 +28,14 @@ def run(stage: harness.Stage) -> None:
     predicted = {system: Path("data/predict", card.name, system) for system in systems}
     stage.reads(source, *predicted.values())
     questions = read_questions(source)
+    # No fault of a rebuild of all benchmarks: the predictions are made, and are what a leaderboard takes.
+    if nothing := nothing_to_score(card, questions):
+        stage.details["nothing_to_score"] = str(nothing)
+        harness.log.warning("warning: %s", nothing)
+    elif without := sum(not question.references for question in questions):
+        harness.log.warning(
+            "warning: %s: questions without a reference, which get no score: %d", card.name, without
+        )
 
     baselines = card.baselines(settings)
     scores = [
