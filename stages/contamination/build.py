@@ -51,12 +51,12 @@ def build(
     """Write the artifact `output`; returns the facts: texts of each side and distinct n-grams looked at, and for each
     benchmark its questions, those with an overlap by side, and those whose passages hold them or their references
     (None: no passages are retrieved for it). Raises NightjarError if a table is missing."""
-    asked = {it.card.name: questions(it.card, it.questions, n) for it in benchmarks}
+    asked = {it.card.name: questions(it.card, it.questions) for it in benchmarks}
     rows = [one for of in asked.values() for one in of]
     inputs, references = ([one.texts for one in rows], [one.references for one in rows])
     held = Held(pa.array(inputs, STRINGS), pa.array(references, STRINGS), n)
     texts = {side.name: _hold(held, side.name, _instances(split, side)) for side in SPLIT_SIDES}
-    texts[QUESTIONS] = _hold(held, QUESTIONS, _questions(benchmarks, n))
+    texts[QUESTIONS] = _hold(held, QUESTIONS, _questions(benchmarks))
     texts[CORPUS] = _hold(held, CORPUS, _documents(corpus))
     heads = [one.head for one in rows]
     overlaps = held.overlaps()
@@ -97,7 +97,7 @@ def counts(evidence: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 _TASK = ("benchmark", "track", "category", "task_id")
-_COUNTS = ("by_input", "by_reference", "overlapping", "mostly", "short_references")
+_COUNTS = ("by_input", "by_reference", "overlapping", "mostly", "short")
 
 
 def task_rows(rows: list[dict[str, Any]], overlaps: list[Overlap]) -> list[dict[str, Any]]:
@@ -109,10 +109,12 @@ def task_rows(rows: list[dict[str, Any]], overlaps: list[Overlap]) -> list[dict[
     instances = Counter(tuple(row[name] for name in _TASK) for row in rows)
     found: dict[tuple[str, str, str], dict[str, set[int]]] = {}
     for it in overlaps:
-        if it.part == "input":
+        if it.kind == "short":
+            names = ["short"]
+        elif it.part == "input":
             names = ["by_input", "overlapping", *(["mostly"] if it.mostly else [])]
         else:
-            names = ["by_reference", "overlapping"] if it.kind == "ngram" else ["short_references"]
+            names = ["by_reference", "overlapping"]
         for side in (it.side, *([ANY] if it.side in OF_ANY else [])):
             row = rows[it.row]
             key = (row["benchmark"], row["task_id"], side)
@@ -158,10 +160,10 @@ def _instances(split: Path, side: Any) -> Iterator[tuple[pa.Array, list[Source]]
         yield pa.concat_arrays([_one(table["input"]), pc.list_flatten(outputs)]), sources
 
 
-def _questions(benchmarks: Iterable[Benchmark], n: int) -> Iterator[tuple[pa.Array, list[Source]]]:
+def _questions(benchmarks: Iterable[Benchmark]) -> Iterator[tuple[pa.Array, list[Source]]]:
     """The questions that systems of any benchmark train on, and their references."""
     for it in benchmarks:
-        for many in training(it.card, it.questions, n):
+        for many in training(it.card, it.questions):
             texts = [(text, one, "input") for one in many for text in one.texts]
             texts += [(text, one, "output") for one in many for text in one.references]
             yield pa.array([text for text, _, _ in texts], pa.string()), [_source(*of[1:]) for of in texts]

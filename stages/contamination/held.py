@@ -31,8 +31,8 @@ class Source:
 @dataclass(frozen=True)
 class Overlap:
     """What a part of a test question has in common with a side: `matched` of its `ngrams`, the first of them, and where
-    that was met first. A text of fewer words than an n-gram is of the kind `whole`: it equals a training text, or, if
-    it is an input of SHORTEST words or more, it is in one.
+    that was met first. An input of fewer words than an n-gram, but SHORTEST or more, is of the kind `whole`: it is in a
+    training text. Other short texts are of the kind `short`: they equal a training text, and are most often labels.
     """
 
     row: int
@@ -107,7 +107,7 @@ class Held:
             for overlap in (*self._by_grams(side, met), *self._inside(side, met), *self._by_short(side, met))
         ]
         best: dict[tuple[int, str, str], Overlap] = {}
-        for overlap in found:  # n-grams come first and say more than a short reference beside them
+        for overlap in found:  # n-grams come first and say more than a short text beside them
             best.setdefault((overlap.row, overlap.part, overlap.side), overlap)
         return [best[key] for key in sorted(best)]
 
@@ -150,5 +150,5 @@ class Held:
             if number in known:
                 row, part = int(self.rows[text]), PARTS[int(self.parts[text])]
                 words_of = self.short.dictionary[number].as_py()
-                found.append(Overlap(row, part, side, "whole", 0, 0, words_of, known[number]))
+                found.append(Overlap(row, part, side, "short", 0, 0, words_of, known[number]))
         return found

@@ -69,8 +69,9 @@ TEST = Table(
     allowed={"track": TRACKS},
 )
 # What a part of a test question (input, reference) has in common with a side's texts: `matched` of its `ngrams`, the
-# first of them in `text`, and the training text or document that has it. `whole`: all of a text shorter than that. The
-# side questions has the training and dev questions of all benchmarks; there the source's task is BENCHMARK/TASK.
+# first of them in `text`, and the training text or document that has it. `whole`: all of an input that is shorter.
+# `short`: a text of few words, or a short reference, which equals a training text; it counts as no overlap. The side
+# questions has the training and dev questions of all benchmarks; there the source's task is BENCHMARK/TASK.
 _SIDES = frozenset({"train", "dev", "questions", "supervised", "corpus"})
 OVERLAPS = Table(
     "overlaps",
@@ -89,7 +90,7 @@ OVERLAPS = Table(
     allowed={
         "part": frozenset({"input", "reference"}),
         "side": _SIDES,
-        "kind": frozenset({"ngram", "whole"}),
+        "kind": frozenset({"ngram", "whole", "short"}),
         "source_part": frozenset({"input", "output", "text"}),
     },
 )
@@ -101,7 +102,7 @@ TASK_OVERLAPS = Table(
     schema(
         *((name, pa.string()) for name in ("benchmark", "track", "category", "task_id", "side")),
         *((name, pa.int32()) for name in ("instances", "by_input", "by_reference", "overlapping", "mostly")),
-        ("short_references", pa.int32()),
+        ("short", pa.int32()),
         ("share", pa.float64()),
     ),
     key=("benchmark", "task_id", "side"),

@@ -59,7 +59,7 @@ def context(
     ]
     # The largest shares first, and the overlaps that cover most of their text.
     by_task.sort(key=lambda row: (-row["share"], row["benchmark"], row["task_id"]))
-    overlaps = [row for row in found["overlaps"] if row["side"] != "supervised" and _counts(row)]
+    overlaps = [row for row in found["overlaps"] if row["side"] != "supervised" and row["kind"] != "short"]
     overlaps.sort(key=lambda row: (-_covered(row), row["task_id"], row["id"], row["part"], row["side"]))
     return {
         "ngram": facts["ngram"],
@@ -107,11 +107,6 @@ def _evidence(found: Mapping[str, Any], card: Card) -> list[dict[str, Any]]:
         most = max(row["passages"] for row in rows)
         told.append({"track": card.track_title(track), "n": len(rows), "passages": most, **counts, **first})
     return told
-
-
-def _counts(row: Mapping[str, Any]) -> bool:
-    """Whether a row counts as an overlap: a short reference that occurs elsewhere too is most often a label."""
-    return bool(row["kind"] == "ngram" or row["part"] == "input")
 
 
 def _covered(row: Mapping[str, Any]) -> float:

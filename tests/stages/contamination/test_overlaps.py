@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import random
@@ -117,7 +118,7 @@ def test_overlaps_are_those_by_hand(
                     whole = by_hand(one)
                     home = next((k for k, t in given if by_hand(t) == whole), None)
                     if 0 < len(whole) < n and home is not None:
-                        wanted.setdefault((row, part, side), ("whole", 0, 0, " ".join(whole), str(home)))
+                        wanted.setdefault((row, part, side), ("short", 0, 0, " ".join(whole), str(home)))
     assert {
         key: (it.kind, it.ngrams, it.matched, it.text, it.source.id) for key, it in found.items()
     } == wanted
@@ -224,10 +225,10 @@ def test_the_artifact(made: Path) -> None:
     assert [(it["task_id"], it["id"], it["part"], it["side"], it["kind"]) for it in rows] == [
         ("z", "z1", "input", "corpus", "ngram"),
         ("z", "z1", "input", "train", "ngram"),
-        ("z", "z1", "reference", "train", "whole"),
+        ("z", "z1", "reference", "train", "short"),
         ("z", "z2", "reference", "corpus", "ngram"),
         ("z", "z2", "reference", "train", "ngram"),
-        ("z", "z3", "input", "supervised", "whole"),
+        ("z", "z3", "input", "supervised", "short"),
     ]
     first = rows[0]
     assert (first["ngrams"], first["matched"], first["text"]) == (4, 3, "one two three four five")
@@ -237,8 +238,10 @@ def test_the_artifact(made: Path) -> None:
     assert len(told) == 12
     of_z = told["z", "any"]
     assert (of_z["instances"], of_z["by_input"], of_z["by_reference"], of_z["overlapping"]) == (3, 1, 1, 2)
-    assert (of_z["mostly"], of_z["short_references"], round(of_z["share"], 3)) == (1, 1, 0.667)
-    assert told["z", "supervised"]["overlapping"] == 1 and told["y", "any"]["share"] == 0
+    assert (of_z["mostly"], of_z["short"], round(of_z["share"], 3)) == (1, 1, 0.667)
+    assert (told["z", "supervised"]["overlapping"], told["z", "supervised"]["short"]) == (0, 1) and told[
+        "y", "any"
+    ]["share"] == 0
     sides = facts["benchmarks"]["supernatinst"]["sides"]
     assert sides["any"]["overlapping"] == 2 and facts["texts"]["train"] == 4
     assert facts["benchmarks"]["supernatinst"]["evidence"] is None
@@ -248,19 +251,27 @@ def test_the_artifact(made: Path) -> None:
 def test_every_benchmark_is_held_against_all_that_is_trained_on(made: Path) -> None:
     of = [asked("supernatinst"), asked("tool_use"), asked("classification")]
     facts = build(of, SPLIT, CORPUS, INDEX, OUTPUT, 13)
-    rows = [row for row in tables.read_rows(OUTPUT, OVERLAPS) if row["part"] == "input"]
+    rows = [
+        row for row in tables.read_rows(OUTPUT, OVERLAPS) if row["part"] == "input" and row["kind"] != "short"
+    ]
     told = [
         (row["benchmark"], row["id"], row["side"], row["source_task_id"], row["source_id"]) for row in rows
     ]
     assert told == [
         ("supernatinst", "z1", "train", "a", "a1"),
-        ("supernatinst", "z3", "supervised", "z", "z9"),
         ("tool_use", "1", "corpus", None, "doc-2"),
         ("tool_use", "1", "questions", "classification/cola", "t"),
         ("classification", "1", "questions", "classification/cola", "t"),
     ]
     counted = {name: it["sides"]["any"]["overlapping"] for name, it in facts["benchmarks"].items()}
     assert counted == {"supernatinst": 1, "tool_use": 1, "classification": 1}
+
+
+def test_a_card_need_not_say_by_what_evidence_is_searched(made: Path) -> None:
+    one = asked("supernatinst")
+    card = dataclasses.replace(one.card, query=lambda parts: str(parts["question"]))
+    facts = build([dataclasses.replace(one, card=card)], SPLIT, CORPUS, INDEX, OUTPUT, 13)
+    assert facts["benchmarks"]["supernatinst"]["sides"]["train"]["overlapping"] == 1
 
 
 def test_passages_that_have_the_question_or_a_reference(made: Path) -> None:
