@@ -37,7 +37,7 @@ def run(stage: harness.Stage) -> None:
             "warning: %s: questions without a reference, which get no score: %d", card.name, without
         )
 
-    baselines = card.baselines(settings)
+    baselines = {} if nothing else card.baselines(settings)
     scores = [
         score(card, name, questions, [[answer(question, stage.params.seed)] for question in questions])
         for name, answer in baselines.items()
@@ -46,8 +46,9 @@ def run(stage: harness.Stage) -> None:
     missing = {}
     for system, folder in predicted.items():
         answers, missing[system] = read_answers(questions, folder)
-        scores.append(score(card, system, questions, answers))
-        matched += match_rows(card, system, questions, answers)
+        if not nothing:
+            scores.append(score(card, system, questions, answers))
+            matched += match_rows(card, system, questions, answers)
 
     bootstrap = Bootstrap(
         stage.params.seed, stage.params.evaluate.bootstrap_samples, stage.params.evaluate.confidence
@@ -55,7 +56,7 @@ def run(stage: harness.Stage) -> None:
     compared = aggregate.compare(
         card,
         scores,
-        aggregate.pairs(systems, list(baselines)),
+        [] if nothing else aggregate.pairs(systems, list(baselines)),
         bootstrap,
         ("overall", "category"),
     )
@@ -66,7 +67,7 @@ def run(stage: harness.Stage) -> None:
         "comparisons": [row for row in compared if row["level"] == "overall"],
         "confidence": bootstrap.confidence,
         "missing_predictions": missing,
-        **card.details(scores, bootstrap),
+        **({} if nothing else card.details(scores, bootstrap)),
     }
     with ArtifactWriter(out) as writer:
         writer.write(contracts.INSTANCE_SCORES, rows)
