@@ -70,8 +70,8 @@ def context(
                 "sides": [_side(side, facts["texts"], it) for side in _SIDES],
                 "evidence": None if it["evidence"] is None else _evidence(found, shown[name]),
             }
-            for name, it in facts["benchmarks"].items()
-            if name in shown
+            for name in shown
+            if (it := facts["benchmarks"].get(name))
         ],
         "tasks": [
             {
