@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from nightjar.benchmarks.card import Card, Metric
@@ -45,7 +46,7 @@ def read(card: Card, systems: Sequence[System], predicted: Path, asked: Path, se
     questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
     chosen = drawn(questions, INSTANCES, seed, attrgetter("key"))
     keys = {question.key for question in chosen}
-    ids = pc.field("id").isin(sorted({id for _, id in keys}))
+    ids = pc.field("id").isin(pa.array(sorted({id for _, id in keys}), pa.string()))
     columns = ["task_id", "id", "answers", "calls", "prompt", "prompt_tokens", "new_tokens"]
     given, passages = {}, {}
     for system in systems:
@@ -76,7 +77,8 @@ def _passages(artifact: Path | None, keys: set[Key]) -> dict[Key, list[str]]:
         return found
     rankings = read_rankings(artifact, "test")
     ranked = {key: rankings[key][0][:PASSAGES].tolist() for key in keys if key in rankings}
-    wanted = pc.field("passage").isin(sorted({number for some in ranked.values() for number in some}))
+    numbers = sorted({number for some in ranked.values() for number in some})
+    wanted = pc.field("passage").isin(pa.array(numbers, pa.int64()))
     rows = tables.read(INDEX, contracts.PASSAGES, ["passage", "title", "text"], wanted).to_pylist()
     texts = {row["passage"]: _passage(row) for row in rows}
     return {key: [texts[number] for number in some] for key, some in ranked.items()}

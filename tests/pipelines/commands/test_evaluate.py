@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.zeroscrolls.examples import built
+from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
 from nightjar.lm.weights import write_checksums
 from pipelines.cli import main
@@ -109,6 +113,48 @@ def test_the_report_names_the_model_and_not_the_project_s(project: Path) -> None
     assert sources == {"own": "package:its-own", "other": "../copy_demo", "server": f"server:{served.url}"}
     # A baseline of the benchmark has that name.
     assert (project.parent / "other/data/predict/supernatinst/model_copy_demo").is_dir()
+
+
+def test_nothing_to_score_is_told_with_the_way_to_the_leaderboard(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on the published test files, whose references are not public."""
+    asked = [
+        Question(
+            NAME, name, f"{name}-1", built(task, "a b c", "who?" if task.query else "", 3).parts(), (), name
+        )
+        for name, task in TASKS.items()
+    ]
+    write_questions(QUESTIONS / NAME, asked)
+    with serving(lambda body: completion(" B")) as served:
+        out = project.parent / "run"
+        assert run("--model", f"server:{served.url}", "--benchmark", NAME, "--output", str(out)) == 0
+    told = capsys.readouterr()
+    why = (
+        f"{NAME}: nothing to score: no question has a reference; hand the predictions in: nightjar submission"
+    )
+    assert f"warning: {why} --benchmark {NAME}\n" in told.out, "the stage's log"
+    (system,) = (folder.name for folder in (out / "data/predict" / NAME).iterdir())
+    command = next(line for line in told.out.splitlines() if line.startswith(why) and "--output" in line)
+    assert why in (out / "data/report/headline.txt").read_text()
+    for page in ("index.html", f"{NAME}.html"):
+        assert why in (out / "data/report" / page).read_text()
+    assert f'href="{NAME}.{system}.html"' in (out / f"data/report/{NAME}.html").read_text()
+    # The command that is named works, and the scorer refuses.
+    with pytest.raises(SystemExit) as raised:
+        main(shlex.split(command.partition("nightjar ")[2]))
+    assert not raised.value.code and len(Path(f"{NAME}.csv").read_text().splitlines()) == 1 + len(TASKS)
+    files_of = ["--references", str(out / QUESTIONS / NAME)]
+    for options in (
+        ["score", "--predictions"],
+        ["compare", "--b", str(out / "data/predict" / NAME / system), "--a"],
+    ):
+        with pytest.raises(SystemExit) as raised:
+            main([*options, str(out / "data/predict" / NAME / system), "--benchmark", NAME, *files_of])
+        told = capsys.readouterr()
+        assert (
+            raised.value.code == 2 and told.err.startswith(f"nightjar: {why}") and told.err.count("\n") == 1
+        )
 
 
 def test_a_run_that_failed_resumes_and_another_is_refused(
