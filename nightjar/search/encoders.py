@@ -21,7 +21,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.core.errors import NightjarError, first_line
+from nightjar.core.errors import NightjarError
+from nightjar.core.foreign import calling
 from nightjar.core.json_text import read_object
 
 GROUP, PREFIX, RECORD = "nightjar.encoders", "entry:", "encoder.json"
@@ -82,14 +83,8 @@ def encoder_of_entry_point(name: str) -> Encoder:
             )
         fix = f"install the package that offers it; installed are: {', '.join(names) or 'none'}"
         raise NightjarError("no installed package offers this encoder", where, fix)
-    try:
+    with calling(f"{where} = {found[0].value}", "this encoder cannot be made"):
         return _Checked(found[0], found[0].load()())
-    except Exception as error:
-        # The code of another package may raise anything.
-        what = f"this encoder cannot be made ({type(error).__name__}: {first_line(error)})"
-        raise NightjarError(
-            what, f"{where} = {found[0].value}", "check the package that offers it"
-        ) from error
 
 
 def _package(point: EntryPoint) -> dict[str, str]:
@@ -111,7 +106,8 @@ class _Checked:
         self.identity: Mapping[str, Any] = {"entry": point.name, **_package(point), **own}
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        vectors = np.asarray(self._encoder.encode(texts), dtype=np.float32)
+        with calling(self._name, "its method encode fails"):
+            vectors = np.asarray(self._encoder.encode(texts), dtype=np.float32)
         if vectors.shape != (len(texts), self.dimension):
             what = f"vectors of shape {vectors.shape} for {len(texts)} texts, dimension {self.dimension}"
             raise NightjarError(what, self._name, "check the package that offers it")
