@@ -108,8 +108,8 @@ class Files:
 
     prediction: str
     reference: str
-    task: str = "task"
-    category: str | None = None
+    task: Name = "task"
+    category: Name | None = None
     by_task: bool = True
     shown: tuple[str, ...] = ()
     readers: Readers | None = None
@@ -308,7 +308,10 @@ class Card:
         return self.tasks.get(task_id, self.other_tasks)
 
     def metric(self, name: str) -> Metric:
-        """The metric of that name. Raises KeyError if there is none."""
+        """The metric of that name. Raises NightjarError if there is none."""
+        if name not in self._metrics:
+            known = ", ".join(self._metrics)
+            raise NightjarError(f"no metric {name!r}", f"the card {self.name}", f"its metrics are {known}")
         return self._metrics[name]
 
     def with_encoder(self, folder: Path | None) -> Card:

@@ -37,11 +37,10 @@ def held(card: Any, name: str, where: str) -> Card:
 
     Raises NightjarError if it is no card, has another name, or has a field that a card must not have.
     """
-    if not isinstance(card, Card):
-        raise NightjarError(
-            f"a {type(card).__name__} instead of a card", where, "name a nightjar.benchmarks.Card"
-        )
     with calling(where, "this card cannot be checked"):
+        if not isinstance(card, Card):
+            what = f"a {type(card).__name__} instead of a card"
+            raise NightjarError(what, where, "name a nightjar.benchmarks.Card")
         _check(_card_rules(), card, where)
         if card.name != name:
             raise NightjarError(f"this card has the name {card.name!r}", where, f"name it {name}")

@@ -18,6 +18,9 @@ from nightjar.core.foreign import calling
 from nightjar.core.given import check_texts
 from nightjar.statistics import mean
 
+# Of a part: sums of larger numbers would be infinite.
+LARGEST = 1e100
+
 Places = Sequence[int] | NDArray[np.int64]
 
 
@@ -123,8 +126,9 @@ def _checked(
         if values.shape != (len(questions),):
             refuse(f"an array of the shape {values.shape} for {name}", wanted)
         parts[name] = values.astype(np.float64)
-        if (infinite := np.isinf(parts[name])).any():
-            refuse(f"infinity for {name} of {_first(questions, infinite)}", "give a number, or NaN for none")
+        if (infinite := np.abs(parts[name]) > LARGEST).any():
+            what = f"{parts[name][infinite][0]:g} for {name} of {_first(questions, infinite)}"
+            refuse(what, f"give numbers up to {LARGEST:g}, and NaN where a part does not apply")
     made = [metric for metric in card.metrics if all(part in parts for part in metric.parts)]
     # Without an encoder a card may lack metrics, and no instance has the part of an average.
     lacking = [] if card.by_encoder else [metric.name for metric in card.metrics if metric not in made]
@@ -159,8 +163,9 @@ def _check_range(
         return
     low, high = metric.range
     slack = 1e-9 * max(1.0, abs(metric.scale))
-    each = metric.scale * values[:, 0] if metric.statistic is mean else np.array([])
-    reported = metric.scale * float(metric.statistic(values[None, there])[0])
+    with np.errstate(all="ignore"):
+        each = metric.scale * values[:, 0] if metric.statistic is mean else np.array([])
+        reported = metric.scale * float(metric.statistic(values[None, there])[0])
     outside = (each < low - slack) | (each > high + slack)
     if outside.any():
         number, of = each[outside][0], _first(questions, outside)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from nightjar.core.display import stdout_kept
 from nightjar.core.errors import NightjarError, told
 
 FIX = "correct or uninstall that package"
@@ -43,11 +44,12 @@ def load(point: EntryPoint) -> Any:
 def calling(where: str, what: str) -> Iterator[None]:
     """While code of another package runs: what it raises, SystemExit included, is a NightjarError `what` at `where`.
 
-    A NightjarError of its own remains, and so does an interrupt.
+    A NightjarError of its own remains, and so does an interrupt. What it prints goes to standard error.
     """
     try:
-        yield
-    except (NightjarError, KeyboardInterrupt, GeneratorExit):
+        with stdout_kept():
+            yield
+    except (NightjarError, KeyboardInterrupt):
         raise
     except BaseException as error:
         raise NightjarError(f"{what} ({told(error)})", where, FIX) from error
