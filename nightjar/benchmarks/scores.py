@@ -15,7 +15,7 @@ from nightjar.benchmarks.card import Card, Floats, Metric
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 from nightjar.core.foreign import calling
-from nightjar.core.given import check_texts
+from nightjar.core.given import check_lists
 from nightjar.statistics import mean
 
 # Of a part: sums of larger numbers would be infinite.
@@ -87,9 +87,7 @@ def score(
     NightjarError if an answer is not a list of texts, or the card gives other than one number a question and part,
     within the range of its metric; NaN where a part does not apply.
     """
-    for number, given in enumerate(answers):
-        if given is not None:
-            check_texts(given, f"answers[{number}]")
+    check_lists([given or [] for given in answers], "answers")
     if len(answers) != len(questions):
         what = f"{len(answers)} lists of answers for {len(questions)} questions"
         raise NightjarError(what, "answers", "give one for each question")

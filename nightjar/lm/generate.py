@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import torch
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.given import check_list
 from nightjar.lm import encoder_decoder
 from nightjar.lm.detokenise import Detokeniser
 from nightjar.lm.forward import Prefix, causal_only, common_length, prefill, shared_lengths
@@ -49,6 +50,7 @@ def generate(
     What is fed in or taken back does not count against that limit; in all, at most EFFORT times as many are written.
     What prompts have in common is computed once. Otherwise as `stream`.
     """
+    check_list(prompts, "prompts")
     order, shared = arrange(lm, prompts)
     asked = (Prompt(n, prompts[n], max_new_tokens, stop, shared[n]) for n in order)
     found = dict(stream(lm, asked, sampling, controller, base, batch_size, batch_tokens))

@@ -14,7 +14,6 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, sha256_of, temporary_sibling, write_text
+from nightjar.core.given import AnyPath, as_path, check_count
 from nightjar.core.json_text import recorded
 from nightjar.search.fuse import Rankings
 
@@ -121,8 +121,11 @@ class DenseIndex:
         """The `k` vectors of greatest inner product with each row of `queries`, (number of queries, dimension).
 
         Scores are float32; equal ones are in the order of the numbers. With fewer than `k` vectors the rest of each
-        row is empty. Raises NightjarError if queries have another dimension or are not finite.
+        row is empty. Raises NightjarError if queries have another dimension or are not finite, or `k` is
+        below 1.
         """
+        check_count(k, "k")
+        queries = np.asarray(queries)
         found = Rankings.empty(len(queries), k, np.float32)
         width = min(k, len(self))
         if not len(queries) or not width:
@@ -175,12 +178,13 @@ class DenseIndex:
         products: NDArray[np.float64] = (rows * query).sum(axis=1)
         return products.astype(np.float32)
 
-    def save(self, folder: Path, encoder: Mapping[str, Any]) -> None:
+    def save(self, folder: AnyPath, encoder: Mapping[str, Any]) -> None:
         """Write the index and a record of what made it into `folder`; the same vectors give the same bytes.
 
         `encoder` identifies the encoder of the vectors (`nightjar.search.encoders.identity`). An index that is there
         is valid until the new record replaces the old one.
         """
+        folder = as_path(folder, "folder")
         old = recorded(folder / RECORD).get("file")
         name = _OTHER_VECTORS if old == VECTORS else VECTORS
         temporary = temporary_sibling(folder / name)
@@ -198,7 +202,7 @@ class DenseIndex:
 
     @classmethod
     def load(
-        cls, folder: Path, encoder: Mapping[str, Any], threads: int = 1, memory_map: bool = True
+        cls, folder: AnyPath, encoder: Mapping[str, Any], threads: int = 1, memory_map: bool = True
     ) -> DenseIndex:
         """Read what `save` wrote, to be searched with vectors of `encoder`.
 
@@ -206,6 +210,7 @@ class DenseIndex:
         Raises NightjarError if the index is missing, unreadable or changed, or was built with another encoder or
         version of FAISS.
         """
+        folder = as_path(folder, "folder")
         record = recorded(folder / RECORD)
         name = record.get("file", VECTORS)
         file = folder / (name if name in (VECTORS, _OTHER_VECTORS) else VECTORS)

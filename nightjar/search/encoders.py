@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.foreign import calling
+from nightjar.core.given import AnyPath, as_path, check_texts
 from nightjar.core.json_text import read_object
 
 GROUP, PREFIX, RECORD = "nightjar.encoders", "entry:", "encoder.json"
@@ -49,12 +49,13 @@ def identity(encoder: Encoder) -> dict[str, Any]:
     return {**encoder.identity, "dimension": encoder.dimension}
 
 
-def load_encoder(path: Path, threads: int = 1) -> Encoder:
+def load_encoder(path: AnyPath, threads: int = 1) -> Encoder:
     """The encoder of a directory that base_model made: of weights, or the record of an entry point.
 
     `threads`: for weights; an encoder of another package sets its own. Raises NightjarError if the directory is missing
     or damaged, or if the entry point is missing, fails, or is another than the recorded one.
     """
+    path = as_path(path)
     if not (path / RECORD).exists():
         from nightjar.search.encoder import SentenceEncoder
 
@@ -106,6 +107,7 @@ class _Checked:
         self.identity: Mapping[str, Any] = {"entry": point.name, **_package(point), **own}
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        check_texts(texts, "texts")
         with calling(self._name, "its method encode fails"):
             vectors = np.asarray(self._encoder.encode(texts), dtype=np.float32)
         if vectors.shape != (len(texts), self.dimension):

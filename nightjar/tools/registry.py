@@ -13,12 +13,12 @@ import re
 import threading
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint
-from pathlib import Path
 from typing import Any
 
 from nightjar.core import foreign
 from nightjar.core.config import PARAMS_FILE, Model, checked
 from nightjar.core.errors import NightjarError
+from nightjar.core.given import AnyPath, as_optional_path
 from nightjar.core.params import Params
 from nightjar.tools.tool import Tool
 
@@ -50,7 +50,7 @@ def names() -> tuple[str, ...]:
     return tuple(_all())
 
 
-def make(name: str, resource: Path | None = None, settings: Mapping[str, Any] | None = None) -> Tool:
+def make(name: str, resource: AnyPath | None = None, settings: Mapping[str, Any] | None = None) -> Tool:
     """The tool of that name, such as "calculator", which reads `resource` if it reads anything.
 
     `settings` are the keys below `tools.NAME` in the parameters; a key that is left out has its default. Raises
@@ -64,7 +64,7 @@ def make(name: str, resource: Path | None = None, settings: Mapping[str, Any] | 
     kind = _class(entry)
     own = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", name)
     with foreign.calling(foreign.place(entry), "its tool cannot be made"):
-        made: Any = kind.make(resource, own)
+        made: Any = kind.make(as_optional_path(resource, "resource"), own)
         missing = _missing(made)
     if missing:
         raise NightjarError(f"it makes no tool: {missing}", foreign.place(entry), "see nightjar.tools.Tool")
