@@ -267,7 +267,7 @@ class Card:
     title: Name
     source: str
     datasets: tuple[Item, ...]
-    metrics: Annotated[tuple[Metric, ...], Field(min_length=1)]
+    metrics: tuple[Metric, ...]
     questions: Callable[[Sources, Any, int], Iterator[Question]]
     prompt: Callable[[Question, Asking], str]
     score: Score
@@ -280,7 +280,7 @@ class Card:
     other_tasks: Task = Task()
     ranked: Ranking | None = None
     tracks: Mapping[str, str] = field(default_factory=dict)
-    levels: Annotated[tuple[Level, ...], Field(min_length=1)] = ("overall", "category", "task")
+    levels: tuple[Level, ...] = ("overall", "category", "task")
     metric_of: Callable[[str], str] | None = None
     baselines: Callable[[Any], Mapping[str, Baseline]] = _no_baselines
     details: Callable[[Sequence[Any], Any], dict[str, Any]] = _no_details

@@ -9,6 +9,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
@@ -55,6 +56,9 @@ def _faults(card: Card) -> Iterator[str]:
     names = [metric.name for metric in card.metrics]
     if doubled := [name for name, count in Counter(names).items() if count > 1]:
         yield f"two metrics have the name {doubled[0]!r}"
+    for field in ("metrics", "levels"):
+        if not getattr(card, field):
+            yield f"{field} is empty"
     for metric in card.metrics:
         low, high = metric.range
         if metric.name in _COLUMNS:
@@ -79,7 +83,8 @@ def _faults(card: Card) -> Iterator[str]:
 
 def _held(value: Any, hint: Any, name: str, where: str) -> Any:
     """`value` with every function in it held to the annotation `hint`; `name` is its own, for messages."""
-    hint = next((one for one in get_args(hint) if get_origin(one) is Callable), hint)
+    if get_origin(hint) is UnionType:  # something, or None
+        hint = get_args(hint)[0]
     if any(value is one for one in _STATISTICS):
         return value
     if is_dataclass(value) and not isinstance(value, type):

@@ -55,7 +55,8 @@ def place(name: str) -> str:
 
 def settings(card: Card, values: Mapping[str, Any], where: object = PARAMS_FILE) -> Any:
     """The card's settings from its own keys in the group `benchmarks` of the parameters. Raises NightjarError."""
-    return checked(card.settings, dict(values), where, "benchmarks", card.name)
+    with foreign.calling(place(card.name), "its settings cannot be checked"):
+        return checked(card.settings, dict(values), where, "benchmarks", card.name)
 
 
 def check(params: Params, where: object = PARAMS_FILE) -> None:

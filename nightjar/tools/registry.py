@@ -62,8 +62,8 @@ def make(name: str, resource: AnyPath | None = None, settings: Mapping[str, Any]
         raise NightjarError("no such tool", repr(name), f"tools are {', '.join(found)}")
     entry = found[name]
     kind = _class(entry)
-    own = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", name)
     with foreign.calling(foreign.place(entry), "its tool cannot be made"):
+        own = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", name)
         made: Any = kind.make(as_optional_path(resource, "resource"), own)
         missing = _missing(made)
     if missing:
