@@ -14,7 +14,7 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,8 +83,10 @@ class DenseIndex:
         a memory-mapped array, and is trained on a sample. Raises NightjarError if there are none, too few for ivfpq,
         or one is not finite.
         """
+        if kind not in get_args(Kind):
+            raise NightjarError(f"no kind {kind!r}", "kind", f"give one of {', '.join(get_args(Kind))}")
         faiss.omp_set_num_threads(threads)
-        batches = (batch for batch in batches if len(batch))
+        batches = _of_one_shape(batch for batch in batches if len(batch))
         index: Any = None
         if kind == "ivfpq":
             parts = list(batches)
@@ -125,6 +127,8 @@ class DenseIndex:
         below 1.
         """
         check_count(k, "k")
+        if np.ndim(queries) == 0:
+            raise NightjarError(f"a {type(queries).__name__} instead of vectors", "queries", "encode them")
         queries = np.asarray(queries)
         found = Rankings.empty(len(queries), k, np.float32)
         width = min(k, len(self))
@@ -232,6 +236,17 @@ class DenseIndex:
         except RuntimeError:
             raise NightjarError("unreadable dense index", file, _AGAIN) from None
         return cls(index, threads, mapped=memory_map)
+
+
+def _of_one_shape(batches: Iterable[NDArray[np.float32]]) -> Iterator[NDArray[np.float32]]:
+    """The batches. Raises NightjarError if they are not all of shape (any, dimension)."""
+    width = None
+    for batch in batches:
+        if np.ndim(batch) != 2 or batch.shape[1] != (width or batch.shape[1]):
+            what = f"a batch of vectors of shape {np.shape(batch)}"
+            raise NightjarError(what, "nightjar.search", "give batches of shape (any, dimension)")
+        width = batch.shape[1]
+        yield batch
 
 
 def _finite(vectors: NDArray[np.float32], name: str, first: int) -> NDArray[np.float32]:

@@ -86,6 +86,8 @@ class LexicalIndex:
         """An index of `texts`. Raises NightjarError if there is no word in them, or they are no texts."""
         texts = list(texts) if not isinstance(texts, str) else texts
         check_texts(texts, "texts")
+        if mode not in _SPLIT:
+            raise NightjarError(f"no mode {mode!r}", "mode", f"give one of {', '.join(_SPLIT)}")
         split = _SPLIT[mode]
         vocabulary: dict[str, int] = {}
         ids = [[vocabulary.setdefault(word, len(vocabulary)) for word in split(text)] for text in texts]
