@@ -26,7 +26,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench import fuzz_servers, mutate
+from bench import fuzz_cards, fuzz_servers, mutate
 from bench import valid_files as valid
 from bench.mutate import Reader
 from nightjar.benchmarks import evaluated, files
@@ -284,6 +284,7 @@ def readers() -> list[Reader]:
                _evaluation),
         Reader("tool calls", calls, mutate.mutate_bytes, "call", _tool),
         *fuzz_servers.readers(),
+        *fuzz_cards.readers(),
     ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from nightjar.benchmarks.average import average, average_difference
 from nightjar.benchmarks.card import Card, Floats, Metric
 from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.core.errors import NightjarError
 from nightjar.statistics import Bootstrap, enough, mean, moved, permutation_p, seen
 
 Ints = NDArray[np.int64]
@@ -117,10 +118,11 @@ def aggregate(card: Card, scores: Sequence[SystemScores], bootstrap: Bootstrap) 
 
 
 def aligned(ours: SystemScores, theirs: SystemScores) -> SystemScores:
-    """`theirs` in the order of the instances of `ours`. Raises ValueError if they are not the same instances."""
+    """`theirs` in the order of the instances of `ours`. Raises NightjarError if they are not the same instances."""
     places = {key.instance: place for place, key in enumerate(theirs.keys)}
     if len(ours.keys) != len(theirs.keys) or any(key.instance not in places for key in ours.keys):
-        raise ValueError(f"{ours.system} and {theirs.system} were not scored on the same instances")
+        what = f"{ours.system} and {theirs.system} were not scored on the same instances"
+        raise NightjarError(what, "compare", "score both on the same questions")
     order = [places[key.instance] for key in ours.keys]
     parts = {name: values[order] for name, values in theirs.parts.items()}
     return SystemScores(theirs.system, ours.keys, parts)

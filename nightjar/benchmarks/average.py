@@ -14,6 +14,7 @@ import numpy as np
 
 from nightjar.benchmarks.card import Average, Card, Floats, Metric
 from nightjar.benchmarks.scores import Places, SystemScores
+from nightjar.core.errors import NightjarError
 from nightjar.statistics import Bootstrap, enough, permutation_p, resampled, seen
 from nightjar.statistics.statistic import OfSums
 
@@ -150,7 +151,8 @@ def _joined(cells: Sequence[Cell]) -> tuple[OfSums, Floats, Floats]:
     sizes, terms = [], []
     for metric, values in cells:
         if not isinstance(metric.statistic, OfSums):
-            raise ValueError(f"the statistic of {metric.name} is not one of sums")
+            what = f"the statistic of {metric.name} is not one of sums"
+            raise NightjarError(what, "average", "make it an nightjar.statistics.OfSums")
         terms.append(metric.statistic.terms(np.stack(values)))
         sizes.append(terms[-1].shape[1:])
     rows, columns = (np.cumsum([0, *numbers]) for numbers in zip(*sizes, strict=True))

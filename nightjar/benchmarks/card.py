@@ -10,17 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict, Field
 
 from nightjar.benchmarks.analysis import Analysis
 from nightjar.benchmarks.papers import Collection, Published, PublishedCurve, PublishedTable
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 from nightjar.benchmarks.readers import Readers
 from nightjar.benchmarks.submission import Submission
-from nightjar.core.config import Model
+from nightjar.core.config import Count, Item, Limit, Model, Name
 from nightjar.core.errors import NightjarError
 from nightjar.statistics.bootstrap import DECIMALS
 from nightjar.statistics.statistic import Statistic, mean
@@ -40,7 +41,7 @@ class Metric:
     many `decimals`. One that is not `judged` describes answers, such as their length: the nightly does not compare it.
     """
 
-    name: str
+    name: Name
     title: str
     parts: tuple[str, ...] = ()
     statistic: Statistic = mean
@@ -48,7 +49,7 @@ class Metric:
     scale: float = 100.0
     higher_is_better: bool = True
     judged: bool = True
-    decimals: int = DECIMALS
+    decimals: Annotated[int, Field(ge=0, le=15)] = DECIMALS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", self.parts or (self.name,))
@@ -61,6 +62,7 @@ class Metric:
 # choose: by one of the task's choices, the one whose text is likeliest after the prompt; nothing is written.
 # sample: by a ranked list, which the card makes of many texts that are sampled from the model; no tool is called.
 Kind = Literal["generate", "perplexity", "choose", "sample"]
+Level = Literal["overall", "category", "task"]
 
 
 class Choice(NamedTuple):
@@ -83,7 +85,7 @@ class Task:
 
     title: str = ""
     kind: Kind = "generate"
-    max_new_tokens: int | None = None
+    max_new_tokens: Limit = None
     stop: tuple[str, ...] = ()
     forbidden_tools: frozenset[str] = frozenset()
     choices: tuple[Choice, ...] = ()
@@ -106,8 +108,8 @@ class Files:
 
     prediction: str
     reference: str
-    task: str = "task"
-    category: str | None = None
+    task: Name = "task"
+    category: Name | None = None
     by_task: bool = True
     shown: tuple[str, ...] = ()
     readers: Readers | None = None
@@ -258,11 +260,13 @@ class Card:
     analyse`, by name.
     """
 
-    name: str
-    version: int
-    title: str
+    __pydantic_config__: ClassVar[ConfigDict]  # of the check in `held`
+
+    name: Item
+    version: Count
+    title: Name
     source: str
-    datasets: tuple[str, ...]
+    datasets: tuple[Item, ...]
     metrics: tuple[Metric, ...]
     questions: Callable[[Sources, Any, int], Iterator[Question]]
     prompt: Callable[[Question, Asking], str]
@@ -276,7 +280,7 @@ class Card:
     other_tasks: Task = Task()
     ranked: Ranking | None = None
     tracks: Mapping[str, str] = field(default_factory=dict)
-    levels: tuple[str, ...] = ("overall", "category", "task")
+    levels: tuple[Level, ...] = ("overall", "category", "task")
     metric_of: Callable[[str], str] | None = None
     baselines: Callable[[Any], Mapping[str, Baseline]] = _no_baselines
     details: Callable[[Sequence[Any], Any], dict[str, Any]] = _no_details
@@ -304,7 +308,10 @@ class Card:
         return self.tasks.get(task_id, self.other_tasks)
 
     def metric(self, name: str) -> Metric:
-        """The metric of that name. Raises KeyError if there is none."""
+        """The metric of that name. Raises NightjarError if there is none."""
+        if name not in self._metrics:
+            known = ", ".join(self._metrics)
+            raise NightjarError(f"no metric {name!r}", f"the card {self.name}", f"its metrics are {known}")
         return self._metrics[name]
 
     def with_encoder(self, folder: Path | None) -> Card:

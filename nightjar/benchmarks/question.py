@@ -10,6 +10,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from nightjar.core.errors import NightjarError
+
 if TYPE_CHECKING:
     from nightjar.core.params import Encoding
 
@@ -45,7 +47,7 @@ class Question(NamedTuple):
         return self.task_id, self.id
 
     def row(self) -> dict[str, Any]:
-        """The row of contracts.QUESTIONS."""
+        """The row of contracts.QUESTIONS. Raises NightjarError if a part is no JSON value."""
         return {
             "benchmark": self.benchmark,
             "track": self.track,
@@ -54,11 +56,20 @@ class Question(NamedTuple):
             "id": self.id,
             "dataset": self.dataset,
             "file": self.file,
-            "shared": json.dumps(self.shared, ensure_ascii=False),
-            "parts": json.dumps(self.parts, ensure_ascii=False),
+            "shared": self._json("shared"),
+            "parts": self._json("parts"),
             "references": list(self.references),
             "day": self.day,
         }
+
+    def _json(self, name: str) -> str:
+        try:
+            return json.dumps(getattr(self, name), ensure_ascii=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            where = f"{self.benchmark}, {self.task_id} {self.id}"
+            raise NightjarError(
+                f"{name} is not JSON ({error})", where, "give texts, numbers and lists"
+            ) from None
 
 
 def questions_of(rows: Iterable[Row]) -> list[Question]:

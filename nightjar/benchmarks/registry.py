@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
 
 from nightjar.benchmarks.card import Card
+from nightjar.core import foreign
 from nightjar.core.config import PARAMS_FILE, checked
 from nightjar.core.errors import NightjarError
 
@@ -28,31 +29,34 @@ OWN = {
 
 def names() -> list[str]:
     """The names of all benchmarks, Nightjar's own first."""
-    return [*OWN, *(name for name in _foreign() if name not in OWN)]
+    return list(_points())
 
 
 @cache
 def card(name: str) -> Card:
     """The card of that name. Raises NightjarError if there is none, or its module is broken."""
-    foreign = _foreign()
     if name in OWN:
-        found = import_module(OWN[name]).CARD
-    elif name in foreign:
-        try:
-            found = foreign[name].load()
-        except Exception as error:
-            what = f"the benchmark {name} cannot be loaded ({type(error).__name__}: {error})"
-            raise NightjarError(what, foreign[name].value, "mend or uninstall that package") from error
-    else:
+        own: Card = import_module(OWN[name]).CARD
+        return own
+    point = _points().get(name)
+    if point is None:
         raise NightjarError("no such benchmark", repr(name), f"benchmarks are {', '.join(names())}")
-    if not isinstance(found, Card) or found.name != name:
-        raise NightjarError(f"not the card of {name}", foreign[name].value, "name a Card of that name")
-    return found
+    # Here, not above: its checks take time to be made, and Nightjar's own cards do without.
+    from nightjar.benchmarks.held import held
+
+    return held(foreign.load(point), name, foreign.place(point))
+
+
+def place(name: str) -> str:
+    """Where the card of that name is, for a message."""
+    point = _points().get(name)
+    return foreign.place(point) if point else f"nightjar.benchmarks, {name}"
 
 
 def settings(card: Card, values: Mapping[str, Any], where: object = PARAMS_FILE) -> Any:
     """The card's settings from its own keys in the group `benchmarks` of the parameters. Raises NightjarError."""
-    return checked(card.settings, dict(values), where, "benchmarks", card.name)
+    with foreign.calling(place(card.name), "its settings cannot be checked"):
+        return checked(card.settings, dict(values), where, "benchmarks", card.name)
 
 
 def check(params: Params, where: object = PARAMS_FILE) -> None:
@@ -66,5 +70,6 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
 
 
 @lru_cache(maxsize=1)
-def _foreign() -> dict[str, Any]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+def _points() -> dict[str, EntryPoint]:
+    own = {name: EntryPoint(name, f"{module}:CARD", GROUP) for name, module in OWN.items()}
+    return foreign.points(GROUP, own)

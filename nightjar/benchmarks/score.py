@@ -23,6 +23,7 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, nothing_to_score, score
 from nightjar.core.files import check_output, write_lines
+from nightjar.core.given import AnyPath, as_optional_path, as_path
 from nightjar.statistics.bootstrap import Bootstrap
 
 SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
@@ -46,11 +47,11 @@ def _uncollected() -> Iterator[None]:
 @_uncollected()
 def score_files(
     benchmark: str,
-    predictions: Path,
-    references: Path | None = None,
-    details: Path | None = None,
+    predictions: AnyPath,
+    references: AnyPath | None = None,
+    details: AnyPath | None = None,
     samples: int = SAMPLES,
-    encoder: Path | None = None,
+    encoder: AnyPath | None = None,
 ) -> dict[str, Any]:
     """Scores of predictions against references: files or artifact folders as `files` reads them.
 
@@ -78,6 +79,8 @@ def score_files(
     refuses.
     """
     card = registry.card(benchmark)
+    predictions, references = as_path(predictions), as_optional_path(references)
+    details, encoder = as_optional_path(details), as_optional_path(encoder)
     inputs = [predictions, references or files.QUESTIONS / card.name]
     files.check_pipes(inputs)
     if details is not None:
@@ -115,7 +118,7 @@ def score_files(
 
 @_uncollected()
 def compare_files(
-    benchmark: str, a: Path, b: Path, references: Path | None = None, samples: int = SAMPLES
+    benchmark: str, a: AnyPath, b: AnyPath, references: AnyPath | None = None, samples: int = SAMPLES
 ) -> dict[str, Any]:
     """Two prediction sets on the same ids: is a better than b, by how much, and could it be chance?
 
@@ -129,6 +132,7 @@ def compare_files(
     `score_files` does.
     """
     card = registry.card(benchmark)
+    a, b, references = as_path(a), as_path(b), as_optional_path(references)
     files.check_pipes([a, b, references])
     questions = files.read_references(card, references)
     given = [files.read_answers(card, path, questions) for path in (a, b)]

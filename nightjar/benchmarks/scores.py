@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Card, Floats, Metric
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
+from nightjar.core.foreign import calling
+from nightjar.core.given import check_lists
+from nightjar.statistics import mean
+
+# Of a part: sums of larger numbers would be infinite.
+LARGEST = 1e100
 
 Places = Sequence[int] | NDArray[np.int64]
 
@@ -77,11 +84,15 @@ def score(
     """The scores of the answers to all questions, one list of answers a question.
 
     None is no prediction: it scores as an empty list, or is NaN where the card leaves such questions out. Raises
-    ValueError if the card gives other than one value a question and part.
+    NightjarError if an answer is not a list of texts, or the card gives other than one number a question and part,
+    within the range of its metric; NaN where a part does not apply.
     """
-    parts = card.score(questions, [given or [] for given in answers])
-    if any(values.shape != (len(questions),) for values in parts.values()):
-        raise ValueError(f"{card.name} gives not one value for each of {len(questions)} questions")
+    check_lists([given or [] for given in answers], "answers")
+    if len(answers) != len(questions):
+        what = f"{len(answers)} lists of answers for {len(questions)} questions"
+        raise NightjarError(what, "answers", "give one for each question")
+    with calling(registry.place(card.name), "score fails"):
+        parts = _checked(card, questions, answers, card.score(questions, [given or [] for given in answers]))
     if card.files.unanswered == "left out":
         missing = [place for place, given in enumerate(answers) if given is None]
         for values in parts.values():
@@ -104,6 +115,86 @@ def nothing_to_score(
         given = f" --predictions {predictions} --output {card.name}.csv" if predictions else ""
         fix = f"hand the predictions in: nightjar submission --benchmark {card.name}{given}"
     return NightjarError("nothing to score: no question has a reference", card.name, fix)
+
+
+def _checked(
+    card: Card, questions: Sequence[Question], answers: Sequence[Sequence[str] | None], found: Any
+) -> dict[str, Floats]:
+    """What a card's `score` gives, as floats. Raises NightjarError naming its package, and what is wrong."""
+
+    def refuse(what: str, fix: str) -> NoReturn:
+        raise NightjarError(f"score gives {what}", registry.place(card.name), fix)
+
+    known = dict.fromkeys(part for metric in card.metrics for part in metric.parts)
+    by_part = f"give an array for each of {', '.join(known)}"
+    if not isinstance(found, Mapping):
+        refuse(f"a {type(found).__name__}", by_part)
+    if odd := [name for name in found if not isinstance(name, str)]:
+        refuse(f"a part whose name is a {type(odd[0]).__name__}", by_part)
+    parts = {}
+    for name, values in found.items():
+        wanted = f"give an array of {len(questions)} numbers"
+        if not isinstance(values, np.ndarray) or values.dtype.kind not in "buif":
+            kind = f"an array of {values.dtype}" if isinstance(values, np.ndarray) else type(values).__name__
+            refuse(f"{kind} for {name}", wanted)
+        if values.shape != (len(questions),):
+            refuse(f"an array of the shape {values.shape} for {name}", wanted)
+        parts[name] = values.astype(np.float64)
+        if (infinite := np.abs(parts[name]) > LARGEST).any():
+            what = f"{parts[name][infinite][0]:g} for {name} of {_first(questions, infinite)}"
+            refuse(what, f"give numbers up to {LARGEST:g}, and NaN where a part does not apply")
+    made = [metric for metric in card.metrics if all(part in parts for part in metric.parts)]
+    # Without an encoder a card may lack metrics, and no instance has the part of an average.
+    lacking = [] if card.by_encoder else [metric.name for metric in card.metrics if metric not in made]
+    average = card.average.name if card.average else ""
+    lacking += [card.right] if card.right and card.right not in parts else []
+    if (lacking and lacking != [average]) or not made:
+        refuse(
+            f"no values for {(lacking or ['any metric'])[0]}, but for {', '.join(parts)[:200] or 'none'}",
+            by_part,
+        )
+    answered = [
+        bool(question.references) and given is not None
+        for question, given in zip(questions, answers, strict=True)
+    ]
+    if any(answered) and all(np.isnan(values[answered]).all() for values in parts.values()):
+        refuse("NaN alone: no part applies to any question", by_part)
+    for metric in made:
+        values = np.stack([parts[part] for part in metric.parts], axis=1)
+        nan = np.isnan(values)
+        if (some := nan.any(axis=1) & ~nan.all(axis=1)).any():
+            what = f"NaN for some parts of {metric.name} of {_first(questions, some)}, and numbers for others"
+            refuse(what, "give NaN for all parts of a metric that does not apply")
+        _check_range(card, metric, questions, values, ~nan.any(axis=1))
+    return parts
+
+
+def _check_range(
+    card: Card, metric: Metric, questions: Sequence[Question], values: Floats, there: NDArray[np.bool_]
+) -> None:
+    """Raise NightjarError if the number that is reported, or of a mean any that it is made of, is out of range."""
+    if not there.any():
+        return
+    low, high = metric.range
+    slack = 1e-9 * max(1.0, abs(metric.scale))
+    with np.errstate(all="ignore"):
+        each = metric.scale * values[:, 0] if metric.statistic is mean else np.array([])
+        reported = metric.scale * float(metric.statistic(values[None, there])[0])
+    outside = (each < low - slack) | (each > high + slack)
+    if outside.any():
+        number, of = each[outside][0], _first(questions, outside)
+    elif not low - slack <= reported <= high + slack:
+        number, of = reported, "all questions"
+    else:
+        return
+    what = f"{metric.name} = {number:g} of {of}, out of range: the metric has {low:g} to {high:g}"
+    fix = f"give parts that are within the range when they are multiplied by {metric.scale:g}, or correct it"
+    raise NightjarError(what, registry.place(card.name), fix)
+
+
+def _first(questions: Sequence[Question], chosen: NDArray[np.bool_]) -> str:
+    question = questions[int(np.flatnonzero(chosen)[0])]
+    return f"{question.task_id} {question.id}"
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[SystemScores]:

@@ -194,19 +194,24 @@ def checked(model: type[M], values: Any, where: object, *group: str) -> M:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        problems = error.errors(include_url=False)
-        first = problems[0]
-        key = _shown(".".join([*group, *(str(part) for part in first["loc"])]))
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        if first["type"] == "extra_forbidden":
-            what, fix = f"unknown key {key}{more}", "remove it, or mend its spelling"
-        elif first["type"] == "missing":
-            what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"
-        else:
-            told, fix = _told(first["type"], first["msg"])
-            shown = _shown(_repr(first["input"]))
-            what = f"{key} = {shown} is not allowed{_shown(told)}{more}"
-        raise NightjarError(what, where, fix) from None
+        raise refused(error, where, *group) from None
+
+
+def refused(error: ValidationError, where: object, *group: str) -> NightjarError:
+    """The first of the problems that pydantic found, with its key below `group`, and how many more there are."""
+    problems = error.errors(include_url=False)
+    first = problems[0]
+    key = _shown(".".join([*group, *(str(part) for part in first["loc"])]))
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    if first["type"] == "extra_forbidden":
+        what, fix = f"unknown key {key}{more}", "remove it, or mend its spelling"
+    elif first["type"] == "missing" and isinstance(first["loc"][-1], str):
+        what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"
+    else:
+        told, fix = _told(first["type"], first["msg"])
+        shown = _shown(_repr(first["input"]))
+        what = f"{key} = {shown} is not allowed{_shown(told)}{more}"
+    return NightjarError(what, where, fix)
 
 
 def _repr(value: Any) -> str:
@@ -214,6 +219,8 @@ def _repr(value: Any) -> str:
         return repr(value)
     except ValueError:
         return "a number of thousands of digits"
+    except Exception:  # of another package's class
+        return f"a {type(value).__name__}"
 
 
 def _shown(value: object) -> str:

@@ -14,6 +14,8 @@ import os
 import re
 import select
 import sys
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 # Control characters (C0, DEL, C1), marks that change the direction of text, line separators, and halves of characters
@@ -112,6 +114,17 @@ def _protected(stream: Any, output: _Output) -> io.TextIOWrapper:
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
+
+
+@contextlib.contextmanager
+def stdout_kept() -> Iterator[None]:
+    """While code runs whose prints are no part of a command's output, such as JSON, they go to standard error.
+
+    `sys.stdout` belongs to the whole process, so only its main thread may replace it.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    with contextlib.redirect_stdout(sys.stderr) if main else contextlib.nullcontext():
+        yield
 
 
 def lost() -> OSError | None:

@@ -6,6 +6,9 @@ import errno
 
 from nightjar.core.display import printable
 
+# Of the message of an error, in characters.
+MOST_SHOWN = 300
+
 
 class NightjarError(Exception):
     """Bad input of any kind, reported in one line: what is wrong, where, and what to do about it.
@@ -32,7 +35,16 @@ def shortened(line: str, most: int = 1900) -> str:
 
 def first_line(error: BaseException) -> str:
     """The first line of an error's message, or the name of its class: what fits into a NightjarError."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # of another package's class
+        lines = []
+    return (lines or [type(error).__name__])[0][:MOST_SHOWN]
+
+
+def told(error: BaseException) -> str:
+    """The class and the first line of the message of an error that another package raised."""
+    return f"{type(error).__name__[:MOST_SHOWN]}: {first_line(error)}"
 
 
 def from_os_error(error: OSError, where: object) -> NightjarError | None:

@@ -8,7 +8,6 @@ prediction in predict_params.py.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -29,6 +28,7 @@ from nightjar.core.config import (
 )
 from nightjar.core.driver_params import Checks, Nightly, Rebuild, ServerSettings, Shards
 from nightjar.core.errors import NightjarError
+from nightjar.core.given import AnyPath, as_path
 from nightjar.core.predict_params import Predict
 from nightjar.core.reader_params import Readers
 from nightjar.core.search_params import Rerank, Retrieve
@@ -349,6 +349,7 @@ def check_training(params: Params, name: str, where: object = PARAMS_FILE) -> No
         raise NightjarError(what, f"{where}: train.{name}.checkpoint_every", fix)
 
 
-def load(path: Path = PARAMS_FILE) -> Params:
+def load(path: AnyPath = PARAMS_FILE) -> Params:
     """The checked parameters of `path`. Raises NightjarError; reads nothing else."""
+    path = as_path(path)
     return validate(read_yaml(path), path)

@@ -32,6 +32,7 @@ from nightjar.core.files import (
     replace,
     temporary_sibling,
 )
+from nightjar.core.given import AnyPath, as_path
 
 REJECTED_FILE = "rejected.parquet"
 # What reading a file that is cut off, or no Parquet at all, raises; the name of a column may not be UTF-8.
@@ -115,8 +116,8 @@ class ArtifactWriter:
     Raises NightjarError from `write` when rows break their contract.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: AnyPath) -> None:
+        self.path = as_path(path)
         self.rejected: list[dict[str, Any]] = []
         self._written: dict[str, _Written] = {}
 
@@ -255,8 +256,8 @@ def _write_part(table: pa.Table, path: Path) -> None:
     )
 
 
-def _parts(path: Path, contract: Table) -> list[Path]:
-    folder = path / contract.name
+def _parts(path: AnyPath, contract: Table) -> list[Path]:
+    folder = as_path(path) / contract.name
     parts = sorted(folder.glob("*.parquet"))
     if not parts:
         raise NightjarError("no such table", folder, "run the stage that makes it: nightjar rebuild")
@@ -338,7 +339,7 @@ def _dataset(parts: Sequence[Path], contract: Table, columns: Sequence[str] | No
 
 
 def read(
-    path: Path, contract: Table, columns: list[str] | None = None, where: pc.Expression | None = None
+    path: AnyPath, contract: Table, columns: list[str] | None = None, where: pc.Expression | None = None
 ) -> pa.Table:
     """The table `contract.name` of the artifact at `path`, its parts in the order of their names.
 
@@ -348,22 +349,22 @@ def read(
     dataset = _dataset(parts, contract, columns)
     with _reading(parts):
         table = dataset.to_table(columns=columns, filter=where, use_threads=False)
-    return _whole(table, contract, path / contract.name)
+    return _whole(table, contract, parts[0].parent)
 
 
-def read_rows(path: Path, contract: Table, columns: list[str] | None = None) -> list[dict[str, Any]]:
+def read_rows(path: AnyPath, contract: Table, columns: list[str] | None = None) -> list[dict[str, Any]]:
     """`read` as a list of dictionaries; for tables that fit in memory as Python objects."""
     rows: list[dict[str, Any]] = read(path, contract, columns).to_pylist()
     return rows
 
 
-def batches(path: Path, contract: Table, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+def batches(path: AnyPath, contract: Table, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
     """The table's record batches one after another, for tables too large to hold. Raises NightjarError as `read`."""
     parts = _parts(path, contract)
     dataset = _dataset(parts, contract, columns)
     with _reading(parts):
         for batch in dataset.to_batches(columns=columns, use_threads=False):
-            _whole(pa.Table.from_batches([batch]), contract, path / contract.name)
+            _whole(pa.Table.from_batches([batch]), contract, parts[0].parent)
             yield batch
 
 
@@ -388,6 +389,6 @@ def read_part(path: Path, contract: Table, part: str, columns: list[str] | None 
     return _whole(table, contract, file)
 
 
-def read_rejected(path: Path) -> pa.Table:
+def read_rejected(path: AnyPath) -> pa.Table:
     """The refused rows of the artifact at `path`. Raises NightjarError if they are missing or damaged."""
-    return read_file(path / REJECTED_FILE, REJECTED)
+    return read_file(as_path(path) / REJECTED_FILE, REJECTED)

@@ -22,6 +22,7 @@ from markupsafe import Markup
 from nightjar.benchmarks.aggregate import category_name
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import FILE, check_output, kind, write_output
+from nightjar.core.given import AnyPath, as_path
 from nightjar.judge.files import ANSWERS_FORMAT, Item, Place
 from nightjar.judge.files import Key as PageKey
 from nightjar.judge.sets import REFERENCES, Instance, Key, Task, Texts, match, read_set
@@ -42,7 +43,7 @@ class Pair:
 def export(
     a: str,
     b: str,
-    output: Path,
+    output: AnyPath,
     texts: Texts,
     tasks: int | None = None,
     instances: int = 5,
@@ -59,6 +60,7 @@ def export(
     key must not be written (`core.files.check_output`), or the key belongs to another page, whose answers it alone
     can resolve.
     """
+    output = as_path(output, "output")
     key_path = _key_path(output)
     inputs = [*(Path(name) for name in (a, b) if name != REFERENCES), texts.ingested, texts.references]
     check_output(output, inputs)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.given import AnyPath, as_path, check_list
 from nightjar.judge.files import AnswersFile, Key, read_answers, read_key
 from nightjar.statistics.agreement import nominal_alpha, raw_agreement
 from nightjar.statistics.bootstrap import Bootstrap, percent
@@ -32,7 +33,7 @@ class Judge:
     sides: Counter[str]
 
 
-def score(key_file: Path, answer_files: Sequence[Path], seed: int = 0) -> dict[str, Any]:
+def score(key_file: AnyPath, answer_files: Sequence[AnyPath], seed: int = 0) -> dict[str, Any]:
     """Scores of the answers in `answer_files` to the page whose key is `key_file`.
 
     Returns {"a", "b", "page", "items", "rated", "equal", "judges", "credit", "ratings", "left_chosen",
@@ -45,15 +46,16 @@ def score(key_file: Path, answer_files: Sequence[Path], seed: int = 0) -> dict[s
 
     Raises NightjarError for files that cannot be used (`judge_files`), two files of one judge, and no answers.
     """
-    key = read_key(key_file)
-    judges = [resolve(key, read_answers(path, key), path) for path in answer_files]
+    check_list(answer_files, "answer_files")
+    key, files = read_key(as_path(key_file)), list(map(as_path, answer_files))
+    judges = [resolve(key, read_answers(path, key), path) for path in files]
     names = Counter(judge.name for judge in judges)
     if names and max(names.values()) > 1:
         name = names.most_common(1)[0][0]
         fix = "give one file for each judge"
-        raise NightjarError(f"two files are of the judge {name!r}", _names(answer_files), fix)
+        raise NightjarError(f"two files are of the judge {name!r}", _names(files), fix)
     if not any(judge.ratings for judge in judges):
-        raise NightjarError("no item is answered", _names(answer_files), "ask the judges to begin")
+        raise NightjarError("no item is answered", _names(files), "ask the judges to begin")
     ratings: dict[str, list[str]] = {}
     for judge in judges:
         for item, rating in judge.ratings.items():

@@ -17,6 +17,7 @@ from nightjar.benchmarks.files import check_reference, json_lines
 from nightjar.core import tables
 from nightjar.core.contracts import INSTANCES, PREDICTIONS, TASKS
 from nightjar.core.errors import NightjarError
+from nightjar.core.given import AnyPath, as_optional_path, as_path
 
 REFERENCES = "references"
 INGESTED = Path("data/ingest/natural_instructions")
@@ -85,8 +86,10 @@ class Texts:
     that has the same definition there. An id may be written as TASK:ID.
     """
 
-    def __init__(self, ingested: Path = INGESTED, references: Path | None = None) -> None:
-        self.ingested, self.references = ingested, references
+    def __init__(self, ingested: AnyPath = INGESTED, references: AnyPath | None = None) -> None:
+        self.ingested = as_path(ingested, "ingested")
+        references = as_optional_path(references, "references")
+        self.references = references
         self._rows: dict[Key, dict[str, Any]] = {}
         if references is not None:
             for where, row in json_lines(references, REFERENCE):

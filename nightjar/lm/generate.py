@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import torch
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.given import check_count, check_list
 from nightjar.lm import encoder_decoder
 from nightjar.lm.detokenise import Detokeniser
 from nightjar.lm.forward import Prefix, causal_only, common_length, prefill, shared_lengths
@@ -49,6 +50,7 @@ def generate(
     What is fed in or taken back does not count against that limit; in all, at most EFFORT times as many are written.
     What prompts have in common is computed once. Otherwise as `stream`.
     """
+    check_list(prompts, "prompts")
     order, shared = arrange(lm, prompts)
     asked = (Prompt(n, prompts[n], max_new_tokens, stop, shared[n]) for n in order)
     found = dict(stream(lm, asked, sampling, controller, base, batch_size, batch_tokens))
@@ -84,9 +86,10 @@ def stream(
     in, and one beginning that prompts share, come on top.
 
     An encoder-decoder reads each prompt whole, in batches that end together, and takes neither base nor controller: in
-    its relative positions, tokens taken back would leave a gap. Raises NightjarError if it is given one, and for a
-    prompt that has, with its limit, more tokens than a causal model has positions.
+    its relative positions, tokens taken back would leave a gap. Raises NightjarError if it is given one, for a
+    prompt that has, with its limit, more tokens than a causal model has positions, and for a batch without rows.
     """
+    check_count(batch_size, "batch_size")
     if lm.encoder_decoder:
         if controller is not None or base is not None:
             causal_only(lm, "decoding that is steered")

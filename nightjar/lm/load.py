@@ -13,6 +13,7 @@ from transformers.utils import logging as transformers_logging
 
 from nightjar.core import garbage
 from nightjar.core.errors import NightjarError, first_line
+from nightjar.core.given import AnyPath, as_optional_path, as_path, check_count
 from nightjar.core.json_text import read_object
 from nightjar.lm.rows import enable
 from nightjar.lm.tokenizer import Tokenizer, load_tokenizer
@@ -48,7 +49,11 @@ class LanguageModel:
 
 
 def prepare(seed: int, threads: int) -> None:
-    """Make this process repeatable: seed, number of threads, deterministic kernels, quiet libraries."""
+    """Make this process repeatable: seed, number of threads, deterministic kernels, quiet libraries.
+
+    Raises NightjarError if `threads` is below 1.
+    """
+    check_count(threads, "threads")
     garbage.as_usual()
     # Read when CUDA starts: without it, its matrix products may differ in the last bits from run to run.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -66,13 +71,14 @@ def device_name() -> str:
     return torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
 
 
-def load(path: Path, precision: str = "float32", adapter: Path | None = None) -> LanguageModel:
+def load(path: AnyPath, precision: str = "float32", adapter: AnyPath | None = None) -> LanguageModel:
     """The model of a directory of safetensors, on the GPU if there is one.
 
     `adapter` is a directory of a LoRA adapter, merged into the weights, or of a whole fine-tuned model, which then
     takes the place of `path`. `precision`: float32 or bfloat16. Checksums are verified first.
     Raises NightjarError if a directory is missing, damaged, or of the wrong kind.
     """
+    path, adapter = as_path(path), as_optional_path(adapter, "adapter")
     if precision not in PRECISIONS:
         raise NightjarError(f"no precision {precision!r}", path, f"give one of {', '.join(PRECISIONS)}")
     whole = adapter is not None and not (adapter / ADAPTER_CONFIG).exists()

@@ -8,6 +8,8 @@ from enum import Enum
 
 import torch
 
+from nightjar.core.errors import NightjarError
+from nightjar.core.given import check_count, check_texts
 from nightjar.lm.detokenise import Detokeniser
 from nightjar.lm.rows import Segment
 
@@ -28,7 +30,8 @@ class Prompt:
     """What is to be continued: ids (at least one), until one of the texts `stop`, or for `max_new_tokens`.
 
     `number` is how the controller, the sampling and the results refer to it. The first `shared` ids are those of the
-    prompts around it too.
+    prompts around it too. Raises NightjarError without an id, for a `stop` that is not a list of texts,
+    and for a limit below 1.
     """
 
     number: int
@@ -36,6 +39,15 @@ class Prompt:
     max_new_tokens: int
     stop: Sequence[str] = ()
     shared: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.ids, str) or not len(self.ids):
+            what = "a text instead of ids" if self.ids else "no ids"
+            raise NightjarError(
+                what, f"prompt {self.number}", "encode a text that is not empty by the tokenizer"
+            )
+        check_texts(self.stop, "stop")
+        check_count(self.max_new_tokens, "max_new_tokens")
 
     @property
     def most(self) -> int:

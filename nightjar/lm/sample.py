@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
+from nightjar.core.errors import NightjarError
+
 # Candidates among which a nucleus is looked for first; sorting a whole vocabulary takes many times longer.
 LIKELIEST = 256
 
@@ -16,8 +18,9 @@ LIKELIEST = 256
 class Sampling:
     """How tokens are drawn: from softmax(logits / temperature), cut to its nucleus.
 
-    `temperature` is above 0. `generators`: one a row, or a function that makes that of a row number, so that what a row
-    draws does not depend on the rows beside it; or the same one for all, which they then use in turn.
+    `temperature` is above 0, `top_p` above 0 and at most 1: a draw by others raises NightjarError. `generators`: one a
+    row, or a function that makes that of a row number, so that what a row draws does not depend on the rows beside it;
+    or the same one for all, which they then use in turn.
     """
 
     temperature: float
@@ -36,6 +39,9 @@ class Sampling:
 
     def draws(self, logits: torch.Tensor, generators: Sequence[Sequence[torch.Generator]]) -> list[list[int]]:
         """For each row of the (rows, vocabulary) logits a token a generator, with one number of it each."""
+        if not 0 < self.temperature < float("inf") or not 0 < self.top_p <= 1:
+            what = f"temperature {self.temperature}, top_p {self.top_p}"
+            raise NightjarError(what, "Sampling", "give a temperature above 0, and top_p above 0 up to 1")
         widest = max(map(len, generators))
         numbers = torch.zeros(len(generators), widest, dtype=torch.float64)
         for row, several in enumerate(generators):

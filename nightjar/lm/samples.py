@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from nightjar.core.given import check_count
 from nightjar.lm.forward import causal_only
 from nightjar.lm.load import LanguageModel
 from nightjar.lm.row import Prompt
@@ -75,6 +76,7 @@ def stream_samples(
     NightjarError for an encoder-decoder.
     """
     causal_only(lm, "drawing samples of a prompt")
+    check_count(count, "count")
     return _Forest(lm, count, sampling, rows, tokens).grow(prompts)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
+from nightjar.core.errors import NightjarError
 from nightjar.lm.forward import causal_only
 from nightjar.lm.load import LanguageModel
 
@@ -37,9 +38,13 @@ def logprobs_at(
 
     Places are from 1 to len(ids) - 1. Rows of like length share a forward pass of at most `most` tokens. The
     model reads a row up to its last place, and its vocabulary is applied at the places alone. Raises NightjarError for
-    an encoder-decoder.
+    another place, and for an encoder-decoder.
     """
     causal_only(lm, "computing the probabilities of a running text")
+    for number, (ids, places) in enumerate(rows):
+        if places and not 1 <= min(places) <= max(places) < len(ids):
+            what = f"a place beyond 1 to {len(ids) - 1}"
+            raise NightjarError(what, f"rows[{number}]", "give places of ids that have one before them")
     results: list[list[float]] = [[] for _ in rows]
     # Rows without places need no pass.
     wanted = [row for row, (_, places) in enumerate(rows) if places]

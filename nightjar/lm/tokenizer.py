@@ -14,6 +14,7 @@ from typing import Any
 import tokenizers
 
 from nightjar.core.errors import NightjarError, first_line, from_os_error
+from nightjar.core.given import AnyPath, as_path
 from nightjar.core.json_text import exact
 
 SETTINGS, TOKENIZER = "tokenizer_config.json", "tokenizer.json"
@@ -78,11 +79,12 @@ class Tokenizer:
         return text
 
 
-def load_tokenizer(path: Path) -> Tokenizer:
+def load_tokenizer(path: AnyPath) -> Tokenizer:
     """The tokenizer of a model directory.
 
     Raises NightjarError if it has none, an unreadable one, or one without an end-of-text token.
     """
+    path = as_path(path)
     if not (path / SETTINGS).exists():
         fix = "set models.language_model.source to a model that comes with one, then: nightjar rebuild base_model"
         raise NightjarError("no tokenizer in this model directory", path, fix)

@@ -14,14 +14,14 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, sha256_of, temporary_sibling, write_text
+from nightjar.core.given import AnyPath, as_path, check_count
 from nightjar.core.json_text import recorded
 from nightjar.search.fuse import Rankings
 
@@ -83,8 +83,10 @@ class DenseIndex:
         a memory-mapped array, and is trained on a sample. Raises NightjarError if there are none, too few for ivfpq,
         or one is not finite.
         """
+        if kind not in get_args(Kind):
+            raise NightjarError(f"no kind {kind!r}", "kind", f"give one of {', '.join(get_args(Kind))}")
         faiss.omp_set_num_threads(threads)
-        batches = (batch for batch in batches if len(batch))
+        batches = _of_one_shape(batch for batch in batches if len(batch))
         index: Any = None
         if kind == "ivfpq":
             parts = list(batches)
@@ -121,8 +123,13 @@ class DenseIndex:
         """The `k` vectors of greatest inner product with each row of `queries`, (number of queries, dimension).
 
         Scores are float32; equal ones are in the order of the numbers. With fewer than `k` vectors the rest of each
-        row is empty. Raises NightjarError if queries have another dimension or are not finite.
+        row is empty. Raises NightjarError if queries have another dimension or are not finite, or `k` is
+        below 1.
         """
+        check_count(k, "k")
+        if np.ndim(queries) == 0:
+            raise NightjarError(f"a {type(queries).__name__} instead of vectors", "queries", "encode them")
+        queries = np.asarray(queries)
         found = Rankings.empty(len(queries), k, np.float32)
         width = min(k, len(self))
         if not len(queries) or not width:
@@ -175,12 +182,13 @@ class DenseIndex:
         products: NDArray[np.float64] = (rows * query).sum(axis=1)
         return products.astype(np.float32)
 
-    def save(self, folder: Path, encoder: Mapping[str, Any]) -> None:
+    def save(self, folder: AnyPath, encoder: Mapping[str, Any]) -> None:
         """Write the index and a record of what made it into `folder`; the same vectors give the same bytes.
 
         `encoder` identifies the encoder of the vectors (`nightjar.search.encoders.identity`). An index that is there
         is valid until the new record replaces the old one.
         """
+        folder = as_path(folder, "folder")
         old = recorded(folder / RECORD).get("file")
         name = _OTHER_VECTORS if old == VECTORS else VECTORS
         temporary = temporary_sibling(folder / name)
@@ -198,7 +206,7 @@ class DenseIndex:
 
     @classmethod
     def load(
-        cls, folder: Path, encoder: Mapping[str, Any], threads: int = 1, memory_map: bool = True
+        cls, folder: AnyPath, encoder: Mapping[str, Any], threads: int = 1, memory_map: bool = True
     ) -> DenseIndex:
         """Read what `save` wrote, to be searched with vectors of `encoder`.
 
@@ -206,6 +214,7 @@ class DenseIndex:
         Raises NightjarError if the index is missing, unreadable or changed, or was built with another encoder or
         version of FAISS.
         """
+        folder = as_path(folder, "folder")
         record = recorded(folder / RECORD)
         name = record.get("file", VECTORS)
         file = folder / (name if name in (VECTORS, _OTHER_VECTORS) else VECTORS)
@@ -227,6 +236,17 @@ class DenseIndex:
         except RuntimeError:
             raise NightjarError("unreadable dense index", file, _AGAIN) from None
         return cls(index, threads, mapped=memory_map)
+
+
+def _of_one_shape(batches: Iterable[NDArray[np.float32]]) -> Iterator[NDArray[np.float32]]:
+    """The batches. Raises NightjarError if they are not all of shape (any, dimension)."""
+    width = None
+    for batch in batches:
+        if np.ndim(batch) != 2 or batch.shape[1] != (width or batch.shape[1]):
+            what = f"a batch of vectors of shape {np.shape(batch)}"
+            raise NightjarError(what, "nightjar.search", "give batches of shape (any, dimension)")
+        width = batch.shape[1]
+        yield batch
 
 
 def _finite(vectors: NDArray[np.float32], name: str, first: int) -> NDArray[np.float32]:

@@ -16,6 +16,7 @@ from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from nightjar.core.errors import NightjarError, first_line
+from nightjar.core.given import AnyPath, as_path, check_texts
 from nightjar.core.json_text import parse
 from nightjar.lm.weights import verify
 from nightjar.search.pooling import SETTING, Pooling, recorded
@@ -39,12 +40,13 @@ class SentenceEncoder:
 
     def __init__(
         self,
-        path: Path,
+        path: AnyPath,
         threads: int = 1,
         pooling: Pooling | None = None,
         normalised: bool | None = None,
         device: str | None = None,
     ) -> None:
+        path = as_path(path)
         torch.set_num_threads(threads)
         transformers_logging.set_verbosity_error()
         transformers_logging.disable_progress_bar()
@@ -75,8 +77,9 @@ class SentenceEncoder:
 
         Texts of similar length share a batch of at most `batch_tokens` tokens (default: what the device is fastest
         with), so that little is spent on padding. A vector does not depend on the batch it was in beyond rounding
-        (1e-5 in float32).
+        (1e-5 in float32). Raises NightjarError if `texts` is not a list of texts.
         """
+        check_texts(texts, "texts")
         budget = batch_tokens or _BATCH_TOKENS[self._device.type]
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), _CHUNK):

@@ -15,13 +15,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.core.errors import NightjarError, first_line
+from nightjar.core.errors import NightjarError
+from nightjar.core.foreign import calling
+from nightjar.core.given import AnyPath, as_path, check_texts
 from nightjar.core.json_text import read_object
 
 GROUP, PREFIX, RECORD = "nightjar.encoders", "entry:", "encoder.json"
@@ -48,12 +49,13 @@ def identity(encoder: Encoder) -> dict[str, Any]:
     return {**encoder.identity, "dimension": encoder.dimension}
 
 
-def load_encoder(path: Path, threads: int = 1) -> Encoder:
+def load_encoder(path: AnyPath, threads: int = 1) -> Encoder:
     """The encoder of a directory that base_model made: of weights, or the record of an entry point.
 
     `threads`: for weights; an encoder of another package sets its own. Raises NightjarError if the directory is missing
     or damaged, or if the entry point is missing, fails, or is another than the recorded one.
     """
+    path = as_path(path)
     if not (path / RECORD).exists():
         from nightjar.search.encoder import SentenceEncoder
 
@@ -82,14 +84,8 @@ def encoder_of_entry_point(name: str) -> Encoder:
             )
         fix = f"install the package that offers it; installed are: {', '.join(names) or 'none'}"
         raise NightjarError("no installed package offers this encoder", where, fix)
-    try:
+    with calling(f"{where} = {found[0].value}", "this encoder cannot be made"):
         return _Checked(found[0], found[0].load()())
-    except Exception as error:
-        # The code of another package may raise anything.
-        what = f"this encoder cannot be made ({type(error).__name__}: {first_line(error)})"
-        raise NightjarError(
-            what, f"{where} = {found[0].value}", "check the package that offers it"
-        ) from error
 
 
 def _package(point: EntryPoint) -> dict[str, str]:
@@ -111,7 +107,9 @@ class _Checked:
         self.identity: Mapping[str, Any] = {"entry": point.name, **_package(point), **own}
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        vectors = np.asarray(self._encoder.encode(texts), dtype=np.float32)
+        check_texts(texts, "texts")
+        with calling(self._name, "its method encode fails"):
+            vectors = np.asarray(self._encoder.encode(texts), dtype=np.float32)
         if vectors.shape != (len(texts), self.dimension):
             what = f"vectors of shape {vectors.shape} for {len(texts)} texts, dimension {self.dimension}"
             raise NightjarError(what, self._name, "check the package that offers it")

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from nightjar.core.errors import NightjarError
+
 K = 60
 # (passage number, score)
 Hit = tuple[int, float]
@@ -39,10 +41,13 @@ def reciprocal_rank(rankings: Sequence[Rankings], k: int = K) -> Rankings:
 
     All of `rankings` are for the same queries. Their scores do not enter, so they need not be comparable; what is
     missing from one adds nothing. The result has room for everything that was ranked; equal scores are in the order
-    of the numbers.
+    of the numbers. Raises NightjarError if they are for different numbers of queries.
     """
     if not rankings:
         return Rankings.empty(0, 0)
+    if len(sizes := {len(ranking.ids) for ranking in rankings}) > 1:
+        what = f"rankings for {' and '.join(map(str, sorted(sizes)))} queries"
+        raise NightjarError(what, "reciprocal_rank", "fuse rankings for the same queries")
     ids = np.concatenate([ranking.ids for ranking in rankings], axis=1)
     gains = np.concatenate([1 / (k + 1 + np.arange(ranking.ids.shape[1])) for ranking in rankings])
     rows, columns = np.nonzero(ids >= 0)

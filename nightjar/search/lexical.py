@@ -31,7 +31,6 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import bm25s
@@ -39,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.given import AnyPath, as_path, check_count, check_texts
 from nightjar.core.json_text import recorded
 from nightjar.search.fuse import Rankings
 
@@ -83,7 +83,11 @@ class LexicalIndex:
 
     @classmethod
     def build(cls, texts: Iterable[str], mode: Mode = "words") -> LexicalIndex:
-        """An index of `texts`. Raises NightjarError if there is no word in them."""
+        """An index of `texts`. Raises NightjarError if there is no word in them, or they are no texts."""
+        texts = list(texts) if not isinstance(texts, str) else texts
+        check_texts(texts, "texts")
+        if mode not in _SPLIT:
+            raise NightjarError(f"no mode {mode!r}", "mode", f"give one of {', '.join(_SPLIT)}")
         split = _SPLIT[mode]
         vocabulary: dict[str, int] = {}
         ids = [[vocabulary.setdefault(word, len(vocabulary)) for word in split(text)] for text in texts]
@@ -104,7 +108,12 @@ class LexicalIndex:
         return self._score(query)[0].round(_DECIMALS)
 
     def search(self, queries: Sequence[str], k: int) -> Rankings:
-        """The `k` best passages for each query, float64 scores; which ones, and the order of ties, is the mode's."""
+        """The `k` best passages for each query, float64 scores; which ones, and the order of ties, is the mode's.
+
+        Raises NightjarError if `queries` is not a list of texts, or `k` is below 1.
+        """
+        check_texts(queries, "queries")
+        check_count(k, "k")
         found = Rankings.empty(len(queries), k)
         for row, query in enumerate(queries):
             best, scores = self._best(query, k)
@@ -145,14 +154,16 @@ class LexicalIndex:
         sums = np.bincount(np.concatenate(numbers), np.concatenate(gains), len(self))
         return sums.astype(np.float64, copy=False), shared
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: AnyPath) -> None:
         """Write arrays and JSON files, no pickle, into `folder`; the same texts give the same bytes."""
+        folder = as_path(folder, "folder")
         self._index.save(folder, allow_pickle=False, show_progress=False)
         (folder / _MODE).write_text(json.dumps({"mode": self.mode}) + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path) -> LexicalIndex:
+    def load(cls, folder: AnyPath) -> LexicalIndex:
         """Read what `save` wrote, into memory. Raises NightjarError if it is missing or unreadable."""
+        folder = as_path(folder, "folder")
         try:
             index = bm25s.BM25.load(
                 folder, mmap=False, allow_pickle=False, load_corpus=False, show_progress=False

@@ -18,6 +18,7 @@ from functools import lru_cache
 import torch
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.given import check_list
 from nightjar.lm.forward import Prefix, causal_only
 from nightjar.lm.generate import BATCH, Answer, Controller, Prompt, Row, arrange, stream
 from nightjar.lm.load import LanguageModel, Tokenizer
@@ -235,11 +236,14 @@ def answer(
 ) -> list[Answered]:
     """Answers to prompts, texts or ids, in order; `days` has the day of each prompt for tools that use it.
 
-    Otherwise as `answers`. Raises ValueError if `days` has another length than `prompts`.
+    Otherwise as `answers`. Raises NightjarError if `prompts` is no list, or `days` has another length.
     """
+    check_list(prompts, "prompts")
     known = days if days is not None else [None] * len(prompts)
     if len(known) != len(prompts):
-        raise ValueError(f"{len(prompts)} prompts, but {len(known)} days")
+        raise NightjarError(
+            f"{len(prompts)} prompts, but {len(known)} days", "days", "give one for each prompt"
+        )
     ids = [_ids(lm, prompt) for prompt in prompts]
     order, shared = arrange(lm, ids)
     queries = ((n, Query(ids[n], max_new_tokens, stop, known[n], shared=shared[n])) for n in order)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nightjar.core.errors import NightjarError
 from nightjar.lm.load import LanguageModel, Tokenizer
 from nightjar.lm.score import logprobs_at
 from nightjar.tools.formulas import WINDOW, Losses, weighted_loss
@@ -45,7 +46,8 @@ def call_losses(lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, 
     """The three losses, in nats, of each (offset, call, result) of a text, in order.
 
     A call is before the token with the character at `offset` of the body, or with the blank before that character: a
-    call brings its own. `Losses.kept` says whether the call helps. Raises ValueError for an offset outside of the body.
+    call brings its own. `Losses.kept` says whether the call helps. Raises NightjarError for an offset outside of the
+    body.
     """
     whole = Text(text) if isinstance(text, str) else text
     tokens = Tokens.of(lm.tokenizer, whole)
@@ -53,7 +55,8 @@ def call_losses(lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, 
     placed = []
     for offset, call, result in calls:
         if not 0 <= offset < len(whole.body):
-            raise ValueError(f"offset {offset} is outside of a text of {len(whole.body)} characters")
+            what = f"offset {offset} is outside of a text of {len(whole.body)} characters"
+            raise NightjarError(what, "call_losses", "give the place of a character")
         start = offset if spaced[offset] == " " != spaced[offset + 1] else offset + 1
         token = max(place for place, begin in enumerate(tokens.offsets) if begin <= start)
         placed.append((token, call, result, ""))

@@ -10,13 +10,15 @@ as the folder of an index, and the checked settings of the tool.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Mapping
-from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
+from importlib.metadata import EntryPoint
 from typing import Any
 
+from nightjar.core import foreign
 from nightjar.core.config import PARAMS_FILE, Model, checked
 from nightjar.core.errors import NightjarError
+from nightjar.core.given import AnyPath, as_optional_path
 from nightjar.core.params import Params
 from nightjar.tools.tool import Tool
 
@@ -37,17 +39,7 @@ def _own() -> dict[str, EntryPoint]:
 
 
 def _all() -> dict[str, EntryPoint]:
-    found = _own()
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
-        known = found.setdefault(entry.name, entry)
-        if known.value != entry.value:
-            what = f"two tools have this name: {known.value} and {entry.value}"
-            raise NightjarError(what, _where(entry), "rename one, or uninstall its package")
-    return found
-
-
-def _where(entry: EntryPoint) -> str:
-    return f"entry point {entry.name!r} of the group {GROUP}"
+    return foreign.points(GROUP, _own())
 
 
 def names() -> tuple[str, ...]:
@@ -58,7 +50,7 @@ def names() -> tuple[str, ...]:
     return tuple(_all())
 
 
-def make(name: str, resource: Path | None = None, settings: Mapping[str, Any] | None = None) -> Tool:
+def make(name: str, resource: AnyPath | None = None, settings: Mapping[str, Any] | None = None) -> Tool:
     """The tool of that name, such as "calculator", which reads `resource` if it reads anything.
 
     `settings` are the keys below `tools.NAME` in the parameters; a key that is left out has its default. Raises
@@ -70,16 +62,12 @@ def make(name: str, resource: Path | None = None, settings: Mapping[str, Any] | 
         raise NightjarError("no such tool", repr(name), f"tools are {', '.join(found)}")
     entry = found[name]
     kind = _class(entry)
-    own = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", name)
-    try:
-        made: Any = kind.make(resource, own)
-    except NightjarError:
-        raise
-    except Exception as error:
-        raise _broken(entry, error) from error
-    if missing := _missing(made):
-        what = f"{entry.value} makes no tool: {missing}"
-        raise NightjarError(what, _where(entry), "see nightjar.tools.Tool")
+    with foreign.calling(foreign.place(entry), "its tool cannot be made"):
+        own = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", name)
+        made: Any = kind.make(as_optional_path(resource, "resource"), own)
+        missing = _missing(made)
+    if missing:
+        raise NightjarError(f"it makes no tool: {missing}", foreign.place(entry), "see nightjar.tools.Tool")
     tool: Tool = made
     return tool
 
@@ -97,20 +85,12 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
 
 def _class(entry: EntryPoint) -> Any:
     """The class of a tool. Raises NightjarError if it cannot be loaded, or is none."""
-    try:
-        kind: Any = entry.load()
-    except Exception as error:
-        raise _broken(entry, error) from error
+    kind: Any = foreign.load(entry)
     own = getattr(kind, "settings", None)
     if not (isinstance(own, type) and issubclass(own, Model) and callable(getattr(kind, "make", None))):
-        what = f"{entry.value} is no tool: it has no method make, or its settings are no model"
-        raise NightjarError(what, _where(entry), "name a subclass of nightjar.tools.Tool")
+        what = "it is no tool: it has no method make, or its settings are no model"
+        raise NightjarError(what, foreign.place(entry), "name a subclass of nightjar.tools.Tool")
     return kind
-
-
-def _broken(entry: EntryPoint, error: Exception) -> NightjarError:
-    what = f"{entry.value} cannot be loaded ({type(error).__name__}: {error})"
-    return NightjarError(what, _where(entry), "correct or uninstall its package")
 
 
 def _missing(made: Any) -> str:
@@ -122,8 +102,9 @@ def _missing(made: Any) -> str:
         return f"its name {made.name[:40]!r} is not a word of letters, digits and underscores"
     if not set(getattr(made, "uses", ["?"])) <= {"day", "text"}:
         return 'its "uses" has other fields than "day" and "text"'
-    if not isinstance(getattr(made, "seconds", None), int | float):
-        return "its seconds are not a number"
+    seconds = getattr(made, "seconds", None)
+    if not isinstance(seconds, int | float) or not 0 < seconds <= threading.TIMEOUT_MAX:
+        return "its seconds are not a number above 0"
     for name in ("suits", "run", "why"):
         if not callable(getattr(made, name, None)):
             return f"it has no method {name}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.foreign import calling
 from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.tools.registry import BUILT_IN, make, names
 from nightjar.tools.syntax import parse
@@ -39,7 +40,8 @@ def call_text(
         return result
     if toolbox.problems:
         raise NightjarError(f"no result: {', '.join(toolbox.problems)}", repr(shown), "see the warning above")
-    why = tool.why(Request(call.input, today))
+    with calling(repr(shown), f"no result, and the tool {tool.name} cannot say why"):
+        why = tool.why(Request(call.input, today))
     raise NightjarError(f"no result: {why}", repr(shown), "correct the call")
 
 

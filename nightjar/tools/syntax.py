@@ -20,6 +20,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from nightjar.core.errors import NightjarError
 from nightjar.prompts.tool_prompts import CALL_NAMES
 
 START, END, ARROW = " [", "]", "->"
@@ -216,13 +217,14 @@ def insert(text: str, calls: Iterable[tuple[int, Call, str | None]]) -> str:
     """x* of Toolformer section 2: each (offset, call, result) written into `text` before the character at
     `offset`.
 
-    Calls at one offset keep their order. `remove` undoes it if `text` held no call. Raises ValueError for
+    Calls at one offset keep their order. `remove` undoes it if `text` held no call. Raises NightjarError for
     an offset outside of the text.
     """
     pieces, position = [], 0
     for offset, call, result in sorted(calls, key=lambda item: item[0]):
         if not 0 <= offset <= len(text):
-            raise ValueError(f"offset {offset} is outside of a text of {len(text)} characters")
+            what = f"offset {offset} is outside of a text of {len(text)} characters"
+            raise NightjarError(what, "insert", "give a place in the text")
         pieces += [text[position:offset], write(call, result)]
         position = offset
     return "".join((*pieces, text[position:]))

@@ -17,7 +17,8 @@ from datetime import date
 from threading import Lock, Thread
 from typing import Any
 
-from nightjar.core.errors import NightjarError
+from nightjar.core.display import printable
+from nightjar.core.errors import NightjarError, told
 from nightjar.tools.syntax import Call
 from nightjar.tools.tool import Request, Tool
 
@@ -165,7 +166,7 @@ class _Queue:
             try:
                 outcome.append(self.tool.run(batch))
             except Exception as error:
-                outcome.append(_Problem("failed", f"{type(error).__name__}: {error}"))
+                outcome.append(_Problem("failed", told(error)))
 
         thread = Thread(target=run, name=f"run of {self.tool.name}", daemon=True)
         thread.start()
@@ -198,7 +199,8 @@ class _Queue:
         kind = f"{self.tool.name}: {problem.kind}"
         self.problems[kind] += 1
         if self.problems[kind] == 1:
-            log.warning("tool %s %s: %s", self.tool.name, problem.kind, problem.what[:200])
+            # Python's own handler of a program without one writes a text as it is.
+            log.warning("tool %s %s: %s", self.tool.name, problem.kind, printable(problem.what))
 
 
 class _Problem:

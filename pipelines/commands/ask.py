@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nightjar.core.display import stdout_kept
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_json
 from pipelines.commands.options import FILE, POSITIVE, TEXT, prepare_model
@@ -72,7 +73,8 @@ def ask(
     for one in questions:
         if len(questions) > 1 and not as_json:
             say(one)
-        answer = asker.answer(one)
+        with stdout_kept():  # of tools of other packages
+            answer = asker.answer(one)
         if as_json:
             say_json(asdict(answer), indent=None)
         else:

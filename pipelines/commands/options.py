@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from nightjar.core.display import stdout_kept
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.json_text import is_text
 from pipelines.commands.console import say_csv, say_json
@@ -132,7 +133,8 @@ def printed(
         def run(*arguments: Any, as_json: bool, as_csv: bool = False, **options: Any) -> int:
             if as_json and as_csv:
                 raise NightjarError("it is given with --json", "--csv", "give one of them")
-            found = command(*arguments, **options)
+            with stdout_kept():
+                found = command(*arguments, **options)
             if as_csv and rows:
                 say_csv(rows(found))
             else:

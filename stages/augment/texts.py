@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from nightjar.core.foreign import calling
 from nightjar.tools import Text, Tool, write
 from nightjar.tools.calendar import find_date
 
@@ -66,7 +67,8 @@ def suited(tool: Tool, sources: Sequence[Source], seed: int, words: int | None =
     for one in sources:
         if words is not None and len(one.text.body.split()) > words:
             continue
-        rule = tool.suits(one.text, random.Random(f"{seed} {one.source} {one.id}").random())
+        with calling(f"tool {tool.name}", "its method suits fails"):
+            rule = tool.suits(one.text, random.Random(f"{seed} {one.source} {one.id}").random())
         if rule:
             found.append(replace(one, rule=rule))
     return found

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import nightjar
+from nightjar import benchmarks, core, judge, lm, search, tools
+from nightjar.benchmarks import registry, scores
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.text import metrics
 from tests.conftest import ROOT
 
 LAZY = ["core", "judge", "lm", "prompts", "search"]
@@ -75,3 +82,67 @@ def test_imports_load_no_large_library() -> None:
     assert _loaded(f"from nightjar.search import {names}\nLexicalIndex.build(['a b']).search(['a'], 1)") == []
     assert _loaded("from nightjar.lm import load_tokenizer") == []
     assert _loaded("import nightjar\nnightjar.search.DenseIndex") == ["faiss"]
+
+
+LINES = ["the cat sat", "a dog ran"]
+QUESTION = Question("b", "t", "1", {}, ("a",))
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        # A text where a list is wanted would be read letter by letter.
+        (lambda: metrics.score("the cat", ["the cat"]), "predictions: a str instead of a list of texts; give a list"),
+        (lambda: metrics.score(["the cat"], ["the cat"]), "references[0]: a str instead of a list of texts"),
+        (lambda: metrics.score(["the cat"], [["the cat", 1]]), "references[0]: a int instead of a text"),
+        (lambda: metrics.score([None], [["the cat"]]), "predictions[0]: a NoneType instead of a text"),
+        (lambda: search.LexicalIndex.build("the cat"), "texts: a str"),
+        (lambda: search.LexicalIndex.build(LINES).search("cat", 1), "queries: a str"),
+        (lambda: lm.Prompt(0, "the cat", 5), "prompt 0: a text instead of ids"),
+        (lambda: lm.Prompt(0, [1], 5, stop="cat"), "stop: a str"),
+        (lambda: lm.generate_text(None, "the cat", 5), "prompts: a str"),
+        (lambda: tools.answer(None, "the cat"), "prompts: a str"),
+        (lambda: scores.score(registry.card("supernatinst"), "x", [QUESTION], ["Paris"]), "answers[0]: a str"),
+        (lambda: judge.score_answers("key", "answers"), "answer_files: a str"),
+        # Other mistakes.
+        (lambda: metrics.score(["a", "b"], [["a"]]), "every prediction needs at least one reference"),
+        (lambda: metrics.score(["a"], [[]]), "every prediction needs at least one reference"),
+        (lambda: scores.score(registry.card("supernatinst"), "x", [QUESTION], []), "0 lists of answers for 1 que"),
+        (lambda: search.LexicalIndex.build(LINES).search(["cat"], 0), "k: 0 is not allowed"),
+        (lambda: search.DenseIndex.build([np.eye(2, dtype=np.float32)]).search([1.0, 0.0], 1), "queries of shape (2,)"),
+        (lambda: search.reciprocal_rank([search.Rankings.empty(1, 1), search.Rankings.empty(2, 1)]), "1 and 2 queries"),
+        (lambda: lm.Prompt(0, [], 5), "prompt 0: no ids"),
+        (lambda: lm.Prompt(0, [1], 0), "max_new_tokens: 0 is not allowed"),
+        (lambda: lm.prepare(0, 0), "threads: 0 is not allowed"),
+        (lambda: lm.load_model(""), "path: the name is empty"),
+        (lambda: core.read(3, core.contracts.TASKS), "path: a int instead of a path"),
+        (lambda: tools.insert("a cat", [(9, tools.Call("Calculator", "1"), None)]), "offset 9 is outside"),
+        (lambda: tools.answer(None, ["a"], days=[]), "1 prompts, but 0 days"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_a_nightjar_error_of_one_line(call: Callable[[], object], told: str) -> None:
+    with pytest.raises(core.NightjarError) as caught:
+        call()
+    assert told in str(caught.value)
+
+
+def test_paths_may_be_texts(workdir: Path) -> None:
+    with core.ArtifactWriter("made") as writer:
+        writer.write(core.contracts.TASKS, [])
+    assert core.read_rows("made", core.contracts.TASKS) == []
+    assert sum(batch.num_rows for batch in core.batches("made", core.contracts.TASKS)) == 0
+    assert core.read_rejected("made").num_rows == 0
+    assert core.check("made") == [] and core.load_params(str(ROOT / "params.yaml")).seed
+    Path("index").mkdir()
+    search.LexicalIndex.build(LINES).save("index")
+    assert search.LexicalIndex.load("index").search(["cat"], 1).ids.tolist() == [[0]]
+    search.DenseIndex.build([np.eye(2, dtype=np.float32)]).save("index", {"name": "x"})
+    assert len(search.DenseIndex.load("index", {"name": "x"})) == 2
+    row = {"id": "1", "prediction": "a", "references": ["a"], "task_id": "t", "task_category": "c"}
+    Path("file.jsonl").write_text(json.dumps(row) + "\n")
+    assert benchmarks.score_files("supernatinst", "file.jsonl", "file.jsonl")["metrics"]["rougeL"] == 100
+    assert benchmarks.compare_files("supernatinst", "file.jsonl", "file.jsonl", "file.jsonl")["n"] == 1
+    assert judge.Texts(references="file.jsonl").keys() == [("t", "1")]
+    for missing in (lm.load_model, lm.load_tokenizer, search.SentenceEncoder, search.load_encoder):
+        with pytest.raises(core.NightjarError, match="nowhere"):
+            missing("nowhere")

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 from nightjar.benchmarks.text import chunk
 from nightjar.benchmarks.text.chunk import METRICS, XLINGUAL, Scores, normalise
+from nightjar.core.errors import NightjarError
+from nightjar.core.given import check_lists, check_texts
 
 __all__ = ["METRICS", "XLINGUAL", "Scores", "normalise", "score"]
 
@@ -48,11 +50,14 @@ def score(
     """Scores of predictions against one or more references each, the best reference chosen for each metric.
 
     `track` "xlingual" takes the cross-lingual tokens, any other the English ones. `processes`: at most so many
-    (None: as many as there are cores, or one where those are busy). Raises ValueError if a prediction has no
-    reference.
+    (None: as many as there are cores, or one where those are busy). Raises NightjarError if a prediction has no
+    reference, or one of both is not a list of texts.
     """
+    check_texts(predictions, "predictions")
+    check_lists(references, "references")
     if len(predictions) != len(references) or not all(references):
-        raise ValueError("every prediction needs at least one reference")
+        what = f"{len(predictions)} predictions, and {sum(map(bool, references))} lists of references"
+        raise NightjarError(what, "score", "every prediction needs at least one reference")
     spans, letters = _spans(predictions, references)
     results = np.zeros((len(METRICS), len(predictions)))
     waiting = deque(spans)

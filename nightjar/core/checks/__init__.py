@@ -21,18 +21,20 @@ from nightjar.core.checks.artifact import (
 )
 from nightjar.core.checks.finding import MOST_ROWS, Finding
 from nightjar.core.checks.relations import check_relations
+from nightjar.core.given import AnyPath, as_path
 
 __all__ = ["MOST_ROWS", "Finding", "check", "check_facts", "check_stage", "inventory", "is_artifact"]
 # A table with one of these cannot be held against others: the relations of its artifact wait until it is mended.
 _FIRST = frozenset({"readable", "schema", "nulls"})
 
 
-def check(path: Path, near: Iterable[Path] = (), shared_inputs: int = 0) -> list[Finding]:
+def check(path: AnyPath, near: Iterable[Path] = (), shared_inputs: int = 0) -> list[Finding]:
     """Everything that is wrong with the artifact at `path`, its facts aside.
 
     `near` are artifacts that its stage reads; `shared_inputs` is how many training and dev instances may have an input
     that is in the test set.
     """
+    path = as_path(path)
     if not is_artifact(path):
         what = "there is no such artifact" if not path.exists() else "no table of the contracts is in it"
         return [Finding("present", path.as_posix(), "", what, "build it: nightjar rebuild")]

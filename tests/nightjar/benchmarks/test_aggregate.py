@@ -24,6 +24,7 @@ from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.registry import card
 from nightjar.benchmarks.scores import Key, SystemScores, from_rows
 from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
 from nightjar.statistics import Bootstrap, matthews, percent
 
 CARD = card("supernatinst")
@@ -101,7 +102,7 @@ def test_difference_is_paired() -> None:
     )
     same = compare(CARD, scored(rows), [("old", "old")], BOOTSTRAP)
     assert not any(line["moved"] for line in same)
-    with pytest.raises(ValueError, match="same instances"):
+    with pytest.raises(NightjarError, match="same instances"):
         compare(CARD, scored(rows[1:]), [("new", "old")], BOOTSTRAP)
 
 

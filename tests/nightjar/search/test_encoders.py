@@ -102,7 +102,7 @@ def test_weights_are_loaded_as_before(tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("absent", "no installed package offers this encoder; .*installed are: away, fails, .*letters"),
-        ("fails", r"cannot be made \(RuntimeError: no weights\); check the package"),
+        ("fails", r"cannot be made \(RuntimeError: no weights\); correct or uninstall that package"),
         ("gone", r"own_encoders:Gone: this encoder cannot be made \(AttributeError: "),
         ("away", r"cannot be made \(ModuleNotFoundError: "),
         ("unnamed", r"cannot be made \(AttributeError: .*identity"),

@@ -102,7 +102,7 @@ def test_calls_of_a_text_by_their_offsets(lm: LanguageModel) -> None:
     within = len(lm.tokenizer.encode(f" {TEXT.body[: blank + 2]}"))
     assert inside.no_call == pytest.approx(plain.loss(lm, TEXT, within, ""), rel=1e-4)
     for wrong in (-1, len(TEXT.body)):
-        with pytest.raises(ValueError, match=f"offset {wrong} is outside"):
+        with pytest.raises(NightjarError, match=f"offset {wrong} is outside"):
             call_losses(lm, TEXT, [(wrong, call, "96")])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -26,7 +27,9 @@ from nightjar.tools.passages import Passages
 from nightjar.tools.registry import BUILT_IN, check
 from nightjar.tools.run import call_text
 from nightjar.tools.wiki_search import WikiSearch
+from pipelines.cli import main
 from tests.conftest import ROOT
+from tests.in_process import captured
 
 Installed = Callable[..., None]
 
@@ -68,6 +71,20 @@ class BadName(Plain): name = "two words"
 class BadUses(Plain): uses = {"weather"}
 class BadSeconds(Plain): seconds = "long"
 class BadSettings(Plain): settings = dict
+class NoSeconds(Plain): seconds = float("nan")
+class NoUses(Plain): uses = 5
+class Rude(Plain):
+    name = "Rude"
+    def run(self, asked):
+        print("a tool prints")
+        raise ValueError("\\x1b[31mred\\nline" if asked[0].input == "raise" else "")
+    def why(self, request): raise KeyError("why")
+class Noisy(Plain):
+    name = "Noisy"
+    def run(self, asked):
+        print("a tool prints")
+        return [request.input if request.input != "nothing" else None for request in asked]
+    def why(self, request): raise KeyError("why")
 """
 
 
@@ -76,6 +93,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
     """Installs packages with one entry point each, given as (name, value), in the place of the last ones."""
     (tmp_path / "my_tools.py").write_text(MODULE)
     (tmp_path / "my_broken.py").write_text("import no_such_module\n")
+    (tmp_path / "my_leaves.py").write_text("raise SystemExit\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     folders = count()
 
@@ -165,6 +183,9 @@ def test_a_package_adds_a_tool(installed: Installed, tmp_path: Path) -> None:
         ("my_tools:NoTool", "its name is not a text"),
         ("my_tools:BadName", "its name 'two words' is not a word"),
         ("my_tools:BadUses", '"uses" has other fields'),
+        ("my_tools:NoSeconds", "its seconds are not a number above 0"),
+        ("my_tools:NoUses", "its tool cannot be made (TypeError"),
+        ("my_leaves:Tool", "it cannot be loaded (SystemExit"),
     ],
 )
 def test_a_broken_entry_point_is_one_line_and_leaves_the_others_alone(
@@ -177,6 +198,18 @@ def test_a_broken_entry_point_is_one_line_and_leaves_the_others_alone(
     assert "\n" not in line and "broken" in line and told in line
     assert make("calculator").run([Request("1 + 1")]) == ["2"]
     assert call_text("Calculator(1 + 1)", None) == "2"
+
+
+def test_what_a_tool_prints_and_raises_is_no_output_and_controls_no_terminal(installed: Installed) -> None:
+    installed(("rude", "my_tools:Rude"), ("noisy", "my_tools:Noisy"))
+    done = captured(main, ["call", "Noisy(hello)", "--json"])
+    assert (done.returncode, json.loads(done.stdout)["result"]) == (0, "hello")
+    assert done.stderr == "a tool prints\n"
+    done = captured(main, ["call", "Noisy(nothing)"])
+    assert (done.returncode, done.stdout) == (2, "") and "cannot say why (KeyError: 'why')" in done.stderr
+    done = captured(main, ["call", "Rude(raise)"])
+    assert (done.returncode, done.stdout) == (2, "") and "\x1b" not in done.stderr
+    assert "tool Rude failed: ValueError: \\x1b[31mred\n" in done.stderr
 
 
 def test_two_tools_of_one_name_are_refused(installed: Installed) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.core.errors import NightjarError
 from nightjar.tools.syntax import TOOLS, Call, Found, asked, find, find_asked, insert, parse, remove, write
 
 # Texts rich in the signs that the syntax is made of.
@@ -123,7 +124,7 @@ def test_found_calls_are_apart_and_in_order(text: str) -> None:
 
 
 def test_an_offset_outside_is_refused() -> None:
-    with pytest.raises(ValueError, match="offset 4"):
+    with pytest.raises(NightjarError, match="offset 4"):
         insert("abc", [(4, Call("Calendar", ""), None)])
 
 

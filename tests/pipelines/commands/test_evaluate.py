@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def project(workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) ->
     def here(command: Sequence[str], output: Path) -> int:
         assert command[1] == "-m" and command[2].startswith("stages.")
         done = run_stage(command[2].removeprefix("stages."), *command[3:], cwd=output)
-        print(done.stderr, end="")
+        print(done.stderr, end="", file=sys.stderr)
         return done.returncode
 
     monkeypatch.setattr(evaluation, "_run", here)
@@ -168,7 +169,7 @@ def test_a_run_that_failed_resumes_and_another_is_refused(
     with serving(script) as served:
         model = ("--model", f"server:{served.url}", "--benchmark", "supernatinst", "--benchmark", "tool_use")
         assert run(*model, "--output", "../run") == 2
-        assert "it refuses the request (400" in capsys.readouterr().out
+        assert "it refuses the request (400" in capsys.readouterr().err
         answered = [body for body in served.asked if failing[0] not in body["prompt"]]
         failing.clear()
         asked = len(served.asked)

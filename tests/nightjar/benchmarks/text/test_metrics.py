@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightjar.benchmarks.text import chunk, metrics, tokens
+from nightjar.core.errors import NightjarError
 
 WORDS = st.sampled_from(
     ["Nation", "nations", "nationally", "ties", "is", "It's", "café", "2,000", "北京", "", "a_b"]
@@ -111,7 +112,7 @@ def test_bpe_tokens_lose_their_leading_blank() -> None:
 
 def test_no_prediction_or_no_reference() -> None:
     assert metrics.score([], []).rougeL.dtype == np.float64
-    with pytest.raises(ValueError, match="at least one reference"):
+    with pytest.raises(NightjarError, match="at least one reference"):
         metrics.score(["a"], [[]])
 
 

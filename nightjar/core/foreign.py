@@ -1,0 +1,55 @@
+"""The code of other packages, which entry points name: whatever it raises becomes one line that names the package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from nightjar.core.display import stdout_kept
+from nightjar.core.errors import NightjarError, told
+
+FIX = "correct or uninstall that package"
+
+
+def points(group: str, own: Mapping[str, EntryPoint]) -> dict[str, EntryPoint]:
+    """The entry points of a group by name, Nightjar's `own` first; nothing is loaded.
+
+    Raises NightjarError if two different ones have one name.
+    """
+    found = dict(own)
+    for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
+        known = found.setdefault(point.name, point)
+        if known.value != point.value:
+            thing = group.rpartition(".")[2]
+            what = f"two {thing} have this name: {known.value} and {point.value}"
+            raise NightjarError(what, place(point), "rename one, or uninstall its package")
+    return found
+
+
+def place(point: EntryPoint) -> str:
+    """Where an entry point is, for a message: its package, its group and name, and what it names."""
+    package = f"package {point.dist.name}, " if point.dist else ""
+    return f"{package}entry point {point.name!r} of the group {point.group} = {point.value}"
+
+
+def load(point: EntryPoint) -> Any:
+    """What an entry point names. Raises NightjarError if it cannot be loaded."""
+    with calling(place(point), "it cannot be loaded"):
+        return point.load()
+
+
+@contextmanager
+def calling(where: str, what: str) -> Iterator[None]:
+    """While code of another package runs: what it raises, SystemExit included, is a NightjarError `what` at `where`.
+
+    A NightjarError of its own remains, and so does an interrupt. What it prints goes to standard error.
+    """
+    try:
+        with stdout_kept():
+            yield
+    except (NightjarError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise NightjarError(f"{what} ({told(error)})", where, FIX) from error
