@@ -204,7 +204,7 @@ def test_a_bad_answer_is_one_line_and_the_run_resumes(
     with serving(script) as served:
         arguments = ("--model", f"server:{served.url}", "--benchmark", "supernatinst", "--output", "../run")
         assert run(*arguments) == 2
-        told = capsys.readouterr().out
+        told = capsys.readouterr().err
         assert f"server:{served.url}: " in told and "Traceback" not in told
         bodies.clear()
         assert run(*arguments) == 0
@@ -216,7 +216,7 @@ def test_an_invalid_proxy_is_one_line(
     monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:9")
     arguments = ("--benchmark", "supernatinst", "--output", "../run")
     assert run("--model", "server:http://192.0.2.1#m", *arguments) == 2
-    assert "nightjar: http_proxy: the proxy is invalid" in capsys.readouterr().out
+    assert "nightjar: http_proxy: the proxy is invalid" in capsys.readouterr().err
 
 
 def test_two_folders_are_compared(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
