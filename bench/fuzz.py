@@ -26,7 +26,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench import mutate
+from bench import fuzz_models, mutate
 from bench import valid_files as valid
 from bench.mutate import Reader
 from nightjar.benchmarks import files
@@ -272,6 +272,7 @@ def readers() -> list[Reader]:
         Reader("own records", (valid.lines(told, told), json.dumps({"pid": 7,
                "since": "2026-07-01T02:00:00+02:00"}).encode()), lines, ".nightjar/record", _kept),
         Reader("tool calls", calls, mutate.mutate_bytes, "call", _tool),
+        *fuzz_models.readers(),
     ]  # fmt: skip
 
 
