@@ -62,7 +62,9 @@ def refusing(what: str, where: Path, fix: str = AGAIN) -> Iterator[None]:
             raise
         if isinstance(error, OSError) and (known := from_os_error(error, where)):
             raise known from None
-        told = shown(first_line(error), 300, quoted=False)
+        # A key that is missing says nothing by itself.
+        named = f"{type(error).__name__}: " if isinstance(error, LookupError) else ""
+        told = shown(f"{named}{first_line(error)}", 300, quoted=False)
         raise NightjarError(f"{what} ({told})", where, fix) from None
 
 

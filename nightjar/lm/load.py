@@ -13,6 +13,7 @@ from transformers.utils import logging as transformers_logging
 
 from nightjar.core import garbage
 from nightjar.core.errors import NightjarError
+from nightjar.lm.headers import refusing
 from nightjar.lm.pretrained import ADAPTER_CONFIG, check_finite, check_vocabulary, read_adapter, read_model
 from nightjar.lm.rows import enable
 from nightjar.lm.tokenizer import PROBE, Tokenizer, load_tokenizer
@@ -98,5 +99,7 @@ def read_whole(
     if adapter is not None and not whole:
         # Merged in float32: in bfloat16 the small update would be rounded away.
         model = read_adapter(model.float(), adapter)
-        model = model.merge_and_unload().to(dtype) if values else model
+        if values:
+            with refusing("this adapter cannot be merged into the weights", adapter):
+                model = model.merge_and_unload().to(dtype)
     return model

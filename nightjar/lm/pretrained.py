@@ -118,18 +118,20 @@ def read_adapter(model: Any, folder: Path) -> Any:
             raise NightjarError(
                 "a learnt prompt, which has no weights to merge", folder, "give a LoRA adapter"
             )
-        made: Any = PeftModel.from_pretrained(model, str(folder), is_trainable=False)
+        any_shape = {"ignore_mismatched_sizes": True}  # what has another shape is missing then
+        made: Any = PeftModel.from_pretrained(model, str(folder), is_trainable=False, **any_shape)
         # Once more, for the report that is not returned.
         mapping = getattr(model, "_checkpoint_conversion_mapping", None)
-        report: Any = set_peft_model_state_dict(
-            made, load_peft_weights(str(folder), "cpu", key_mapping=mapping)
-        )
+        held = load_peft_weights(str(folder), "cpu", key_mapping=mapping)
+        report: Any = set_peft_model_state_dict(made, held, **any_shape)
     own = {name for name in report.missing_keys if "default" in name.split(".")}
+    other_shape = {name for name in own if name.replace(".default", "") in held}
     learnt = {name: value for name, value in made.named_parameters() if "default" in name.split(".")}
     refuse_differences(
         folder,
         AGAIN,
-        missing=own,
+        missing=own - other_shape,
+        of_another_shape=other_shape,
         unexpected=set(report.unexpected_keys),
         not_finite=set() if model.device.type == "meta" else _not_finite(learnt),
     )

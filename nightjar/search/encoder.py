@@ -48,7 +48,7 @@ class SentenceEncoder:
         device: str | None = None,
     ) -> None:
         torch.set_num_threads(threads)
-        self.sha256 = verify(path)
+        self.sha256, self._path = verify(path), path
         own_pooling, own_normalised = recorded(path)
         self.pooling = pooling or own_pooling
         self.normalised = own_normalised if normalised is None else normalised
@@ -60,8 +60,7 @@ class SentenceEncoder:
         with refusing("no encoder can be made of this model", path, _OTHER):
             self.dimension = int(model.config.hidden_size)
             self.max_length = _max_length(path, self._tokenizer.model_max_length, _positions(model))
-            if not np.isfinite(self.encode([PROBE])).all():
-                raise NightjarError("the vectors of this encoder are not finite", path, _OTHER)
+            self.encode([PROBE])
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -78,7 +77,7 @@ class SentenceEncoder:
 
         Texts of similar length share a batch of at most `batch_tokens` tokens (default: what the device is fastest
         with), so that little is spent on padding. A vector does not depend on the batch it was in beyond rounding
-        (1e-5 in float32).
+        (1e-5 in float32). Raises NightjarError for vectors that are not finite, which damaged weights give.
         """
         budget = batch_tokens or _BATCH_TOKENS[self._device.type]
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
@@ -89,6 +88,8 @@ class SentenceEncoder:
             ]
             for rows in batches_by_length([len(row) for row in ids], budget):
                 vectors[np.add(rows, start)] = self._vectors([ids[row] for row in rows])
+        if not np.isfinite(vectors).all():
+            raise NightjarError("the vectors of this encoder are not finite", self._path, _OTHER)
         return vectors
 
     def encode_in_context(

@@ -157,7 +157,7 @@ def _convert_gguf(weights: Path, output: Path) -> None:
     tokenizer.save_pretrained(output)
     _without_places(output / "tokenizer_config.json")
     _without_more_tokens(output / "tokenizer.json", plain.get_input_embeddings().weight.shape[0])
-    check_finite(plain, load_tokenizer(output).encode(PROBE), weights)
+    check_finite(loaded, load_tokenizer(output).encode(PROBE), weights)
 
 
 def _gguf_tensors(weights: Path) -> dict[str, int]:
