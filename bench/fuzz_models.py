@@ -135,7 +135,7 @@ def readers() -> list[Reader]:
     index = json.dumps({"metadata": {"total_size": 1}, "weight_map": {"a": WEIGHTS}}).encode()
 
     def of(name: str, model: str, file: str, change: mutate.Mutate, read: Callable[[Path], object]) -> Reader:
-        return Reader(name, (_data(model, file),), change, f"model/{file}", read, 0.2)
+        return Reader(name, (_data(model, file),), change, f"model/{file}", read, 0.1)
 
     return [
         of("model: config.json", lm, CONFIG, jsons, _language_model),
@@ -149,11 +149,11 @@ def readers() -> list[Reader]:
         of("adapter: weights", adapter, "adapter_model.safetensors", tensors, _adapter),
         of("encoder: config.json", encoder, CONFIG, jsons, _encoder),
         of("encoder: weights", encoder, WEIGHTS, tensors, _encoder),
-        Reader("encoder: limits", (limits,), jsons, "model/sentence_bert_config.json", _encoder, 0.2),
+        Reader("encoder: limits", (limits,), jsons, "model/sentence_bert_config.json", _encoder, 0.1),
         of("reader: config.json", encoder, CONFIG, jsons, _reader),
         of("reader: tokenizer.json", encoder, "tokenizer.json", jsons, _reader),
-        Reader("GGUF", (_data("gguf", "tiny.gguf"),), mutate_gguf, "source/tiny.gguf", _gguf, 0.05),
+        Reader("GGUF", (_data("gguf", "tiny.gguf"),), mutate_gguf, "source/tiny.gguf", _gguf, 0.03),
         Reader("model: shards", (index,), jsons, "model/model.safetensors.index.json",
-               lambda path: check(_beside(path, lm)), 0.2),
-        Reader("recipe.json", (recipe,), jsons, "model/recipe.json", _recipe, 0.2),
+               lambda path: check(_beside(path, lm)), 0.1),
+        Reader("recipe.json", (recipe,), jsons, "model/recipe.json", _recipe, 0.1),
     ]  # fmt: skip

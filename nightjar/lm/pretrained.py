@@ -112,13 +112,13 @@ def read_adapter(model: Any, folder: Path) -> Any:
     ):
         config = PeftConfig.from_pretrained(str(folder))
         if unknown := sorted(key for key, value in told.items() if value and not hasattr(config, key)):
-            what = f"settings that this version of peft does not know: {', '.join(unknown)}"
+            what = f"settings that this version of peft does not know: {shown(', '.join(unknown), 300, quoted=False)}"
             raise NightjarError(what, folder / ADAPTER_CONFIG, "make the adapter with this version of peft")
         if config.is_prompt_learning:
             raise NightjarError(
                 "a learnt prompt, which has no weights to merge", folder, "give a LoRA adapter"
             )
-        any_shape = {"ignore_mismatched_sizes": True}  # what has another shape is missing then
+        any_shape: Any = {"ignore_mismatched_sizes": True}  # what has another shape is missing then
         made: Any = PeftModel.from_pretrained(model, str(folder), is_trainable=False, **any_shape)
         # Once more, for the report that is not returned.
         mapping = getattr(model, "_checkpoint_conversion_mapping", None)
@@ -139,7 +139,8 @@ def read_adapter(model: Any, folder: Path) -> Any:
 
 
 def _not_finite(values: Mapping[str, torch.Tensor]) -> set[str]:
-    return {name for name, value in values.items() if not bool(value.isfinite().all())}
+    """The names of those whose sum is not finite, which takes a tenth of the time of a look at every element."""
+    return {name for name, value in values.items() if not bool(value.sum(dtype=torch.float32).isfinite())}
 
 
 def refuse_differences(folder: Path, fix: str, **differences: set[str]) -> None:

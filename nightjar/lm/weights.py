@@ -14,6 +14,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_input, sha256_of
 from nightjar.core.json_text import recorded
 from nightjar.lm.headers import AGAIN, Tensor, check_sizes, read_json, read_json_object, tensors
+from nightjar.lm.sources import KEPT
 
 CHECKSUMS, CONFIG, INDEX, RECIPE = (
     "checksums.json",
@@ -26,16 +27,17 @@ CHECKSUMS, CONFIG, INDEX, RECIPE = (
 def weight_files(folder: Path) -> list[Path]:
     """The weight files of a model directory: its safetensors, or else its one GGUF.
 
-    Raises NightjarError if there are none, only pickled ones, or one that is not an ordinary file.
+    Raises NightjarError if there are none, only pickled ones, or if a file of the model is a pipe or a device.
     """
     if not folder.is_dir():
         raise NightjarError(
             "no such model directory", folder, "check the path, or run: nightjar rebuild base_model"
         )
+    for pattern in (*KEPT, "*.gguf"):
+        for file in folder.glob(pattern):
+            check_input(file)
     for pattern in ("*.safetensors", "*.gguf"):
         if files := sorted(folder.glob(pattern)):
-            for file in files:
-                check_input(file)
             return files
     if any(folder.glob("*.bin")):
         fix = "give safetensors or GGUF, or save it as safetensors where you trust it (save_pretrained)"

@@ -145,7 +145,8 @@ MODELS: dict[str, tuple[Change, str]] = {
     "weights from a pipe": (pipe(WEIGHTS), "a named pipe"),
     "weights from a device": (device(WEIGHTS), "a character device"),
     "configuration from a pipe": (pipe(CONFIG), "a named pipe"),
-    "another file from a device": (device("other.json"), "a character device"),
+    "another file from a device": (device("vocab.txt"), "a character device"),
+    "checksums from a pipe": (pipe("checksums.json"), "a named pipe"),
     "an id without embedding": (
         vocabulary(lambda t: t["added_tokens"].append(t["added_tokens"][0] | {"id": 5000, "content": "<new>"})),
         "the model has embeddings for",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -192,6 +193,53 @@ def test_a_gguf_becomes_safetensors_with_the_same_outputs(
         with torch.inference_mode():
             wanted, got = (it.model(input_ids=torch.tensor([ids])).logits for it in (truth, lm))
         assert torch.allclose(wanted, got, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def gguf_file(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("gguf")
+    as_gguf(tiny_model, folder)
+    return (folder / "tiny.gguf").read_bytes()
+
+
+def layers(number: int) -> Callable[[bytes], bytes]:
+    """Write another number of layers into the head of a GGUF."""
+
+    def change(data: bytes) -> bytes:
+        place = (
+            data.index(b"llama.block_count") + len(b"llama.block_count") + 4
+        )  # after the type of the number
+        return data[:place] + number.to_bytes(4, "little") + data[place + 4 :]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: b"", "not a GGUF file, or cut off"),
+        (lambda data: bytes(range(256)) * 99, "not a GGUF file"),
+        (lambda data: data[:900], "GGUF cannot be read"),
+        (lambda data: data[:-100], "GGUF cannot be read"),
+        (lambda data: data[:8] + b"\xff" * 16 + data[24:], "not a GGUF file, or cut off"),
+        (
+            lambda data: data.replace(b"blk.1.attn_q", b"blk.1.attn_z"),
+            r"missing: model\.layers\.1\.self_attn\.q",
+        ),
+        (layers(3), r"missing: model\.layers\.2"),
+        (layers(1), "values have no place in the model"),
+        (layers(10**9), "block_count is out of range"),
+    ],
+)
+def test_a_damaged_gguf_is_refused_in_one_line(
+    change: Callable[[bytes], bytes], message: str, gguf_file: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source/tiny.gguf").write_bytes(change(gguf_file))
+    with pytest.raises(NightjarError, match=message) as caught:
+        make_ready(ModelSource(source=str(tmp_path / "source")), tmp_path / "out")
+    assert "\n" not in str(caught.value) and "source" in str(caught.value)
+    assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".*tmp*"))
 
 
 @pytest.mark.slow
