@@ -215,12 +215,14 @@ def _load(folder: Path) -> tuple[Any, Any]:
     import torch
     from transformers import AutoModelForSeq2SeqLM
 
-    from nightjar.lm.pretrained import check_vocabulary, read_model, read_tokenizer
+    from nightjar.lm.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
+    from nightjar.lm.tokenizer import PROBE
 
     tokenizer = read_tokenizer(folder)
     fix = "give a sequence-to-sequence model such as NLLB"
     model = read_model(folder, AutoModelForSeq2SeqLM, torch.float32, fix=fix)
     check_vocabulary(tokenizer.get_vocab().values(), model, folder)
+    check_finite(model, tokenizer(PROBE)["input_ids"], folder)
     return model.to("cuda" if torch.cuda.is_available() else "cpu").eval(), tokenizer
 
 

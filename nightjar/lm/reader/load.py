@@ -16,10 +16,10 @@ from nightjar.core.errors import NightjarError, first_line
 from nightjar.core.json_text import read_object
 from nightjar.core.reader_params import ReaderRecipe
 from nightjar.lm.headers import refusing
-from nightjar.lm.pretrained import check_vocabulary, read_model
+from nightjar.lm.pretrained import check_finite, check_vocabulary, read_model
 from nightjar.lm.reader.model import EncoderDecoder, FreshDecoder, Reader, Trains
-from nightjar.lm.reader.tokens import Tokens
-from nightjar.lm.tokenizer import is_encoder_decoder
+from nightjar.lm.reader.tokens import LONGEST_TARGET, Tokens
+from nightjar.lm.tokenizer import PROBE, is_encoder_decoder
 from nightjar.lm.weights import verify, write_checksums
 
 WEIGHTS, RECORD = "model.safetensors", "reader.json"
@@ -52,6 +52,7 @@ def load(folder: Path, decoder_layers: int) -> Base:
     fix = "give an encoder-decoder, or an encoder such as BERT"
     model = read_model(folder, AutoModelForSeq2SeqLM if whole else AutoModel, torch.float32, fix=fix)
     check_vocabulary(tokens.ids(), model, folder)
+    check_finite(model, tokens.input(PROBE, PROBE, LONGEST_TARGET), folder)
     with refusing("no reader can be made of this model", folder, fix):
         reader: Reader = EncoderDecoder(model) if whole else FreshDecoder(model, decoder_layers, tokens.start)
     reader.to("cuda" if torch.cuda.is_available() else "cpu").eval()

@@ -290,6 +290,12 @@ def test_an_encoder_may_have_the_head_of_another_task_but_no_layer_less(
         refused(lambda read=read: read(tmp_path), tmp_path, r"missing: encoder\.layer\.2")
 
 
+def test_a_reader_reads_a_text_when_it_is_loaded(tiny_encoder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(tiny_encoder, tmp_path / "encoder")
+    settings(hidden_dropout_prob=float("nan"))(folder)
+    refused(lambda: load_reader(folder, 1), folder, "cannot read a text")
+
+
 @pytest.mark.parametrize("value", ["64", 0, -1, 1.5, None])
 def test_the_limit_of_an_encoder_is_a_number_of_tokens(
     value: object, tiny_encoder: Path, tmp_path: Path
