@@ -16,7 +16,7 @@ from transformers import AutoModel
 
 from nightjar.core.errors import NightjarError
 from nightjar.lm.headers import read_json_object, refusing
-from nightjar.lm.pretrained import check_vocabulary, read_model, read_tokenizer
+from nightjar.lm.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
 from nightjar.lm.tokenizer import PROBE, is_encoder_decoder
 from nightjar.lm.weights import CONFIG, verify
 from nightjar.search.pooling import SETTING, Pooling, recorded
@@ -60,7 +60,6 @@ class SentenceEncoder:
         with refusing("no encoder can be made of this model", path, _OTHER):
             self.dimension = int(model.config.hidden_size)
             self.max_length = _max_length(path, self._tokenizer.model_max_length, _positions(model))
-            self.encode([PROBE])
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -181,6 +180,7 @@ def _load(path: Path, dtype: torch.dtype) -> tuple[Any, Any]:
         raise NightjarError(what, path, "give the folder of an encoder, such as MiniLM, BERT or RoBERTa")
     model = read_model(path, AutoModel, dtype, fix=_OTHER)
     check_vocabulary(tokenizer.get_vocab().values(), model, path)
+    check_finite(model, tokenizer(PROBE)["input_ids"], path)
     return tokenizer, model
 
 
