@@ -149,6 +149,19 @@ def _described(header: Any, length: int) -> dict[str, Tensor]:
     return found
 
 
+def check_merges(told: Any, file: Path) -> None:
+    """Raise NightjarError for a tokenizer whose merges lack its prefix: the library panics, and prints how."""
+    model = told.get("model") if isinstance(told, dict) else None
+    values = model if isinstance(model, dict) else {}
+    prefix, merges = values.get("continuing_subword_prefix"), values.get("merges")
+    if not isinstance(prefix, str) or not isinstance(merges, list):
+        return
+    for merge in merges:
+        parts = merge.split(" ", 1) if isinstance(merge, str) else merge
+        if not (isinstance(parts, list) and parts and str(parts[-1]).startswith(prefix)):
+            raise NightjarError(f"merges without the prefix {shown(prefix)}", file, AGAIN)
+
+
 def check_sizes(values: Mapping[str, Any], tensors: int, where: Path) -> None:
     """Raise NightjarError for a configuration of many more layers than `tensors` can hold.
 

@@ -13,7 +13,7 @@ from typing import Any
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_input, sha256_of
 from nightjar.core.json_text import recorded
-from nightjar.lm.headers import AGAIN, Tensor, check_sizes, read_json, read_json_object, tensors
+from nightjar.lm.headers import AGAIN, Tensor, check_merges, check_sizes, read_json, read_json_object, tensors
 from nightjar.lm.sources import KEPT
 
 CHECKSUMS, CONFIG, INDEX, RECIPE = (
@@ -27,7 +27,7 @@ CHECKSUMS, CONFIG, INDEX, RECIPE = (
 def weight_files(folder: Path) -> list[Path]:
     """The weight files of a model directory: its safetensors, or else its one GGUF.
 
-    Raises NightjarError if there are none, only pickled ones, or if a file of the model is a pipe or a device.
+    Raises NightjarError if there are none, only pickled ones or several GGUFs, or if a file of the model is a pipe or a device.
     """
     if not folder.is_dir():
         raise NightjarError(
@@ -38,6 +38,10 @@ def weight_files(folder: Path) -> list[Path]:
             check_input(file)
     for pattern in ("*.safetensors", "*.gguf"):
         if files := sorted(folder.glob(pattern)):
+            if pattern == "*.gguf" and len(files) > 1:
+                raise NightjarError(
+                    f"{len(files)} GGUF files, of which one would be used", folder, "leave one"
+                )
             return files
     if any(folder.glob("*.bin")):
         fix = "give safetensors or GGUF, or save it as safetensors where you trust it (save_pretrained)"
@@ -69,7 +73,7 @@ def check(folder: Path) -> None:
     """
     files = weight_files(folder)
     for file in sorted(folder.glob("*.json")):
-        read_json(file)
+        check_merges(read_json(file), file)
     found = stored(folder)
     if (folder / CONFIG).exists() and found:
         check_sizes(read_json_object(folder / CONFIG), len(found), folder / CONFIG)

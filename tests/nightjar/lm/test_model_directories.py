@@ -152,6 +152,10 @@ MODELS: dict[str, tuple[Change, str]] = {
         "the model has embeddings for",
     ),
     "an empty vocabulary": (vocabulary(empty), "token"),
+    "merges without their prefix": (
+        vocabulary(lambda t: t["model"].update(continuing_subword_prefix="x" * 99)),
+        "merges without the prefix",
+    ),
     "no vocabulary": (vocabulary(lambda t: t.pop("model")), "tokenizer cannot be read"),
     "an adapter's configuration": (
         lambda folder: (folder / "adapter_config.json").write_text("{}"),

@@ -242,6 +242,13 @@ def test_a_damaged_gguf_is_refused_in_one_line(
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".*tmp*"))
 
 
+def test_one_of_several_ggufs_is_not_chosen_in_silence(gguf_file: bytes, tmp_path: Path) -> None:
+    for name in ("a.gguf", "b.gguf"):
+        (tmp_path / name).write_bytes(gguf_file)
+    with pytest.raises(NightjarError, match="2 GGUF files"):
+        make_ready(ModelSource(source=str(tmp_path)), tmp_path / "out")
+
+
 @pytest.mark.slow
 def test_the_default_model_is_made_ready(smollm2: Path) -> None:
     """The real wheel: every weight is the one that gguf's own reader finds in it, and the model knows its capital."""
