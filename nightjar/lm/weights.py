@@ -27,7 +27,8 @@ CHECKSUMS, CONFIG, INDEX, RECIPE = (
 def weight_files(folder: Path) -> list[Path]:
     """The weight files of a model directory: its safetensors, or else its one GGUF.
 
-    Raises NightjarError if there are none, only pickled ones or several GGUFs, or if a file of the model is a pipe or a device.
+    Raises NightjarError if there are none, only pickled ones or several GGUFs, and for a pipe or a device among the
+    model's files.
     """
     if not folder.is_dir():
         raise NightjarError(
