@@ -19,7 +19,8 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.text.metrics import normalise
 from nightjar.core import contracts, params, tables
-from nightjar.lm.load import load, prepare, read_recipe
+from nightjar.lm.load import load, prepare
+from nightjar.lm.weights import read_recipe
 from nightjar.tools import Calls, Toolbox, make
 from nightjar.tools.calendar import find_date
 from stages.predict.answers import answering, ask

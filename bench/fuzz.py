@@ -26,7 +26,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench import fuzz_cards, fuzz_servers, mutate
+from bench import fuzz_cards, fuzz_models, fuzz_servers, mutate
 from bench import valid_files as valid
 from bench.mutate import Reader
 from nightjar.benchmarks import evaluated, files
@@ -285,6 +285,7 @@ def readers() -> list[Reader]:
         Reader("tool calls", calls, mutate.mutate_bytes, "call", _tool),
         *fuzz_servers.readers(),
         *fuzz_cards.readers(),
+        *fuzz_models.readers(),
     ]  # fmt: skip
 
 

@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 
 import torch
+from peft import LoraConfig, get_peft_model
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
+    AutoModelForCausalLM,
     BertConfig,
     BertModel,
     LlamaConfig,
@@ -117,6 +119,15 @@ def sentence_encoder(folder: Path) -> Path:
         pad_token_id=0,
     )
     BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+    return folder
+
+
+def adapter(model: Path, folder: Path) -> Path:
+    """A random LoRA adapter of rank 2 for the linear layers of a causal language model."""
+    torch.manual_seed(2)
+    config = LoraConfig(r=2, target_modules="all-linear", task_type="CAUSAL_LM", init_lora_weights=False)
+    made = get_peft_model(AutoModelForCausalLM.from_pretrained(str(model)), config)
+    made.save_pretrained(str(folder))
     return folder
 
 

@@ -12,14 +12,14 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging as transformers_logging
 
 from nightjar.core import garbage
-from nightjar.core.errors import NightjarError, first_line
+from nightjar.core.errors import NightjarError
 from nightjar.core.given import AnyPath, as_optional_path, as_path, check_count
-from nightjar.core.json_text import read_object
+from nightjar.lm.headers import refusing
+from nightjar.lm.pretrained import ADAPTER_CONFIG, check_finite, check_vocabulary, read_adapter, read_model
 from nightjar.lm.rows import enable
-from nightjar.lm.tokenizer import Tokenizer, load_tokenizer
+from nightjar.lm.tokenizer import PROBE, Tokenizer, load_tokenizer
 from nightjar.lm.weights import verify
 
-ADAPTER_CONFIG = "adapter_config.json"
 # Never float16: T5's activations leave its range.
 PRECISIONS = ("float32", "bfloat16")
 
@@ -76,41 +76,36 @@ def load(path: AnyPath, precision: str = "float32", adapter: AnyPath | None = No
 
     `adapter` is a directory of a LoRA adapter, merged into the weights, or of a whole fine-tuned model, which then
     takes the place of `path`. `precision`: float32 or bfloat16. Checksums are verified first.
-    Raises NightjarError if a directory is missing, damaged, or of the wrong kind.
+    Raises NightjarError if a directory is missing, damaged or of the wrong kind, and for weights that are not those of
+    the configuration.
     """
     path, adapter = as_path(path), as_optional_path(adapter, "adapter")
     if precision not in PRECISIONS:
         raise NightjarError(f"no precision {precision!r}", path, f"give one of {', '.join(PRECISIONS)}")
-    whole = adapter is not None and not (adapter / ADAPTER_CONFIG).exists()
     base_digest = verify(path)
     adapter_digest = verify(adapter) if adapter is not None else None
-    source = adapter if whole else path
-    assert source is not None
     tokenizer = load_tokenizer(path)
-    kind = AutoModelForSeq2SeqLM if tokenizer.encoder_decoder else AutoModelForCausalLM
-    try:
-        model: Any = kind.from_pretrained(
-            str(source), dtype=getattr(torch, precision), local_files_only=True, use_safetensors=True
-        )
-    except (OSError, ValueError, KeyError) as error:
-        what = f"transformers cannot load this model ({first_line(error)})"
-        raise NightjarError(what, source, "check the directory") from None
-    if adapter is not None and not whole:
-        from peft import PeftModel
-
-        # Merged in float32: in bfloat16 the small update would be rounded away.
-        wanted = model.dtype
-        model = PeftModel.from_pretrained(model.float(), str(adapter), is_trainable=False).merge_and_unload()
-        model = model.to(wanted)
+    model = read_whole(path, tokenizer, adapter, getattr(torch, precision))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = model.to(device).eval()
+    check_finite(model, tokenizer.encode(PROBE), adapter or path)
     reads_rows = not tokenizer.encoder_decoder and enable(model)
     return LanguageModel(model, tokenizer, base_digest, adapter_digest, reads_rows)
 
 
-def read_recipe(adapter: Path) -> dict[str, Any]:
-    """How a trained model was trained: the parameters that predict must repeat (calls, evidence)."""
-    file = adapter / "recipe.json"
-    if not file.is_file():
-        raise NightjarError("no recipe.json", adapter, "run: nightjar rebuild train")
-    return read_object(file, "make the model again: nightjar rebuild train", constants=True)
+def read_whole(
+    path: Path, tokenizer: Tokenizer, adapter: Path | None, dtype: torch.dtype, values: bool = True
+) -> Any:
+    """The model of `load`, without its checksums; with `values` false only checked, on the meta device."""
+    whole = adapter is not None and not (adapter / ADAPTER_CONFIG).exists()
+    source = adapter if whole and adapter is not None else path
+    kind = AutoModelForSeq2SeqLM if tokenizer.encoder_decoder else AutoModelForCausalLM
+    model = read_model(source, kind, dtype, values)
+    check_vocabulary(tokenizer.backend.get_vocab().values(), model, source)
+    if adapter is not None and not whole:
+        # Merged in float32: in bfloat16 the small update would be rounded away.
+        model = read_adapter(model.float(), adapter)
+        if values:
+            with refusing("this adapter cannot be merged into the weights", adapter):
+                model = model.merge_and_unload().to(dtype)
+    return model

@@ -13,10 +13,13 @@ from typing import Any
 
 import tokenizers
 
-from nightjar.core.errors import NightjarError, first_line, from_os_error
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import check_input
 from nightjar.core.given import AnyPath, as_path
-from nightjar.core.json_text import exact
+from nightjar.lm.headers import AGAIN, read_json_object, refusing
 
+# What tokenizers and models are tried with when they are loaded.
+PROBE = "a b"
 SETTINGS, TOKENIZER = "tokenizer_config.json", "tokenizer.json"
 # The classes of transformers that take tokenizer.json as it is. The others build a tokenizer by their own rules.
 _GENERIC = ("TokenizersBackend", "PreTrainedTokenizerFast")
@@ -88,20 +91,25 @@ def load_tokenizer(path: AnyPath) -> Tokenizer:
     if not (path / SETTINGS).exists():
         fix = "set models.language_model.source to a model that comes with one, then: nightjar rebuild base_model"
         raise NightjarError("no tokenizer in this model directory", path, fix)
-    settings = _read(path / SETTINGS)
+    settings = read_json_object(path / SETTINGS)
+    check_input(path / TOKENIZER)
     backend, end = _by_itself(path, settings) or _by_transformers(path)
     if end is None:
         fix = f"name its eos_token in {SETTINGS}"
         raise NightjarError("the tokenizer has no end-of-text token", path, fix)
     backend.no_truncation()
     backend.no_padding()
-    return Tokenizer(backend, end, is_encoder_decoder(path))
+    tokenizer = Tokenizer(backend, end, is_encoder_decoder(path))
+    with refusing("this tokenizer cannot be used", path):
+        if not tokenizer.decode(tokenizer.encode(PROBE)):
+            raise NightjarError("this tokenizer makes no tokens of a text", path, AGAIN)
+    return tokenizer
 
 
 def is_encoder_decoder(path: Path) -> bool:
     """Whether the model of this directory is one, by its config.json. Raises NightjarError if that is unreadable."""
     file = path / "config.json"
-    config = _read(file)
+    config = read_json_object(file)
     if isinstance(value := config.get("is_encoder_decoder"), bool):
         return value
     named = config.get("architectures")
@@ -109,24 +117,9 @@ def is_encoder_decoder(path: Path) -> bool:
         return False
     from transformers import AutoConfig
 
-    try:
-        return bool(AutoConfig.from_pretrained(str(path), local_files_only=True).is_encoder_decoder)
-    except (OSError, ValueError, KeyError) as error:
-        what = f"transformers cannot read this model's configuration ({first_line(error)})"
-        raise NightjarError(what, file, "check the directory") from None
-
-
-def _read(file: Path) -> dict[str, Any]:
-    """The object in a file of a model directory, by the rules of Python: model_max_length may have 31 digits."""
-    try:
-        value = exact(file.read_bytes())
-    except OSError as error:
-        raise from_os_error(error, file) or error from None
-    except ValueError as error:
-        raise NightjarError(str(error), file, "check the directory") from None
-    if not isinstance(value, dict):
-        raise NightjarError("not a JSON object", file, "check the directory")
-    return value
+    with refusing("transformers cannot read this model's configuration", file):
+        made = AutoConfig.from_pretrained(str(path), local_files_only=True, trust_remote_code=False)
+        return bool(made.is_encoder_decoder)
 
 
 def _by_itself(path: Path, settings: Mapping[str, Any]) -> tuple[tokenizers.Tokenizer, int | None] | None:
@@ -135,19 +128,16 @@ def _by_itself(path: Path, settings: Mapping[str, Any]) -> tuple[tokenizers.Toke
         return None
     if not (path / TOKENIZER).exists() or any((path / name).exists() for name in _BESIDE):
         return None
-    try:
+    with refusing("this tokenizer cannot be read", path / TOKENIZER):
         backend = tokenizers.Tokenizer.from_file(str(path / TOKENIZER))
-    except Exception as error:  # the library raises nothing more precise
-        what = f"this tokenizer cannot be read ({first_line(error)})"
-        raise NightjarError(what, path / TOKENIZER, "check the directory") from None
-    added = {token.content: token for token in backend.get_added_tokens_decoder().values()}
-    for token in (settings[name] for name in _NAMED & settings.keys()):
-        if token is not None and not (isinstance(token, str) and token in added and _plain(added[token])):
+        added = {token.content: token for token in backend.get_added_tokens_decoder().values()}
+        for token in (settings[name] for name in _NAMED & settings.keys()):
+            if token is not None and not (isinstance(token, str) and token in added and _plain(added[token])):
+                return None
+        end = settings.get("eos_token")
+        if backend.get_vocab_size() > _LARGE:
             return None
-    end = settings.get("eos_token")
-    if backend.get_vocab_size() > _LARGE:
-        return None
-    return backend, None if end is None else backend.token_to_id(end)
+        return backend, None if end is None else backend.token_to_id(end)
 
 
 def _plain(token: tokenizers.AddedToken) -> bool:
@@ -156,13 +146,9 @@ def _plain(token: tokenizers.AddedToken) -> bool:
 
 
 def _by_transformers(path: Path) -> tuple[tokenizers.Tokenizer, int | None]:
-    from transformers import AutoTokenizer
+    from nightjar.lm.pretrained import read_tokenizer
 
-    try:
-        made = AutoTokenizer.from_pretrained(str(path), local_files_only=True)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        what = f"transformers cannot load this tokenizer ({first_line(error)})"
-        raise NightjarError(what, path, "check the directory") from None
+    made = read_tokenizer(path)
     if not made.is_fast:
         what = f"{type(made).__name__} cannot be written as {TOKENIZER}"
         raise NightjarError(what, path, "use a model whose tokenizer can")

@@ -12,19 +12,21 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import AutoModel, AutoTokenizer
-from transformers.utils import logging as transformers_logging
+from transformers import AutoModel
 
-from nightjar.core.errors import NightjarError, first_line
+from nightjar.core.errors import NightjarError
 from nightjar.core.given import AnyPath, as_path, check_texts
-from nightjar.core.json_text import parse
-from nightjar.lm.weights import verify
+from nightjar.lm.headers import read_json_object, refusing
+from nightjar.lm.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
+from nightjar.lm.tokenizer import PROBE, is_encoder_decoder
+from nightjar.lm.weights import CONFIG, verify
 from nightjar.search.pooling import SETTING, Pooling, recorded
 
 # Texts that are tokenised and sorted by length at a time, which bounds the memory that token ids take.
 _CHUNK = 16_384
 # Tokens of a batch, padding included. On one core, 2048 give a fifth more texts a second than 64 texts a batch.
 _BATCH_TOKENS = {"cpu": 2048, "cuda": 65_536}
+_OTHER = "set models.sentence_encoder.source to another, then: nightjar rebuild base_model"
 # How the names of models end that write text.
 _WRITERS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 
@@ -48,9 +50,7 @@ class SentenceEncoder:
     ) -> None:
         path = as_path(path)
         torch.set_num_threads(threads)
-        transformers_logging.set_verbosity_error()
-        transformers_logging.disable_progress_bar()
-        self.sha256 = verify(path)
+        self.sha256, self._path = verify(path), path
         own_pooling, own_normalised = recorded(path)
         self.pooling = pooling or own_pooling
         self.normalised = own_normalised if normalised is None else normalised
@@ -59,8 +59,9 @@ class SentenceEncoder:
         if self.pooling == "pooler" and getattr(model, "pooler", None) is None:
             raise NightjarError("this encoder has no pooler", path, f"set {SETTING} to mean or cls")
         self._model = model.to(self._device).eval()
-        self.dimension = int(model.config.hidden_size)
-        self.max_length = _max_length(path, self._tokenizer.model_max_length, _positions(model))
+        with refusing("no encoder can be made of this model", path, _OTHER):
+            self.dimension = int(model.config.hidden_size)
+            self.max_length = _max_length(path, self._tokenizer.model_max_length, _positions(model))
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -77,7 +78,8 @@ class SentenceEncoder:
 
         Texts of similar length share a batch of at most `batch_tokens` tokens (default: what the device is fastest
         with), so that little is spent on padding. A vector does not depend on the batch it was in beyond rounding
-        (1e-5 in float32). Raises NightjarError if `texts` is not a list of texts.
+        (1e-5 in float32). Raises NightjarError if `texts` is not a list of texts, and for vectors that are not finite,
+        which damaged weights give.
         """
         check_texts(texts, "texts")
         budget = batch_tokens or _BATCH_TOKENS[self._device.type]
@@ -89,6 +91,8 @@ class SentenceEncoder:
             ]
             for rows in batches_by_length([len(row) for row in ids], budget):
                 vectors[np.add(rows, start)] = self._vectors([ids[row] for row in rows])
+        if not np.isfinite(vectors).all():
+            raise NightjarError("the vectors of this encoder are not finite", self._path, _OTHER)
         return vectors
 
     def encode_in_context(
@@ -171,31 +175,16 @@ def batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]
 
 
 def _load(path: Path, dtype: torch.dtype) -> tuple[Any, Any]:
-    """Tokenizer and model. Raises NightjarError if they cannot be loaded, or weights are missing.
-
-    transformers draws missing weights at random. A missing pooler is removed.
-    """
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(str(path), local_files_only=True)
-        model, found = AutoModel.from_pretrained(
-            str(path), local_files_only=True, use_safetensors=True, dtype=dtype, output_loading_info=True
-        )
-    except (OSError, ValueError, KeyError) as error:
-        what = f"transformers cannot load this encoder ({first_line(error)})"
-        fix = "set models.sentence_encoder.source to another, then: nightjar rebuild base_model"
-        raise NightjarError(what, path, fix) from None
-    made = [name for name in model.config.architectures or () if name.endswith(_WRITERS)]
-    if made or model.config.is_encoder_decoder:
+    """Tokenizer and model. Raises NightjarError if they cannot be loaded, or are none of an encoder."""
+    tokenizer = read_tokenizer(path)
+    named = read_json_object(path / CONFIG).get("architectures")
+    made = [name for name in named or () if str(name).endswith(_WRITERS)] if isinstance(named, list) else []
+    if made or is_encoder_decoder(path):
         what = f"no sentence encoder but a model that writes text ({', '.join(made) or 'encoder-decoder'})"
         raise NightjarError(what, path, "give the folder of an encoder, such as MiniLM, BERT or RoBERTa")
-    missing = sorted(found["missing_keys"])
-    if any(name.startswith("pooler.") for name in missing):
-        model.pooler = None
-    if others := [name for name in missing if not name.startswith("pooler.")]:
-        what = f"{len(others)} tensors are not in the weights, first {others[0]}"
-        raise NightjarError(
-            what, path, "get the whole model, or set models.sentence_encoder.source to another"
-        )
+    model = read_model(path, AutoModel, dtype, fix=_OTHER)
+    check_vocabulary(tokenizer.get_vocab().values(), model, path)
+    check_finite(model, tokenizer(PROBE)["input_ids"], path)
     return tokenizer, model
 
 
@@ -211,10 +200,8 @@ def _max_length(path: Path, *limits: int) -> int:
     """The smallest of `limits` and the one in sentence_bert_config.json, if there is that file."""
     settings = path / "sentence_bert_config.json"
     if settings.exists():
-        try:
-            limits = (*limits, int(parse(settings.read_bytes())["max_seq_length"]))
-        except (ValueError, KeyError, TypeError):
-            raise NightjarError(
-                "no whole number max_seq_length", settings, "mend or remove the file"
-            ) from None
+        named = read_json_object(settings).get("max_seq_length")
+        if type(named) is not int or named < 1:
+            raise NightjarError("no whole number max_seq_length", settings, "fix or remove the file")
+        limits = (*limits, named)
     return min(limits)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.files import check_input
 from nightjar.core.json_text import read_object
 
 Pooling = Literal["mean", "cls", "pooler"]
@@ -79,7 +80,8 @@ def of_sentence_transformers(folder: Path) -> Pooling | None:
     file = folder / _SENTENCE_TRANSFORMERS
     if not file.exists():
         return None
-    values = read_object(file, f"mend the file, or set {SETTING}")
+    check_input(file)
+    values = read_object(file, f"fix the file, or set {SETTING}")
     named = [name for name, on in values.items() if name.startswith("pooling_mode_") and on is True]
     found = [_FLAGS.get(name) for name in named]
     if isinstance(mode := values.get("pooling_mode"), str):  # the form of newer files

@@ -213,16 +213,16 @@ class TranslationModel:
 def _load(folder: Path) -> tuple[Any, Any]:
     """Model and tokenizer of a directory. Raises NightjarError if transformers cannot load them."""
     import torch
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers import AutoModelForSeq2SeqLM
 
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-        model = AutoModelForSeq2SeqLM.from_pretrained(
-            str(folder), dtype=torch.float32, local_files_only=True, use_safetensors=True
-        )
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        what = f"transformers cannot load this translation model ({type(error).__name__})"
-        raise NightjarError(what, folder, "give a sequence-to-sequence model such as NLLB") from None
+    from nightjar.lm.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
+    from nightjar.lm.tokenizer import PROBE
+
+    tokenizer = read_tokenizer(folder)
+    fix = "give a sequence-to-sequence model such as NLLB"
+    model = read_model(folder, AutoModelForSeq2SeqLM, torch.float32, fix=fix)
+    check_vocabulary(tokenizer.get_vocab().values(), model, folder)
+    check_finite(model, tokenizer(PROBE)["input_ids"], folder)
     return model.to("cuda" if torch.cuda.is_available() else "cpu").eval(), tokenizer
 
 

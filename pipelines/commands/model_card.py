@@ -20,9 +20,9 @@ from nightjar.core import contracts, profiles, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import ModelSource, Params
 from nightjar.core.params import load as load_params
-from nightjar.lm.load import read_recipe
+from nightjar.lm.headers import refusing
 from nightjar.lm.sources import find
-from nightjar.lm.weights import verify, weight_files
+from nightjar.lm.weights import read_recipe, verify, weight_files
 from pipelines.project.git import try_git
 from pipelines.project.intervals import interval
 from pipelines.project.markdown import plain, table
@@ -102,12 +102,13 @@ def base_of(source: ModelSource) -> Base:
         return Base(Path(name or source.source).name, source.source, UNKNOWN)
     from gguf import GGUFReader
 
-    fields = GGUFReader(file).fields
-    told = {
-        key: str(fields[f"general.{key}"].contents())
-        for key in ("organization", "license")
-        if f"general.{key}" in fields
-    }
+    with refusing("this GGUF cannot be read", file):
+        fields = GGUFReader(file).fields
+        told = {
+            key: str(fields[f"general.{key}"].contents())
+            for key in ("organization", "license")
+            if f"general.{key}" in fields
+        }
     named = file.stem.partition(".")[0]
     whole = f"{told['organization']}/{named}" if "organization" in told else named
     return Base(whole, f"{whole} ({file.name} of {source.source})", told.get("license", UNKNOWN))

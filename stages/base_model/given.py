@@ -13,18 +13,17 @@ from typing import Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
-from nightjar.core.json_text import read_object
 from nightjar.core.params import ModelSource
+from nightjar.lm.headers import AGAIN, read_json_object
 from nightjar.lm.server import PREFIX, Address
 from nightjar.lm.sources import KEPT
-from nightjar.lm.weights import CHECKSUMS, verify, weight_files
-from stages.base_model.prepare import make_ready
+from nightjar.lm.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
+from stages.base_model.prepare import check_complete, make_ready
 
 MODEL = Path("models/base/language_model")
-ADAPTER, RECIPE = "adapter_config.json", "recipe.json"
+ADAPTER = "adapter_config.json"
 # Where the weights of an adapter or a trained model are, and the record of a server.
 TRAINED, SERVED = Path("models/trained"), Path("models/served")
-AGAIN = "check the directory"
 
 
 @dataclass(frozen=True)
@@ -63,8 +62,8 @@ def kind_of(source: str) -> Given:
     folder = Path(source)
     if source.partition(":")[0] in ("hub", "package") or not is_trained(folder):
         return Given(MODEL)
-    recipe = read_object(folder / RECIPE, AGAIN, constants=True) if (folder / RECIPE).is_file() else {}
-    return Given(TRAINED, int(recipe.get("evidence") or 0))
+    recipe = read_recipe(folder) if (folder / RECIPE).is_file() else {"evidence": 0}
+    return Given(TRAINED, recipe["evidence"])
 
 
 def is_trained(folder: Path) -> bool:
@@ -77,16 +76,19 @@ def make_given_ready(source: str, root: Path) -> dict[str, Any] | None:
 
     Of a server, the tokenizer of the project's language model limits the prompts. Base models that the project made are
     linked, others are copied as `make_ready` does. Returns the facts of a base model that was made now, else None.
-    Raises NightjarError as `make_ready` does, and for an adapter that names no base.
+    Raises NightjarError as `make_ready` does, and for an adapter that names no base or does not fit it.
     """
     if source.startswith(PREFIX):
         return _base(MODEL.as_posix(), root)
     folder = Path(source)
     if source.partition(":")[0] in ("hub", "package") or not is_trained(folder):
         return _base(source, root)
-    weight_files(folder)
+    check(folder)
+    base = _base_of(folder)
     _copy(folder, root / TRAINED)
-    return _base(_base_of(folder), root)
+    facts = _base(base, root)
+    check_complete(root / MODEL, root / TRAINED)
+    return facts
 
 
 def _base(source: str, root: Path) -> dict[str, Any] | None:
@@ -107,7 +109,7 @@ def _base_of(adapter: Path) -> str:
     """The source of the base model of an adapter, or of a model of the project, whose tokenizer is the base's."""
     if not (adapter / ADAPTER).is_file():
         return MODEL.as_posix()
-    config = read_object(adapter / ADAPTER, AGAIN)
+    config = read_json_object(adapter / ADAPTER)
     if not isinstance(name := config.get("base_model_name_or_path"), str) or not name:
         raise NightjarError("it names no base_model_name_or_path", adapter / ADAPTER, AGAIN)
     if Path(name).exists() or name.startswith(("models/", "/", ".")):

@@ -14,10 +14,23 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.journal import digest as digest_of_values
 from nightjar.core.params import EncoderSource, ModelSource
+from nightjar.lm.headers import AGAIN, check_sizes, refusing
 from nightjar.lm.sources import KEPT, find
-from nightjar.lm.weights import CHECKSUMS, digest, weight_files, write_checksums
+from nightjar.lm.weights import CHECKSUMS, check, digest, weight_files, write_checksums
 from nightjar.search import pooling
 from nightjar.search.encoders import PREFIX, RECORD, encoder_of_entry_point, identity
+
+
+def check_complete(folder: Path, adapter: Path | None = None) -> None:
+    """Raise NightjarError if the tensors of a language model, or of an adapter or fine-tuned model in the place of its
+    weights, are not those of its configuration. No weight is read.
+    """
+    import torch
+
+    from nightjar.lm.load import read_whole
+    from nightjar.lm.tokenizer import load_tokenizer
+
+    read_whole(folder, load_tokenizer(folder), adapter, torch.float32, values=False)
 
 
 def make_ready(
@@ -25,15 +38,17 @@ def make_ready(
 ) -> dict[str, Any]:
     """Put the model of `source` into the directory `output`, as safetensors with checksums; whole or not at all.
 
-    `add` is called with the folder that the model comes from and the one that is being made, to add files.
-    Returns where it came from, the names of its files, its architecture and both digests. Raises NightjarError if the
-    weights are missing, pickled, or not those that the pinned sha256 names.
+    `add` is called for what is no language model, with the folder that the model comes from and the one that is being
+    made, to check it and add files. Returns where it came from, the names of its files, its architecture and both
+    digests. Raises NightjarError if the weights are missing, damaged, pickled, not those of the configuration, or not
+    those that the pinned sha256 names.
     """
     folder = find(source)
     found = digest(folder)
     if source.sha256 and found != source.sha256:
         what = f"the weights' sha256 is {found}, params.yaml pins {source.sha256}"
         raise NightjarError(what, folder, "use the pinned weights, or pin these if you trust them")
+    check(folder)
     temporary = temporary_sibling(output)
     temporary.mkdir()
     try:
@@ -48,6 +63,8 @@ def make_ready(
                 _convert_sentencepiece(folder, temporary)
         if add:
             add(folder, temporary)
+        else:
+            check_complete(temporary)
         ready = write_checksums(temporary)
         replace(temporary, output)
     except BaseException:
@@ -73,6 +90,12 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
 
         def add(folder: Path, made: Path) -> None:
             pooling.write(made, pooling.choose(source.pooling, source.source, folder), source.normalised)
+            import torch
+            from transformers import AutoModel
+
+            from nightjar.lm.pretrained import read_model
+
+            read_model(made, AutoModel, torch.float32, values=False)
 
         return make_ready(source, output, add)
     encoder = encoder_of_entry_point(name)
@@ -103,17 +126,25 @@ def _convert_gguf(weights: Path, output: Path) -> None:
     """Write a quantised GGUF as float32 safetensors.
 
     The loaded model remembers its quantisation and cannot be saved as it is: a model built anew from the
-    configuration takes over its tensors.
+    configuration takes over its tensors. Raises NightjarError if the file is damaged, or has tensors that are not
+    those of its configuration.
     """
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
 
-    where = {"pretrained_model_name_or_path": str(weights.parent), "gguf_file": weights.name}
+    from nightjar.lm.pretrained import check_finite, read_model, read_tokenizer
+    from nightjar.lm.tokenizer import PROBE, load_tokenizer
+
     with _parsed_once():
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            **where, dtype=torch.float32, local_files_only=True
+        tensors = _gguf_tensors(weights)
+        loaded: Any = read_model(weights.parent, AutoModelForCausalLM, torch.float32, gguf=weights.name)
+        tokenizer = read_tokenizer(weights.parent, gguf_file=weights.name)
+    rest = sum(tensors.values()) - sum(value.numel() for value in loaded.parameters())
+    if rest:
+        what = f"{abs(rest):,} of its values {'have no place in the model' if rest > 0 else 'are missing'}"
+        raise NightjarError(
+            what, weights, f"the architecture {loaded.config.model_type} reads others; {AGAIN}"
         )
-        tokenizer = AutoTokenizer.from_pretrained(**where, local_files_only=True)
     config = loaded.config
     if hasattr(config, "quantization_config"):
         del config.quantization_config
@@ -125,6 +156,35 @@ def _convert_gguf(weights: Path, output: Path) -> None:
     plain.save_pretrained(output)
     tokenizer.save_pretrained(output)
     _without_places(output / "tokenizer_config.json")
+    _without_more_tokens(output / "tokenizer.json", plain.get_input_embeddings().weight.shape[0])
+    check_finite(loaded, load_tokenizer(output).encode(PROBE), weights)
+
+
+def _gguf_tensors(weights: Path) -> dict[str, int]:
+    """The number of elements of each tensor of a GGUF, without the tables of positions that are computed anew.
+
+    Raises NightjarError if it is damaged, or its configuration asks for more layers than it has.
+    """
+    import gguf
+
+    with refusing("this GGUF cannot be read", weights):
+        with weights.open("rb") as stream:
+            head = stream.read(24)
+        counts = [int.from_bytes(head[place : place + 8], "little") for place in (8, 16)]
+        if head[:4] != b"GGUF" or 8 * sum(counts) > weights.stat().st_size:
+            raise NightjarError("not a GGUF file, or cut off", weights, AGAIN)
+        reader = gguf.GGUFReader(str(weights))
+        told = {name: it.contents() for name, it in reader.fields.items() if len(it.types) == 1}
+        check_sizes(told, len(reader.tensors), weights)
+        return {it.name: int(it.n_elements) for it in reader.tensors if not it.name.startswith("rope_")}
+
+
+def _without_more_tokens(file: Path, rows: int) -> None:
+    """Take the tokens that transformers adds to a GGUF's own, beyond the embeddings, out of a tokenizer.json."""
+    values = json.loads(file.read_text(encoding="utf-8"))
+    kept = [token for token in values["added_tokens"] if token["id"] < rows]
+    if len(kept) < len(values["added_tokens"]):
+        file.write_text(json.dumps(values | {"added_tokens": kept}, ensure_ascii=False), encoding="utf-8")
 
 
 @contextlib.contextmanager
@@ -153,16 +213,15 @@ def _convert_sentencepiece(folder: Path, output: Path) -> None:
     """
     from transformers import AutoConfig, AutoTokenizer, T5Tokenizer
 
-    try:
-        family = AutoConfig.from_pretrained(str(folder), local_files_only=True).model_type
+    from nightjar.lm.pretrained import OFFLINE
+
+    with refusing(
+        "the SentencePiece tokenizer cannot be read", folder, "check the file, or give a tokenizer.json"
+    ):
+        family = AutoConfig.from_pretrained(str(folder), **OFFLINE).model_type
         # Some of these directories name a class that is gone (MT5Tokenizer); they were always read by this one.
         kind = T5Tokenizer if family in ("t5", "mt5", "umt5") else AutoTokenizer
-        kind.from_pretrained(str(folder), local_files_only=True).save_pretrained(output)
-    except Exception as error:
-        # The libraries raise what they like on a damaged file, from RuntimeError to protobuf's own.
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        what = f"the SentencePiece tokenizer cannot be read ({lines[0]})"
-        raise NightjarError(what, folder, "check the file, or give a tokenizer.json") from None
+        kind.from_pretrained(str(folder), **OFFLINE).save_pretrained(output)
     _without_places(output / "tokenizer_config.json")
 
 

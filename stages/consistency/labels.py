@@ -11,12 +11,8 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.reader_inputs import reading_of
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
-from nightjar.core.json_text import read_object
-from nightjar.lm.reader import all_answers, answer_scores, encode, load, passes, restore
+from nightjar.lm.reader import AGAIN, all_answers, answer_scores, encode, load, passes, read_record, restore
 from stages.consistency.build import Labels
-
-RECORD = "reader.json"
-AGAIN = "train it again: nightjar rebuild train_reader"
 
 
 def labeller(card: Card, folder: Path) -> Labels:
@@ -25,13 +21,13 @@ def labeller(card: Card, folder: Path) -> Labels:
     Raises NightjarError for readers that were trained with passages or demonstrations or on another base model, for a
     task without a reader, and for missing or damaged files.
     """
-    record = read_object(folder / RECORD, AGAIN)
-    if record.get("passages") or record.get("shots_per_label"):
+    record, recipe = read_record(folder)
+    if recipe.passages or recipe.shots_per_label:
         fix = f"set consistency.benchmarks.{card.name}.reader to one that reads the question alone"
         raise NightjarError("these readers were trained with passages or demonstrations", folder, fix)
-    form, trains, most = record["form"], record["trains"], record["text_maxlength"]
+    form, trains, most = recipe.form, recipe.trains, recipe.text_maxlength
     reading = reading_of(card, form)
-    base = load(Path(record["base"]), record["decoder_layers"])
+    base = load(Path(record["base"]), recipe.decoder_layers)
     if base.sha256 != record["base_sha256"]:
         raise NightjarError("the readers were trained on another base model", record["base"], AGAIN)
 

@@ -30,8 +30,9 @@ def run(stage: Stage) -> None:
     if given_file.is_predictions(weights):
         return given_file.predict(stage, card, system, source)
     from nightjar.benchmarks.files import read_questions
-    from nightjar.lm.load import device_name, load, prepare, read_recipe
+    from nightjar.lm.load import device_name, load, prepare
     from nightjar.lm.tokenizer import is_encoder_decoder
+    from nightjar.lm.weights import read_recipe
     from stages.predict import extracted, neighbours, reading, served
     from stages.predict.answers import answering, ask, table_row
     from stages.predict.choices import choices_of, choosing

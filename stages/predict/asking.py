@@ -12,7 +12,8 @@ from typing import Any
 from nightjar.core import params as params_module
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Params
-from nightjar.lm.load import load, prepare, read_recipe
+from nightjar.lm.load import load, prepare
+from nightjar.lm.weights import read_recipe
 from nightjar.prompts.model_text import model_input
 from nightjar.tools import Call, Toolbox, answers
 from nightjar.tools.decode import Query

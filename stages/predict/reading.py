@@ -22,21 +22,27 @@ from nightjar.benchmarks.reader_inputs import (
     with_passages,
 )
 from nightjar.core import contracts, tables
-from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
 from nightjar.core.harness import Stage
 from nightjar.core.journal import code, digest
-from nightjar.core.json_text import read_object
 from nightjar.core.predict_params import System
 from nightjar.core.reader_params import ReaderRecipe
 from nightjar.lm.load import device_name, prepare
-from nightjar.lm.reader import Base, all_answers, answer_scores, encode, load, passes, restore
+from nightjar.lm.reader import (
+    AGAIN,
+    RECORD,
+    Base,
+    all_answers,
+    answer_scores,
+    encode,
+    load,
+    passes,
+    read_record,
+    restore,
+)
 from stages.predict.output import publish
 from stages.predict.prompts import QUESTIONS
-
-RECORD = "reader.json"
-AGAIN = "train it again: nightjar rebuild train_reader"
 
 
 def is_reader(weights: Path) -> bool:
@@ -51,10 +57,7 @@ def predict(stage: Stage, card: Card, system: System) -> None:
     model, and missing or damaged files.
     """
     weights, source = Path(system.weights), QUESTIONS / card.name
-    record = read_object(weights / RECORD, AGAIN)
-    recipe = checked(
-        ReaderRecipe, {name: record.get(name) for name in ReaderRecipe.model_fields}, weights / RECORD
-    )
+    record, recipe = read_record(weights)
     _check_evidence(stage, system, record, recipe)
     questions = read_questions(source)
     if missing := sorted({one.task_id for one in questions} - record["tasks"].keys()):
@@ -64,7 +67,7 @@ def predict(stage: Stage, card: Card, system: System) -> None:
     base = load(Path(record["base"]), recipe.decoder_layers)
     if base.sha256 != record["base_sha256"]:
         raise NightjarError("the readers were trained on another base model", record["base"], AGAIN)
-    read = _inputs(card, recipe, system, source, questions, int(record["seed"]))
+    read = _inputs(card, recipe, system, source, questions, recipe.seed)
     ids = [one.ids(base.tokens, recipe.text_maxlength) for one in read]
     decides = {
         "base": base.sha256,

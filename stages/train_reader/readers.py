@@ -16,7 +16,7 @@ from nightjar.core.files import remove, replace, safe_name, temporary_sibling
 from nightjar.core.harness import Stage, log
 from nightjar.core.journal import code, digest
 from nightjar.lm.load import device_name, prepare
-from nightjar.lm.reader import load, save
+from nightjar.lm.reader import RECORD, load, save
 from nightjar.lm.weights import verify
 from stages.train_reader.fit import Trained, fit
 from stages.train_reader.sides import QUESTIONS, Task, read_tasks
@@ -24,7 +24,6 @@ from stages.train_reader.sides import QUESTIONS, Task, read_tasks
 READERS = Path("models/readers")
 # Trained tasks of a run that is not finished, and its large file of states.
 WORK = Path(".nightjar/readers")
-RECORD = "reader.json"
 
 
 def train(stage: Stage) -> None:

@@ -4,11 +4,13 @@
 of inputs, each by itself, and `answer_scores` the log-probability of each answer from a question's states.
 """
 
-from nightjar.lm.reader.load import Base, load, restore, save
+from nightjar.lm.reader.load import AGAIN, RECORD, Base, load, read_record, restore, save
 from nightjar.lm.reader.read import FrozenStates, LiveStates, all_answers, answer_scores, encode, passes
 from nightjar.lm.reader.tokens import Targets, Tokens
 
 __all__ = [
+    "AGAIN",
+    "RECORD",
     "Base",
     "FrozenStates",
     "LiveStates",
@@ -19,6 +21,7 @@ __all__ = [
     "encode",
     "load",
     "passes",
+    "read_record",
     "restore",
     "save",
 ]

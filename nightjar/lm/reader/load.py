@@ -11,13 +11,21 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoModelForSeq2SeqLM
 
+from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError, first_line
+from nightjar.core.json_text import read_object
+from nightjar.core.reader_params import ReaderRecipe
+from nightjar.lm.headers import refusing
+from nightjar.lm.pretrained import check_finite, check_vocabulary, read_model
 from nightjar.lm.reader.model import EncoderDecoder, FreshDecoder, Reader, Trains
-from nightjar.lm.reader.tokens import Tokens
-from nightjar.lm.tokenizer import is_encoder_decoder
+from nightjar.lm.reader.tokens import LONGEST_TARGET, Tokens
+from nightjar.lm.tokenizer import PROBE, is_encoder_decoder
 from nightjar.lm.weights import verify, write_checksums
 
-WEIGHTS = "model.safetensors"
+WEIGHTS, RECORD = "model.safetensors", "reader.json"
+AGAIN = "train it again: nightjar rebuild train_reader"
+# What a record has beside the keys of its recipe.
+_KEYS = {"base": str, "base_sha256": str, "recipe": str, "tasks": dict}
 
 
 @dataclass(frozen=True)
@@ -41,15 +49,12 @@ def load(folder: Path, decoder_layers: int) -> Base:
     sha256 = verify(folder)
     tokens = Tokens(folder)
     whole = is_encoder_decoder(folder)
-    kind: Any = AutoModelForSeq2SeqLM if whole else AutoModel
-    try:
-        model = kind.from_pretrained(
-            str(folder), dtype=torch.float32, local_files_only=True, use_safetensors=True
-        )
-        reader = EncoderDecoder(model) if whole else FreshDecoder(model, decoder_layers, tokens.start)
-    except (OSError, ValueError, KeyError, AttributeError) as error:
-        what = f"no reader can be made of this model ({first_line(error)})"
-        raise NightjarError(what, folder, "give an encoder-decoder, or an encoder such as BERT") from None
+    fix = "give an encoder-decoder, or an encoder such as BERT"
+    model = read_model(folder, AutoModelForSeq2SeqLM if whole else AutoModel, torch.float32, fix=fix)
+    check_vocabulary(tokens.ids(), model, folder)
+    check_finite(model, tokens.input(PROBE, PROBE, LONGEST_TARGET), folder)
+    with refusing("no reader can be made of this model", folder, fix):
+        reader: Reader = EncoderDecoder(model) if whole else FreshDecoder(model, decoder_layers, tokens.start)
     reader.to("cuda" if torch.cuda.is_available() else "cpu").eval()
     return Base(reader, tokens, sha256)
 
@@ -67,6 +72,21 @@ def save(weights: dict[str, torch.Tensor], folder: Path) -> str:
     return write_checksums(folder)
 
 
+def read_record(folder: Path) -> tuple[dict[str, Any], ReaderRecipe]:
+    """What reader.json tells of trained readers (`base`, `base_sha256`, `recipe`, `tasks`), and how they were trained.
+
+    Raises NightjarError if the file is missing or damaged.
+    """
+    record = read_object(folder / RECORD, AGAIN)
+    recipe = checked(
+        ReaderRecipe, {name: record.get(name) for name in ReaderRecipe.model_fields}, folder / RECORD
+    )
+    for key, kind in _KEYS.items():
+        if not isinstance(record.get(key), kind):
+            raise NightjarError(f"{key} is missing or of the wrong type", folder / RECORD, AGAIN)
+    return record, recipe
+
+
 @torch.no_grad()
 def restore(reader: Reader, trains: Trains, folder: Path) -> str:
     """Put trained weights into a reader; returns their digest.
@@ -81,7 +101,7 @@ def restore(reader: Reader, trains: Trains, folder: Path) -> str:
     wanted = reader.learning(trains)
     if {name: value.shape for name, value in weights.items()} != {n: p.shape for n, p in wanted.items()}:
         what = "these are weights of another reader"
-        raise NightjarError(what, folder, "train it again: nightjar rebuild train_reader")
+        raise NightjarError(what, folder, AGAIN)
     for name, parameter in wanted.items():
         parameter.copy_(weights[name])
     return digest

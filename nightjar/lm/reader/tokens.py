@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
-from transformers import AutoTokenizer
 
-from nightjar.core.errors import NightjarError, first_line
+from nightjar.core.errors import NightjarError
+from nightjar.lm.headers import refusing
+from nightjar.lm.pretrained import read_tokenizer
 
 # The mask and the end of T5 (PGRA's src/data.py); a vocabulary without them takes its own tokens of that meaning.
 MASK, END = "<extra_id_0>", "<extra_id_1>"
@@ -43,19 +43,21 @@ class Tokens:
     """The tokenizer of a reader. Raises NightjarError if transformers cannot load it."""
 
     def __init__(self, folder: Path) -> None:
-        try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-        except (OSError, ValueError, KeyError) as error:
-            what = f"transformers cannot load this tokenizer ({first_line(error)})"
-            raise NightjarError(what, folder, "check the directory") from None
-        known = self._tokenizer.get_vocab()
-        own = {MASK: self._tokenizer.mask_token, END: self._tokenizer.sep_token}
-        self._words = {word: token for word, token in own.items() if token and word not in known}
-        # What the tokenizer puts around a text: [CLS] and [SEP] of BERT, </s> of T5.
-        text = self._ids("a")
-        whole = self._tokenizer("a")["input_ids"]
-        first = next(n for n in range(len(whole)) if whole[n : n + len(text)] == text)
-        self._head, self._tail = whole[:first], whole[first + len(text) :]
+        self._tokenizer = read_tokenizer(folder)
+        with refusing("this tokenizer cannot be used", folder):
+            known = self._tokenizer.get_vocab()
+            own = {MASK: self._tokenizer.mask_token, END: self._tokenizer.sep_token}
+            self._words = {word: token for word, token in own.items() if token and word not in known}
+            # What the tokenizer puts around a text: [CLS] and [SEP] of BERT, </s> of T5.
+            text = self._ids("a")
+            whole = self._tokenizer("a")["input_ids"]
+            first = next(n for n in range(len(whole)) if whole[n : n + len(text)] == text)
+            self._head, self._tail = whole[:first], whole[first + len(text) :]
+
+    def ids(self) -> Iterable[int]:
+        """All ids of the vocabulary."""
+        ids: Iterable[int] = self._tokenizer.get_vocab().values()
+        return ids
 
     @property
     def start(self) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
@@ -20,6 +21,7 @@ from nightjar.core import contracts, tables
 from nightjar.lm.weights import write_checksums
 from pipelines.cli import main
 from pipelines.commands import evaluation
+from tests import tiny_models
 from tests.completions_server import completion, serving
 from tests.conftest import ROOT
 from tests.in_process import run_stage
@@ -217,6 +219,55 @@ def test_an_invalid_proxy_is_one_line(
     arguments = ("--benchmark", "supernatinst", "--output", "../run")
     assert run("--model", "server:http://192.0.2.1#m", *arguments) == 2
     assert "nightjar: http_proxy: the proxy is invalid" in capsys.readouterr().err
+
+
+def without_a_tensor(folder: Path, file: str = "model.safetensors") -> None:
+    """Remove one tensor of a weight file."""
+    held = load_file(folder / file)
+    held.pop(min(held))
+    save_file(held, folder / file, {"format": "pt"})
+
+
+def without_values(folder: Path) -> None:
+    """A weight file of nothing but an empty header."""
+    (folder / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+
+
+def with_another_layer(folder: Path) -> None:
+    """A configuration that asks for one more layer than there is."""
+    values = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(values | {"num_hidden_layers": 3}))
+
+
+@pytest.mark.parametrize("change", [without_a_tensor, without_values, with_another_layer])
+def test_a_model_that_lacks_weights_is_refused_and_leaves_nothing(
+    change: Callable[[Path], None], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree("models/base/language_model", "../mine")
+    (project.parent / "mine/checksums.json").unlink()
+    change(project.parent / "mine")
+    assert run("--model", "../mine", "--benchmark", "supernatinst", "--output", "../run") == 2
+    told = capsys.readouterr().err.strip()
+    assert "\n" not in told and "missing: " in told and "weight" in told
+    assert not (project.parent / "run").exists()
+
+
+@pytest.mark.parametrize("other_keys", [False, True])
+def test_an_adapter_that_does_not_fit_is_refused(
+    other_keys: bool, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    adapter = tiny_models.adapter(Path("models/base/language_model"), project.parent / "mine")
+    if other_keys:
+        file = adapter / "adapter_model.safetensors"
+        held = {name.replace("layers", "blocks"): value for name, value in load_file(file).items()}
+        save_file(held, file, {"format": "pt"})
+    else:
+        without_a_tensor(adapter, "adapter_model.safetensors")
+    assert run("--model", "../mine", "--benchmark", "supernatinst", "--output", "../run") == 2
+    told = capsys.readouterr().err.strip()
+    assert "\n" not in told and "tensors missing: " in told and "lora_A" in told
+    assert ("unexpected: base_model.model.model.blocks.0" in told) == other_keys
+    assert not (project.parent / "run").exists()
 
 
 def test_two_folders_are_compared(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -136,7 +136,9 @@ def test_the_card_has_the_title_and_the_licence_of_the_data(
     monkeypatch.setattr(command, "_write_model", lambda folder, output: None)
 
     def card(name: str, **recipe: object) -> tuple[dict[str, Any], str]:
-        Path("models/train/tk_instruct/recipe.json").write_text(json.dumps({"recipe": name, **recipe}))
+        Path("models/train/tk_instruct/recipe.json").write_text(
+            json.dumps({"recipe": name, "calls": False, "evidence": 0, **recipe})
+        )
         assert run("tk_instruct", f"out-{name}") == 0
         _, head, text = Path(f"out-{name}/README.md").read_text().split("---\n", 2)
         return YAML(typ="safe").load(head), " ".join(text.split())

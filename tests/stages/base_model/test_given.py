@@ -11,6 +11,7 @@ import pytest
 from nightjar.core.errors import NightjarError
 from nightjar.lm.weights import write_checksums
 from stages.base_model.given import MODEL, SERVED, TRAINED, Given, kind_of, make_given_ready, name_of
+from tests import tiny_models
 
 
 @pytest.fixture()
@@ -22,9 +23,11 @@ def own(workdir: Path, tiny_model: Path) -> Path:
 
 
 def adapter(folder: Path, base: object, **more: object) -> Path:
-    folder.mkdir()
-    (folder / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": base, **more}))
-    (folder / "adapter_model.safetensors").write_bytes(b"weights")
+    """An adapter of the project's language model that names `base`."""
+    tiny_models.adapter(MODEL, folder)
+    config = json.loads((folder / "adapter_config.json").read_text())
+    config |= {"base_model_name_or_path": base, **more}
+    (folder / "adapter_config.json").write_text(json.dumps(config))
     (folder / "run.py").write_text("code")
     return folder
 
@@ -99,8 +102,9 @@ def test_wrong_sources(workdir: Path) -> None:
     for source, told in (("none", "no such model directory"), ("package:no-such-package", "not installed")):
         with pytest.raises(NightjarError, match=told):
             make_given_ready(source, workdir / "run")
-    pickled = adapter(workdir / "pickled", "base")
-    (pickled / "adapter_model.safetensors").rename(pickled / "adapter_model.bin")
+    (workdir / "pickled").mkdir()
+    (workdir / "pickled/adapter_config.json").write_text("{}")
+    (workdir / "pickled/adapter_model.bin").write_bytes(b"weights")
     with pytest.raises(NightjarError, match="only pickled weights"):
         make_given_ready("pickled", workdir / "run")
     assert not (workdir / "run" / TRAINED).exists()

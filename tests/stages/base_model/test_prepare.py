@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -14,13 +14,14 @@ import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import EncoderSource, ModelSource
-from nightjar.lm.load import LanguageModel, load
+from nightjar.lm.load import load
 from nightjar.lm.sources import find
 from nightjar.lm.tokenizer import load_tokenizer
 from nightjar.lm.weights import digest
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.pooling import recorded
 from stages.base_model.prepare import make_encoder_ready, make_ready
+from tests.gguf_models import as_gguf, in_gguf
 from tests.tiny_models import sentence_encoder
 
 
@@ -172,73 +173,6 @@ def test_a_repository_without_safetensors_is_told_from_one_that_is_not_there(
     assert asked == [("google/some-t5", None), ("google/some-t5", "refs/pr/1")]
 
 
-# llama.cpp's name of every tensor of a layer.
-LAYER = {
-    "input_layernorm": "attn_norm",
-    "self_attn.q_proj": "attn_q",
-    "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output",
-    "post_attention_layernorm": "ffn_norm",
-    "mlp.gate_proj": "ffn_gate",
-    "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
-}
-
-
-def in_gguf(lm: LanguageModel) -> Iterator[tuple[str, str, np.ndarray]]:
-    """The name of every tensor of a tied Llama, llama.cpp's name of it, and its values as llama.cpp has them."""
-    config, weights = lm.model.config, lm.model.state_dict()
-    names = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight"}
-    for n in range(config.num_hidden_layers):
-        names |= {f"model.layers.{n}.{k}.weight": f"blk.{n}.{v}.weight" for k, v in LAYER.items()}
-    for name, theirs in names.items():
-        value = weights[name].numpy()
-        if "q_proj" in name or "k_proj" in name:  # llama.cpp rotates neighbours, transformers the two halves
-            heads = config.num_attention_heads if "q_proj" in name else config.num_key_value_heads
-            value = value.reshape(heads, 2, -1, value.shape[1]).swapaxes(1, 2).reshape(value.shape)
-        yield name, theirs, value
-
-
-def as_gguf(model: Path, folder: Path) -> LanguageModel:
-    """Write `model`, a tied Llama, as a GGUF the way llama.cpp does, and return it with the quantised weights."""
-    import gguf
-
-    lm = load(model)
-    config = lm.model.config
-    writer = gguf.GGUFWriter(folder / "tiny.gguf", "llama")
-    writer.add_block_count(config.num_hidden_layers)
-    writer.add_context_length(config.max_position_embeddings)
-    writer.add_embedding_length(config.hidden_size)
-    writer.add_feed_forward_length(config.intermediate_size)
-    writer.add_head_count(config.num_attention_heads)
-    writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
-    writer.add_vocab_size(config.vocab_size)
-    backend = json.loads((model / "tokenizer.json").read_text())
-    vocabulary = backend["model"]["vocab"]
-    writer.add_tokenizer_model("gpt2")
-    writer.add_token_list(sorted(vocabulary, key=vocabulary.__getitem__))
-    writer.add_token_types([3, *[1] * (len(vocabulary) - 1)])  # the end token is a control token
-    writer.add_token_merges([" ".join(pair) for pair in backend["model"]["merges"]])
-    writer.add_eos_token_id(0)
-    writer.add_bos_token_id(0)
-    weights = lm.model.state_dict()
-    for name, theirs, value in in_gguf(lm):
-        kind = gguf.GGMLQuantizationType.F32
-        if value.ndim == 2 and value.shape[1] % 32 == 0:
-            kind = gguf.GGMLQuantizationType.Q4_1
-            own = weights[name].numpy()  # quantised row by row, so that the order of the rows is all one
-            weights[name].copy_(torch.from_numpy(gguf.dequantize(gguf.quantize(own, kind), kind)))
-        writer.add_tensor(theirs, gguf.quantize(value, kind), raw_dtype=kind)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return lm
-
-
 def test_a_gguf_becomes_safetensors_with_the_same_outputs(
     tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,6 +193,60 @@ def test_a_gguf_becomes_safetensors_with_the_same_outputs(
         with torch.inference_mode():
             wanted, got = (it.model(input_ids=torch.tensor([ids])).logits for it in (truth, lm))
         assert torch.allclose(wanted, got, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def gguf_file(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("gguf")
+    as_gguf(tiny_model, folder)
+    return (folder / "tiny.gguf").read_bytes()
+
+
+def layers(number: int) -> Callable[[bytes], bytes]:
+    """Write another number of layers into the head of a GGUF."""
+
+    def change(data: bytes) -> bytes:
+        place = (
+            data.index(b"llama.block_count") + len(b"llama.block_count") + 4
+        )  # after the type of the number
+        return data[:place] + number.to_bytes(4, "little") + data[place + 4 :]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: b"", "not a GGUF file, or cut off"),
+        (lambda data: bytes(range(256)) * 99, "not a GGUF file"),
+        (lambda data: data[:900], "GGUF cannot be read"),
+        (lambda data: data[:-100], "GGUF cannot be read"),
+        (lambda data: data[:8] + b"\xff" * 16 + data[24:], "not a GGUF file, or cut off"),
+        (
+            lambda data: data.replace(b"blk.1.attn_q", b"blk.1.attn_z"),
+            r"missing: model\.layers\.1\.self_attn\.q",
+        ),
+        (layers(3), r"missing: model\.layers\.2"),
+        (layers(1), "values have no place in the model"),
+        (layers(10**9), "block_count is out of range"),
+    ],
+)
+def test_a_damaged_gguf_is_refused_in_one_line(
+    change: Callable[[bytes], bytes], message: str, gguf_file: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source/tiny.gguf").write_bytes(change(gguf_file))
+    with pytest.raises(NightjarError, match=message) as caught:
+        make_ready(ModelSource(source=str(tmp_path / "source")), tmp_path / "out")
+    assert "\n" not in str(caught.value) and "source" in str(caught.value)
+    assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".*tmp*"))
+
+
+def test_one_of_several_ggufs_is_not_chosen_in_silence(gguf_file: bytes, tmp_path: Path) -> None:
+    for name in ("a.gguf", "b.gguf"):
+        (tmp_path / name).write_bytes(gguf_file)
+    with pytest.raises(NightjarError, match="2 GGUF files"):
+        make_ready(ModelSource(source=str(tmp_path)), tmp_path / "out")
 
 
 @pytest.mark.slow

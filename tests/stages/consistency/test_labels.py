@@ -34,7 +34,13 @@ def trained(folder: Path, base: Path, **changes: Any) -> Path:
         "trains": "decoder",
     }
     record |= {"text_maxlength": 64, "decoder_layers": 1, "base": base.as_posix(), "base_sha256": made.sha256}
-    record |= {"tasks": {"sst2": {}, "trec": {}}}
+    record |= {
+        "tasks": {"sst2": {}, "trec": {}},
+        "fusion": "in_decoder",
+        "learning_rate": 0.001,
+        "batch_size": 2,
+    }
+    record |= {"max_steps": 1, "evaluate_every": None, "precision": "float32", "seed": 0}
     (folder / "reader.json").write_text(json.dumps(record | changes))
     return folder
 

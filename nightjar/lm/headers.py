@@ -1,0 +1,185 @@
+"""What the files of a model directory say of themselves, checked before a library reads them.
+
+Model directories come from outside: a file may be cut, of another kind, or ask for more memory than there is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nightjar.core.errors import NightjarError, first_line, from_os_error
+from nightjar.core.files import check_input
+from nightjar.core.json_text import NotJson, doubled_key, exact, parse, shown
+
+AGAIN = "check the directory, or get the model again"
+# safetensors itself reads no longer header, in bytes.
+_LONGEST_HEADER = 100_000_000
+_FLOATING = {"F64": 64, "F32": 32, "F16": 16, "BF16": 16, "F8_E5M2": 8, "F8_E4M3": 8}
+_BITS = _FLOATING | {
+    **dict.fromkeys(("BOOL", "U8", "I8", "F8_E8M0", "F8_E5M2FNUZ", "F8_E4M3FNUZ"), 8),
+    **{"I16": 16, "U16": 16, "I32": 32, "U32": 32, "I64": 64, "U64": 64, "C64": 64},
+    **{"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6},
+}
+# More layers or labels than this take time and memory before any weight is read.
+_FEW = 1000
+_COUNTED = ("layer", "block_count", "num_labels")
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor of a weight file: its shape, and whether it holds floating-point numbers."""
+
+    shape: tuple[int, ...]
+    floating: bool
+
+    @property
+    def size(self) -> int:
+        """The number of its elements."""
+        return math.prod(self.shape)
+
+
+@contextmanager
+def refusing(what: str, where: Path, fix: str = AGAIN) -> Iterator[None]:
+    """Turn whatever a library raises on a damaged file into one NightjarError; its warnings are not shown.
+
+    The libraries raise what they like there, from KeyError to the panics of Rust, which are no Exception.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except NightjarError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        if isinstance(error, OSError) and (known := from_os_error(error, where)):
+            raise known from None
+        # A key that is missing says nothing by itself.
+        named = f"{type(error).__name__}: " if isinstance(error, LookupError) else ""
+        told = shown(f"{named}{first_line(error)}", 300, quoted=False)
+        raise NightjarError(f"{what} ({told})", where, fix) from None
+
+
+def read_json(file: Path) -> Any:
+    """The value of a JSON file of a model directory, which may have NaN and integers of any size, as Python writes
+    them (model_max_length has 31 digits).
+
+    Raises NightjarError for a file that is none, is not JSON, or has a duplicate key or half characters.
+    """
+    check_input(file)
+    try:
+        data = file.read_bytes()
+        value = exact(data)
+        if (key := doubled_key(value)) is not None:
+            raise NotJson(f"the key {shown(key)} occurs twice")
+        if b"\\ud" in data.lower():
+            json.dumps(value, ensure_ascii=False).encode()
+    except NotJson as error:
+        raise NightjarError(str(error), file, AGAIN) from None
+    except UnicodeEncodeError:
+        raise NightjarError("a text is not valid Unicode", file, AGAIN) from None
+    except OSError as error:
+        raise from_os_error(error, file) or error from None
+    return value
+
+
+def read_json_object(file: Path) -> dict[str, Any]:
+    """As `read_json`, for a file that holds one object."""
+    value = read_json(file)
+    if not isinstance(value, dict):
+        raise NightjarError("not a JSON object", file, AGAIN)
+    return value
+
+
+def tensors(file: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file by name, from its header.
+
+    Raises NightjarError if it is no such file, or the header does not describe exactly the bytes that follow it.
+    """
+    check_input(file)
+    try:
+        with file.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            rest = file.stat().st_size - 8 - length
+            if rest < 0 or length > _LONGEST_HEADER:
+                raise NightjarError("not a safetensors file, or cut off", file, AGAIN)
+            header = parse(stream.read(length))
+        return _described(header, rest)
+    except OSError as error:
+        raise from_os_error(error, file) or error from None
+    except ValueError as error:
+        raise NightjarError(f"not a safetensors file: {error}", file, AGAIN) from None
+
+
+def _described(header: Any, length: int) -> dict[str, Tensor]:
+    """The tensors of a header whose data have `length` bytes. Raises ValueError if it does not describe them."""
+    if not isinstance(header, dict):
+        raise ValueError("the header is not a JSON object")
+    found, spans = {}, []
+    for name, told in header.items():
+        texts = isinstance(told, dict) and all(isinstance(value, str) for value in told.values())
+        if name == "__metadata__" and texts:
+            continue
+        match told:
+            case {"dtype": str(kind), "shape": [*shape], "data_offsets": [int(begin), int(end)]} if (
+                kind in _BITS
+            ):
+                sizes = tuple(size for size in shape if type(size) is int and size >= 0)
+            case _:
+                raise ValueError(f"the header does not describe {shown(name)}")
+        if len(sizes) < len(shape) or math.prod(sizes) * _BITS[kind] != 8 * (end - begin):
+            raise ValueError(f"the shape of {shown(name)} is not that of its data")
+        found[name] = Tensor(sizes, kind in _FLOATING)
+        spans.append((begin, end))
+    place = 0
+    for begin, end in sorted(spans):
+        if begin != place:
+            raise ValueError("its tensors overlap or leave gaps")
+        place = end
+    if place != length:
+        raise ValueError(f"its tensors have {place:,} bytes, {length:,} follow the header")
+    return found
+
+
+def check_merges(told: Any, file: Path) -> None:
+    """Raise NightjarError for a tokenizer whose merges lack its prefix: the library panics, and prints how."""
+    model = told.get("model") if isinstance(told, dict) else None
+    values = model if isinstance(model, dict) else {}
+    prefix, merges = values.get("continuing_subword_prefix"), values.get("merges")
+    if not isinstance(prefix, str) or not isinstance(merges, list):
+        return
+    for merge in merges:
+        parts = merge.split(" ", 1) if isinstance(merge, str) else merge
+        if not (isinstance(parts, list) and parts and str(parts[-1]).startswith(prefix)):
+            raise NightjarError(f"merges without the prefix {shown(prefix)}", file, AGAIN)
+
+
+def check_sizes(values: Mapping[str, Any], tensors: int, where: Path) -> None:
+    """Raise NightjarError for a configuration of many more layers than `tensors` can hold.
+
+    What else a configuration asks for is counted while the model is made (`pretrained.at_most`).
+    """
+    for key, value in _numbers(values, ""):
+        if value > max(tensors, _FEW) and any(word in key for word in _COUNTED):
+            what = f"{shown(key, quoted=False)} is out of range: the weights have {tensors:,} tensors"
+            raise NightjarError(what, where, AGAIN)
+
+
+def _numbers(value: Any, key: str) -> Iterator[tuple[str, int]]:
+    """All integers in a JSON value, with the key that each is under."""
+    if isinstance(value, int):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _numbers(item, str(name))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _numbers(item, key)
