@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nightjar.benchmarks.card import Card, Floats, Metric
 from nightjar.benchmarks.question import Question
+from nightjar.core.errors import NightjarError
 
 Places = Sequence[int] | NDArray[np.int64]
 
@@ -75,8 +76,9 @@ def score(
 ) -> SystemScores:
     """The scores of the answers to all questions, one list of answers a question.
 
-    None is no prediction: it scores as an empty list, or is NaN where the card leaves such questions out. Raises
-    ValueError if the card gives other than one value a question and part.
+    None is no prediction: it scores as an empty list, or is NaN where the card leaves such questions out. NaN is left
+    out of every number (`SystemScores.of`). Raises ValueError if the card gives other than one value a question and
+    part, NightjarError if one is infinite.
     """
     parts = card.score(questions, [given or [] for given in answers])
     if any(values.shape != (len(questions),) for values in parts.values()):
@@ -85,6 +87,12 @@ def score(
         missing = [place for place, given in enumerate(answers) if given is None]
         for values in parts.values():
             values[missing] = np.nan
+    for name, values in parts.items():
+        for place in np.flatnonzero(np.isinf(values))[:1]:
+            what, where = f"the part {name} is infinite", f"{card.name}: {'/'.join(questions[place].key)}"
+            raise NightjarError(
+                what, where, "let the card's `score` give a number, or NaN where none applies"
+            )
     keys = list(map(Key, *(map(attrgetter(name), questions) for name in Key._fields)))
     return SystemScores(system, keys, parts)
 

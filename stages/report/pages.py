@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.params import Params
+from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import headline, leaderboard
 from stages.report.benchmark import answers, cases, clusters, instances
 from stages.report.benchmark import page as benchmark
@@ -55,8 +56,8 @@ def build(
     site = Site(links, ran.footer(nodes))
     columns = [leaderboard.column(one) for one in benchmarks]
     shared: dict[str, Any] = {
-        "confidence": f"{100 * params.evaluate.confidence:g}%",
-        "chance": f"{1 - params.evaluate.confidence:g}",
+        "confidence": f"{100 * CONFIDENCE:g}%",
+        "chance": f"{1 - CONFIDENCE:g}",
         "bound": results.BOUND,
         "control": results.CONTROL,
     }
@@ -107,7 +108,7 @@ def _benchmark(
     site.page(f"{card.name}.html", "benchmark.html.j2", card.title, {**shared, **limits})
     site.add({f"scores-{card.name}.csv": one.results.csv()})
     if one.clustered and card.matching:
-        context = clusters.context(card, card.matching, one.clustered, one.bootstrap.seed)
+        context = clusters.context(card, card.matching, one.clustered, params.seed)
         site.page(clusters.file(card), "questions.html.j2", f"{card.title}: the questions", context)
     for scores in one.scores:
         if scores.system in one.instances.given:
