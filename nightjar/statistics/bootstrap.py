@@ -15,7 +15,7 @@ import numpy as np
 
 from nightjar.statistics.resample import as_rows, resampled
 from nightjar.statistics.rule import enough
-from nightjar.statistics.statistic import Floats, Statistic, mean
+from nightjar.statistics.statistic import Floats, Statistic, contrast, mean
 
 DECIMALS = 4
 SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
@@ -35,7 +35,7 @@ class Bootstrap:
         Raises ValueError for no instance, NaN and infinity.
         """
         rows = as_rows(values)
-        if statistic is mean and ((rows == 0) | (rows == 1)).all():
+        if statistic is mean and rows.shape[1] == 1 and ((rows == 0) | (rows == 1)).all():
             return binomial_interval(int(rows.sum()), len(rows), self.confidence)
         return self.ends(resampled(statistic, [rows], self.samples, self.stream())[0])
 
@@ -80,12 +80,6 @@ class Bootstrap:
         tail = (1 - self.confidence) / 2
         low, high = np.quantile(values, [tail, 1 - tail])
         return float(low), float(high)
-
-
-def contrast(weights: Sequence[float], values: Sequence[Floats]) -> Floats:
-    """The sum of weight x values over runs. The weights add up to 0: equal values have exactly 0."""
-    rest = zip(weights[1:], values[1:], strict=True)
-    return sum((weight * (value - values[0]) for weight, value in rest), np.zeros_like(values[0]))
 
 
 def binomial_interval(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from nightjar.statistics import paired
-from nightjar.statistics.bootstrap import Bootstrap, contrast
+from nightjar.statistics.bootstrap import Bootstrap
 from nightjar.statistics.rule import enough
-from nightjar.statistics.statistic import Floats, Statistic, mean
+from nightjar.statistics.statistic import Floats, Statistic, contrast, mean
 
 
 class Measured(Protocol):

@@ -2,9 +2,9 @@
 
 A line of least squares is fitted to a metric over the runs, which are equally far apart. Its fall from the first run to
 the last is a contrast of the runs, and is judged like the difference between two runs: by the permutation test
-(`paired`), which permutes the runs within each instance, and Holm's correction over all cells. Equal runs have a slope
-of exactly 0. The null is that the runs of an instance are exchangeable; noise that all instances of a run share is not
-covered.
+(`paired`), which reverses the runs of an instance, and Holm's correction over all cells. Equal runs have a slope of
+exactly 0. A change that stays counts by the number of its instances, not by that of the runs. The null is that the runs
+of an instance could have come in the reverse order; noise that all instances of a run share is not covered.
 """
 
 from __future__ import annotations
