@@ -19,9 +19,9 @@ def test_units() -> None:
 
 
 def test_intervals() -> None:
-    assert numbers.interval(PERCENT, 1.25, 20.0) == "[1.2, 20.0]"
+    assert numbers.interval(PERCENT, 1.25, 20.0) == "[1.3, 20.0]"
     assert numbers.interval(PERCENT, 1.25, 20.0, -1) == "[1, 20]"
-    assert numbers.interval(SHARE, None, None) == numbers.signed_interval(SHARE, None, None) == "too few"
+    assert numbers.interval(SHARE, None, None) == numbers.signed_interval(SHARE, None, None) == "n<20"
     assert numbers.signed_interval(SHARE, -0.5, 0.25) == "[−0.500, +0.250]"
     assert numbers.signed(PERCENT, -0.0) == "+0.0"
 
