@@ -15,6 +15,7 @@ import pytest
 from nightjar.benchmarks.aggregate import aggregate
 from nightjar.benchmarks.scores import Key, SystemScores, from_rows
 from nightjar.core import contracts, tables
+from nightjar.core.numbers import number
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import clusters, labels, published
 from stages.report.read import results
@@ -57,7 +58,9 @@ def test_the_papers_table_by_metric() -> None:
         wanted = []
         for metric in ("same/1", "same/3"):
             score = overall(system, metric)
-            wanted.append(f"{score['value']:.3f}[{score['low']:.3f}, {score['high']:.3f}]")
+            wanted.append(
+                f"{number(score['value'], 3)}[{number(score['low'], 3)}, {number(score['high'], 3)}]"
+            )
         assert rows[at + place] == [system, str(N), *wanted]
     assert len(rows[at + 4]) == 1 and rows[at + 4][0].startswith("Distance to people")
     compared = {
@@ -69,7 +72,9 @@ def test_the_papers_table_by_metric() -> None:
     for metric in ("same/1", "same/3"):
         it = compared[metric]
         assert it["moved"] and it["value"] > 0
-        shown.append(f"{it['value']:+.3f}[{it['low']:+.3f}, {it['high']:+.3f}]")
+        shown.append(
+            f"{number(it['value'], 3, True)}[{number(it['low'], 3, True)}, {number(it['high'], 3, True)}]"
+        )
     assert rows[at + 5] == ["people − untuned", str(N), *shown]
     one = (OUT / PAGE).read_text()
     assert "Nobody counted." in one and "Table 4" not in one and "Distance to nobody" not in one
@@ -126,7 +131,7 @@ def test_labels() -> None:
         assert table["not easy"][place] == table["without any label"][place] == f"{means[False]:.3f}n<20"
         assert table["hard"][place] == "–"
         score = next(row for row in again if (row["system"], row["metric"]) == (system, "same/3"))
-        shown = f"{score['value']:.3f}[{score['low']:.3f}, {score['high']:.3f}]"
+        shown = f"{number(score['value'], 3)}[{number(score['low'], 3)}, {number(score['high'], 3)}]"
         assert table["all questions"][place] == table["not hard"][place] == shown
     for text in [(OUT / PAGE).read_text()]:
         assert "8 of 24 questions: every third question" in text and "0 of 24 questions: no question" in text

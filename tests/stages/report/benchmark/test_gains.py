@@ -70,7 +70,7 @@ def test_gains_of_a_task(reported: Path) -> None:
 
 
 def gained(task: str, value: float) -> dict[str, Any]:
-    return {"task_id": task, "value": value, "low": value - 5, "high": value + 5}
+    return {"task_id": task, "value": value, "low": value - 5, "high": value + 5, "n": 8}
 
 
 def test_gains_of_few_instances_have_no_line() -> None:
@@ -81,7 +81,7 @@ def test_gains_of_few_instances_have_no_line() -> None:
         for one in (row, row | {"low": None, "high": None})
     ]
     assert drawn[0].count("<line") == drawn[1].count("<line") + 1
-    assert "task1: +10.0 n<20" in drawn[1]
+    assert "task1: +10.0 n&lt;20" in drawn[1]
 
 
 def test_a_metric_of_which_less_is_better() -> None:
