@@ -44,7 +44,8 @@ def rows(report: Path) -> Iterator[dict[str, str]]:
     found = {(it["benchmark"], it["track"], it["system"]): it for it in json.loads(report.read_text())}
     for system in SYSTEMS:
         for column, (benchmark, track, metric) in COLUMNS.items():
-            if entry := found.get((benchmark, track, system)):
+            entry = found.get((benchmark, track, system), {})
+            if metric in entry:
                 ends = {end: entry[f"{metric}_{end}"] for end in ("low", "high")}
                 told = {"n": entry["n"], "value": entry[metric]} | ends
                 shown = {name: "" if it is None else str(it) for name, it in told.items()}

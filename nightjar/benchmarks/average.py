@@ -121,6 +121,7 @@ def _ends(cells: Mapping[str, Cell], bootstrap: Bootstrap) -> tuple[float, float
     """The ends of the interval of the average, or of the difference of two; each task is resampled by itself.
 
     The instances of all tasks together must be enough, and of each task two: of one alone every resample is the same.
+    The average of a system whose resamples are all the same has none either, such as that of no right answer at all.
     """
     sizes = [len(values[0]) for _, values in cells.values()]
     if not enough(sum(sizes)) or min(sizes) < 2:
@@ -132,7 +133,9 @@ def _ends(cells: Mapping[str, Cell], bootstrap: Bootstrap) -> tuple[float, float
         drawn = resampled(metric.statistic, values[::turned], bootstrap.samples, rng)
         total += metric.scale * (drawn[0] if len(drawn) == 1 else drawn[0] - drawn[1])
     low, high = bootstrap.ends(total / len(cells))
-    return (low, high) if turned > 0 else (-high, -low)
+    if len(drawn) == 1 and low == high:
+        return None, None
+    return (low, high) if turned > 0 else (0.0 - high, 0.0 - low)
 
 
 def _decimals(card: Card) -> int:
@@ -141,7 +144,7 @@ def _decimals(card: Card) -> int:
 
 def _rounded(decimals: int, value: float, low: float | None, high: float | None) -> dict[str, float | None]:
     ends = {"value": value, "low": low, "high": high}
-    return {name: None if end is None else round(end, decimals) for name, end in ends.items()}
+    return {name: None if end is None else round(end, decimals) + 0.0 for name, end in ends.items()}
 
 
 def _joined(cells: Sequence[Cell]) -> tuple[OfSums, Floats, Floats]:

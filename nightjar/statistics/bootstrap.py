@@ -62,7 +62,7 @@ class Bootstrap:
         else:
             drawn = contrast(weights, list(resampled(statistic, rows, self.samples, self.stream())))
         low, high = self.ends(drawn)
-        return (-high, -low) if value < 0 else (low, high)
+        return (0.0 - high, 0.0 - low) if value < 0 else (low, high)
 
     def percent_interval(self, values: Floats) -> tuple[float, float] | tuple[None, None]:
         """`interval` of a mean in percent, rounded to 4 decimals; (None, None) below MINIMUM instances."""

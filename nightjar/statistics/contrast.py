@@ -45,7 +45,7 @@ def estimate(measure: Measured, values: Floats) -> float:
 
 def scaled(measure: Measured, number: float) -> float:
     """A value of the metric's statistic in the unit and with the decimals of the metric."""
-    return round(measure.scale * number, measure.decimals)
+    return round(measure.scale * number, measure.decimals) + 0.0  # never -0.0
 
 
 class Contrast(NamedTuple):

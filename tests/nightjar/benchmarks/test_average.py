@@ -124,6 +124,9 @@ def test_a_task_with_few_instances_is_resampled_within_itself() -> None:
     lone = system("x", 1, sizes={"a": 1, "b": 60})
     found = average(CARD, lone, by_track(lone), BOOTSTRAP)
     assert found is not None and found["low"] is None, "every resample of one instance is the same"
+    wrong = replace(ours, parts={name: 0 * values for name, values in ours.parts.items()})
+    found = average(CARD, wrong, places, BOOTSTRAP)
+    assert found == {"n": 65, "value": 0.0, "low": None, "high": None}, "no interval without width"
 
 
 def test_it_is_a_track_of_the_tables() -> None:
