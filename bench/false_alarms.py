@@ -23,17 +23,9 @@ from numpy.typing import NDArray
 from nightjar.benchmarks.scores import from_rows
 from nightjar.benchmarks.text.metrics import METRICS
 from nightjar.core import contracts, tables
-from nightjar.statistics import trend
-from nightjar.statistics.verdict import (
-    Cell,
-    Contrast,
-    Measure,
-    Rule,
-    binomial_interval,
-    decide,
-    simulated_night,
-    summary,
-)
+from nightjar.statistics import Contrast, binomial_interval, trend
+from nightjar.statistics.contrast import Measured
+from nightjar.statistics.verdict import Cell, Measure, decide, summary
 
 SYSTEMS = 4
 SETTINGS = ((50, 0.2), (192, 0.02), (192, 0.2), (192, 1.0), (1000, 0.2))
@@ -60,12 +52,29 @@ def some(answers: Floats, instances: int, rng: np.random.Generator) -> Floats:
     return answers if instances == len(answers) else answers[rng.integers(0, len(answers), size=instances)]
 
 
-def nights(answers: Floats, instances: int, share: float, number: int, rule: Rule) -> tuple[int, int]:
+def simulated_night(answers: Floats, share: float, rng: np.random.Generator) -> list[Contrast]:
+    """The differences between two runs of an unchanged, noisy model: a cell for each metric.
+
+    `answers[i, k]` are the metrics of the k-th answer that the model might give to instance i. In either run it gives
+    an answer drawn at random to a `share` of the instances, and the same one to the others: the two runs are
+    exchangeable.
+    """
+    instances, kinds, metrics = answers.shape
+    first, second = rng.integers(0, kinds, size=(2, instances))
+    second = np.where(rng.random(instances) < share, second, first)
+    rows = np.arange(instances)
+    before, now = answers[rows, first], answers[rows, second]
+    return [Contrast.between(Measure(str(it)), now[:, [it]], before[:, [it]]) for it in range(metrics)]
+
+
+def nights(answers: Floats, instances: int, share: float, number: int, alpha: float) -> tuple[int, int]:
     """How many of `number` simulated nights had any false verdict, and how many a false "worse"."""
     rng = np.random.default_rng([instances, round(1000 * share)])
     moved = worse = 0
     for _ in range(number):
-        word = summary(simulated_night([some(answers, instances, rng)] * SYSTEMS, share, rng, rule))
+        pool = some(answers, instances, rng)
+        pairs = [pair for _ in range(SYSTEMS) for pair in simulated_night(pool, share, rng)]
+        word = summary(decide(pairs, alpha))
         moved += word != "unchanged"
         worse += word == "worse"
     return moved, worse
@@ -73,10 +82,10 @@ def nights(answers: Floats, instances: int, share: float, number: int, rule: Rul
 
 def series(
     answers: Floats, runs: int, share: float, lost: float, rng: np.random.Generator
-) -> dict[Cell, tuple[Measure, list[Floats]]]:
+) -> dict[Cell, tuple[Measured, list[Floats]]]:
     """The scores of several nights; the first system loses a share `lost` of the instances every night."""
     count, kinds, metrics = answers.shape
-    rows, found = np.arange(count), dict[Cell, tuple[Measure, list[Floats]]]()
+    rows, found = np.arange(count), dict[Cell, tuple[Measured, list[Floats]]]()
     for system in range(SYSTEMS):
         usual, gone = rng.integers(0, kinds, count), rng.random(count)
         told = []
@@ -91,7 +100,7 @@ def series(
 
 
 def trends(
-    answers: Floats, setting: tuple[int, float, float, int], number: int, rule: Rule
+    answers: Floats, setting: tuple[int, float, float, int], number: int, alpha: float
 ) -> tuple[int, int]:
     """In how many of `number` series of nights a score declined, and in how many the last step was found worse.
 
@@ -102,10 +111,10 @@ def trends(
     declined = stepped = 0
     for _ in range(number):
         found = series(some(answers, instances, rng), runs, share, lost, rng)
-        declined += bool(trend.declines(found, rule))
+        declined += bool(trend.declines(found, alpha))
         if lost:
             steps = [Contrast.between(measure, told[-1], told[-2]) for measure, told in found.values()]
-            stepped += summary(decide(steps, [("made",)] * len(steps), rule)) == "worse"
+            stepped += summary(decide(steps, alpha)) == "worse"
     return declined, stepped
 
 
@@ -121,15 +130,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--alpha", type=float, default=0.01)
     given = parser.parse_args(arguments)
     answers = pool(given.scores)
-    rule = Rule.of(given.alpha, 1, 1000, 0)
     distinct = np.mean([len(np.unique(one, axis=0)) for one in answers])
     print(f"{len(answers)} instances, {answers.shape[1]} answers each, {distinct:.1f} of them distinct")
     print(f"{given.nights} nights, {SYSTEMS} systems x {len(METRICS)} metrics, alpha {given.alpha}")
     for instances, share in SETTINGS:
-        moved, worse = nights(answers, instances, share, given.nights, rule)
+        moved, worse = nights(answers, instances, share, given.nights, given.alpha)
         falls = []
         for runs in (trend.FEWEST, trend.MOST):
-            declined, _ = trends(answers, (instances, share, 0.0, runs), given.nights, rule)
+            declined, _ = trends(answers, (instances, share, 0.0, runs), given.nights, given.alpha)
             falls.append(f"over {runs} nights {told(declined, given.nights)}")
         print(
             f"{instances} instances, {100 * share:g}% of answers drawn anew: any false verdict "
@@ -139,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     points = 100 * answers.mean(axis=(0, 1))
     print(f"Declines of one system of {points.round(1).tolist()} points; {100 * NOISE:g}% drawn anew")
     for instances, lost in DECLINES:
-        declined, stepped = trends(answers, (instances, NOISE, lost, trend.MOST), given.nights, rule)
+        declined, stepped = trends(answers, (instances, NOISE, lost, trend.MOST), given.nights, given.alpha)
         print(
             f"{instances} instances, {100 * lost:g}% of them lost every night ({lost * points.max():.2f} points): "
             f"found over {trend.MOST} nights {told(declined, given.nights)}, "

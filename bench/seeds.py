@@ -111,14 +111,12 @@ def _rows(
     for name in groups:
         other = joined(name)
         value = metric.scale * float(statistic(other[None])[0])
-        low, high = (
-            metric.scale * end for end in bootstrap.interval(other, title, name, statistic=statistic)
-        )
+        low, high = (metric.scale * end for end in bootstrap.interval(other, statistic))
         cells = ["", ""]
         if name != against:
             gain = metric.scale * float((statistic(first[None]) - statistic(other[None]))[0])
-            ends = bootstrap.interval_of_difference(first, other, title, name, "pairs", statistic=statistic)
-            p = permutation_p(statistic, first, other, bootstrap.stream(title, name, "p"))
+            ends = bootstrap.interval_of_difference(first, other, statistic)
+            p = permutation_p(statistic, first, other, bootstrap.stream())
             cells = [
                 f"{gain:+.1f} [{metric.scale * ends[0]:+.1f}, {metric.scale * ends[1]:+.1f}]",
                 f"{p:.4f}",
@@ -137,11 +135,10 @@ def main() -> None:
     )
     parser.add_argument("--benchmark", required=True)
     parser.add_argument("--against", required=True, metavar="SYSTEM")
-    parser.add_argument("--samples", type=int, default=2000)
     given = parser.parse_args()
     try:
         card = registry.card(given.benchmark)
-        print("\n".join(lines(card, given.benchmark, given.against, Bootstrap(42, given.samples, 0.95))))
+        print("\n".join(lines(card, given.benchmark, given.against, Bootstrap())))
     except NightjarError as error:
         parser.error(str(error))
 

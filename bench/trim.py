@@ -120,7 +120,7 @@ def compare(lm: LanguageModel, rows: list[Row], length: int) -> None:
     print("  empty answers: published {}, trimmed {}".format(*(one.count("") for one in given)))
     for name, (published, trimmed) in values.items():
         difference = trimmed - published
-        low, high = Bootstrap(42, 10_000, 0.95).interval(difference, name, str(length))
+        low, high = Bootstrap().interval_of_difference(trimmed, published)
         print(
             f"  {name}: published {published.mean():.2f}, trimmed {trimmed.mean():.2f}, difference "
             f"{difference.mean():+.2f} [{low:+.2f}, {high:+.2f}], moved {np.count_nonzero(difference)}"

@@ -7,7 +7,6 @@ published for Super-NaturalInstructions (its compute_metrics.py).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +17,8 @@ from nightjar.benchmarks.average import average, average_difference
 from nightjar.benchmarks.card import Card, Floats, Metric
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.core.errors import NightjarError
-from nightjar.statistics import Bootstrap, enough, mean, moved, permutation_p, seen
+from nightjar.statistics import Bootstrap, Contrast, enough, estimate, seen
+from nightjar.statistics.contrast import scaled
 
 Ints = NDArray[np.int64]
 Places = dict[tuple[str, str], Ints]
@@ -56,38 +56,12 @@ def _by_name(names: Sequence[str], places: Ints) -> dict[str, Ints]:
     return dict(zip(numbers, np.split(places[order], ends[:-1]), strict=False))
 
 
-def reported(metric: Metric, number: float) -> float:
-    """A value of the metric's statistic in the unit and with the decimals in which it is reported."""
-    return round(metric.scale * number, metric.decimals)
-
-
-def estimate(metric: Metric, values: Floats) -> float:
-    """The reported number of instances, `values` of shape (n, parts); a mean is summed in order, as published."""
-    if metric.statistic is mean:
-        # From 0.0 on, as `sum` does: a sum of -0.0 alone is 0.0.
-        return round(metric.scale * (0.0 + float(np.cumsum(values[:, 0])[-1])) / len(values), metric.decimals)
-    return reported(metric, float(metric.statistic(values[None])[0]))
-
-
-def interval(
-    metric: Metric, values: Floats, bootstrap: Bootstrap, *of: str
-) -> tuple[float | None, float | None]:
-    """The ends of the interval of `estimate`, None below MINIMUM instances; `of` names the cell."""
+def interval(metric: Metric, values: Floats, bootstrap: Bootstrap) -> tuple[float | None, float | None]:
+    """The ends of the interval of `estimate`, None below MINIMUM instances."""
     if not enough(len(values)):
         return None, None
-    low, high = bootstrap.interval(values, *of, statistic=metric.statistic)
-    return reported(metric, low), reported(metric, high)
-
-
-def intervals(
-    cells: Sequence[tuple[Metric, Floats]], bootstrap: Bootstrap, *of: str
-) -> list[tuple[float | None, float | None]]:
-    """`interval` of several metrics of the same instances; means share their resamples, which takes less time."""
-    same = len({len(values) for _, values in cells}) == 1
-    if not same or any(metric.statistic is not mean for metric, _ in cells):
-        return [interval(metric, values, bootstrap, *of, metric.name) for metric, values in cells]
-    columns = np.concatenate([metric.scale / 100 * values for metric, values in cells], axis=1)
-    return list(bootstrap.percent_intervals(columns, *of))
+    low, high = bootstrap.interval(values, metric.statistic)
+    return scaled(metric, low), scaled(metric, high)
 
 
 def aggregate(card: Card, scores: Sequence[SystemScores], bootstrap: Bootstrap) -> list[dict[str, Any]]:
@@ -106,13 +80,13 @@ def aggregate(card: Card, scores: Sequence[SystemScores], bootstrap: Bootstrap) 
                     if not len(values):
                         continue
                     of = (card.name, system.system, track, level, name, metric.name)
-                    low, high = interval(metric, values, bootstrap, *of)
+                    low, high = interval(metric, values, bootstrap)
                     told = {"n": len(values), "value": estimate(metric, values), "low": low, "high": high}
                     table.append(dict(zip(columns, of, strict=True)) | told)
         if card.average:
             name = card.average.name
             of = (card.name, system.system, name, "overall", "overall", name)
-            if found := average(card, system, tracks, bootstrap, *of):
+            if found := average(card, system, tracks, bootstrap):
                 table.append(dict(zip(columns, of, strict=True)) | found)
     return table
 
@@ -154,55 +128,25 @@ def compare(
                 for metric in card.metrics:
                     both = ours.both(theirs, metric, members)
                     if len(both[0]):
-                        of = (system, baseline, track, level, name, metric.name)
-                        told = difference(metric, *both, bootstrap, *of)
+                        told = difference(metric, *both, bootstrap)
                         table.append({**cell, "metric": metric.name, **told})
         if card.average:
             name = card.average.name
             of = (system, baseline, name, "overall", "overall", name)
-            if found := average_difference(card, ours, theirs, tracks, bootstrap, *of):
+            if found := average_difference(card, ours, theirs, tracks, bootstrap):
                 columns = ("system", "baseline", "track", "level", "name", "metric")
                 table.append({"benchmark": card.name} | dict(zip(columns, of, strict=True)) | found)
     return table
 
 
-def difference(
-    metric: Metric, ours: Floats, theirs: Floats, bootstrap: Bootstrap, *of: str
-) -> dict[str, Any]:
-    """The difference of two systems on the same instances, parts of shape (n, parts) each; `of` names the cell.
+def difference(metric: Metric, ours: Floats, theirs: Floats, bootstrap: Bootstrap) -> dict[str, Any]:
+    """The difference of two systems on the same instances, parts of shape (n, parts) each.
 
-    Keys: n, `value` with `low` and `high` in the unit of the metric, the ends None below MINIMUM instances; the
-    two-sided `p` of `permutation_p`; how many instances are `better`, `worse` and `equal`, None for a metric of several
-    parts; and `moved`, whether the difference counts as seen (`statistics.seen`).
+    The keys of `statistics.Contrast.described`, n, and `moved`: whether the difference is significant
+    (`statistics.seen`).
     """
-    p = permutation_p(metric.statistic, ours, theirs, bootstrap.stream("signs", *of))
-    counts: dict[str, int | None] = dict.fromkeys(("better", "worse", "equal"))
-    if ours.shape[1] == 1:
-        gains = (ours - theirs)[:, 0]
-        counts |= asdict(moved(gains if metric.higher_is_better else -gains))
-    value, low, high = _gain(metric, ours, theirs, bootstrap, "difference", *of)
-    return {
-        "n": len(ours),
-        "value": value,
-        "low": low,
-        "high": high,
-        "moved": seen(p, len(ours), bootstrap.confidence),
-        "p": p,
-        **counts,
-    }
-
-
-def _gain(
-    metric: Metric, ours: Floats, theirs: Floats, bootstrap: Bootstrap, *of: str
-) -> tuple[float, float | None, float | None]:
-    """The number of `ours` minus that of `theirs`, and the ends of its interval over pairs; see `interval`."""
-    if metric.statistic is mean:
-        return estimate(metric, ours - theirs), *interval(metric, ours - theirs, bootstrap, *of)
-    value = round(estimate(metric, ours) - estimate(metric, theirs), metric.decimals)
-    if not enough(len(ours)):
-        return value, None, None
-    low, high = bootstrap.interval_of_difference(ours, theirs, *of, statistic=metric.statistic)
-    return value, reported(metric, low), reported(metric, high)
+    n, found = len(ours), Contrast.between(metric, ours, theirs).described(bootstrap)
+    return {"n": n, "moved": seen(found["p"], n, bootstrap.confidence), **found}
 
 
 def _best(metric: Metric, values: Mapping[str, Floats]) -> str:
@@ -237,7 +181,7 @@ def improvements(
                     continue
                 best = _best(metric, {name: one.of(metric, members) for name, one in others.items()})
                 both = ours.both(others[best], metric, members)
-                value, low, high = _gain(metric, *both, bootstrap, "improvement", ours.system, track, task_id)
+                found = Contrast.between(metric, *both).described(bootstrap)
                 table.append(
                     {
                         "benchmark": card.name,
@@ -248,9 +192,7 @@ def improvements(
                         "heuristic": best,
                         "metric": metric.name,
                         "n": len(both[0]),
-                        "value": value,
-                        "low": low,
-                        "high": high,
+                        **{name: found[name] for name in ("value", "low", "high")},
                     }
                 )
     return table

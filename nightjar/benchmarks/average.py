@@ -42,17 +42,16 @@ def averaged(card: Card, main: Mapping[str, Metric]) -> Average | None:
 
 
 def average(
-    card: Card, scores: SystemScores, by_track: Mapping[str, Places], bootstrap: Bootstrap | None, *of: str
+    card: Card, scores: SystemScores, by_track: Mapping[str, Places], bootstrap: Bootstrap | None
 ) -> dict[str, Any] | None:
     """{"n", "value", "low", "high"} of the card's average; None if it has none, or a task has no scores.
 
-    The ends are None without a bootstrap, and if a task has fewer instances than an interval needs. `of` names the
-    cell of the random numbers.
+    The ends are None without a bootstrap, and where there is no interval (`_ends`).
     """
     cells = _cells(card, by_track, scores)
     if cells is None:
         return None
-    low, high = _ends(cells, bootstrap, *of) if bootstrap else (None, None)
+    low, high = _ends(cells, bootstrap) if bootstrap else (None, None)
     n = sum(len(values) for _, (values,) in cells.values())
     return {"n": n} | _rounded(_decimals(card), value_of(cells), low, high)
 
@@ -63,7 +62,6 @@ def average_difference(
     theirs: SystemScores,
     by_track: Mapping[str, Places],
     bootstrap: Bootstrap,
-    *of: str,
 ) -> dict[str, Any] | None:
     """The columns of `aggregate.difference` of the averages of two systems on the same instances, in the same order.
 
@@ -72,7 +70,7 @@ def average_difference(
     cells = _cells(card, by_track, ours, theirs)
     if cells is None:
         return None
-    return difference_of(cells, _decimals(card), bootstrap, *of)
+    return difference_of(cells, _decimals(card), bootstrap)
 
 
 def value_of(cells: Mapping[str, Cell]) -> float:
@@ -80,16 +78,17 @@ def value_of(cells: Mapping[str, Cell]) -> float:
     return float(np.mean([metric.scale * _value(metric, values) for metric, (values,) in cells.values()]))
 
 
-def difference_of(cells: Mapping[str, Cell], decimals: int, bootstrap: Bootstrap, *of: str) -> dict[str, Any]:
+def difference_of(cells: Mapping[str, Cell], decimals: int, bootstrap: Bootstrap) -> dict[str, Any]:
     """The columns of `aggregate.difference` of the means of two systems, whose tasks are `cells`."""
     value = float(np.mean([m.scale * (_value(m, a) - _value(m, b)) for m, (a, b) in cells.values()]))
-    low, high = _ends(cells, bootstrap, *of)
+    low, high = _ends(cells, bootstrap)
     statistic, first, second = _joined(list(cells.values()))
-    p = permutation_p(statistic, first, second, bootstrap.stream("signs", *of))
+    n = len(first)
+    p = permutation_p(statistic, first, second, bootstrap.stream()) if enough(n) else None
     return {
-        "n": len(first),
+        "n": n,
         **_rounded(decimals, value, low, high),
-        "moved": low is not None and seen(p, len(first), bootstrap.confidence),
+        "moved": seen(p, n, bootstrap.confidence),
         "p": p,
         **dict.fromkeys(("better", "worse", "equal")),
     }
@@ -119,19 +118,25 @@ def _value(metric: Metric, values: Floats) -> float:
     return float(metric.statistic(values[None])[0])
 
 
-def _ends(
-    cells: Mapping[str, Cell], bootstrap: Bootstrap, *of: str
-) -> tuple[float, float] | tuple[None, None]:
-    """The ends of the interval of the average, or of the difference of two; each task is resampled by itself."""
-    if not all(enough(len(values[0])) for _, values in cells.values()):
+def _ends(cells: Mapping[str, Cell], bootstrap: Bootstrap) -> tuple[float, float] | tuple[None, None]:
+    """The ends of the interval of the average, or of the difference of two; each task is resampled by itself.
+
+    The instances of all tasks together must be enough, and of each task two: of one alone every resample is the same.
+    The average of a system whose resamples are all the same has none either, such as that of no right answer at all.
+    """
+    sizes = [len(values[0]) for _, values in cells.values()]
+    if not enough(sum(sizes)) or min(sizes) < 2:
         return None, None
-    total = np.zeros(bootstrap.samples)
-    for track, (metric, values) in cells.items():
-        drawn = metric.scale * resampled(
-            metric.statistic, values, bootstrap.samples, bootstrap.stream(*of, track)
-        )
-        total += drawn[0] if len(drawn) == 1 else drawn[0] - drawn[1]
-    return bootstrap.ends(total / len(cells))
+    gain = sum(m.scale * (_value(m, values[0]) - _value(m, values[-1])) for m, values in cells.values())
+    turned = -1 if gain < 0 else 1  # the interval of the negative difference is the mirror
+    total, rng = np.zeros(bootstrap.samples), bootstrap.stream()
+    for metric, values in cells.values():
+        drawn = resampled(metric.statistic, values[::turned], bootstrap.samples, rng)
+        total += metric.scale * (drawn[0] if len(drawn) == 1 else drawn[0] - drawn[1])
+    low, high = bootstrap.ends(total / len(cells))
+    if len(drawn) == 1 and low == high:
+        return None, None
+    return (low, high) if turned > 0 else (0.0 - high, 0.0 - low)
 
 
 def _decimals(card: Card) -> int:
@@ -140,7 +145,7 @@ def _decimals(card: Card) -> int:
 
 def _rounded(decimals: int, value: float, low: float | None, high: float | None) -> dict[str, float | None]:
     ends = {"value": value, "low": low, "high": high}
-    return {name: None if end is None else round(end, decimals) for name, end in ends.items()}
+    return {name: None if end is None else round(end, decimals) + 0.0 for name, end in ends.items()}
 
 
 def _joined(cells: Sequence[Cell]) -> tuple[OfSums, Floats, Floats]:

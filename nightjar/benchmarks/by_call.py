@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nightjar.benchmarks.aggregate import by_track, estimate
+from nightjar.benchmarks.aggregate import by_track
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import SystemScores
+from nightjar.statistics import estimate
 
 # The tools that each answer called, by (task_id, id); answers without a call are left out.
 Called = Mapping[tuple[str, str], frozenset[str]]

@@ -14,9 +14,8 @@ from nightjar.benchmarks.aggregate import (
     by_track,
     category_name,
     difference,
-    estimate,
     group,
-    intervals,
+    interval,
 )
 from nightjar.benchmarks.average import average, average_difference
 from nightjar.benchmarks.card import Card
@@ -24,9 +23,9 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, nothing_to_score, score
 from nightjar.core.files import check_output, write_lines
 from nightjar.core.given import AnyPath, as_optional_path, as_path
-from nightjar.statistics.bootstrap import Bootstrap
+from nightjar.statistics import Bootstrap, estimate
+from nightjar.statistics.bootstrap import SAMPLES
 
-SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
 _NO_ANSWER: list[str] = []
 # Columns of a flat table of differences that are those of `aggregate.difference`.
 _TESTED = ("low", "high", "p", "better", "worse", "equal")
@@ -59,8 +58,9 @@ def score_files(
     those of the references, sorted. `metrics` holds each metric of the card in its unit with 4 decimals, over all
     instances; so does every entry of `by_category` and `by_task`, beside its own `n`; a category also names the
     `metric` that is published for it. `intervals` repeats metrics, by_category and by_task with [low, high] in place of
-    each value, or None for too few instances: bootstrap intervals over instances at the `confidence` beside them, from
-    so many `samples` (0: no intervals). Levels that the card does not report are empty.
+    each value, or None below 20 instances: intervals over instances at the `confidence` beside them, exact for
+    proportions, else bootstrapped from so many `samples` (0: no intervals). Levels that the card does not report are
+    empty.
 
     If several tracks occur, "by_track" gives {"n", "metrics", "by_category", "by_task", "intervals"} of each alone.
     Where each task is a track, "by_track" is always there, and `metrics` and `intervals` have the main metric of each
@@ -92,7 +92,7 @@ def score_files(
     # After the files are checked: an encoder takes long to load.
     card = card.with_encoder(encoder)
     scored = score(card, "", questions, given)
-    bootstrap = Bootstrap(SEED, samples, CONFIDENCE) if samples else None
+    bootstrap = Bootstrap(samples=samples) if samples else None
     tracks = by_track(scored)
     result: dict[str, Any] = {
         "benchmark": benchmark,
@@ -103,12 +103,12 @@ def score_files(
     }
     if len(tracks) > 1 or card.files.by_task:
         result["by_track"] = {
-            track: {"n": len(places), **_tables(card, scored, places, bootstrap, track)}
+            track: {"n": len(places), **_tables(card, scored, places, bootstrap)}
             for track, places in tracks.items()
         }
         if card.files.by_task:
             result |= _by_task(card, result["by_track"])
-            if found := average(card, scored, tracks, bootstrap, "average"):
+            if found := average(card, scored, tracks, bootstrap):
                 result["average"] = found
                 _add_average(card, result)
     if details is not None:
@@ -123,12 +123,12 @@ def compare_files(
     """Two prediction sets on the same ids: is a better than b, by how much, and could it be chance?
 
     Returns {"benchmark", "tracks", "n", "missing": {"a", "b"}, "confidence", "metrics", "by_category"}. `metrics` gives
-    for each metric {"a", "b", "value", "low", "high", "p", "better", "worse", "equal", "n", "moved"}: both
-    values and their difference a - b in the unit of the metric, its paired bootstrap interval, the two-sided p of a
-    permutation test, and how many instances a does better, worse and equally well on. `by_category` has the same of
-    each category, with the `metric` that is published for it; its p-values are not corrected for their number. If
-    several tracks occur, "by_track" gives both of each track alone. What has no prediction scores as empty, and
-    is counted. Where the card has an average of tasks, "average" has the same of it. Raises NightjarError as
+    for each metric {"a", "b", "value", "low", "high", "p", "better", "worse", "equal", "n", "moved"}: both values and
+    their difference a - b in the unit of the metric, its paired bootstrap interval, the two-sided p of the permutation
+    test (both None below 20 instances), and how many instances a does better, worse and equally well on. `by_category`
+    has the same of each category, with the `metric` that is published for it; its p-values are not corrected for their
+    number. If several tracks occur, "by_track" gives both of each track alone. What has no prediction scores as empty,
+    and is counted. Where the card has an average of tasks, "average" has the same of it. Raises NightjarError as
     `score_files` does.
     """
     card = registry.card(benchmark)
@@ -139,22 +139,21 @@ def compare_files(
     if nothing := nothing_to_score(card, questions):
         raise nothing
     ours, theirs = (score(card, name, questions, answers) for name, answers in zip("ab", given, strict=True))
-    bootstrap = Bootstrap(SEED, samples, CONFIDENCE)
+    bootstrap = Bootstrap(samples=samples)
     tracks = by_track(ours)
     result: dict[str, Any] = {
         "benchmark": benchmark,
         "tracks": list(tracks),
         "n": len(questions),
         "missing": {name: answers.count(None) for name, answers in zip("ab", given, strict=True)},
-        "confidence": CONFIDENCE,
+        "confidence": bootstrap.confidence,
         **_differences(card, ours, theirs, range(len(questions)), bootstrap),
     }
     if len(tracks) > 1:
         result["by_track"] = {
-            track: _differences(card, ours, theirs, places, bootstrap, track)
-            for track, places in tracks.items()
+            track: _differences(card, ours, theirs, places, bootstrap) for track, places in tracks.items()
         }
-    if card.average and (found := average_difference(card, ours, theirs, tracks, bootstrap, "average")):
+    if card.average and (found := average_difference(card, ours, theirs, tracks, bootstrap)):
         both = {name: average(card, one, tracks, None) for name, one in (("a", ours), ("b", theirs))}
         result["average"] = {name: one["value"] for name, one in both.items() if one} | found
     return result
@@ -239,22 +238,19 @@ def _add_average(card: Card, result: dict[str, Any]) -> None:
 
 
 def _tables(
-    card: Card, scores: SystemScores, places: Sequence[int] | Ints, bootstrap: Bootstrap | None, *of: str
+    card: Card, scores: SystemScores, places: Sequence[int] | Ints, bootstrap: Bootstrap | None
 ) -> dict[str, Any]:
     tables: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
     all_ends: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
     for (level, name), members in group(scores.keys, places, card.levels).items():
         found, ends = {}, {}
-        cells = []
         for metric in card.metrics:
             values = scores.of(metric, members)
             if not len(values):
                 continue
             found[metric.name] = estimate(metric, values)
-            cells.append((metric, values))
-        if bootstrap and cells:
-            pairs = intervals(cells, bootstrap, *of, level, name)
-            for (metric, _), (low, high) in zip(cells, pairs, strict=True):
+            if bootstrap:
+                low, high = interval(metric, values, bootstrap)
                 ends[metric.name] = None if low is None else [low, high]
         if level == "overall":
             tables["metrics"], all_ends["metrics"] = found, ends
@@ -274,7 +270,6 @@ def _differences(
     theirs: SystemScores,
     places: Sequence[int] | Ints,
     bootstrap: Bootstrap,
-    *of: str,
 ) -> dict[str, Any]:
     found: dict[str, Any] = {"metrics": {}, "by_category": {}}
     levels = [level for level in card.levels if level != "task"]
@@ -284,9 +279,7 @@ def _differences(
             mine, other = ours.both(theirs, metric, members)
             if len(mine):
                 both = {"a": estimate(metric, mine), "b": estimate(metric, other)}
-                entry[metric.name] = both | difference(
-                    metric, mine, other, bootstrap, *of, level, name, metric.name
-                )
+                entry[metric.name] = both | difference(metric, mine, other, bootstrap)
         if level == "overall":
             found["metrics"] = entry
         else:

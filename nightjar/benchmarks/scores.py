@@ -83,9 +83,9 @@ def score(
 ) -> SystemScores:
     """The scores of the answers to all questions, one list of answers a question.
 
-    None is no prediction: it scores as an empty list, or is NaN where the card leaves such questions out. Raises
-    NightjarError if an answer is not a list of texts, or the card gives other than one number a question and part,
-    within the range of its metric; NaN where a part does not apply.
+    None is no prediction: it scores as an empty list, or is NaN where the card leaves such questions out. NaN is left
+    out of every number (`SystemScores.of`). Raises NightjarError if an answer is not a list of texts, or the card gives
+    other than one number a question and part, within the range of its metric; NaN where a part does not apply.
     """
     check_lists([given or [] for given in answers], "answers")
     if len(answers) != len(questions):

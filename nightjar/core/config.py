@@ -34,7 +34,6 @@ Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 Limit = Positive | None
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Attempts = Annotated[int, Field(ge=1, le=20)]
-Samples = Annotated[int, Field(ge=1, le=1_000_000)]
 Gigabytes = Annotated[float, Field(gt=0, le=LARGEST)]
 
 

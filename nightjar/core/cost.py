@@ -132,7 +132,7 @@ def _predict(item: str, params: Params) -> Cost:
 
 
 def _evaluate(item: str, params: Params) -> Cost:
-    return Cost((_asked(item),), (*_datasets(item, params), "evaluate.bootstrap_samples"))
+    return Cost((_asked(item),), _datasets(item, params))
 
 
 def _asked(benchmark: str) -> tuple[str, str]:

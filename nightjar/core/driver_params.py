@@ -20,8 +20,6 @@ from nightjar.core.config import (
     Gigabytes,
     M,
     Model,
-    Positive,
-    Samples,
     checked,
     read_optional,
 )
@@ -136,9 +134,8 @@ def _database(url: str) -> str:
 class Nightly(Model):
     """The nightly evaluation. `stages` names those that it runs afresh, before the @; paths are from the project's
     root. A sample of the questions is drawn for which the stages are expected to take `minutes`; null: all questions.
-    `alpha` is the chance, at most, that an unchanged set of models gets any other verdict; cells with fewer than
-    `minimum_instances` get none. `cron` and `timezone` say when `nightjar serve` starts one. Another DVC repository may
-    leave the group out, or keys of it.
+    `alpha` is the chance, at most, that an unchanged set of models gets any other verdict. `cron` and `timezone` say
+    when `nightjar serve` starts one. Another DVC repository may leave the group out, or keys of it.
     """
 
     cron: Annotated[str, AfterValidator(_cron)] = "0 2 * * *"
@@ -148,8 +145,6 @@ class Nightly(Model):
     ledger: Annotated[str, Field(min_length=1)] = "data/ledger"
     notifications: Annotated[str, Field(min_length=1)] = ".nightjar/notifications.jsonl"
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
-    minimum_instances: Positive = 20
-    bootstrap_samples: Samples = 10_000
 
 
 class ServerSettings(Model):

@@ -22,7 +22,6 @@ from nightjar.core.config import (
     Model,
     Name,
     Positive,
-    Samples,
     checked,
     read_yaml,
 )
@@ -271,11 +270,6 @@ class Train(Model, extra="allow"):
 # The keys of nightjar.prompts.encodings.NAMED.
 
 
-class Evaluate(Model):
-    bootstrap_samples: Samples
-    confidence: Annotated[float, Field(gt=0, lt=1)]
-
-
 class Benchmark(Model, extra="allow"):
     """What a benchmark's questions are made of. The other keys are the settings of its card, which checks them.
 
@@ -317,7 +311,6 @@ class Params(Model):
     train: Train
     readers: Readers
     predict: Predict
-    evaluate: Evaluate
     benchmarks: dict[Item, Benchmark]
     contamination: Contamination
     consistency: Consistency

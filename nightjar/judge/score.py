@@ -21,8 +21,6 @@ from nightjar.judge.files import AnswersFile, Key, read_answers, read_key
 from nightjar.statistics.agreement import nominal_alpha, raw_agreement
 from nightjar.statistics.bootstrap import Bootstrap, percent
 
-SAMPLES, CONFIDENCE = 10_000, 0.95
-
 
 @dataclass(frozen=True)
 class Judge:
@@ -33,12 +31,12 @@ class Judge:
     sides: Counter[str]
 
 
-def score(key_file: AnyPath, answer_files: Sequence[AnyPath], seed: int = 0) -> dict[str, Any]:
+def score(key_file: AnyPath, answer_files: Sequence[AnyPath]) -> dict[str, Any]:
     """Scores of the answers in `answer_files` to the page whose key is `key_file`.
 
     Returns {"a", "b", "page", "items", "rated", "equal", "judges", "credit", "ratings", "left_chosen",
     "by_category", "agreement"}. `credit` and every entry of `by_category` hold n items, and value, low and high in
-    percent with 4 decimals (95% bootstrap; low and high are None below MINIMUM items). `ratings` counts wins, ties and
+    percent with 4 decimals (95% interval; low and high are None below MINIMUM items). `ratings` counts wins, ties and
     losses of A over all judges; items of equal answers that were not shown are ties, one rating each. `left_chosen` is
     the share of ratings for one side that were for the left, in percent: far from 50, a judge prefers a side.
     `agreement` is over the shown items with two ratings or more (None without): raw (percent) and Krippendorff's
@@ -65,7 +63,6 @@ def score(key_file: AnyPath, answer_files: Sequence[AnyPath], seed: int = 0) -> 
     rated = shown + [(place.category, ["tie"]) for place in key.equal]
     chosen: Counter[str] = sum((judge.sides for judge in judges), Counter())
     decided = chosen["left"] + chosen["right"]
-    bootstrap = Bootstrap(seed, SAMPLES, CONFIDENCE)
     return {
         "a": key.a,
         "b": key.b,
@@ -77,12 +74,12 @@ def score(key_file: AnyPath, answer_files: Sequence[AnyPath], seed: int = 0) -> 
             {"judge": judge.name, "answered": len(judge.ratings), "open": len(key.items) - len(judge.ratings)}
             for judge in judges
         ],
-        "credit": _credit((labels for _, labels in rated), bootstrap, "overall", "overall"),
+        "credit": _credit(labels for _, labels in rated),
         "ratings": _counts(labels for _, labels in rated),
         "left_chosen": round(100 * chosen["left"] / decided, 4) if decided else None,
         "by_category": {
             name: {
-                **_credit((labels for one, labels in rated if one == name), bootstrap, "category", name),
+                **_credit(labels for one, labels in rated if one == name),
                 **_counts(labels for one, labels in rated if one == name),
             }
             for name in sorted({category for category, _ in rated})
@@ -109,9 +106,9 @@ def resolve(key: Key, file: AnswersFile, path: Path) -> Judge:
     return Judge(file.judge.strip() or path.stem, ratings, sides)
 
 
-def _credit(items: Iterable[Sequence[str]], bootstrap: Bootstrap, *of: str) -> dict[str, Any]:
+def _credit(items: Iterable[Sequence[str]]) -> dict[str, Any]:
     values = np.array([sum(label != "b" for label in labels) / len(labels) for labels in items])
-    low, high = bootstrap.percent_interval(values, "judge", *of)
+    low, high = Bootstrap().percent_interval(values)
     return {"n": len(values), "value": percent(values), "low": low, "high": high}
 
 

@@ -1,84 +1,95 @@
-"""Percentile bootstrap intervals over instances, and means in percent.
+"""Intervals over instances, and means in percent.
 
-Every interval has its own random stream, derived from the seed and the name of its cell. A result depends on neither
-the order of work nor the other cells.
+A proportion, that is a mean whose values are all 0 or 1, has Clopper and Pearson's exact interval; any other statistic
+and every difference has the percentiles of a bootstrap. There is one seed, one number of resamples and one confidence
+for all commands, and every interval has the same random stream: the same numbers have the same interval everywhere, in
+whatever order they come.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from nightjar.statistics.resample import resampled, sums
+from nightjar.statistics.resample import as_rows, resampled
 from nightjar.statistics.rule import enough
-from nightjar.statistics.statistic import Floats, Statistic, mean
+from nightjar.statistics.statistic import Floats, Statistic, contrast, mean
 
 DECIMALS = 4
+SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
 
 
 @dataclass(frozen=True)
 class Bootstrap:
     """How intervals are made: `samples` resamples, percentiles that enclose `confidence` of them."""
 
-    seed: int
-    samples: int
-    confidence: float
+    seed: int = SEED
+    samples: int = SAMPLES
+    confidence: float = CONFIDENCE
 
-    def interval(self, values: Floats, *of: str, statistic: Statistic = mean) -> tuple[float, float]:
-        """Low and high end for the statistic of `values`; `of` names the cell.
+    def interval(self, values: Floats, statistic: Statistic = mean) -> tuple[float, float]:
+        """Low and high end for the statistic of `values`, the parts of the instances: (n, parts) or, of one part, (n,).
 
-        `values` are the parts of the instances, shape (n, parts) or, of one part, (n,). The instances are resampled
-        with replacement. Raises ValueError for no instance. Below MINIMUM instances, see `percent_interval`.
+        Raises ValueError for no instance, NaN and infinity.
         """
-        return self.ends(resampled(statistic, [values], self.samples, self.stream(*of))[0])
+        rows = as_rows(values)
+        if statistic is mean and rows.shape[1] == 1 and ((rows == 0) | (rows == 1)).all():
+            return binomial_interval(int(rows.sum()), len(rows), self.confidence)
+        return self.ends(resampled(statistic, [rows], self.samples, self.stream())[0])
 
     def interval_of_difference(
-        self, a: Floats, b: Floats, *of: str, statistic: Statistic = mean
+        self, a: Floats, b: Floats, statistic: Statistic = mean
     ) -> tuple[float, float]:
-        """Low and high end for statistic(a) - statistic(b) of two systems; `of` names the cell.
+        """Low and high end for statistic(a) - statistic(b) of two systems; see `interval_of_contrast`."""
+        return self.interval_of_contrast((a, b), (1.0, -1.0), statistic)
 
-        `a` and `b` have the parts of the same instances in the same order. An instance is drawn for both systems at
-        once, so what makes it hard for both cancels out. Raises ValueError for no instance or unequal shapes.
+    def interval_of_contrast(
+        self, runs: Sequence[Floats], weights: Sequence[float], statistic: Statistic = mean
+    ) -> tuple[float, float]:
+        """Low and high end for the sum of weight x statistic over the runs; the interval of -contrast is its mirror.
+
+        The runs have the parts of the same instances in the same order. An instance is drawn for all runs at once, so
+        what makes it hard for all cancels out. The weights add up to 0, and are -weights in reverse. Raises ValueError
+        for no instance, unequal shapes, NaN and infinity. The ends are NaN where the statistic of a resample is.
         """
-        first, second = resampled(statistic, [a, b], self.samples, self.stream(*of))
-        return self.ends(first - second)
+        rows = [as_rows(run) for run in runs]
+        value = contrast(weights, [statistic(run[None]) for run in rows])[0]
+        rows = rows[::-1] if value < 0 else rows
+        if statistic is mean:
+            drawn = resampled(mean, [contrast(weights, rows)], self.samples, self.stream())[0]
+        else:
+            drawn = contrast(weights, list(resampled(statistic, rows, self.samples, self.stream())))
+        low, high = self.ends(drawn)
+        return (0.0 - high, 0.0 - low) if value < 0 else (low, high)
 
-    def percent_interval(
-        self, values: Floats, *of: str, statistic: Statistic = mean
-    ) -> tuple[float, float] | tuple[None, None]:
-        """`interval` in percent, rounded to 4 decimals; (None, None) below MINIMUM instances."""
+    def percent_interval(self, values: Floats) -> tuple[float, float] | tuple[None, None]:
+        """`interval` of a mean in percent, rounded to 4 decimals; (None, None) below MINIMUM instances."""
         if not enough(len(values)):
             return None, None
-        low, high = self.interval(values, *of, statistic=statistic)
+        low, high = self.interval(values)
         return percentage(low), percentage(high)
 
-    def percent_intervals(
-        self, columns: Floats, *of: str
-    ) -> list[tuple[float, float]] | list[tuple[None, None]]:
-        """The interval of the mean of each column of (n, metrics), as `percent_interval` gives them.
-
-        The metrics of the same instances share their resamples, which takes less time than one by one.
-        """
-        n, metrics = columns.shape
-        if not enough(n):
-            return [(None, None)] * metrics
-        means = sums(columns, self.samples, self.stream(*of)) / n
-        ends = [self.ends(column) for column in means.T]
-        return [(percentage(low), percentage(high)) for low, high in ends]
-
-    def stream(self, *of: str) -> np.random.Generator:
-        """The random numbers of the cell that `of` names."""
-        name = "\x1f".join([str(self.seed), *of])
-        return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big"))
+    def stream(self) -> np.random.Generator:
+        """The random numbers of an interval or a test."""
+        return np.random.default_rng(self.seed)
 
     def ends(self, values: Floats) -> tuple[float, float]:
         """The percentiles that enclose `confidence` of the values of resamples."""
         tail = (1 - self.confidence) / 2
         low, high = np.quantile(values, [tail, 1 - tail])
         return float(low), float(high)
+
+
+def binomial_interval(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Clopper and Pearson's exact interval for a share of which `hits` of `trials` were seen."""
+    from scipy.special import betaincinv  # here: it takes long to load
+
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(hits, trials - hits + 1, tail)) if hits else 0.0
+    high = float(betaincinv(hits + 1, trials - hits, 1 - tail)) if hits < trials else 1.0
+    return low, high
 
 
 def percent(values: Sequence[float] | Floats) -> float:

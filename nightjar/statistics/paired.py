@@ -1,34 +1,32 @@
-"""The paired permutation test of two systems on the same instances: could the difference be chance?
+"""The one test: could the difference of two systems, or the trend over several runs, be chance?
 
-If the systems were equal, the answers of an instance could be swapped between them. p is the share of all ways to swap
-whose difference of the statistic is as far from zero as the observed one, on either side. For a mean, a swap flips the
-sign of the instance's difference.
+If two systems were equal, the answers of an instance could be swapped between them; if several runs had no trend, those
+of an instance could as well have come in the reverse order, which for two runs is the swap. p is the share of all ways
+to reverse the runs of some instances whose contrast of the statistic is as far from zero as the observed one, on either
+side. For a mean, a reversal flips the sign of the instance's contrast.
 
-The test holds for any distribution of scores, zeros and ties included. Unlike a p from bootstrap resamples, which are
-drawn around the observed difference and not around zero, it is exact: a true null gets a p of at most x with at most
-that probability. All ways are enumerated where they are few. Otherwise they are sampled, the observed one among them,
-so that p is never 0.
+The test holds for any distribution of scores, zeros and ties included, and is exact: a true null gets a p of at most x
+with at most that probability. An instance counts once, however many runs repeat its answer: a change of two answers is
+the same evidence after one run and after ten. All ways are enumerated for few instances. Otherwise SAMPLES ways are
+sampled and the observed one is counted, so that p is never 0; where no sampled way is as extreme, ten times as many are
+sampled anew. p depends neither on the order of the instances nor on which of two systems comes first.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.statistics.resample import as_rows, blocks
-from nightjar.statistics.statistic import Floats, OfSums, Statistic, mean
+from nightjar.statistics.statistic import Floats, OfSums, Statistic, contrast, mean
 
 SAMPLES = 10_000
-# Up to so many differences that are not zero, all ways are tried: 65,536.
+# Up to so many instances whose runs differ, all ways are tried: 65,536.
 _ENUMERATED = 16
-# Bytes of signs at a time: 16 MB of sums.
-_BYTES = 1_000_000
-# Sums that are equal may differ in their last bits.
+# Contrasts that are equal may differ in their last bits.
 _CLOSE = 1e-9
 
 
@@ -48,120 +46,123 @@ def moved(differences: NDArray[np.float64]) -> Moved:
 
 
 def p_value(differences: NDArray[np.float64], rng: np.random.Generator, samples: int = SAMPLES) -> float:
-    """Two-sided p of the mean of paired `differences` under flips of their signs; 1 if all are zero.
-
-    Exact if all that are not zero have one size (as those of exact match: then it is the sign test, McNemar's
-    exact form) or are few; else (1 + ways as extreme) / (1 + samples).
-    """
-    sizes = np.abs(differences[differences != 0])
-    count = len(sizes)
-    if not count:
-        return 1.0
-    seen = abs(float(differences.sum())) - _CLOSE * float(sizes.sum())
-    if sizes.max() == sizes.min():
-        return _sign_test(count, int((differences > 0).sum()))
-    if count <= _ENUMERATED:
-        ways = np.arange(2**count, dtype=np.int64)
-        tried = (ways[:, None] >> np.arange(count)) & 1
-        return float((np.abs(_sums(tried, sizes)) >= seen).mean())
-    # A byte holds eight signs. What each of its 256 values adds is looked up, a table for every eight instances.
-    eights = np.append(sizes, np.zeros(-count % 8)).reshape(-1, 8)
-    table = np.stack(
-        [_sums(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1), one) for one in eights]
-    )
-    places = np.arange(len(eights)) * 256
-    extreme, step = 0, max(1, _BYTES // len(eights))
-    for start in range(0, samples, step):
-        drawn = min(step, samples - start)
-        signs = np.frombuffer(rng.bytes(drawn * len(eights)), np.uint8).reshape(drawn, len(eights))
-        extreme += int((np.abs(table.ravel()[signs + places].sum(axis=1)) >= seen).sum())
-    return (1 + extreme) / (1 + samples)
+    """Two-sided p of the mean of paired `differences` under flips of their signs: `contrast_p` against zeros."""
+    return permutation_p(mean, differences, np.zeros(np.shape(differences)), rng, samples)
 
 
 def permutation_p(
     statistic: Statistic, a: Floats, b: Floats, rng: np.random.Generator, samples: int = SAMPLES
 ) -> float:
-    """Two-sided p of statistic(a) - statistic(b) if the systems' parts are swapped instance by instance.
+    """Two-sided p of statistic(a) - statistic(b) if the systems' parts are swapped within instances: `contrast_p`."""
+    return contrast_p(statistic, (a, b), (1.0, -1.0), rng, samples)
 
-    `a` and `b` have the parts of the same instances in the same order, shape (n, parts) or (n,). Exact if at most 16
-    instances have different parts, 1 if none has; else (1 + ways as extreme) / (1 + samples). For the mean it is
-    `p_value`. Memory beside the arguments: some arrays of `resample.BLOCK` numbers, or of n x parts if that is more.
-    Raises ValueError for no instance or unequal shapes.
+
+def contrast_p(
+    statistic: Statistic,
+    runs: Sequence[Floats],
+    weights: Sequence[float],
+    rng: np.random.Generator,
+    samples: int = SAMPLES,
+) -> float:
+    """Two-sided p of the sum of weight x statistic over `runs`, whose parts are reversed within instances.
+
+    The runs have the parts of the same instances in the same order, shape (n, parts) or (n,) each; the weights are
+    -weights in reverse. It is exact if at most 16 instances change by a reversal, or if all contrasts of a mean have
+    one size (as those of exact match: then it is the sign test, McNemar's exact form); 1 if none changes. A way on
+    which the statistic is not defined counts as extreme. Raises ValueError for no instance, unequal shapes, NaN and
+    infinity. Memory beside the arguments: some arrays of the size of all runs, and of `samples` x runs x terms.
     """
-    a, b = as_rows(a), as_rows(b)
-    if a.shape != b.shape:
-        raise ValueError(f"the systems have arrays of shapes {a.shape} and {b.shape}")
+    rows = [as_rows(run) for run in runs]
+    if len({run.shape for run in rows}) > 1:
+        raise ValueError(f"the systems have arrays of shapes {' and '.join(str(run.shape) for run in rows)}")
+    stacked, scale = np.stack(rows), 1.0
     if statistic is mean:
-        return p_value(a[:, 0] - b[:, 0], rng, samples)
-    differ = np.flatnonzero((a != b).any(axis=1))
-    if not len(differ):
+        forward = contrast(weights, rows)
+        backward, observed, scale = -forward, float(forward.sum()), float(np.abs(forward).sum())
+    else:
+        terms = statistic.terms(stacked) if isinstance(statistic, OfSums) else stacked
+        forward, backward = (np.concatenate(list(each), axis=1) for each in (terms, terms[::-1]))
+        values = statistic(stacked)
+        observed, scale = float(np.dot(weights, values)), max(1.0, float(np.abs(values).max()))
+    differ = (forward != backward).any(axis=1)
+    sizes = np.abs(forward[differ])
+    if not len(sizes):
         return 1.0
-    swapped, size = _swapped(statistic, np.stack([a, b]), differ)
-    first, second = swapped(np.zeros((1, len(differ))))
-    seen = abs(float(first[0] - second[0])) - _CLOSE * max(1.0, abs(float(first[0])), abs(float(second[0])))
-    enumerated = len(differ) <= _ENUMERATED
-    extreme = tried = 0 if enumerated else 1
-    ways = _all_ways(len(differ), size) if enumerated else _random_ways(len(differ), size, rng, samples)
-    for way in ways:
-        first, second = swapped(way)
-        extreme += int((np.abs(first - second) >= seen).sum())
-        tried += len(way)
-    return extreme / tried
+    if statistic is mean and sizes.max() == sizes.min():
+        return _sign_test(int((forward > 0).sum()), len(sizes))
+    found = (statistic, weights, *_canonical(forward[differ], backward[differ]), forward[~differ])
+    seen = abs(observed) - _CLOSE * scale
+
+    def extreme(contrasts: Floats) -> int:
+        return int((~(np.abs(contrasts) < seen)).sum())
+
+    if len(sizes) <= _ENUMERATED:
+        every = np.concatenate(list(_contrasts(*found, None, 0)))
+        return extreme(every) / len(every)
+    count = beyond = 0
+    for count in (samples, 10 * samples):
+        beyond = sum(map(extreme, _contrasts(*found, rng, count)))
+        if beyond:
+            break
+    return (1 + beyond) / (1 + count)
 
 
-def _swapped(
-    statistic: Statistic, systems: Floats, differ: NDArray[np.int64]
-) -> tuple[Callable[[Floats], tuple[Floats, Floats]], int]:
-    """What gives both systems' statistics for ways to swap, and how many numbers it holds for one way.
+def _canonical(forward: Floats, backward: Floats) -> tuple[Floats, Floats]:
+    """Both with the smaller row of every instance first, and the instances sorted: an order has no part in a draw."""
+    place = (forward != backward).argmax(axis=1)[:, None]
+    turned = np.take_along_axis(forward, place, axis=1) > np.take_along_axis(backward, place, axis=1)
+    first, second = np.where(turned, backward, forward), np.where(turned, forward, backward)
+    order = np.lexsort(np.concatenate([second, first], axis=1).T)
+    return first[order], second[order]
 
-    `systems` has shape (2, n, parts). A way is a row of ones, where the instance differ[i] is swapped, and zeros.
+
+def _contrasts(
+    statistic: Statistic,
+    weights: Sequence[float],
+    first: Floats,
+    second: Floats,
+    fixed: Floats,
+    rng: np.random.Generator | None,
+    count: int,
+) -> Iterator[Floats]:
+    """The contrasts of `count` sampled ways to choose the first or the second row of each instance.
+
+    Without a generator, those of all ways, each as often. `fixed` are the rows of the instances that do not change. A
+    row has the terms of all runs, one run after another; for a mean, its contrast.
     """
-    n = systems.shape[1]
-    if isinstance(statistic, OfSums):
-        terms = statistic.terms(systems)
-        first, second = terms.sum(axis=1)
-        change = (terms[1] - terms[0])[differ]
-
-        def of_sums(ways: Floats) -> tuple[Floats, Floats]:
-            moved = ways @ change
-            return statistic.value(first + moved, n), statistic.value(second - moved, n)
-
-        return of_sums, max(change.shape)
-
-    def of_arrays(ways: Floats) -> tuple[Floats, Floats]:
-        chosen = np.zeros((len(ways), n, 1), dtype=np.bool_)
-        chosen[:, differ, 0] = ways > 0
-        return (
-            statistic(np.where(chosen, systems[1], systems[0])),
-            statistic(np.where(chosen, systems[0], systems[1])),
-        )
-
-    return of_arrays, systems[0].size
+    n, runs = len(first) + len(fixed), len(weights)
+    if not isinstance(statistic, OfSums):
+        for start, stop in blocks(count if rng else 2 ** len(first), n * first.shape[1]):
+            if rng:
+                swapped = rng.integers(0, 2, size=(stop - start, len(first)), dtype=np.bool_)
+            else:
+                swapped = (np.arange(start, stop)[:, None] >> np.arange(len(first)) & 1) > 0
+            mixed = np.where(swapped[..., None], second, first)
+            whole = np.concatenate([mixed, np.broadcast_to(fixed, (len(mixed), *fixed.shape))], axis=1)
+            yield contrast(weights, [statistic(part) for part in np.split(whole, runs, axis=2)])
+        return
+    totals = _totals(first, second, rng, count) + fixed.sum(axis=0)
+    if statistic is mean:
+        yield totals[:, 0]
+    else:
+        yield contrast(weights, [statistic.value(part, n) for part in np.split(totals, runs, axis=1)])
 
 
-def _all_ways(count: int, size: int) -> Iterator[Floats]:
-    for start, stop in blocks(2**count, size):
-        ways = np.arange(start, stop, dtype=np.int64)
-        yield ((ways[:, None] >> np.arange(count)) & 1).astype(np.float64)
+def _totals(first: Floats, second: Floats, rng: np.random.Generator | None, count: int) -> Floats:
+    """Sums over instances of the rows that each way chooses: (ways, terms). A byte chooses those of eight instances."""
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
+    ways, changes = np.arange(count if rng else 2**_ENUMERATED), second - first
+    totals = np.repeat(first.sum(axis=0)[:, None], len(ways), axis=1)
+    for place in range(0, len(changes), 8):
+        group = changes[place : place + 8]
+        drawn = np.frombuffer(rng.bytes(count), np.uint8) if rng else ways >> place & 255
+        for row, column in zip(totals, (bits[:, : len(group)] @ group).T, strict=True):
+            row += np.ascontiguousarray(column).take(drawn)
+    return totals.T
 
 
-def _random_ways(count: int, size: int, rng: np.random.Generator, samples: int) -> Iterator[Floats]:
-    for start, stop in blocks(samples, size):
-        yield rng.integers(0, 2, size=(stop - start, count), dtype=np.bool_).astype(np.float64)
-
-
-def _sums(bits: NDArray[Any], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For every row of zeros and ones the sum of the sizes, added where 1 and taken away where 0."""
-    sums: NDArray[np.float64] = 2 * (bits.astype(np.float64) @ sizes) - sizes.sum()
-    return sums
-
-
-def _sign_test(count: int, above: int) -> float:
+def _sign_test(above: int, count: int) -> float:
     """Two-sided binomial p of `above` heads in `count` fair tosses."""
-    fewer = min(above, count - above)
-    tail, ways = 1, 1
-    for heads in range(1, fewer + 1):
-        ways = ways * (count - heads + 1) // heads
-        tail += ways
-    # Whole numbers first: 2**-count alone would be zero as a float from a thousand tosses on.
-    return min(1.0, 2 * math.exp(math.log(tail) - count * math.log(2)))
+    from scipy.special import bdtr  # here: it takes long to load
+
+    return min(1.0, 2 * float(bdtr(min(above, count - above), count, 0.5)))

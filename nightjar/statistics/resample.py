@@ -38,6 +38,7 @@ def resampled(
         joined = sums(np.concatenate(list(terms), axis=1), samples, rng)
         split = np.split(joined, len(terms), axis=1)
         return np.stack([statistic.value(part, stacked.shape[1]) for part in split])
+    stacked = in_order(stacked)
     count, n, parts = stacked.shape
     found = np.empty((count, samples))
     for start, stop in blocks(samples, n * parts):
@@ -48,12 +49,24 @@ def resampled(
 
 
 def as_rows(values: Floats) -> Floats:
-    """`values` of shape (n, parts) as floats; (n,) is one part. Raises ValueError for no instance or another shape."""
+    """`values` of shape (n, parts) as floats; (n,) is one part.
+
+    Raises ValueError for no instance, another shape, NaN and infinity: what does not apply to an instance is left out
+    before (`benchmarks.scores.SystemScores.of`).
+    """
     rows = np.asarray(values, dtype=np.float64)
     rows = rows[:, None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or not rows.size:
         raise ValueError(f"no instances, or not (n, parts): an array of shape {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise ValueError(f"{np.count_nonzero(~np.isfinite(rows))} of {rows.size} values are NaN or infinite")
     return rows
+
+
+def in_order(stacked: Floats) -> Floats:
+    """The instances of (systems, n, parts) sorted by their numbers, so that draws do not depend on their order."""
+    keys = stacked.transpose(0, 2, 1).reshape(-1, stacked.shape[1])
+    return stacked[:, np.lexsort(keys[::-1])]
 
 
 def blocks(count: int, size: int) -> list[tuple[int, int]]:

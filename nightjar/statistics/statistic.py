@@ -7,7 +7,7 @@ sums alone (`OfSums`). Those are resampled and permuted without building arrays 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +40,12 @@ class OfSums:
     def __call__(self, values: Floats) -> Floats:
         """The statistic of each draw: (draws, n, parts) to (draws,). Raises ValueError for another shape."""
         return self.value(self.terms(values).sum(axis=1), values.shape[1])
+
+
+def contrast(weights: Sequence[float], values: Sequence[Floats]) -> Floats:
+    """The sum of weight x values over runs. The weights add up to 0: equal values have exactly 0."""
+    rest = zip(weights[1:], values[1:], strict=True)
+    return sum((weight * (value - values[0]) for weight, value in rest), np.zeros_like(values[0]))
 
 
 def _same(values: Floats) -> Floats:

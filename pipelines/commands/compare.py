@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from nightjar.core.numbers import number
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import (
     FILE,
@@ -18,7 +19,7 @@ from pipelines.commands.options import (
     samples_option,
 )
 from pipelines.commands.scores_shown import ALL, card_of, say_head
-from pipelines.project.intervals import interval
+from pipelines.project.intervals import chance, interval
 
 
 def _rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -65,9 +66,9 @@ def _line(cell: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "a": cell["a"],
         "b": cell["b"],
-        "a - b": f"{cell['value']:+.2f}",
-        "interval": interval(cell, "+.2f"),
-        "p": f"{cell['p']:.4f}" if cell["p"] >= 0.0001 else "<0.0001",
+        "a - b": number(cell["value"], 2, signed=True),
+        "interval": interval(cell, 2, signed=True),
+        "p": chance(cell),
         "seen": "yes" if cell["moved"] else "no",
         **{key: "" if cell[key] is None else cell[key] for key in ("better", "worse", "equal")},
     }
@@ -83,11 +84,11 @@ def _line(cell: Mapping[str, Any]) -> dict[str, Any]:
 def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: int) -> dict[str, Any]:
     """Compare two prediction sets on the same instances: a minus b.
 
-    Differences are in the units of their metrics, with 95% bootstrap intervals over pairs (none of fewer than 20
-    instances) and the two-sided p of a permutation test. A difference is seen if p is at most 0.05 and there are at
-    least 20 instances. Better, worse and equal count instances. The p of categories are not
-    corrected for their number. Each track or task is compared alone, all tracks together last. The CSV has each track
-    alone, with the columns track, level, name, metric, n, a, b, difference, low, high, p, better, worse, equal.
+    Differences are in the units of their metrics, with 95% bootstrap intervals over pairs and the two-sided p of a
+    permutation test; both are n<20 for fewer than 20 instances. A difference is seen if p is at most 0.05. Better,
+    worse and equal count instances. The p of categories are not corrected for their number. Each track or task is
+    compared alone, all tracks together last. The CSV has each track alone, with the columns track, level, name, metric,
+    n, a, b, difference, low, high, p, better, worse, equal.
 
     \b
     Example:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core.display import printable, printable_json
+from nightjar.core.numbers import number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -101,7 +102,7 @@ def say_table(
     for row in rows:
         cells = []
         for name, value in row.items():
-            text = f"{value:.2f}" if isinstance(value, float) else str(value)
+            text = number(value, 2) if isinstance(value, float) else str(value)
             cells.append(Text(printable(text), style=(colours or {}).get(name, {}).get(text, "")))
         table.add_row(*cells)
     console(width=width).print(table)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from nightjar.core.numbers import number
 from pipelines.commands.console import say
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, SEED, printed
 from pipelines.project.intervals import interval
@@ -28,7 +29,7 @@ def _print_score(told: dict[str, Any]) -> None:
     credit, counts = told["credit"], told["ratings"]
     say()
     say(
-        f"A at least as good as B: {credit['value']:.1f}% {interval(credit)}"
+        f"A at least as good as B: {number(credit['value'], 1)}% {interval(credit)}"
         f" of {credit['n']} items; {counts['wins']} wins, {counts['ties']} ties, {counts['losses']} losses"
     )
     if told["equal"]:
@@ -43,7 +44,7 @@ def _print_score(told: dict[str, Any]) -> None:
     if len(told["by_category"]) > 1:
         say()
     for name, row in told["by_category"].items() if len(told["by_category"]) > 1 else ():
-        of = f"{name:<36} {row['value']:5.1f}% {interval(row):<17} n {row['n']:<4}"
+        of = f"{name:<36} {number(row['value'], 1):>5}% {interval(row):<17} n {row['n']:<4}"
         say(f"{of} {row['wins']} wins, {row['ties']} ties, {row['losses']} losses")
 
 
@@ -113,10 +114,9 @@ def export(
 
 @judge.command()
 @click.option("--key", required=True, type=FILE, help="The key that export wrote beside the page.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the bootstrap.")
 @click.argument("answers", nargs=-1, required=True, type=FILE)
 @printed(_print_score)
-def score(key: Path, seed: int, answers: tuple[Path, ...]) -> dict[str, Any]:
+def score(key: Path, answers: tuple[Path, ...]) -> dict[str, Any]:
     """Score the files that judges saved: how often A was rated at least as good as B.
 
     \b
@@ -125,4 +125,4 @@ def score(key: Path, seed: int, answers: tuple[Path, ...]) -> dict[str, Any]:
     """
     from nightjar.judge.score import score as run
 
-    return run(key, answers, seed)
+    return run(key, answers)

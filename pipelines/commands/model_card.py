@@ -18,11 +18,13 @@ from huggingface_hub import ModelCardData
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, profiles, tables
 from nightjar.core.errors import NightjarError
+from nightjar.core.numbers import number
 from nightjar.core.params import ModelSource, Params
 from nightjar.core.params import load as load_params
 from nightjar.lm.headers import refusing
 from nightjar.lm.sources import find
 from nightjar.lm.weights import read_recipe, verify, weight_files
+from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.project.git import try_git
 from pipelines.project.intervals import interval
 from pipelines.project.markdown import plain, table
@@ -88,7 +90,7 @@ is {licence}.
 
 {_lines(table(scores)) or "None: the project has no scores of these weights."}
 
-Intervals are at {100 * params.evaluate.confidence:g}%. Weights (sha256): {verify(folder)}. Commit: {commit}.
+Intervals are at {100 * CONFIDENCE:g}%. Weights (sha256): {verify(folder)}. Commit: {commit}.
 """
 
 
@@ -188,13 +190,13 @@ def _scores(params: Params, folder: Path) -> Iterator[Mapping[str, Any]]:
 def _shown(row: Mapping[str, Any]) -> dict[str, str]:
     """The row as a table has it, with the title of its benchmark."""
     card = registry.card(row["benchmark"])
-    form = ".4f" if any(it.name == row["metric"] and it.range[1] <= 1 for it in card.metrics) else ".2f"
+    decimals = 4 if any(it.name == row["metric"] and it.range[1] <= 1 for it in card.metrics) else 2
     shown = {name: str(row[name]) for name in ("benchmark", "system", "track", "metric", "n")}
     return shown | {
         "benchmark": card.title,
         "track": card.track_title(row["track"]),
-        "value": f"{row['value']:{form}}",
-        "interval": interval(row, form),
+        "value": number(row["value"], decimals),
+        "interval": interval(row, decimals),
     }
 
 

@@ -109,7 +109,7 @@ encoder_option = click.option(
 
 
 def samples_option(least: int) -> Decorator:
-    """The option --samples. More than a million would take the memory of the machine (nightjar.core.config.Samples)."""
+    """The option --samples. More than a million would take the memory of the machine."""
     samples = click.IntRange(least, 1_000_000)
     return click.option(
         "--samples", type=samples, default=1000, show_default=True, help="Bootstrap resamples."

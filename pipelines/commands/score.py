@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from nightjar.core.numbers import number
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import (
     FILE,
@@ -62,7 +63,7 @@ def _say_scores(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], na
     """Print a line for the rows with the same `names`, with a column for each metric; a category has its own metric,
     too. If these are more than MOST_COLUMNS, each row has a line of its own.
 
-    A score with an interval is "58.90 [52.50, 65.00]", or "58.90 (n = 8, too few)".
+    A score with an interval is "58.90 [52.50, 65.00]", or "58.90 n<20".
     """
     card, lines = card_of(result), dict[tuple[Any, ...], dict[str, Any]]()
     for row in rows:
@@ -70,7 +71,7 @@ def _say_scores(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], na
         line["n"] = row["n"]
         if "category" in names:
             line["metric"] = card.main_metric(row["category"]).name
-        line[row["metric"]] = _value(result, row, ".2f")
+        line[row["metric"]] = _value(result, row, 2)
     columns = dict.fromkeys(name for line in lines.values() for name in line)
     if len(columns) <= MOST_COLUMNS:
         right = columns.keys() - {*names, "metric"}
@@ -78,15 +79,15 @@ def _say_scores(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], na
         return
     single = []
     for row in rows:
-        form = ".2f" if card.metric(row["metric"]).range[1] > 1 else ".4f"
+        decimals = 2 if card.metric(row["metric"]).range[1] > 1 else 4
         single.append(
-            {name: row[name] for name in (*names, "metric", "n")} | {"value": _value(result, row, form)}
+            {name: row[name] for name in (*names, "metric", "n")} | {"value": _value(result, row, decimals)}
         )
     say_table(single, right=("value",))
 
 
-def _value(result: Mapping[str, Any], row: Mapping[str, Any], form: str) -> str:
-    return f"{row['value']:{form}}" + (f" {interval(row, form)}" if "intervals" in result else "")
+def _value(result: Mapping[str, Any], row: Mapping[str, Any], decimals: int) -> str:
+    return number(row["value"], decimals) + (f" {interval(row, decimals)}" if "intervals" in result else "")
 
 
 @click.command()
@@ -109,10 +110,11 @@ def score(
 
     A prediction is a line {"id": "...", "prediction": "..."}, with a key `task` where a benchmark's tasks have scores
     of their own; other keys are ignored. A benchmark whose dataset has forms of its own reads these instead. Scores are
-    in the units of their metrics, with 95% bootstrap intervals over instances (none with --samples 0, and none of fewer
-    than 20 instances). An instance without a prediction is counted; it scores as an empty answer, or is left out where
-    the benchmark was published so. Each track or task has its own scores, as published; those of all tracks together
-    come last, and are not in the CSV, which has the columns track, level, name, metric, n, value, low, high.
+    in the units of their metrics, with 95% intervals over instances (none with --samples 0, and n<20 for fewer than 20
+    instances): exact ones of proportions, else bootstrapped. An instance without a prediction is counted; it scores as
+    an empty answer, or is left out where the benchmark was published so. Each track or task has its own scores, as
+    published; those of all tracks together come last, and are not in the CSV, which has the columns track, level, name,
+    metric, n, value, low, high.
 
     \b
     Example:

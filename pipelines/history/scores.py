@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from nightjar.core.config import PARAMS_FILE, Model
 from nightjar.core.driver_params import load_nightly
 from nightjar.core.errors import NightjarError
+from nightjar.core.numbers import number
 from pipelines.execution.journal import Journal
 from pipelines.graph import describe
 from pipelines.graph.graph import Stage
@@ -138,4 +139,4 @@ def show(journal: Journal) -> None:
 
 
 def _text(row: dict[str, Any]) -> str:
-    return f"{row['value']:.1f} {interval(row)}" + ("" if row["low"] is None else f" n {row['n']}")
+    return f"{number(row['value'], 1)} {interval(row)}" + ("" if row["low"] is None else f" n {row['n']}")

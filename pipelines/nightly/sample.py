@@ -17,6 +17,7 @@ from typing import Any
 from nightjar.benchmarks.subset import replace_by_subset
 from nightjar.core import contracts, tables
 from nightjar.core.driver_params import Nightly
+from nightjar.statistics.rule import MINIMUM
 from pipelines.execution.estimate import duration, estimates
 from pipelines.nightly.facts import has_questions
 from pipelines.nightly.stages import Night
@@ -48,7 +49,7 @@ def draw(night: Night, settings: Nightly, before: Mapping[str, Any]) -> tuple[di
     sources = _sources(night, before) if settings.minutes else {}
     if not settings.minutes or not sources:
         return {}, ""
-    budget, minimum = 60 * settings.minutes, settings.minimum_instances
+    budget, minimum = 60 * settings.minutes, MINIMUM
     known = {path: before.get(source.stages[0], {}).get("limit") for path, source in sources.items()}
     limits = known
     if None in known.values() or not _fits(sources, limits, budget):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.numbers import number, p
 from pipelines.project.intervals import interval
 from pipelines.project.markdown import plain, table
 
@@ -71,7 +72,7 @@ def _some(texts: Iterable[str]) -> str:
 
 def difference(row: Row) -> str:
     """A difference in the unit of its metric with its interval; empty where there is none."""
-    return "" if row["value"] is None else f"{row['value']:+.2f} {interval(row, '+.2f')}"
+    return "" if row["value"] is None else f"{number(row['value'], 2, True)} {interval(row, 2, True)}"
 
 
 def _track(row: Row) -> str:
@@ -90,9 +91,9 @@ def cell_texts(row: Row) -> dict[str, str]:
         "system": row["system"],
         "track": _track(row),
         **{name: str(row[name]) for name in ("metric", "n")},
-        **{name: "" if row[name] is None else f"{row[name]:.2f}" for name in ("before", "now")},
+        **{name: "" if row[name] is None else number(row[name], 2) for name in ("before", "now")},
         "difference": difference(row),
-        "p": "" if row["p_corrected"] is None else f"{row['p_corrected']:.4f}",
+        "p": "" if row["p_corrected"] is None else p(row["p_corrected"]),
         "better/worse/equal": moved,
         "verdict": row["verdict"] + (f": {row['reason']}" if row["reason"] else ""),
     }

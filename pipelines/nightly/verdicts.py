@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nightjar.core.driver_params import Nightly
-from nightjar.statistics import trend, verdict
+from nightjar.core.numbers import number, p
+from nightjar.statistics import enough, trend, verdict
+from nightjar.statistics.contrast import Measured
 from pipelines.nightly.facts import question
 from pipelines.project.stage_name import StageName
 
@@ -36,16 +38,13 @@ def verdicts(
     whose card cannot be loaded.
     """
     now = verdict.cells(instances, measures)
-    rule = verdict.Rule.of(
-        settings.alpha, settings.minimum_instances, settings.bootstrap_samples, facts["seed"] or 0
-    )
     if good is None:
-        return verdict.judge(now, {}, dict.fromkeys(now, "there is no earlier good run"), rule)
+        return verdict.judge(now, {}, dict.fromkeys(now, "there is no earlier good run"), settings.alpha)
     ours, theirs = _same_questions(facts, instances, good)
     present, before = verdict.cells(ours, measures), verdict.cells(theirs, measures)
     other = {cell: _differs(facts, good, cell) for cell in present.keys() & before.keys()}
-    rows = verdict.judge(present, before, {cell: why for cell, why in other.items() if why}, rule)
-    found = _declines(now, facts, earlier, rule)
+    rows = verdict.judge(present, before, {cell: why for cell, why in other.items() if why}, settings.alpha)
+    found = _declines(now, facts, earlier, settings.alpha)
     for row in rows:
         cell = verdict.Cell(*(row[name] for name in verdict.Cell._fields))
         if row["verdict"] == "unchanged" and cell in found:
@@ -71,7 +70,7 @@ def _declines(
     now: Mapping[verdict.Cell, verdict.Scored],
     facts: Mapping[str, Any],
     earlier: Iterable[Good],
-    rule: verdict.Rule,
+    alpha: float,
 ) -> dict[verdict.Cell, str]:
     """The cells that have declined over the last nights, and since when and by how much.
 
@@ -81,21 +80,21 @@ def _declines(
     since: dict[verdict.Cell, str] = {}
     for run in itertools.islice(earlier, trend.MOST - 1):
         for cell, before in verdict.cells(run.instances, measures).items():
-            pair = verdict.pair(now.get(cell), before, rule.minimum)
-            if isinstance(pair, verdict.Contrast) and not _differs(facts, run, cell):
+            pair = verdict.pair(now.get(cell), before)
+            if not isinstance(pair, str) and enough(len(before.ids)) and not _differs(facts, run, cell):
                 series[cell].insert(0, before.values)
                 since[cell] = run.facts["run"]
         if run.facts["accepted"]:
             break
-    found = trend.declines({cell: (now[cell].measure, runs) for cell, runs in series.items()}, rule)
+    found = trend.declines({cell: (now[cell].measure, runs) for cell, runs in series.items()}, alpha)
     return {
-        cell: f"slow decline since {since[cell]}, {row['value']:+.2f} over {len(series[cell])} nights, "
-        f"p {row['p_corrected']:.4f}"
+        cell: f"slow decline since {since[cell]}, {number(row['value'], 2, signed=True)} over "
+        f"{len(series[cell])} nights, p {p(row['p_corrected'])}"
         for cell, row in found.items()
     }
 
 
-def measures(benchmark: str, names: Collection[str]) -> list[verdict.Measure]:
+def measures(benchmark: str, names: Collection[str]) -> Sequence[Measured]:
     """The metrics of a benchmark by its card that are judged; of one that the registry does not know, the mean of each
     of `names`.
 
@@ -105,11 +104,7 @@ def measures(benchmark: str, names: Collection[str]) -> list[verdict.Measure]:
 
     if benchmark not in registry.names():
         return [verdict.Measure(name) for name in sorted(names)]
-    return [
-        verdict.Measure(it.name, it.parts, it.statistic, it.scale, it.higher_is_better)
-        for it in registry.card(benchmark).metrics
-        if it.judged
-    ]
+    return [it for it in registry.card(benchmark).metrics if it.judged]
 
 
 def _differs(facts: Mapping[str, Any], run: Good, cell: verdict.Cell) -> str:
@@ -142,7 +137,8 @@ def _parameters(stages: Mapping[str, Any], benchmark: str, system: str) -> dict[
     """The parameters that decide an evaluation. Those that two nights that are compared may differ in are left out.
 
     Threads decide the last bits alone. Paths of code, models, evidence and data do not say what they hold: a night
-    looks for effects of other models and code, and compares questions by their content.
+    looks for effects of other models and code, and compares questions by their content. Earlier versions had parameters
+    of intervals, evaluate.*.
     """
     found: dict[str, Any] = {}
     item = StageName.predict(benchmark, system).item
@@ -150,7 +146,11 @@ def _parameters(stages: Mapping[str, Any], benchmark: str, system: str) -> dict[
         if benchmark in facts.get("benchmarks", ()) or StageName.of(name).item == item:
             found |= facts.get("params", {})
     neutral = {"threads", *(f"benchmarks.{benchmark}.{name}" for name in ("code", "data", "split"))}
-    return {key: found[key] for key in found if key not in neutral and not key.startswith("predict.systems.")}
+    return {
+        key: found[key]
+        for key in found
+        if key not in neutral and not key.startswith(("predict.systems.", "evaluate."))
+    }
 
 
 def _show(values: Mapping[str, Any], key: str) -> str:

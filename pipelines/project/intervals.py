@@ -1,18 +1,28 @@
-"""How a score's interval is printed."""
+"""How an interval and a p are printed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from nightjar.core import numbers
 
-def interval(row: Mapping[str, Any], form: str = ".1f") -> str:
-    """`[52.5, 65.0]` of a row with `low` and `high`, each by the format specification `form`; where it has none, that
-    its `n` is too small for an interval: `(n = 8, too few)`.
-    """
+
+def interval(row: Mapping[str, Any], decimals: int = 1, signed: bool = False) -> str:
+    """`[52.5, 65.0]` of a row with n, `low` and `high`; where it has none, `n<20`."""
     if row["low"] is None:
-        # Here, not above: NumPy takes long to load.
-        from nightjar.statistics import too_few
+        return _too_few(row)
+    low, high = (numbers.number(row[end], decimals, signed) for end in ("low", "high"))
+    return f"[{low}, {high}]"
 
-        return f"({too_few(row['n'])})"
-    return f"[{row['low']:{form}}, {row['high']:{form}}]"
+
+def chance(row: Mapping[str, Any]) -> str:
+    """`0.0312`, the p of a row; where it has none, `n<20`."""
+    return _too_few(row) if row["p"] is None else numbers.p(row["p"])
+
+
+def _too_few(row: Mapping[str, Any]) -> str:
+    # Here, not above: NumPy takes long to load.
+    from nightjar.statistics import too_few
+
+    return too_few(row["n"])

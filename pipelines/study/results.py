@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.files import check_output, write_text
-from pipelines.project.intervals import interval
+from nightjar.core.numbers import number
+from pipelines.project.intervals import chance, interval
 from pipelines.project.markdown import table as markdown_table
 
 FOLDER = Path("data/studies")
@@ -60,7 +61,7 @@ def table(result: Result, track: str) -> list[dict[str, str]]:
         for metric, title in shown.items():
             row[title] = _shown(cell(point["scores"], track, metric))
         for metric, title in shown.items():
-            row[f"{title}, difference"] = _shown(cell(point["differences"], track, metric), "+")
+            row[f"{title}, difference"] = _shown(cell(point["differences"], track, metric), True)
         if result["study"] == "calls":  # the columns of Toolformer's table 9
             calls: Result = next((row for row in point["calls"] if row["track"] == track), {})
             for title, name in (("with a call", "with_call"), ("without a call", "without_call")):
@@ -71,14 +72,14 @@ def table(result: Result, track: str) -> list[dict[str, str]]:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
+    return "–" if value is None else number(value, 1)
 
 
-def _shown(row: Result | None, sign: str = "") -> str:
+def _shown(row: Result | None, signed: bool = False) -> str:
     if row is None:
         return "–"
-    chance = f", p {row['p']:.2g}" if "p" in row else ""
-    return f"{row['value']:{sign}.1f} {interval(row, f'{sign}.1f')}{chance}"
+    told = f", p {chance(row)}" if row.get("p") is not None else ""
+    return f"{number(row['value'], 1, signed)} {interval(row, 1, signed)}{told}"
 
 
 def matrices(result: Result, track: str) -> dict[str, list[dict[str, str]]]:
@@ -121,7 +122,7 @@ def markdown(result: Result) -> str:
         blocks.append(markdown_table(table(result, track)))
         published = {
             f"{one['system']} ({one['source']})": [
-                f"{at}: {of[track]:.1f}" for at, of in one["points"].items() if track in of
+                f"{at}: {number(of[track], 1)}" for at, of in one["points"].items() if track in of
             ]
             for one in result.get("published", [])
         }

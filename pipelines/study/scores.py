@@ -63,8 +63,7 @@ def collect(
     from nightjar.benchmarks.scores import score
     from nightjar.statistics import Bootstrap
 
-    card, how = registry.card(study.benchmark), study.settings.evaluate
-    bootstrap = Bootstrap(study.settings.seed, how.bootstrap_samples, how.confidence)
+    card, bootstrap = registry.card(study.benchmark), Bootstrap()
     done = [it for it in study.points if it.name in commits]
     made = {it.label: read(root, commits[it.name], study, size=study.kind == "models") for it in done}
     first = next(iter(made.values()), None)
@@ -112,8 +111,8 @@ def collect(
         ],
         "tracks": dict(card.tracks),
         "average": card.average.name if card.average else None,
-        "confidence": how.confidence,
-        "bootstrap_samples": how.bootstrap_samples,
+        "confidence": bootstrap.confidence,
+        "bootstrap_samples": bootstrap.samples,
         "seed": study.settings.seed,
         "test_instances": {"n": len(first.questions), "sha256": first.instances} if first else None,
         "published": [{"system": it.system, "source": it.source, "points": it.points} for it in curves],

@@ -50,9 +50,7 @@ def run(stage: harness.Stage) -> None:
             scores.append(score(card, system, questions, answers))
             matched += match_rows(card, system, questions, answers)
 
-    bootstrap = Bootstrap(
-        stage.params.seed, stage.params.evaluate.bootstrap_samples, stage.params.evaluate.confidence
-    )
+    bootstrap = Bootstrap()
     compared = aggregate.compare(
         card,
         scores,
@@ -108,5 +106,5 @@ if __name__ == "__main__":
         "evaluate",
         run,
         items=lambda params: params.benchmarks,
-        packages=("numpy", "rapidfuzz", "scikit-learn", "tokenizers"),
+        packages=("numpy", "rapidfuzz", "scikit-learn", "scipy", "tokenizers"),
     )

@@ -9,19 +9,19 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.average import averaged, difference_of, value_of
-from nightjar.benchmarks.card import Average, Card
+from nightjar.benchmarks.card import Average, Card, Metric
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
-from nightjar.statistics import MINIMUM, verdict
+from nightjar.statistics import Bootstrap, enough, verdict
 from nightjar.statistics.bootstrap import DECIMALS
 from stages.report import numbers
 from stages.report.benchmark.answers import Key, cut, first
 from stages.report.read.results import HEADLINE
 from stages.report.site import Site
 
-# The chance, at most, that two versions of equal models differ in any number; resamples; changed answers of a system.
-ALPHA, SAMPLES, EXAMPLES = 0.05, 10_000, 5
+# The chance, at most, that two versions of equal models differ in any number; changed answers of a system.
+ALPHA, EXAMPLES = 0.05, 5
 
 Rows = list[dict[str, Any]]
 Cells = Mapping[verdict.Cell, verdict.Scored]
@@ -37,10 +37,9 @@ def compare(now: Path, before: Path) -> dict[str, Any]:
     artifacts of the stages questions, predict and evaluate.
     Raises NightjarError if a folder has no evaluation or a table is missing.
     """
-    rule = verdict.Rule.of(ALPHA, MINIMUM, SAMPLES, 0)
     scored = [_scores(folder) for folder in (now, before)]
     ours, theirs = (verdict.cells(rows, _measures) for rows in scored)
-    judged = [*verdict.judge(ours, theirs, {}, rule), *_means(ours, theirs, rule)]
+    judged = [*verdict.judge(ours, theirs, {}, ALPHA), *_means(ours, theirs)]
     known = [row for row in judged if row["p"] is not None]
     higher = [registry.card(row["benchmark"]).metric(row["metric"]).higher_is_better for row in known]
     verdict.correct(known, higher, ALPHA)
@@ -80,16 +79,12 @@ def _scores(folder: Path) -> Rows:
     return found
 
 
-def _measures(benchmark: str, names: Collection[str]) -> list[verdict.Measure]:
+def _measures(benchmark: str, names: Collection[str]) -> list[Metric]:
     """The first metrics of the card that a track has, those of the report's headline."""
-    present = [it for it in registry.card(benchmark).metrics if set(it.parts) <= set(names)]
-    return [
-        verdict.Measure(it.name, it.parts, it.statistic, it.scale, it.higher_is_better)
-        for it in present[:HEADLINE]
-    ]
+    return [it for it in registry.card(benchmark).metrics if set(it.parts) <= set(names)][:HEADLINE]
 
 
-def _means(ours: Cells, theirs: Cells, rule: verdict.Rule) -> Rows:
+def _means(ours: Cells, theirs: Cells) -> Rows:
     """A row of `verdict.judge` for the mean of the tasks of each benchmark that has one, and of each system.
 
     Instances are resampled, and swapped between the versions, within a task; p is that of the permutation test.
@@ -101,15 +96,18 @@ def _means(ours: Cells, theirs: Cells, rule: verdict.Rule) -> Rows:
         if mean is None:
             continue
         now, before = (_tasks(card, system, mean, found) for found in (ours, theirs))
-        pairs = {it: verdict.pair(now.get(it), before.get(it), rule.minimum) for it in mean.tracks}
+        pairs = {it: verdict.pair(now.get(it), before.get(it)) for it in mean.tracks}
         why = next(((it, card.track_title(at)) for at, it in pairs.items() if isinstance(it, str)), ("",) * 2)
+        n = sum(len(it.ids) for it in now.values())
+        if not why[0] and not enough(n):
+            why = verdict.few(n), ""
         name = mean.name if mean is card.average else f"mean of {len(mean.tracks)} tasks"
         row: dict[str, Any] = {
             **verdict.Cell(benchmark, system, name, mean.name)._asdict(),
             **dict.fromkeys(("value", "low", "high", "p", "p_corrected", "better", "worse", "equal")),
             "verdict": "not comparable",
             "reason": (", in " if ":" in why[0] else ": ").join(filter(None, why)),
-            "n": sum(len(it.ids) for it in now.values()),
+            "n": n,
             "now": _mean_value(card, mean, now),
             "before": _mean_value(card, mean, before),
         }
@@ -117,7 +115,7 @@ def _means(ours: Cells, theirs: Cells, rule: verdict.Rule) -> Rows:
             both = {
                 it: (card.metric(now[it].measure.name), (now[it].values, before[it].values)) for it in pairs
             }
-            found = difference_of(both, DECIMALS, rule.bootstrap, "mean", benchmark, system)
+            found = difference_of(both, DECIMALS, Bootstrap())
             row |= {key: value for key, value in found.items() if key in row}
         if (row["now"], row["before"]) != (None, None):
             rows.append(row)
@@ -226,7 +224,7 @@ def lines(found: Mapping[str, Any]) -> Iterator[dict[str, str]]:
             "difference": "–" if row["value"] is None else numbers.signed(metric, row["value"]),
             "interval": "–"
             if row["low"] is None
-            else numbers.signed_interval(metric, row["low"], row["high"]),
+            else numbers.signed_interval(metric, row["low"], row["high"], row["n"]),
             "p": "–" if row["p"] is None else numbers.p(row["p"]),
             "p corrected": "–" if row["p_corrected"] is None else numbers.p(row["p_corrected"]),
             "verdict": row["verdict"],

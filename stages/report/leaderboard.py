@@ -9,6 +9,7 @@ from typing import Any
 from nightjar.benchmarks.aggregate import aligned, by_track
 from nightjar.benchmarks.average import average, average_difference, averaged
 from nightjar.benchmarks.card import Average, Card
+from nightjar.statistics import Bootstrap
 from stages.report import numbers
 from stages.report.benchmark import differences
 from stages.report.benchmark.page import Benchmark
@@ -95,16 +96,15 @@ def _mean(one: Benchmark, mean: Average) -> Column:
     """The mean of the main metrics of tasks, which is no average of the card's own."""
     tracks, card = mean.tracks, replace(one.systems.card, average=mean)
     reference = next(it for it in one.scores if it.system == one.systems.models[0])
-    lanes, paired, n = {}, {}, 0
+    lanes, paired, n, bootstrap = {}, {}, 0, Bootstrap()
     for ours in one.scores:
         places = by_track(ours)
-        if (value := average(card, ours, places, one.bootstrap, ours.system, "mean")) is None:
+        if (value := average(card, ours, places, bootstrap)) is None:
             continue
         lanes[ours.system], n = Lane(value["value"], value["low"], value["high"]), value["n"]
         if ours is not reference:
             theirs = aligned(ours, reference)
-            of = (ours.system, reference.system, "mean")
-            if moved := average_difference(card, ours, theirs, places, one.bootstrap, *of):
+            if moved := average_difference(card, ours, theirs, places, bootstrap):
                 paired[ours.system] = moved
     values: dict[str, dict[str, tuple[float, str]]] = {}
     for it in card.published:
@@ -168,7 +168,7 @@ def _cell(it: Column, system: str, pages: Mapping[tuple[str, str], str]) -> dict
     paired, metric = it.differences.get(system), it.row.metric
     return {
         "value": numbers.value(metric, lane.value),
-        "interval": numbers.interval(metric, lane.low, lane.high),
+        "interval": numbers.interval(metric, lane.low, lane.high, it.row.n),
         "best": it.row.is_best(system),
         "bound": system == BOUND,
         "reference": system == it.reference,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from nightjar.benchmarks.card import Metric
+from nightjar.core import numbers as core
+from nightjar.statistics import too_few
 
-# Shown in place of an interval over fewer instances than an interval needs.
-TOO_FEW = "too few"
 _WIDE = 10
 
 
@@ -24,31 +24,31 @@ def heading(metric: Metric) -> str:
 
 def value(metric: Metric, number: float, more: int = 0) -> str:
     """A number of the metric, with `more` decimals than usual."""
-    return f"{number:.{decimals(metric) + more}f}"
+    return core.number(number, decimals(metric) + more)
 
 
-def interval(metric: Metric, low: float | None, high: float | None, more: int = 0) -> str:
-    """`[low, high]`, or TOO_FEW where there is no interval."""
+def interval(metric: Metric, low: float | None, high: float | None, n: int = 0, more: int = 0) -> str:
+    """`[low, high]`, or `n<20` where there is no interval over `n` instances."""
     if low is None or high is None:
-        return TOO_FEW
+        return too_few(n)
     return f"[{value(metric, low, more)}, {value(metric, high, more)}]"
 
 
 def signed(metric: Metric, number: float) -> str:
     """A difference with its sign; a minus sign for a hyphen."""
-    return f"{number + 0.0:+.{decimals(metric)}f}".replace("-", "−")
+    return core.number(number, decimals(metric), signed=True).replace("-", "−")
 
 
-def signed_interval(metric: Metric, low: float | None, high: float | None) -> str:
-    """The interval of a difference, or TOO_FEW."""
+def signed_interval(metric: Metric, low: float | None, high: float | None, n: int = 0) -> str:
+    """The interval of a difference, or `n<20`."""
     if low is None or high is None:
-        return TOO_FEW
+        return too_few(n)
     return f"[{signed(metric, low)}, {signed(metric, high)}]"
 
 
-def p(number: float) -> str:
-    """A p-value with four decimals."""
-    return f"{number:.4f}" if number >= 0.0001 else "< 0.0001"
+def p(number: float | None, n: int = 0) -> str:
+    """A p-value with four decimals, or `n<20` where there is none over `n` instances."""
+    return too_few(n) if number is None else core.p(number)
 
 
 def count(number: int | None) -> str:

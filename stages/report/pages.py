@@ -8,6 +8,7 @@ from typing import Any
 
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.core.params import Params
+from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import headline, leaderboard
 from stages.report.benchmark import answers, cases, clusters, instances
 from stages.report.benchmark import page as benchmark
@@ -57,8 +58,8 @@ def build(
     columns = [leaderboard.column(one) for one in benchmarks if one.results.tracks]
     unscored = [one.unscored for one in benchmarks if one.unscored]
     shared: dict[str, Any] = {
-        "confidence": f"{100 * params.evaluate.confidence:g}%",
-        "chance": f"{1 - params.evaluate.confidence:g}",
+        "confidence": f"{100 * CONFIDENCE:g}%",
+        "chance": f"{1 - CONFIDENCE:g}",
         "bound": results.BOUND,
         "control": results.CONTROL,
     }
@@ -110,7 +111,7 @@ def _benchmark(
     site.page(f"{card.name}.html", "benchmark.html.j2", card.title, {**shared, **limits})
     site.add({f"scores-{card.name}.csv": one.results.csv()})
     if one.clustered and card.matching:
-        context = clusters.context(card, card.matching, one.clustered, one.bootstrap.seed)
+        context = clusters.context(card, card.matching, one.clustered, params.seed)
         site.page(clusters.file(card), "questions.html.j2", f"{card.title}: the questions", context)
     scored = {scores.system: scores for scores in one.scores}
     for system in one.instances.given:

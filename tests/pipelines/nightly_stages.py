@@ -49,9 +49,7 @@ threads: 1
 question: What is
 nightly:
   ledger: ledger
-  minimum_instances: 20
   minutes: 0.01
-  bootstrap_samples: 1000
 """
 
 INSTANCES = 40

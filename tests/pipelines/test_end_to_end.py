@@ -53,7 +53,6 @@ SMALL: dict[str, Any] = {
     },
     "augment": {"max_documents": 3, "max_targets": 3, "max_call_tokens": 6, "precision": "float32"},
     "train": {name: {"precision": "float32", "max_steps": 3, "evaluate_every": 2} for name in RECIPES},
-    "evaluate": {"bootstrap_samples": 100},
     "readers": {name: {"max_steps": 2, "evaluate_every": 1} for name in READERS},
     "benchmarks": {
         "tool_use": {"questions_per_task": 2, "dateset_questions": 4},

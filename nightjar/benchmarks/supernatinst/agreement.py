@@ -51,7 +51,7 @@ def correlation(
         if len(points) >= LEAST_POINTS and (means.std(axis=0) > 0).all():
             entry["r"] = round(float(np.corrcoef(means.T)[0, 1]), DECIMALS)
             enough = len(points) >= LEAST_POINTS_FOR_AN_INTERVAL
-            if enough and (ends := _interval(cells, bootstrap, track)) is not None:
+            if enough and (ends := _interval(cells, bootstrap)) is not None:
                 entry["low"], entry["high"] = ends
         table.append({**entry, "of": points})
     return table
@@ -76,11 +76,11 @@ def _cells(
 
 
 def _interval(
-    cells: Mapping[str, Mapping[str, NDArray[np.float64]]], bootstrap: Bootstrap, track: str
+    cells: Mapping[str, Mapping[str, NDArray[np.float64]]], bootstrap: Bootstrap
 ) -> tuple[float, float] | None:
     means: list[NDArray[np.float64]] = []  # a point each, shape (2, samples)
-    for category, systems in cells.items():
-        rng = bootstrap.stream("correlation", track, category)
+    rng = bootstrap.stream()
+    for systems in cells.values():
         n = next(iter(systems.values())).shape[1]
         # How often each instance is drawn says all about a resample, and makes the means one product.
         counts = rng.multinomial(n, np.full(n, 1 / n), size=bootstrap.samples).T / n

@@ -145,10 +145,10 @@ SCORES = Table(
     ranges=dict.fromkeys(("value", "low", "high"), FINITE),
 )
 # Paired differences of two systems in the unit of the metric, with the p of a permutation test, how many instances
-# moved, and whether the difference is seen (nightjar.statistics).
+# moved, and whether the difference is seen (nightjar.statistics). Interval and p of fewer than 20 instances are null.
 COMPARISONS = Table(
     "comparisons",
-    2,
+    3,
     schema(
         ("benchmark", pa.string()),
         ("system", pa.string()),
@@ -162,7 +162,7 @@ COMPARISONS = Table(
         ("low", pa.float64(), True),
         ("high", pa.float64(), True),
         ("moved", pa.bool_()),
-        ("p", pa.float64()),
+        ("p", pa.float64(), True),
         ("better", pa.int64(), True),
         ("worse", pa.int64(), True),
         ("equal", pa.int64(), True),

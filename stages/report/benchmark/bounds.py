@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nightjar.benchmarks.card import Metric
+from nightjar.statistics import too_few
 from stages.report import numbers
 from stages.report.benchmark.differences import find
 from stages.report.read.results import BOUND, Results, Row, Rows
@@ -58,10 +59,9 @@ def _difference(metric: Metric, paired: Mapping[str, Any] | None) -> str:
     if paired is None:
         return "no paired difference was computed"
     value = numbers.signed(metric, paired["value"])
-    if paired["low"] is None:
-        ends = "(too few instances for an interval)"
-    else:
-        ends = numbers.signed_interval(metric, paired["low"], paired["high"])
-    p = numbers.p(paired["p"])
+    if paired["p"] is None:
+        return f"the paired difference is {value}, {too_few(paired['n'])}"
+    ends = numbers.signed_interval(metric, paired["low"], paired["high"], paired["n"])
+    p = numbers.p(paired["p"], paired["n"])
     seen = "seen" if paired["moved"] else "not seen"
     return f"the paired difference is {value} {ends}, p {p if p.startswith('<') else f'= {p}'}, {seen}"

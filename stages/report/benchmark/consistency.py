@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from nightjar.benchmarks.card import Card
-from nightjar.statistics import Bootstrap, enough
+from nightjar.core.numbers import number
+from nightjar.statistics import Bootstrap, percent, too_few
 from stages.report import numbers
 from stages.report.plots import axis, svg
 from stages.report.plots.plot import Plot
@@ -33,14 +34,12 @@ class Point:
     high: float | None
 
 
-def context(
-    card: Card, found: Ranked, order: Mapping[str, int], bootstrap: Bootstrap
-) -> dict[str, Any] | None:
+def context(card: Card, found: Ranked, order: Mapping[str, int]) -> dict[str, Any] | None:
     """What the templates show; None without rankings."""
     if not found.rows:
         return None
     lines = [
-        (system, stage, points(found, stage, system, bootstrap))
+        (system, stage, points(found, stage, system))
         for stage, systems in found.readers.items()
         for system in systems
     ]
@@ -56,8 +55,10 @@ def context(
                 "ranking": STAGES[stage],
                 "share": f"{100 * it.share:.0f}",
                 "n": numbers.count(it.n),
-                "right": f"{it.right:.1f}",
-                "interval": numbers.TOO_FEW if it.low is None else f"[{it.low:.1f}, {it.high:.1f}]",
+                "right": number(it.right, 1),
+                "interval": too_few(it.n)
+                if it.low is None or it.high is None
+                else f"[{number(it.low, 1)}, {number(it.high, 1)}]",
             }
             for system, stage, some in lines
             for it in some
@@ -65,7 +66,7 @@ def context(
     }
 
 
-def points(found: Ranked, stage: str, system: str, bootstrap: Bootstrap) -> list[Point]:
+def points(found: Ranked, stage: str, system: str) -> list[Point]:
     """The questions of all tasks by the share of consistent passages among those that `system` read, the least first.
 
     Shares are rounded to the nearest of equal steps, at most POINTS.
@@ -78,11 +79,8 @@ def points(found: Ranked, stage: str, system: str, bootstrap: Bootstrap) -> list
             bins.setdefault(round(steps * row["consistent"]), []).append(float(right))
     result = []
     for step, values in sorted(bins.items()):
-        low, high = None, None
-        if enough(len(values)):
-            ends = bootstrap.interval(np.array(values)[:, None], "consistency", system, str(step))
-            low, high = (100 * end for end in ends)
-        result.append(Point(step / steps, len(values), 100 * sum(values) / len(values), low, high))
+        low, high = Bootstrap().percent_interval(np.array(values))
+        result.append(Point(step / steps, len(values), percent(values), low, high))
     return result
 
 
@@ -114,7 +112,7 @@ def _table(card: Card, found: Ranked) -> dict[str, Any]:
 
 
 def _cell(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
+    return "–" if value is None else number(value, 1)
 
 
 def plot(name: str, lines: Sequence[tuple[str, int, Sequence[Point]]]) -> Plot:
@@ -139,19 +137,19 @@ def plot(name: str, lines: Sequence[tuple[str, int, Sequence[Point]]]) -> Plot:
     heading = "passages with the label of the question (%)"
     body.append(svg.text(left + size / 2, top + size + 36, heading, 12, "middle", "muted"))
     body.append(svg.text(left, top - 10, "right answers (%)", 12, fill="muted"))
-    for place, (system, number, some) in enumerate(lines):
+    for place, (system, mark, some) in enumerate(lines):
         for it in some:
             if it.low is not None and it.high is not None:
                 at = x(100 * it.share)
-                body.append(svg.line(at, y(it.low), at, y(it.high), svg.colour(number), 1.2))
+                body.append(svg.line(at, y(it.low), at, y(it.high), svg.colour(mark), 1.2))
         if some:
             drawn = " L".join(f"{svg.n(x(100 * it.share))} {svg.n(y(it.right))}" for it in some)
-            body.append(svg.path(f"M{drawn}", svg.colour(number), 1.6))
+            body.append(svg.path(f"M{drawn}", svg.colour(mark), 1.6))
         for it in some:
-            title = f"{system}: {it.right:.1f}% of {it.n} questions, {100 * it.share:.0f}% consistent"
-            body.append(svg.mark(x(100 * it.share), y(it.right), number, title))
+            title = f"{system}: {number(it.right, 1)}% of {it.n} questions, {100 * it.share:.0f}% consistent"
+            body.append(svg.mark(x(100 * it.share), y(it.right), mark, title))
         at = top + 14 + 22 * place
-        body.append(svg.mark(left + size + 26, at, number))
+        body.append(svg.mark(left + size + 26, at, mark))
         body.append(svg.text(left + size + 38, at + 4, system, 12))
     label = "Right answers by the share of passages with the label of the question"
     columns = ("system", "consistent (%)", "n", "right (%)", "low", "high")

@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from nightjar.benchmarks.card import Metric
+from nightjar.statistics import too_few
 from stages.report import numbers
 from stages.report.read.results import BOUND, CONTROL, Results, Rows, category_title
 
@@ -149,9 +150,9 @@ def texts(row: Mapping[str, Any], metric: Metric) -> dict[str, Any]:
         "metric": numbers.heading(metric),
         "n": numbers.count(row["n"]),
         "value": numbers.signed(metric, row["value"]),
-        "interval": numbers.signed_interval(metric, row["low"], row["high"]),
-        "p": numbers.p(row["p"]),
+        "interval": numbers.signed_interval(metric, row["low"], row["high"], row["n"]),
+        "p": numbers.p(row["p"], row["n"]),
         "seen": bool(row["moved"]),
-        "few": "" if row["low"] is not None else numbers.TOO_FEW,
+        "few": too_few(row["n"]) if row["p"] is None else "",
         **{name: numbers.count(row[name]) for name in ("better", "worse", "equal")},
     }

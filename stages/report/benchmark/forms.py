@@ -11,6 +11,7 @@ from typing import Any
 from nightjar.benchmarks.card import Card, Form
 from nightjar.benchmarks.question import questions_of
 from nightjar.core import contracts, tables
+from nightjar.statistics import too_few
 from stages.report import numbers
 from stages.report.plots import drawings
 from stages.report.read.results import Results, Row
@@ -99,7 +100,7 @@ def context(
                     "first": at == 0,
                     "system": system,
                     "n": numbers.count(n),
-                    "few": main.lanes[system].low is None,
+                    "few": too_few(n) if main.lanes[system].low is None else "",
                     "prompts": _prompts(forms.prompts.get((system, track))),
                     "words": f"{ours:,.1f}",
                     "reference_words": f"{theirs:,.1f}",
@@ -139,5 +140,5 @@ def _cell(row: Row | None, system: str) -> dict[str, str]:
     lane = row.lanes.get(system) if row else None
     if row is None or lane is None:
         return {"value": "–", "interval": ""}
-    ends = "" if lane.low is None else numbers.interval(row.metric, lane.low, lane.high)
+    ends = "" if lane.low is None else numbers.interval(row.metric, lane.low, lane.high, row.n)
     return {"value": numbers.value(row.metric, lane.value), "interval": ends}

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from nightjar.benchmarks.card import Card
+from nightjar.core.numbers import number
+from nightjar.statistics import too_few
 from stages.report import numbers
 from stages.report.plots import curves
 from stages.report.read.results import Rows, category_title
@@ -34,7 +36,7 @@ def per_task(card: Card, improvements: Rows, order: Mapping[str, int]) -> list[d
                         "category": category_title(of[0]["category"]),
                         "baseline": of[0]["heuristic"],
                         "n": of[0]["n"],
-                        "few": all(row["low"] is None for row in of),
+                        "few": too_few(of[0]["n"]) if all(row["low"] is None for row in of) else "",
                         "cells": [_cell(of, system, card) for system in systems],
                     }
                     for task, of in _by_task(rows).items()
@@ -59,10 +61,13 @@ def correlation(card: Card, facts: Mapping[str, Any], order: Mapping[str, int]) 
     return {
         "x": x.title,
         "y": y.title,
-        "published": "" if published is None else f"{published:.3f}",
+        "published": "" if published is None else number(published, 3),
         "plot": curves.correlation(f"correlation-{card.name}", points, order, x, y),
         "tracks": [
-            {**entry, "track": numbers.initial(card.track_title(entry["track"]))} for entry in entries
+            entry
+            | {name: entry[name] and number(entry[name], 3) for name in ("r", "low", "high")}
+            | {"track": numbers.initial(card.track_title(entry["track"]))}
+            for entry in entries
         ],
     }
 
@@ -79,5 +84,5 @@ def _cell(rows: Rows, system: str, card: Card) -> dict[str, str] | None:
     if row is None:
         return None
     metric = card.metric(row["metric"])
-    ends = numbers.signed_interval(metric, row["low"], row["high"])
+    ends = numbers.signed_interval(metric, row["low"], row["high"], row["n"])
     return {"value": numbers.signed(metric, row["value"]), "interval": ends}

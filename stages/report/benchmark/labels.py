@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nightjar.benchmarks.aggregate import estimate, interval
+from nightjar.benchmarks.aggregate import interval
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import SystemScores
-from nightjar.statistics import Bootstrap
+from nightjar.statistics import Bootstrap, estimate
 from stages.report import numbers
 from stages.report.benchmark.clusters import Clustered, Key
 from stages.report.read.results import Results
@@ -19,7 +19,7 @@ from stages.report.read.results import Results
 Group = tuple[str, frozenset[Key]]
 
 
-def context(card: Card, found: Clustered, results: Results, bootstrap: Bootstrap) -> dict[str, Any] | None:
+def context(card: Card, found: Clustered, results: Results) -> dict[str, Any] | None:
     """What the templates show of the questions of the first track; None for a card without labels.
 
     A row for all questions, two for each label (with it and without), and one for the questions without any. The
@@ -44,9 +44,7 @@ def context(card: Card, found: Clustered, results: Results, bootstrap: Bootstrap
             {
                 "title": title,
                 "n": numbers.count(len(keys)),
-                "cells": [
-                    _cell(one, metric, keys, bootstrap, card.name, one.system, track) for one in found.scores
-                ],
+                "cells": [_cell(one, metric, keys) for one in found.scores],
             }
             for title, keys in groups
         ],
@@ -64,15 +62,13 @@ def _groups(card: Card, found: Clustered, track: str) -> Sequence[Group]:
     return [*groups, ("without any label", frozenset(key for key, some in labels.items() if not some))]
 
 
-def _cell(
-    one: SystemScores, metric: Metric, keys: frozenset[Key], bootstrap: Bootstrap, *of: str
-) -> Mapping[str, str]:
+def _cell(one: SystemScores, metric: Metric, keys: frozenset[Key]) -> Mapping[str, str]:
     places = np.array([at for at, key in enumerate(one.keys) if key.instance in keys], dtype=np.int64)
     values = one.of(metric, places)
     if not len(values):
         return {"value": "–", "interval": ""}
-    low, high = interval(metric, values, bootstrap, *of, "overall", "overall", metric.name)
+    low, high = interval(metric, values, Bootstrap())
     return {
         "value": numbers.value(metric, estimate(metric, values)),
-        "interval": numbers.interval(metric, low, high),
+        "interval": numbers.interval(metric, low, high, len(values)),
     }

@@ -15,7 +15,7 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.scores import SystemScores, from_rows
 from nightjar.core import contracts, tables
 from nightjar.core.params import Params
-from nightjar.statistics import Bootstrap
+from nightjar.statistics import too_few
 from stages.report import numbers
 from stages.report.benchmark import (
     answer_calls,
@@ -49,7 +49,7 @@ class Benchmark:
 
     `calls` are the scores by call, `facts` are those of the stage evaluate, `ranked` the rankings of passages, for a
     benchmark whose label consistency is measured; `clustered` is there for a card with clusters or labels, `forms`
-    for one with a form; `bootstrap` draws the intervals of what the report computes itself.
+    for one with a form.
     """
 
     systems: Systems
@@ -64,7 +64,6 @@ class Benchmark:
     ranked: Ranked | None
     clustered: clusters.Clustered | None
     forms: forms.Forms | None
-    bootstrap: Bootstrap
 
     @property
     def unscored(self) -> str:
@@ -93,7 +92,6 @@ def read(systems: Systems, nodes: Sequence[Node], params: Params) -> Benchmark:
         rankings.read(card, params, scored, predicted),
         clusters.read(card, scores, systems.models, predicted, scored, asked),
         forms.read(card, systems.models, predicted, scored, asked),
-        Bootstrap(params.seed, params.evaluate.bootstrap_samples, params.evaluate.confidence),
     )
 
 
@@ -114,7 +112,7 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
         "published": published.context(card, found, one.calls, one.comparisons),
         "by_call": by_call.context(card, one.calls),
         "questions": clusters.file(card) if one.clustered and card.matching else "",
-        "labels": one.clustered and labels.context(card, one.clustered, found, one.bootstrap),
+        "labels": one.clustered and labels.context(card, one.clustered, found),
         "forms": card.form and one.forms and forms.context(card, card.form, one.forms, found, order),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "tracks": [shown for track in found.tracks if (shown := _details(found, track, order, notes[track]))],
@@ -123,7 +121,7 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
         "gains": gains.per_task(card, one.improvements, order),
         "correlation": gains.correlation(card, one.facts, order),
         "examples": answers.context(card, one.answers),
-        "consistency": one.ranked and consistency.context(card, one.ranked, order, one.bootstrap),
+        "consistency": one.ranked and consistency.context(card, one.ranked, order),
         "answered": one.answers.counts,
         "instances": {name: instances.file(card, name) for name in one.instances.given},
         "called": answer_calls.context(
@@ -131,7 +129,7 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
             one.answers,
             {name: systems.may_call(params, card.name, name) for name in one.systems.models},
         ),
-        "cases": cases.context(card, one.ranked, ASKED / card.name, one.bootstrap.seed) if one.ranked else [],
+        "cases": cases.context(card, one.ranked, ASKED / card.name, params.seed) if one.ranked else [],
     }
 
 
@@ -222,7 +220,7 @@ def _table(title: str, of: str, rows: Sequence[Row], systems: Sequence[str]) -> 
                 "title": row.title if of != "metric" else numbers.heading(row.metric),
                 "metric": row.metric.title,
                 "n": numbers.count(row.n),
-                "few": all(lane.low is None for lane in row.lanes.values()),
+                "few": too_few(row.n) if all(lane.low is None for lane in row.lanes.values()) else "",
                 "cells": [_cell(row, system, -1) for system in systems],
             }
             for row in rows
@@ -237,7 +235,7 @@ def _cell(row: Row, system: str, more: int = 0) -> dict[str, Any]:
         return {"value": "–", "interval": "", "best": False}
     return {
         "value": numbers.value(row.metric, lane.value),
-        "interval": numbers.interval(row.metric, lane.low, lane.high, more),
+        "interval": numbers.interval(row.metric, lane.low, lane.high, row.n, more),
         "best": row.is_best(system),
     }
 

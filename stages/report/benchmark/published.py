@@ -8,6 +8,8 @@ from typing import Any
 from nightjar.benchmarks.by_call import ByCall
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.papers import PublishedCalls, PublishedTable
+from nightjar.core.numbers import number
+from nightjar.statistics import too_few
 from stages.report import numbers
 from stages.report.benchmark import by_call, differences
 from stages.report.read.results import Results, Row, Rows
@@ -78,13 +80,13 @@ def _metrics(
         if counts := found.n(track, system, names):
             lanes = [row.lanes.get(system) for row in columns]
             pairs = list(zip(columns, lanes, strict=True))
-            ends = [numbers.interval(row.metric, it.low, it.high) if it else "" for row, it in pairs]
-            few = set(ends) <= {"", numbers.TOO_FEW}
+            ends = [numbers.interval(row.metric, it.low, it.high, row.n) if it else "" for row, it in pairs]
+            few = all(it is None or it.low is None for it in lanes)
             rows.append(
                 {
                     "system": system,
                     "ours": True,
-                    "n": _range(counts) + (f", {numbers.TOO_FEW}" if few else ""),
+                    "n": _range(counts) + (f", {too_few(max(counts))}" if few else ""),
                     "cells": [_ours(row, system) for row in columns],
                     "intervals": [] if few else ends,
                 }
@@ -118,7 +120,7 @@ def _distances(
             ]
             rows.append(
                 {"system": f"{reference} − {system}", "n": _range(line["n"] for line in lines if line)}
-                | {"cells": cells, "few": all(cell["interval"] == numbers.TOO_FEW for cell in cells)}
+                | {"cells": cells, "few": all(line is None or line["low"] is None for line in lines)}
             )
     return rows
 
@@ -134,19 +136,23 @@ def _column(card: Card, track: str, row: Row | None) -> str:
     if row is None:
         return title
     few = all(lane.low is None for lane in row.lanes.values())
-    return f"{title}, n = {numbers.count(row.n)}" + (f", {numbers.TOO_FEW}" if few else "")
+    return f"{title}, n = {numbers.count(row.n)}" + (f", {too_few(row.n)}" if few else "")
 
 
 def _ends(row: Row | None, system: str) -> str:
     """The interval of a system's value; empty where it has none."""
     lane = row.lanes.get(system) if row else None
-    return numbers.interval(row.metric, lane.low, lane.high) if row and lane and lane.low is not None else ""
+    return (
+        numbers.interval(row.metric, lane.low, lane.high, row.n)
+        if row and lane and lane.low is not None
+        else ""
+    )
 
 
 def _published(row: Row | None, value: float | None) -> str:
     if value is None:
         return "–"
-    return numbers.value(row.metric, value) if row else f"{value:.1f}"
+    return numbers.value(row.metric, value) if row else number(value, 1)
 
 
 def _ours(row: Row | None, system: str) -> str:
@@ -184,4 +190,4 @@ def _by_call(card: Card, table: PublishedTable, lines: Sequence[ByCall]) -> dict
 
 def _cells(metric: Metric, it: PublishedCalls) -> list[str]:
     values = (it.everything, it.with_call, it.without_call)
-    return [*(by_call.score(metric, value) for value in values), f"{it.share:.1f}"]
+    return [*(by_call.score(metric, value) for value in values), number(it.share, 1)]

@@ -45,7 +45,7 @@ def gains(name: str, panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]
             body.append(svg.text(x(tick), bottom + 15, axis.label(tick), 10.5, "middle", "muted"))
         for row in sorted(rows, key=lambda row: height[row["task_id"]]):
             y, value = height[row["task_id"]] + 2, row["value"]
-            ends = numbers.signed_interval(metric, row["low"], row["high"])
+            ends = numbers.signed_interval(metric, row["low"], row["high"], row["n"])
             title = f"{row['task_id']}: {numbers.signed(metric, value)} {ends}"
             length = max(x(abs(value)) - x(0), 0.6)
             body.append(svg.bar(x(min(value, 0)), y, length, lane - 4, svg.colour(number), title))
@@ -56,7 +56,7 @@ def gains(name: str, panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]
     body.append(svg.text(left, bottom + 32, title, 11, fill="muted"))
     drawing = svg.drawing(width, bottom + 40, "Gain of every task over the best baseline", body)
     values = [
-        (row["task_id"], system, row["value"], row["low"], row["high"])
+        (row["task_id"], system, row["value"], row["low"], row["high"], row["n"])
         for system, _, rows in panels
         for row in rows
     ]

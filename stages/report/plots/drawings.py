@@ -143,8 +143,9 @@ def strip(lane: Lane, number: int, metric: Metric, highest: float) -> Markup:
 
 
 def shown(metric: Metric, lane: Lane) -> str:
-    """`48.1 [40.2, 55.9]`."""
-    return f"{numbers.value(metric, lane.value)} {numbers.interval(metric, lane.low, lane.high)}"
+    """`48.1 [40.2, 55.9]`; `48.1` without an interval."""
+    value = numbers.value(metric, lane.value)
+    return value if lane.low is None else f"{value} {numbers.interval(metric, lane.low, lane.high)}"
 
 
 def _legend(systems: Sequence[str], order: Mapping[str, int], width: float) -> tuple[list[str], float]:

@@ -40,7 +40,7 @@ class Row:
 
     def shown(self, system: str) -> float:
         """The value of the system as it is shown."""
-        return round(self.lanes[system].value, numbers.decimals(self.metric))
+        return float(numbers.value(self.metric, self.lanes[system].value))
 
     def above(self, system: str, other: str) -> bool:
         """Whether `system` is better than `other` by the values as they are shown."""

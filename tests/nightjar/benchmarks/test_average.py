@@ -60,7 +60,7 @@ def test_the_interval_resamples_within_each_task() -> None:
     places = by_track(ours)
     rng = np.random.default_rng(0)
     drawn = [plain(ours, {t: rng.choice(p, len(p)) for t, p in places.items()}) for _ in range(8000)]
-    found = average(CARD, ours, places, BOOTSTRAP, "x")
+    found = average(CARD, ours, places, BOOTSTRAP)
     assert found is not None
     assert (found["low"], found["high"]) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.5)
 
@@ -68,7 +68,7 @@ def test_the_interval_resamples_within_each_task() -> None:
 def test_the_difference_and_its_test_swap_within_instances() -> None:
     ours, theirs = system("x", 1, 0.2), system("y", 2)
     places = by_track(ours)
-    found = average_difference(CARD, ours, theirs, places, BOOTSTRAP, "x", "y")
+    found = average_difference(CARD, ours, theirs, places, BOOTSTRAP)
     assert found is not None
     seen = plain(ours, places) - plain(theirs, places)
     assert found["value"] == pytest.approx(seen, abs=1e-4)
@@ -92,15 +92,41 @@ def test_the_difference_and_its_test_swap_within_instances() -> None:
 
 
 def test_there_is_none_without_all_tasks_and_no_interval_of_few_instances() -> None:
-    few = system("x", 1, sizes={"a": 5, "b": 60})
+    few = system("x", 1, sizes={"a": 5, "b": 14})
     found = average(CARD, few, by_track(few), BOOTSTRAP)
-    assert found is not None and found["low"] is None
+    assert found is not None and found["low"] is None and found["high"] is None
+    other = average_difference(CARD, few, system("y", 2, sizes={"a": 5, "b": 14}), by_track(few), BOOTSTRAP)
+    assert other is not None and (other["low"], other["p"], other["moved"]) == (None, None, False)
     one = system("x", 1, sizes={"b": 60})
     assert average(CARD, one, by_track(one), BOOTSTRAP) is None
     assert average_difference(CARD, one, one, by_track(one), BOOTSTRAP) is None
     assert average(MADE, few, by_track(few), BOOTSTRAP) is None
     same = average_difference(CARD, few, few, by_track(few), BOOTSTRAP)
-    assert same is not None and (same["value"], same["p"], same["moved"]) == (0.0, 1.0, False)
+    assert same is not None and (same["value"], same["p"], same["moved"]) == (0.0, None, False)
+
+
+def test_a_task_with_few_instances_is_resampled_within_itself() -> None:
+    """The rule is for each number: 65 instances are enough for the mean, whatever one task has; one instance is not."""
+    ours, theirs = (system(name, seed, sizes={"a": 5, "b": 60}) for name, seed in (("x", 1), ("y", 2)))
+    places = by_track(ours)
+    rng = np.random.default_rng(0)
+    drawn = [plain(ours, {t: rng.choice(p, len(p)) for t, p in places.items()}) for _ in range(8000)]
+    found = average(CARD, ours, places, BOOTSTRAP)
+    assert found is not None
+    assert (found["low"], found["high"]) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.8)
+    forth, back = (
+        average_difference(CARD, one, other, places, BOOTSTRAP)
+        for one, other in ((ours, theirs), (theirs, ours))
+    )
+    assert forth is not None and back is not None
+    assert (forth["low"], forth["high"], forth["p"]) == (-back["high"], -back["low"], back["p"])
+    assert forth["low"] < forth["value"] < forth["high"] and 0 < forth["p"] <= 1
+    lone = system("x", 1, sizes={"a": 1, "b": 60})
+    found = average(CARD, lone, by_track(lone), BOOTSTRAP)
+    assert found is not None and found["low"] is None, "every resample of one instance is the same"
+    wrong = replace(ours, parts={name: 0 * values for name, values in ours.parts.items()})
+    found = average(CARD, wrong, places, BOOTSTRAP)
+    assert found == {"n": 65, "value": 0.0, "low": None, "high": None}, "no interval without width"
 
 
 def test_it_is_a_track_of_the_tables() -> None:

@@ -1,4 +1,4 @@
-"""Intervals against scipy's, against the exact binomial, and their dependence on the cell alone."""
+"""Intervals against scipy's, and those of proportions against its exact binomial ones."""
 
 from __future__ import annotations
 
@@ -22,74 +22,71 @@ def test_intervals_as_scipy_gives_them(case: Known) -> None:
     """Ends from 20,000 and from 100,000 resamples: an end's error is about 2.1 standard errors / sqrt(samples)."""
     close = 5 * 2.1 * case.error / math.sqrt(20_000)
     for statistic in (case.statistic, lambda values: case.statistic(values)):
-        ends = BOOTSTRAP.interval(case.a, "x", statistic=statistic)
+        ends = BOOTSTRAP.interval(case.a, statistic)
         assert ends == pytest.approx(case.interval, abs=close)
-        ends = BOOTSTRAP.interval_of_difference(case.a, case.b, "x", statistic=statistic)
+        ends = BOOTSTRAP.interval_of_difference(case.a, case.b, statistic)
         assert ends == pytest.approx(case.difference, abs=close)
 
 
-def test_interval_of_a_coin() -> None:
-    """The resampled mean of n zeros and ones is binomial; compare with its exact quantiles."""
-    n, hits = 60, 18
+@pytest.mark.parametrize(("hits", "n"), [(0, 25), (25, 25), (1, 25), (18, 60), (60_000, 120_000)])
+def test_a_proportion_has_the_exact_binomial_interval(hits: int, n: int) -> None:
+    from scipy.stats import binomtest
+
     values = np.array([1.0] * hits + [0.0] * (n - hits))
-    low, high = Bootstrap(1, 20_000, 0.9).interval(values, "coin")
-    chance = [math.comb(n, k) * (hits / n) ** k * (1 - hits / n) ** (n - k) for k in range(n + 1)]
+    found = Bootstrap(1, 100, 0.9).interval(values)
+    expected = binomtest(hits, n).proportion_ci(0.9, "exact")
+    assert found == pytest.approx((expected.low, expected.high), abs=1e-9)
+    assert 0 <= found[0] <= hits / n <= found[1] <= 1 and found[0] < found[1]
+
+
+def test_a_difference_is_no_proportion() -> None:
+    """The differences are all 0 or 1 here; their interval is a bootstrap, as of any other difference."""
+    ours, theirs = np.ones(60), np.array([1.0] * 42 + [0.0] * 18)
+    low, high = BOOTSTRAP.interval_of_difference(ours, theirs)
+    chance = [math.comb(60, k) * 0.3**k * 0.7 ** (60 - k) for k in range(61)]
     total = np.cumsum(chance)
-    exact_low, exact_high = int(np.searchsorted(total, 0.05)), int(np.searchsorted(total, 0.95))
-    assert low == pytest.approx(exact_low / n, abs=1.01 / n)
-    assert high == pytest.approx(exact_high / n, abs=1.01 / n)
+    assert low == pytest.approx(int(np.searchsorted(total, 0.05)) / 60, abs=1.01 / 60)
+    assert high == pytest.approx(int(np.searchsorted(total, 0.95)) / 60, abs=1.01 / 60)
+    assert BOOTSTRAP.interval_of_difference(ours, ours) == (0, 0)
 
 
 def test_many_distinct_values() -> None:
     values = np.arange(3000) / 3000
-    low, high = Bootstrap(1, 2000, 0.95).interval(values, "x")
+    low, high = Bootstrap(1, 2000, 0.95).interval(values)
     error = 1.96 * values.std() / math.sqrt(len(values))
     assert low == pytest.approx(values.mean() - error, abs=0.002)
     assert high == pytest.approx(values.mean() + error, abs=0.002)
 
 
-def test_an_interval_depends_on_values_seed_and_cell_alone() -> None:
+def test_an_interval_depends_on_values_and_seed_alone() -> None:
     values = np.random.default_rng(3).random((50, 3))
-    ends = BOOTSTRAP.interval(values, "a", "b", statistic=geometric_mean)
-    assert ends != BOOTSTRAP.interval(values, "ab", statistic=geometric_mean)
-    assert ends != Bootstrap(43, 20_000, 0.9).interval(values, "a", "b", statistic=geometric_mean)
-    BOOTSTRAP.interval(values[:, 0], "a", "b")
-    assert ends == BOOTSTRAP.interval(values, "a", "b", statistic=geometric_mean)
+    ends = BOOTSTRAP.interval(values, geometric_mean)
+    assert ends != Bootstrap(43, 20_000, 0.9).interval(values, geometric_mean)
+    BOOTSTRAP.interval(values[:, 0])
+    assert ends == pytest.approx(BOOTSTRAP.interval(values[::-1], geometric_mean), abs=1e-12)
 
 
 def test_the_difference_is_paired() -> None:
     values = np.random.default_rng(5).random(200)
-    low, high = BOOTSTRAP.interval_of_difference(values + 0.25, values, "x")
+    low, high = BOOTSTRAP.interval_of_difference(values + 0.25, values)
     assert (low, high) == pytest.approx((0.25, 0.25))
     other = np.random.default_rng(6).random(200)
-    assert BOOTSTRAP.interval_of_difference(values, other, "x") == pytest.approx(
-        BOOTSTRAP.interval(values - other, "y"), abs=0.003
+    assert BOOTSTRAP.interval_of_difference(values, other) == pytest.approx(
+        BOOTSTRAP.interval(values - other), abs=0.003
     )
 
 
 def test_a_statistic_has_its_parts() -> None:
     for values in (np.ones((30, 2)), np.ones((30, 2, 2)), np.ones((0, 1))):
         with pytest.raises(ValueError, match="shape"):
-            BOOTSTRAP.interval(values, "x")
-
-
-def test_metrics_of_the_same_instances_share_their_resamples() -> None:
-    first = np.random.default_rng(8).random(300).round(2)
-    columns = np.stack([first, (first > 0.5).astype(float), first**2, 1 - first], axis=1)
-    found = BOOTSTRAP.percent_intervals(columns, "x")
-    for column, ends in zip(columns.T, found, strict=True):
-        alone = BOOTSTRAP.percent_interval(column, "y")
-        assert ends == pytest.approx(alone, abs=0.12 * 100 * column.std() / math.sqrt(300))
-    (low, high), (low_turned, high_turned) = found[0], found[3]
-    assert (low, high) == pytest.approx((100 - high_turned, 100 - low_turned), abs=1e-3)
-    assert BOOTSTRAP.percent_intervals(columns[:19], "x") == [(None, None)] * 4
+            BOOTSTRAP.interval(values)
 
 
 def test_no_interval_of_few() -> None:
     values = np.linspace(0, 1, MINIMUM)
-    assert BOOTSTRAP.percent_interval(values[1:], "x") == (None, None)
-    low, high = BOOTSTRAP.interval(values, "x", statistic=mean)
-    assert BOOTSTRAP.percent_interval(values, "x") == (round(100 * low, 4), round(100 * high, 4))
+    assert BOOTSTRAP.percent_interval(values[1:]) == (None, None)
+    low, high = BOOTSTRAP.interval(values, mean)
+    assert BOOTSTRAP.percent_interval(values) == (round(100 * low, 4), round(100 * high, 4))
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=50))

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.statistics import paired, resample
-from nightjar.statistics.paired import permutation_p
+from nightjar.statistics.bootstrap import Bootstrap
+from nightjar.statistics.paired import contrast_p, permutation_p
 from nightjar.statistics.statistic import Floats, Statistic, geometric_mean, matthews, mean, perplexity
 from tests.nightjar.statistics.known import Known, known
 
@@ -47,7 +48,6 @@ def test_sampled_as_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
     differences = np.array([0.1, 0.4, -0.2, 0.9, 0.3, -0.5, 0.25, 0.6, -0.05, 0.7, 0.15, -0.35])
     exact = paired.p_value(differences, rng())
     monkeypatch.setattr(paired, "_ENUMERATED", 0)
-    monkeypatch.setattr(paired, "_BYTES", 100)  # several rounds
     sampled = paired.p_value(differences, rng(), samples=40_000)
     assert 0.01 < exact < 0.5
     assert sampled == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 40_000))
@@ -68,7 +68,8 @@ def test_a_true_null_is_called_different_as_often_as_promised() -> None:
 def test_ends() -> None:
     assert paired.p_value(np.zeros(5), rng()) == 1.0
     assert paired.p_value(np.ones(3000), rng()) == pytest.approx(0.0, abs=1e-300)
-    assert paired.p_value(np.linspace(0.1, 1, 200), rng()) == 1 / (1 + paired.SAMPLES)
+    # None of the first samples is as extreme: ten times as many are drawn.
+    assert paired.p_value(np.linspace(0.1, 1, 200), rng()) == 1 / (1 + 10 * paired.SAMPLES)
 
 
 def test_moved() -> None:
@@ -137,6 +138,83 @@ def test_permutation_sampled_as_enumerated(
 def test_ends_of_permutation() -> None:
     losses = np.column_stack([np.linspace(1, 9, 60), np.full(60, 5)])
     assert permutation_p(perplexity, losses, losses, rng()) == 1.0
-    assert permutation_p(perplexity, losses, losses + np.array([3.0, 0.0]), rng(), samples=999) == 1 / 1000
+    assert permutation_p(perplexity, losses, losses + np.array([3.0, 0.0]), rng(), samples=999) == 1 / 9991
     with pytest.raises(ValueError, match="shapes"):
         permutation_p(perplexity, losses, losses[1:], rng())
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_refused(bad: float) -> None:
+    for values in ([bad, 1.0, 0.5], [bad, *np.linspace(0, 1, 40)]):
+        given = np.array(values)
+        for refused in (
+            lambda given=given: paired.p_value(given, rng()),
+            lambda given=given: permutation_p(mean, given, np.ones(len(given)), rng()),
+            lambda given=given: Bootstrap().interval(given),
+            lambda given=given: Bootstrap().interval_of_difference(np.ones(len(given)), given),
+        ):
+            with pytest.raises(ValueError, match=f"1 of {len(given)} values are NaN or infinite"):
+                refused()
+
+
+@pytest.mark.parametrize("statistic", [mean, geometric_mean, lambda values: values[..., 0].mean(axis=1)])
+def test_neither_the_order_of_instances_nor_that_of_systems_changes_p_or_interval(
+    statistic: Statistic,
+) -> None:
+    parts = 2 if statistic is geometric_mean else 1
+    source = np.random.default_rng(4)
+    a, b = source.random((60, parts)), source.random((60, parts))
+    order = source.permutation(60)
+    found = [
+        (
+            permutation_p(statistic, one, other, rng()),
+            *Bootstrap().interval_of_difference(one, other, statistic),
+        )
+        for one, other in ((a, b), (a[order], b[order]), (b, a))
+    ]
+    assert found[1] == pytest.approx(found[0], abs=1e-12)
+    p, low, high = found[2]
+    assert (p, -high, -low) == pytest.approx(found[0], abs=1e-12)
+
+
+def reversed_one_by_one(runs: list[Floats], weights: Floats, statistic: Statistic, samples: int) -> float:
+    """The definition for several runs: in each way the runs of about half of the instances are in reverse."""
+    source = np.random.default_rng(9)
+    stacked = np.stack(runs)  # runs, instances, parts
+    seen = abs(weights @ [float(statistic(run[None])[0]) for run in runs])
+    extreme = 0
+    for _ in range(samples):
+        turned = source.random(stacked.shape[1]) < 0.5
+        mixed = np.where(turned[:, None], stacked[::-1], stacked)
+        extreme += abs(weights @ [float(statistic(run[None])[0]) for run in mixed]) >= seen - 1e-9
+    return extreme / samples
+
+
+@pytest.mark.parametrize("statistic", [mean, geometric_mean, lambda values: values.mean(axis=(1, 2))])
+def test_several_runs_are_reversed_within_each_instance(statistic: Statistic) -> None:
+    source = np.random.default_rng(3)
+    base = source.random((50, 1 if statistic is mean else 2))
+    noise = [source.normal(0, 0.2, base.shape) for _ in range(6)]
+    runs = [np.clip(base + one - 0.008 * night, 0, 2) for night, one in enumerate(noise)]
+    weights = np.arange(6) - 2.5
+    p = contrast_p(statistic, runs, weights.tolist(), rng(), 4000)
+    assert 0.01 < p < 0.6
+    assert p == pytest.approx(
+        reversed_one_by_one(runs, weights, statistic, 3000), abs=4 * math.sqrt(p / 2000)
+    )
+
+
+def test_a_change_that_stays_counts_once_for_each_instance() -> None:
+    """Two instances of 40 are lost after the fifth of ten runs, then nothing changes: the sign test of two."""
+    runs = [np.r_[np.full(2, float(night < 5)), np.ones(38)] for night in range(10)]
+    assert contrast_p(mean, runs, (np.arange(10) - 4.5).tolist(), rng()) == 0.5
+    assert paired.p_value(runs[-1] - runs[0], rng()) == 0.5
+
+
+def test_equal_runs_are_called_a_trend_as_often_as_promised() -> None:
+    source, weights = np.random.default_rng(12), [-1.5, -0.5, 0.5, 1.5]
+    below = 0
+    for _ in range(400):
+        runs = [source.choice([0.0, 0.0, 0.3, 1.0], (25, 1)) for _ in range(4)]
+        below += contrast_p(mean, runs, weights, source, 200) <= 0.1
+    assert 18 < below < 64  # binomial(400, 0.1), four standard deviations

@@ -7,11 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
-from nightjar.statistics import matthews
+from nightjar.statistics import Bootstrap, matthews
+from nightjar.statistics.contrast import Contrast, Measured
+from nightjar.statistics.statistic import Floats
 from nightjar.statistics.trend import FEWEST, declines, line
-from nightjar.statistics.verdict import Cell, Contrast, Floats, Measure, Rule, decide
+from nightjar.statistics.verdict import Cell, Measure, decide
 
-RULE = Rule.of(alpha=0.01, minimum=1, samples=10_000, seed=3)
+ALPHA = 0.01
 SCORE = Measure("rougeL")
 
 
@@ -19,8 +21,8 @@ def cell(system: str = "model") -> Cell:
     return Cell("made", system, "default", "rougeL")
 
 
-def found(measure: Measure, *runs: Floats) -> bool:
-    return bool(declines({cell(): (measure, runs)}, RULE))
+def found(measure: Measured, *runs: Floats) -> bool:
+    return bool(declines({cell(): (measure, runs)}, ALPHA))
 
 
 def test_the_fall_is_that_of_a_regression_and_its_p_that_of_a_test_of_the_slopes() -> None:
@@ -28,11 +30,11 @@ def test_the_fall_is_that_of_a_regression_and_its_p_that_of_a_test_of_the_slopes
 
     rng = np.random.default_rng(1)
     runs = [rng.normal(0.5 - 0.004 * night, 0.2, (300, 1)) for night in range(10)]
-    (row,) = decide([line(SCORE, runs)], [("made",)], Rule.of(0.05, 1, 100_000, 1))
+    row = line(SCORE, runs).described(Bootstrap(samples=20_000))
     nights = np.arange(10)
     slopes = [stats.linregress(nights, [run[n, 0] for run in runs]).slope for n in range(300)]
     assert row["value"] == pytest.approx(100 * 9 * np.mean(slopes), abs=1e-4)
-    assert row["p"] == pytest.approx(stats.ttest_1samp(slopes, 0).pvalue, abs=0.005)
+    assert row["p"] == pytest.approx(stats.ttest_1samp(slopes, 0).pvalue, abs=0.01)
     ends = stats.bootstrap((slopes,), np.mean, confidence_level=0.95, method="percentile", rng=rng)
     expected = 900 * np.array(ends.confidence_interval)
     assert (row["low"], row["high"]) == pytest.approx(expected, abs=0.2)
@@ -42,7 +44,7 @@ def test_small_steps_make_a_decline_that_no_two_nights_show() -> None:
     """A model that loses three of 200 answers every night, and never finds one again."""
     runs = [np.r_[np.zeros(3 * night), np.ones(200 - 3 * night)][:, None] for night in range(10)]
     for before, now in itertools.pairwise(runs):
-        (row,) = decide([Contrast.between(SCORE, now, before)], [("made",)], RULE)
+        (row,) = decide([Contrast.between(SCORE, now, before)], ALPHA)
         assert row["verdict"] == "unchanged"
     assert found(SCORE, *runs)
     assert not found(SCORE, *runs[: FEWEST - 1]) and not found(SCORE, *runs[::-1])
@@ -56,7 +58,7 @@ def test_equal_nights_and_one_small_step_are_no_decline() -> None:
     run = rng.random((100, 1))
     fewer = run.copy()
     fewer[:2] = 0
-    assert line(SCORE, [run] * 7).of([run] * 7).tolist() == np.zeros((100, 1)).tolist()
+    assert decide([line(SCORE, [run] * 7)], ALPHA)[0]["p"] == 1
     assert not found(SCORE, *[run] * 7)
     assert not found(SCORE, *[run] * 5, *[fewer] * 5)
 
@@ -74,7 +76,7 @@ def test_a_statistic_that_is_no_mean_is_computed_of_every_night() -> None:
         guess[wrong] = 1 - guess[wrong]
         runs.append(np.stack([guess, gold], axis=1))
     measure = Measure("mcc", ("guess", "gold"), matthews)
-    (row,) = decide([line(measure, runs)], [("made",)], RULE)
+    (row,) = decide([line(measure, runs)], ALPHA)
     values = [np.corrcoef(run.T)[0, 1] for run in runs]
     assert row["value"] == pytest.approx(100 * 7 * stats.linregress(np.arange(8), values).slope, abs=1e-4)
     assert row["verdict"] == "worse" and found(measure, *runs)
@@ -82,6 +84,6 @@ def test_a_statistic_that_is_no_mean_is_computed_of_every_night() -> None:
 
 def test_cells_of_a_family_are_corrected_together() -> None:
     runs = [np.r_[np.zeros(night), np.ones(200 - night)][:, None] for night in range(9)]
-    alone = declines({cell(): (SCORE, runs)}, RULE)
+    alone = declines({cell(): (SCORE, runs)}, ALPHA)
     series = {cell(f"s{n}"): (SCORE, [runs[0]] * 9) for n in range(20)} | {cell(): (SCORE, runs)}
-    assert alone and not declines(series, RULE)
+    assert alone and not declines(series, ALPHA)

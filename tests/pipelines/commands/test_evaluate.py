@@ -136,7 +136,7 @@ def test_nothing_to_score_is_told_with_the_way_to_the_leaderboard(
     why = (
         f"{NAME}: nothing to score: no question has a reference; hand the predictions in: nightjar submission"
     )
-    assert f"warning: {why} --benchmark {NAME}\n" in told.out, "the stage's log"
+    assert f"warning: {why} --benchmark {NAME}\n" in told.err, "the stage's log"
     (system,) = (folder.name for folder in (out / "data/predict" / NAME).iterdir())
     command = next(line for line in told.out.splitlines() if line.startswith(why) and "--output" in line)
     assert why in (out / "data/report/headline.txt").read_text()

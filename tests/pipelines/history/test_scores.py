@@ -69,7 +69,7 @@ def test_a_score_of_few_instances_has_no_interval(tmp_path: Path) -> None:
     scores.keep(tmp_path, few)
     runs = scores.history(tmp_path)
     assert runs[0].rows == few
-    assert list(scores.table(runs)[0].values())[-1] == "40.0 (n = 8, too few)"
+    assert list(scores.table(runs)[0].values())[-1] == "40.0 n<20"
 
 
 def test_two_runs_of_one_minute_are_two_columns() -> None:

@@ -29,7 +29,7 @@ def test_other_texts_under_the_old_ids_are_not_compared(repo: Repo, monkeypatch:
 
     before = scored()
     repo.write(params=made.PARAMS.replace("What is", "Tell me"))
-    rows = verdict.judge(scored(), before, {}, verdict.Rule.of(0.05, 10, 100, 1))
+    rows = verdict.judge(scored(), before, {}, 0.05)
     assert {row["reason"] for row in rows} == {"40 instances have another input or other references"}
 
 

@@ -50,7 +50,7 @@ def drawn(
     graph = Graph(root, {name: stage(name, benchmark) for name, benchmark in names.items()})
     journal = Journal(root, "nightly", {})
     night = Night(graph, graph, work, root / "logs", threading.Event(), journal)
-    settings = Nightly(minutes=minutes, minimum_instances=20)
+    settings = Nightly(minutes=minutes)
     facts, line = sample.draw(night, settings, before)
     asked = {name: {one.key for one in read_questions(work / "data/questions" / name)} for name in TASKS}
     return facts, line, asked

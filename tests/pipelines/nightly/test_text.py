@@ -48,10 +48,10 @@ def verdict(system: str, track: str, word: str, metric: str = "rougeL", reason: 
 def test_a_difference_of_few_instances_has_no_interval() -> None:
     row = verdict("s", "default", "worse") | {"n": 12}
     assert nightly_text.difference(row) == "-3.00 [-5.00, -1.00]"
-    assert nightly_text.difference(row | {"low": None, "high": None}) == "-3.00 (n = 12, too few)"
+    assert nightly_text.difference(row | {"low": None, "high": None}) == "-3.00 n<20"
 
 
-FEW = "too few instances: 8, wanted are 20"
+FEW = "n<20: 8 instances"
 
 
 def test_only_the_track_that_is_not_comparable_is_named() -> None:

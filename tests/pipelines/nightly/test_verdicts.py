@@ -22,7 +22,7 @@ from pipelines.nightly import verdicts as nightly_verdicts
 from tests.pipelines.history.test_ledger import STARTED
 from tests.pipelines.history.test_ledger import facts as run_facts
 
-SETTINGS = Nightly(alpha=0.05, minimum_instances=10, bootstrap_samples=500)
+SETTINGS = Nightly(alpha=0.05)
 COUNT = 40
 # A benchmark whose questions are an input alone.
 NAME = "supernatinst"
@@ -47,8 +47,6 @@ def stages(**others: Any) -> dict[str, Any]:
     """The facts of stages of this version."""
     params = {
         "seed": 42,
-        "evaluate.bootstrap_samples": 1000,
-        "evaluate.confidence": 0.95,
         f"benchmarks.{NAME}.code": "nightjar/benchmarks",
         f"benchmarks.{NAME}.copy_demo": "first",
         f"predict.systems.{NAME}-model.weights": "models/train/model",
@@ -209,7 +207,7 @@ def test_a_slow_decline_is_worse_though_no_step_is() -> None:
     verdict, reason = word(good)
     assert verdict == "worse" and reason.startswith("slow decline since night 0, -35.00 over 8 nights, p 0.0")
     # Nights of other parameters do not count, nor those before one that was accepted, nor what was repaired.
-    others = [earlier("other", before[-1], **{"evaluate.confidence": 0.9})] * 3
+    others = [earlier("other", before[-1], **{f"benchmarks.{NAME}.copy_demo": "last"})] * 3
     assert word([*others, *good])[1] == reason
     kept = good[3]._replace(facts=good[3].facts | {"accepted": True})
     assert word([*good[:3], kept, *good[4:]]) == ("unchanged", "")
@@ -219,16 +217,16 @@ def test_a_slow_decline_is_worse_though_no_step_is() -> None:
 def test_samples_of_two_sizes_are_compared_on_the_questions_of_both() -> None:
     values = np.linspace(0, 1, COUNT)
     found = [stages(), stages()]
-    for facts, limit in zip(found, (COUNT, 15), strict=True):
+    for facts, limit in zip(found, (COUNT, 25), strict=True):
         facts[f"evaluate@{NAME}"]["limit"] = limit
-    good = nightly_verdicts.Good({"stages": found[1]}, rows("rougeL", values)[:15])
+    good = nightly_verdicts.Good({"stages": found[1]}, rows("rougeL", values)[:25])
     facts = {"seed": 42, "stages": found[0]}
     (row,) = nightly_verdicts.verdicts(SETTINGS, facts, rows("rougeL", values + 0.5), good)
-    assert (row["verdict"], row["n"], row["value"]) == ("better", 15, 50)
+    assert (row["verdict"], row["n"], row["value"]) == ("better", 25, 50)
     # Of two equal samples every question counts.
-    facts["stages"][f"evaluate@{NAME}"]["limit"] = 15
+    facts["stages"][f"evaluate@{NAME}"]["limit"] = 25
     (row,) = nightly_verdicts.verdicts(SETTINGS, facts, rows("rougeL", values + 0.5), good)
-    assert row["reason"] == "other instances: 25 new, 0 gone"
+    assert row["reason"] == "other instances: 15 new, 0 gone"
 
 
 def test_the_command_shows_an_old_entry(

@@ -13,5 +13,5 @@ def test_a_table_has_one_line_a_row_and_no_cell_ends_early() -> None:
 
 
 def test_an_interval_is_shown_only_where_there_is_one() -> None:
-    assert interval({"low": -1.0, "high": 2.25, "n": 20}, "+.2f") == "[-1.00, +2.25]"
-    assert interval({"low": None, "high": None, "n": 8}) == "(n = 8, too few)"
+    assert interval({"low": -1.0, "high": 2.25, "n": 20}, 2, signed=True) == "[-1.00, +2.25]"
+    assert interval({"low": None, "high": None, "n": 8}) == "n<20"

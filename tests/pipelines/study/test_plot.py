@@ -50,7 +50,7 @@ def test_a_study_on_few_instances_shows_no_intervals(study: str, tmp_path: Path)
         point["scores"] = [row | {"low": None, "high": None} for row in point["scores"]]
     text = results.markdown(result)
     assert "F1 in percent, with 95% intervals from 10 bootstrap samples. Differences are paired" in text
-    assert "34.0 (n = 9, too few)" in text and "[" not in text
+    assert "34.0 n<20" in text and "[" not in text
     study_plot.draw(result, tmp_path)
     assert (tmp_path / "plot.png").exists() == (study == "tasks")  # a matrix has no plot
 

@@ -95,7 +95,7 @@ def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> N
     folder = project.root / "data/studies/tasks"
     kept = {name: (folder / name).read_bytes() for name in ("study.json", "study.md", "plot.png", "plot.svg")}
     assert kept["plot.png"].startswith(b"\x89PNG")
-    assert "| 8 | 8 tasks, 32 instances | 16 | 50.0 (n = 16, too few)" in kept["study.md"].decode()
+    assert "| 8 | 8 tasks, 32 instances | 16 | 50.0 n<20" in kept["study.md"].decode()
     again = project.here("study", "tasks", "--values", "2,8")
     assert again.returncode == 0 and "2 of them done already" in again.stderr
     assert {name: (folder / name).read_bytes() for name in kept} == kept

@@ -165,7 +165,7 @@ def few(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if row["n"] < ENOUGH:
             row |= {"low": None, "high": None}
             if "moved" in row:
-                row["moved"] = False
+                row |= {"moved": False, "p": None}
     return rows
 
 

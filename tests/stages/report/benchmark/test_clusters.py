@@ -15,6 +15,7 @@ import pytest
 from nightjar.benchmarks.aggregate import aggregate
 from nightjar.benchmarks.scores import Key, SystemScores, from_rows
 from nightjar.core import contracts, tables
+from nightjar.core.numbers import number
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import clusters, labels, published
 from stages.report.read import results
@@ -57,7 +58,9 @@ def test_the_papers_table_by_metric() -> None:
         wanted = []
         for metric in ("same/1", "same/3"):
             score = overall(system, metric)
-            wanted.append(f"{score['value']:.3f}[{score['low']:.3f}, {score['high']:.3f}]")
+            wanted.append(
+                f"{number(score['value'], 3)}[{number(score['low'], 3)}, {number(score['high'], 3)}]"
+            )
         assert rows[at + place] == [system, str(N), *wanted]
     assert len(rows[at + 4]) == 1 and rows[at + 4][0].startswith("Distance to people")
     compared = {
@@ -69,7 +72,9 @@ def test_the_papers_table_by_metric() -> None:
     for metric in ("same/1", "same/3"):
         it = compared[metric]
         assert it["moved"] and it["value"] > 0
-        shown.append(f"{it['value']:+.3f}[{it['low']:+.3f}, {it['high']:+.3f}]")
+        shown.append(
+            f"{number(it['value'], 3, True)}[{number(it['low'], 3, True)}, {number(it['high'], 3, True)}]"
+        )
     assert rows[at + 5] == ["people − untuned", str(N), *shown]
     one = (OUT / PAGE).read_text()
     assert "Nobody counted." in one and "Table 4" not in one and "Distance to nobody" not in one
@@ -90,7 +95,7 @@ def test_a_table_of_few_instances_has_no_intervals() -> None:
     few = [{**row, "n": 19 if row["metric"] == "same/1" else 18, "low": None, "high": None} for row in rows]
     none = [{**row, "low": None, "high": None} for row in compared]
     table, _ = published.context(CARD, results.Results(CARD, few, {}), [], none)
-    assert [row["n"] for row in table["rows"]] == ["", "18–19, too few", "18–19, too few"]
+    assert [row["n"] for row in table["rows"]] == ["", "18–19, n<20", "18–19, n<20"]
     assert all(not row["intervals"] for row in table["rows"])
     assert [row["few"] for row in table["distances"]] == [True]
     table, _ = published.context(CARD, results.Results(CARD, rows, {}), [])
@@ -114,7 +119,7 @@ def test_labels() -> None:
     easy = {one.id for one in ASKED if one.parts["labels"]}
     # As the stage evaluate does with the parameters' resamples.
     scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
-    again = aggregate(CARD, scores, Bootstrap(42, 1000, 0.95))
+    again = aggregate(CARD, scores, Bootstrap())
     for place, system in ((1, "untuned"), (2, "people")):
         means = {
             having: np.mean(
@@ -122,11 +127,11 @@ def test_labels() -> None:
             )
             for having in (True, False)
         }
-        assert table["easy"][place] == f"{means[True]:.3f}too few"
-        assert table["not easy"][place] == table["without any label"][place] == f"{means[False]:.3f}too few"
+        assert table["easy"][place] == f"{means[True]:.3f}n<20"
+        assert table["not easy"][place] == table["without any label"][place] == f"{means[False]:.3f}n<20"
         assert table["hard"][place] == "–"
         score = next(row for row in again if (row["system"], row["metric"]) == (system, "same/3"))
-        shown = f"{score['value']:.3f}[{score['low']:.3f}, {score['high']:.3f}]"
+        shown = f"{number(score['value'], 3)}[{number(score['low'], 3)}, {number(score['high'], 3)}]"
         assert table["all questions"][place] == table["not hard"][place] == shown
     for text in [(OUT / PAGE).read_text()]:
         assert "8 of 24 questions: every third question" in text and "0 of 24 questions: no question" in text
@@ -229,9 +234,9 @@ def test_scores_by_label_leave_out_what_has_no_score() -> None:
     values = np.arange(len(keys), dtype=float)
     values[0] = np.nan
     found = clusters.Clustered(ASKED, [SystemScores("a", keys, {"same/3": values})], {}, {})
-    shown = labels.context(CARD, found, results.read(CARD, SCORED), Bootstrap(1, 50, 0.95))
+    shown = labels.context(CARD, found, results.read(CARD, SCORED))
     assert shown
     easy = [value for value in values[1:] if value % 3 == 0]
     assert next(row for row in shown["rows"] if row["title"] == "easy")["cells"] == [
-        {"value": f"{np.mean(easy):.3f}", "interval": "too few"}
+        {"value": f"{np.mean(easy):.3f}", "interval": "n<20"}
     ]

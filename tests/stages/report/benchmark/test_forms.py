@@ -45,9 +45,9 @@ def scores() -> dict[tuple[str, str, str], tuple[str, str]]:
 
 def test_the_papers_tables_have_our_scores_with_intervals(report: Rows) -> None:
     titles = {task: f"{one.title}, n = {N}" for task, one in TASKS.items()}
-    titles[FEW] = f"{TASKS[FEW].title}, n = {N_FEW}, too few"
+    titles[FEW] = f"{TASKS[FEW].title}, n = {N_FEW}, n<20"
     n = 9 * N + N_FEW
-    head = ["system", *titles.values(), f"Mean of the ten tasks, n = {n}, too few"]
+    head = ["system", *titles.values(), f"Mean of the ten tasks, n = {n}"]
     rows = between(report, head, 13)
     assert [row[0] for row in rows] == [
         *(it.system for it in CARD.published[:10]), "naive", *SYSTEMS,
@@ -107,7 +107,7 @@ def test_the_form_and_the_score_that_forgives_it(report: Rows) -> None:
             at for at, row in enumerate(report) if at > start and row[0].startswith(f"{one.title}: ")
         )
         for row in report[group + 1 : group + 4]:
-            few = "too few" if task == FEW else ""
+            few = "n<20" if task == FEW else ""
             assert row[1] == (f"{N_FEW}" if few else f"{N}") + few
             wanted = ["".join(found[task, row[0], name]) for name in ("asked_form", one.kind)]
             forgiving = found.get((task, row[0], "forgiving"))

@@ -13,6 +13,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Metric
 from nightjar.core import contracts, tables
+from nightjar.core.numbers import number, p
 from stages.report.plots import curves, histograms
 from stages.report.plots.drawings import Lane
 from stages.report.read import results
@@ -28,11 +29,11 @@ OTHERS = {("supervised", "untuned"), ("supervised", "combined")}
 
 
 def signed(value: float) -> str:
-    return f"{value:+.1f}".replace("-", "−")
+    return number(value, 1, signed=True).replace("-", "−")
 
 
 def ends(row: dict[str, Any]) -> str:
-    return "too few" if row["low"] is None else f"[{signed(row['low'])}, {signed(row['high'])}]"
+    return "n<20" if row["low"] is None else f"[{signed(row['low'])}, {signed(row['high'])}]"
 
 
 def test_the_page_shows_the_numbers_of_the_tables(reported: Path) -> None:
@@ -45,7 +46,7 @@ def test_the_page_shows_the_numbers_of_the_tables(reported: Path) -> None:
         metric = CARD.metric(row["metric"])
         cells = [f"{row['system']} − {row['baseline']}", CARD.track_title(row["track"]), f"{metric.title} (%)",
                  f"{row['n']}", signed(row["value"]), ends(row),
-                 f"{row['p']:.4f}" if row["p"] >= 0.0001 else "< 0.0001",
+                 "n<20" if row["p"] is None else p(row["p"]),
                  *(f"{row[name]:,}" for name in ("better", "worse", "equal")),
                  "yes" if row["moved"] else "no"]  # fmt: skip
         if row["level"] == "overall" and row["metric"] != "rouge1":
@@ -56,7 +57,7 @@ def test_the_page_shows_the_numbers_of_the_tables(reported: Path) -> None:
             assert [row["name"].replace("_", " ").capitalize(), *cells] in found
     page = (OUT / f"{NAME}.html").read_text()
     entry = json.loads(FACTS.read_text())["correlation"][0]
-    assert f"r = {entry['r']:.3f}" in page and f"{entry['points']} points" in page
+    assert f"r = {number(entry['r'], 3)}" in page and f"{entry['points']} points" in page
     assert "Published: Pearson's r = 0.970" in page
     assert page.count(" upper bound</small>") == 2  # in the headline of both tracks
 
@@ -65,11 +66,11 @@ def test_gains_of_a_task(reported: Path) -> None:
     gains = {(row["system"], row["task_id"]): row for row in tables.read_rows(SCORED, contracts.IMPROVEMENTS)}
     (line,) = [row for row in parsed().rows if row[0] == "task900_made_up" and "copy_" in row[2]]
     cells = [gains[system, "task900_made_up"] for system in MODELS]
-    assert [cell.strip() for cell in line[3:]] == ["8too few", *(signed(cell["value"]) for cell in cells)]
+    assert [cell.strip() for cell in line[3:]] == ["8n<20", *(signed(cell["value"]) for cell in cells)]
 
 
 def gained(task: str, value: float) -> dict[str, Any]:
-    return {"task_id": task, "value": value, "low": value - 5, "high": value + 5}
+    return {"task_id": task, "value": value, "low": value - 5, "high": value + 5, "n": 8}
 
 
 def test_gains_of_few_instances_have_no_line() -> None:
@@ -80,7 +81,7 @@ def test_gains_of_few_instances_have_no_line() -> None:
         for one in (row, row | {"low": None, "high": None})
     ]
     assert drawn[0].count("<line") == drawn[1].count("<line") + 1
-    assert "task1: +10.0 too few" in drawn[1]
+    assert "task1: +10.0 n&lt;20" in drawn[1]
 
 
 def test_a_metric_of_which_less_is_better() -> None:
@@ -171,7 +172,7 @@ def test_an_evaluation_of_few_points(project: Path) -> None:
 def test_a_correlation_without_an_interval_says_why(reported: Path) -> None:
     entry = json.loads(FACTS.read_text())["correlation"][1]
     assert entry["points"] == 6 and entry["low"] is None
-    told = f"Cross-lingual track: r = {entry['r']:.3f} over 6 points, too few points for an interval"
+    told = f"Cross-lingual track: r = {number(entry['r'], 3)} over 6 points, too few points for an interval"
     assert told in text(f"{NAME}.html")
 
 

@@ -55,7 +55,6 @@ def shown() -> Mapping[str, Any]:
         None,
         None,
         None,
-        bootstrap,
     )
     return benchmark.context(
         one, {name: at for at, name in enumerate(MODELS)}, params_module.load(ROOT / "params.yaml")

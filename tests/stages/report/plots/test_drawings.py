@@ -47,7 +47,7 @@ def test_few_instances_have_a_mark_without_a_line() -> None:
         for lane in (Lane(50, 20, 80), Lane(50, None, None))
     ]
     assert len(found[0]) == len(found[1]) + 1
-    assert "50.0 too few" in drawings.strip(Lane(50, None, None), 0, METRIC, 0)
+    assert "<title>50.0</title>" in drawings.strip(Lane(50, None, None), 0, METRIC, 0)
 
 
 @pytest.mark.parametrize(("ends", "highest", "last"), [((0, 1), 0.4, "1"), ((1, math.inf), 37.0, "30")])

@@ -1,0 +1,126 @@
+"""The same answers have the same interval and the same p wherever they are compared."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.aggregate import aggregate, compare
+from nightjar.benchmarks.files import read_references
+from nightjar.benchmarks.score import compare_files, score_files
+from nightjar.benchmarks.scores import SystemScores, score
+from nightjar.core import contracts, tables
+from nightjar.core.driver_params import Nightly
+from nightjar.statistics import Bootstrap
+from pipelines.nightly.verdicts import Good, verdicts
+from stages.report import against
+
+CARD = registry.card("supernatinst")
+WORDS = [
+    "a",
+    "bird",
+    "crossed",
+    "the",
+    "river",
+    "before",
+    "dawn",
+    "and",
+    "nobody",
+    "saw",
+    "it",
+    "come",
+    "back",
+]
+NAMES = ("value", "low", "high", "p")
+
+
+def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def answers(count: int, kept: float, source: random.Random) -> list[str]:
+    """Answers that are right, or keep a share of the reference's words."""
+    found = (
+        [word for word in WORDS if right or source.random() < kept]
+        for right in (source.random() < kept - 0.3 for _ in range(count))
+    )
+    return [" ".join(words or WORDS[:1]) for words in found]
+
+
+def write(root: Path, one: SystemScores, questions: list[Any]) -> list[dict[str, Any]]:
+    """The artifacts that `report --against` reads; returns the rows of scores."""
+    rows = list(one.rows(CARD.name))
+    asked = [
+        {
+            "benchmark": CARD.name,
+            "dataset": CARD.name,
+            "file": "f",
+            "track": it.track,
+            "category": it.category,
+        }
+        | {"task_id": it.task_id, "id": it.id, "shared": "{}", "day": None}
+        | {"parts": json.dumps(dict(it.parts)), "references": list(it.references)}
+        for it in questions
+    ]
+    for stage, table, written in (
+        ("questions", contracts.QUESTIONS, asked),
+        ("evaluate", contracts.INSTANCE_SCORES, rows),
+    ):
+        with tables.ArtifactWriter(root / stage / CARD.name) as writer:
+            writer.write(table, written)
+    return rows
+
+
+@pytest.mark.parametrize(("count", "kept"), [(48, (0.75, 0.68)), (24, (0.75, 0.65)), (24, (0.4, 0.9))])
+def test_one_comparison_has_one_p(workdir: Path, count: int, kept: tuple[float, float]) -> None:
+    source = random.Random(count)
+    texts = {name: answers(count, share, source) for name, share in zip("ab", kept, strict=True)}
+    ids = [f"t-{place:02}" for place in range(count)]
+    asked = [
+        {"id": id, "references": [" ".join(WORDS)], "task_id": "t", "task_category": "Title Generation"}
+        for id in ids
+    ]
+    references = lines(Path("references.jsonl"), asked)
+    shuffled = source.sample(list(enumerate(ids)), count)
+    for name, given in texts.items():
+        lines(Path(f"{name}.jsonl"), [{"id": id, "prediction": given[at]} for at, id in shuffled])
+    a, b = Path("a.jsonl"), Path("b.jsonl")
+    questions = list(read_references(CARD, references))
+    scores = {name: score(CARD, name, questions, [[it] for it in given]) for name, given in texts.items()}
+
+    command = compare_files(CARD.name, a, b, references)["metrics"]
+    turned = compare_files(CARD.name, b, a, references)["metrics"]
+    table = compare(CARD, list(scores.values()), [("a", "b")], Bootstrap())
+    report = {row["metric"]: row for row in table if row["level"] == "overall"}
+    same = [replace(one, system="model") for one in scores.values()]
+    now, before = (write(Path(name), one, questions) for name, one in zip("ab", same, strict=True))
+    versions = {row["metric"]: row for row in against.compare(Path("a"), Path("b"))["numbers"]}
+    stages = {"run": "earlier", "stages": {}, "accepted": False}
+    content = {"content": None}
+    good = Good(stages, [row | content for row in before])
+    night = {
+        row["metric"]: row
+        for row in verdicts(Nightly(), stages, [row | content for row in now], good, [good])
+    }
+    for metric in ("rougeL", "exact_match"):
+        expected = [command[metric][name] for name in NAMES]
+        assert None not in expected and 0 < expected[-1] <= 1
+        for found in (report, versions, night):
+            assert [found[metric][name] for name in NAMES] == expected
+        value, low, high, p = expected
+        mirrored = [turned[metric][name] for name in NAMES]
+        assert mirrored == pytest.approx([-value, -high, -low, p], abs=1e-9)
+
+    told = score_files(CARD.name, a, references)
+    cells = {
+        row["metric"]: row for row in aggregate(CARD, [scores["a"]], Bootstrap()) if row["level"] == "overall"
+    }
+    for metric, ends in told["intervals"]["metrics"].items():
+        assert ends == [cells[metric]["low"], cells[metric]["high"]]
