@@ -40,7 +40,12 @@ class Moved:
 
 
 def moved(differences: NDArray[np.float64]) -> Moved:
-    """Counts of the differences above, below and at zero; scores are equal to the last bit or differ."""
+    """Counts of the differences above, below and at zero; scores are equal to the last bit or differ.
+
+    Raises ValueError for NaN and infinity.
+    """
+    if not np.isfinite(differences).all():
+        raise ValueError("a difference is NaN or infinite")
     better, worse = int((differences > 0).sum()), int((differences < 0).sum())
     return Moved(better, worse, len(differences) - better - worse)
 

@@ -155,6 +155,8 @@ def test_what_is_no_number_is_refused(bad: float) -> None:
         ):
             with pytest.raises(ValueError, match=f"1 of {len(given)} values are NaN or infinite"):
                 refused()
+        with pytest.raises(ValueError, match="NaN or infinite"):
+            paired.moved(given)
 
 
 @pytest.mark.parametrize("statistic", [mean, geometric_mean, lambda values: values[..., 0].mean(axis=1)])
