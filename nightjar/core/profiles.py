@@ -130,6 +130,12 @@ def about(root: Path, profile: str) -> About:
     return lay_over(read_yaml(root / PROFILES / f"{BASE}.yaml"), root, profile)
 
 
+def unpin(values: Any, given: Mapping[str, Any]) -> None:
+    """Take the sha256 out of `values` if `given` names another source and no sha256: a digest is that of one source."""
+    if "sha256" in values and "sha256" not in given and given.get("source", values["source"]) != values["source"]:
+        values["sha256"] = None
+
+
 def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], About, Path]]:
     """The profiles to lay over the base, in that order: those a profile extends, then its own."""
     found: list[tuple[dict[str, Any], About, Path]] = []
@@ -171,6 +177,7 @@ def _empty(values: Any, over: Mapping[str, Any], key: str, where: Path) -> None:
 
 def _overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> None:
     """Put the values of `over` into `values`, mapping by mapping. Raises NightjarError for an unknown key."""
+    unpin(values, over)
     for key, value in over.items():
         path = f"{prefix}{key}"
         if key not in values and prefix.removesuffix(".") not in OPEN:

@@ -16,7 +16,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.core.json_text import shown
 from nightjar.core.params import validate
-from nightjar.core.profiles import BASE, PROFILES, Change, changes, lay_over, own
+from nightjar.core.profiles import BASE, PROFILES, Change, changes, lay_over, own, unpin
 from pipelines.execution.preflight import check_project
 from pipelines.project.places import PARAMS_BEFORE
 
@@ -72,6 +72,8 @@ def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> No
         if isinstance(group[last], Mapping) and not isinstance(value, Mapping):
             one = f"give one of them, such as {key}.KEY=VALUE"
             raise NightjarError(f"{key} is a group of keys", where, one)
+        beside = {name: None for name in group if ".".join([*groups, name]) in settings}
+        unpin(group, {**beside, last: value})
         group[last] = value  # type: ignore[index]
 
 

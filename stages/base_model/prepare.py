@@ -19,6 +19,8 @@ from nightjar.lm.weights import CHECKSUMS, digest, weight_files, write_checksums
 from nightjar.search import pooling
 from nightjar.search.encoders import PREFIX, RECORD, encoder_of_entry_point, identity
 
+PIN = "use the pinned one, or set the sha256 beside the source to null (not checked) or to the digest found"
+
 
 def make_ready(
     source: ModelSource, output: Path, add: Callable[[Path, Path], None] | None = None
@@ -33,7 +35,7 @@ def make_ready(
     found = digest(folder)
     if source.sha256 and found != source.sha256:
         what = f"the weights' sha256 is {found}, params.yaml pins {source.sha256}"
-        raise NightjarError(what, folder, "use the pinned weights, or pin these if you trust them")
+        raise NightjarError(what, folder, PIN)
     temporary = temporary_sibling(output)
     temporary.mkdir()
     try:
@@ -80,7 +82,7 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
     found = str(recorded.get("sha256") or digest_of_values(recorded))
     if source.sha256 and found != source.sha256:
         what = f"this encoder's sha256 is {found}, params.yaml pins {source.sha256}"
-        raise NightjarError(what, source.source, "use the pinned encoder, or pin this one if you trust it")
+        raise NightjarError(what, source.source, PIN)
     temporary = temporary_sibling(output)
     temporary.mkdir()
     record = {"entry": name, "identity": recorded}

