@@ -132,7 +132,11 @@ def about(root: Path, profile: str) -> About:
 
 def unpin(values: Any, given: Mapping[str, Any]) -> None:
     """Take the sha256 out of `values` if `given` names another source and no sha256: a digest is that of one source."""
-    if "sha256" in values and "sha256" not in given and given.get("source", values["source"]) != values["source"]:
+    if (
+        "sha256" in values
+        and "sha256" not in given
+        and given.get("source", values["source"]) != values["source"]
+    ):
         values["sha256"] = None
 
 
@@ -156,7 +160,9 @@ def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], About, Path]]
         names_before.append(name)
         values = read_yaml(path)
         own = checked(About, {key: value for key, value in values.items() if key in About.model_fields}, path)
-        found.append(({key: value for key, value in values.items() if key not in About.model_fields}, own, path))
+        found.append(
+            ({key: value for key, value in values.items() if key not in About.model_fields}, own, path)
+        )
         name = own.extends
     return found[::-1]
 

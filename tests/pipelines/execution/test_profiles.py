@@ -114,7 +114,9 @@ def test_a_profile_adds_a_tool_or_chooses_its_tools(project: Path) -> None:
 def test_a_profile_changes_one_setting_of_a_system(project: Path) -> None:
     apply(project, "sample")
     before = load(project / "params.yaml").predict.systems
-    (project / "profiles/own.yaml").write_text("predict: {systems: {supernatinst-combined: {calls: disabled}}}\n")
+    (project / "profiles/own.yaml").write_text(
+        "predict: {systems: {supernatinst-combined: {calls: disabled}}}\n"
+    )
     apply(project, "own")
     after = load(project / "params.yaml").predict.systems
     combined = before["supernatinst-combined"].model_copy(update={"calls": "disabled"})
@@ -124,7 +126,9 @@ def test_a_profile_changes_one_setting_of_a_system(project: Path) -> None:
 @pytest.mark.parametrize("key", ["train.recipes", "seed", "predict.systems.x", "no.such.key"])
 def test_a_profile_replaces_only_what_it_gives(project: Path, key: str) -> None:
     (project / "profiles/own.yaml").write_text(f"replaces: [{key}]\nseed: 3\n")
-    with pytest.raises(NightjarError, match=rf"own\.yaml: replaces {key}, which it does not have; name some of "):
+    with pytest.raises(
+        NightjarError, match=rf"own\.yaml: replaces {key}, which it does not have; name some of "
+    ):
         apply(project, "own")
 
 
