@@ -1,4 +1,4 @@
-"""Sampling and filtering straight from the formulas (facts 3.2 and 3.3): the truth for the batched version.
+"""Sampling and filtering straight from the formulas (Toolformer, section 2): the truth for the batched version.
 
 One sample at a time, each reading its whole prompt; one forward pass a loss, each over the whole text.
 """

@@ -110,3 +110,12 @@ def test_the_profile_and_the_help_name_the_folder_that_the_readme_fetches() -> N
         assert not re.search(r"ingest\.natural_instructions\.path=\S*tasks", text), (
             "a folder without the lists"
         )
+
+
+def test_sources_are_papers_that_a_reader_can_find() -> None:
+    """No text of the project cites notes by number: they are no part of it."""
+    notes = re.compile(r"\bfacts? ?(sheets?\b|[1-9]\b|/)", re.IGNORECASE)
+    folders = ("nightjar", "stages", "pipelines", "bench", "tests", "docs", "profiles")
+    files = [file for name in folders for file in (ROOT / name).rglob("*.*") if file.suffix in (".py", ".md")]
+    files += [ROOT / name for name in ("README.md", "params.yaml", "dvc.yaml")]
+    assert [str(file) for file in files if notes.search(file.read_text(encoding="utf-8"))] == []

@@ -1,7 +1,7 @@
 """From the parts of each instance to the numbers of a table, with bootstrap intervals and paired tests.
 
 A number of several tasks is over their instances, not over the tasks: a task with fewer instances weighs less, as
-published for Super-NaturalInstructions (facts 1.9).
+published for Super-NaturalInstructions (its compute_metrics.py).
 """
 
 from __future__ import annotations
@@ -212,7 +212,9 @@ def _best(metric: Metric, values: Mapping[str, Floats]) -> str:
 def improvements(
     card: Card, scores: Sequence[SystemScores], baselines: Sequence[str], bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
-    """Rows of contracts.IMPROVEMENTS: each other system minus the best baseline of each task (facts 1, figures 11, 12).
+    """Rows of contracts.IMPROVEMENTS: each other system minus the best baseline of each task.
+
+    Source: Wang et al. 2022, figures 11 and 12.
 
     The metric is the first of the card's that the task has. The best baseline is chosen for each task by it, as
     published, the first named among equals; because the better of two is chosen by what is observed, gains are, if

@@ -117,7 +117,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Reranking:
-    """The texts by which a language model compares a question with passages (facts 4.3).
+    """The texts by which a language model compares a question with passages (Guo et al. 2023).
 
     `query` turns a task and a text, of a question or a passage, into a prompt that ends where the answer comes.
     `prefixes` are the demonstrations that come before it, all of them first, then one less each time; the last is
@@ -130,7 +130,7 @@ class Reranking:
 
 @dataclass(frozen=True)
 class Reading:
-    """The texts of a reader: an encoder-decoder that answers by writing one of a task's words (facts 4.4).
+    """The texts of a reader: an encoder-decoder that answers by writing one of a task's words (Guo et al. 2023).
 
     `inputs` are the encoder's texts for a question, its passages, and the form of the question: one for each passage,
     or one alone without passages. `demonstrated` is the one text of a question with labelled examples and no passages.

@@ -99,7 +99,7 @@ class Ingest(Model, extra="allow"):
 
 
 class Split(Model):
-    """The leakage rule has no settings (facts 1.3); these only bound how much of each side is used.
+    """The leakage rule has no settings (the published split_tasks.py); these only bound how much of each side is used.
 
     Dev tasks are training tasks held out by the seed; `supervised` instances are those of test tasks that do not test.
     `track` decides whose training tasks train; the test tasks of both tracks are kept.
@@ -118,7 +118,7 @@ class Split(Model):
 
 
 class Encoding(Model):
-    """What the prompt has beside the instance input (facts 1.6 to 1.8). Lengths in tokens."""
+    """What the prompt has beside the instance input (Tk-Instruct's ni_collator.py). Lengths in tokens."""
 
     definition: bool
     positive_examples: Count
@@ -134,7 +134,7 @@ class Encoding(Model):
 
 
 class ToolParams(Model):
-    """Sampling and filtering of one tool's calls: tau_s, k, m and tau_f of facts 3.2.
+    """Sampling and filtering of one tool's calls: tau_s, k, m and tau_f of Toolformer.
 
     `code` is the file of the tool, `resource` what it reads (the corpus, which all read, where it reads nothing of its
     own): stage augment depends on both. `price`: nats that the filter subtracts from the gain of a call.

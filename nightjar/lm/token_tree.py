@@ -85,7 +85,7 @@ class TokenTree:
 
     @torch.inference_mode()
     def probabilities(self, token: int) -> list[list[float]]:
-        """Of each row, P(token | context, text[:i]) for each i below len(text): the p_i of Toolformer (facts 3.2)."""
+        """Of each row, P(token | context, text[:i]) for each i below len(text): the p_i of Toolformer."""
         values = []
         for logits in self._logits:
             own = logits.float()

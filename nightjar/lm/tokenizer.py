@@ -44,7 +44,7 @@ class Tokenizer:
     """Text to ids and back; special tokens never come back as text. `end` is the id that ends a text.
 
     For an encoder-decoder the end token closes what `encode` gives, as its training saw it and as the published length
-    checks count it (facts 1.7); for a causal model nothing is added.
+    checks count it (Tk-Instruct's ni_collator.py); for a causal model nothing is added.
     """
 
     backend: tokenizers.Tokenizer

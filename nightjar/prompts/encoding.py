@@ -1,4 +1,4 @@
-"""The input text of a Super-NaturalInstructions instance (facts 1.6 to 1.8: Tk-Instruct's text-only form).
+"""The input text of a Super-NaturalInstructions instance (ni_collator.py: Tk-Instruct's text-only form).
 
     source = task name + definition + positive examples + negative examples + task input
 

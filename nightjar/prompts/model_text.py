@@ -1,6 +1,6 @@
 """What a model reads and what it is to write: the published encoding, with retrieved evidence where asked for.
 
-An encoder-decoder gets the published source and the raw label (facts 1.6). A causal model reads both as one running
+An encoder-decoder gets the source and the raw label of ni_collator.py. A causal model reads both as one running
 text, and its tokens carry the blank before a word, so the blank that the source ends with goes to the front of the
 target: the text is the same, only the cut lies before the blank instead of behind it.
 """
@@ -37,7 +37,7 @@ def model_input(
 def model_target(text: str, encoder_decoder: bool) -> str:
     """An answer as a training target: the raw label, or for a causal model as it follows the prompt.
 
-    Which of several references is the label is drawn anew each time, uniformly (facts 1.8). The published collator
+    Which of several references is the label is drawn anew each time, uniformly (ni_collator.py). The published collator
     gives a batch no labels at all if its first instance has no output; ingest refuses such instances, so that case
     does not arise.
     """

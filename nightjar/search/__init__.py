@@ -1,4 +1,4 @@
-"""Search: sentence encoders, a dense and a lexical index, and the fusion of their rankings (facts 4).
+"""Search: sentence encoders, a dense and a lexical index, and the fusion of their rankings (Guo et al. 2023).
 
 `LexicalIndex` ranks texts by Okapi BM25, `DenseIndex` vectors by inner product; both return `Rankings`, arrays of
 numbers and scores, which `reciprocal_rank` fuses. An `Encoder` turns texts into vectors: `SentenceEncoder` by the

@@ -1,6 +1,6 @@
 """Dense index: FAISS over vectors, by inner product (which is the cosine of unit vectors).
 
-flat     compares with every vector and is exact; the published index is exact too (facts 4.2)
+flat     compares with every vector and is exact; the published index is exact too (PGRA)
 hnsw     a graph of neighbours (Malkov and Yashunin, 2018): finds nearly all, needs more memory than flat
 ivfpq    cells of k-means with product quantisation (Jegou et al., 2011): a small part of the memory, but it misses more
 

@@ -1,6 +1,6 @@
 """Sentence encoder: texts to vectors, by a transformer and one of three poolings (nightjar.search.pooling).
 
-all-MiniLM-L6-v2 was trained with mean pooling; PGRA takes the pooler's output of bert-base-uncased (facts 4.2).
+all-MiniLM-L6-v2 was trained with mean pooling; PGRA takes the pooler's output of bert-base-uncased.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class SentenceEncoder:
     def encode_in_context(
         self, contexts: Sequence[str], texts: Sequence[str], batch_tokens: int | None = None
     ) -> NDArray[np.float32]:
-        """The mean of the last hidden states of each text's own tokens, read after its context (facts 2.4).
+        """The mean of the last hidden states of each text's own tokens, read after its context (ProtoQA).
 
         Shape (len(texts), dimension), not of unit length; a text without tokens gives zeros. Context and text are the
         two parts of the model's pair input, cut from the longer one where both are too long. Batches as in `encode`.

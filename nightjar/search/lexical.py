@@ -18,7 +18,7 @@ words      the runs of letters, digits and underscores of the lower-cased text. 
            query are found; equal scores in the order of the numbers.
 published  what lies between two blanks, as it is: other white space and punctuation are part of a word, and between two
            blanks in a row lies the empty word. Every passage can be found, those with score 0 too; among equal scores
-           the later number first (facts 4.2).
+           the later number first (PGRA's get_data_bm25).
 
 There is no stemming and there are no stop words; in writing without blanks between words, such as Chinese, a whole
 clause is one word.

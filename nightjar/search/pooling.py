@@ -2,7 +2,7 @@
 
 mean     the mean of the last hidden states over the tokens of the text
 cls      the last hidden state of the first token
-pooler   what the model's own pooler makes of that state: a dense layer and tanh (facts 4.2)
+pooler   what the model's own pooler makes of that state: a dense layer and tanh
 
 A wrong pooling gives vectors that look right and find the wrong texts, so it is never guessed.
 """
@@ -20,7 +20,7 @@ from nightjar.core.json_text import read_object
 Pooling = Literal["mean", "cls", "pooler"]
 RECORD = "pooling.json"
 SETTING = "models.sentence_encoder.pooling"
-# Models whose files do not say how to pool; the first two as PGRA uses them (facts 4.2).
+# Models whose files do not say how to pool; the first two as PGRA uses them.
 KNOWN: Mapping[str, Pooling] = {
     "bert-base-uncased": "pooler",
     "unsup-simcse-bert-base-uncased": "pooler",

@@ -1,4 +1,4 @@
-"""Reranker: a language model compares a question with passages (PGRA, facts 4.3).
+"""Reranker: a language model compares a question with passages (PGRA, Guo et al. 2023).
 
 Question and passages alike become prompts of the task. A text's vector is the model's last hidden state at the last
 token of its prompt, after which the answer would come, of unit length. Passages are ordered by the dot product with the

@@ -89,17 +89,17 @@ matthews = OfSums("Matthews correlation", 2, _hits_and_labels, _correlation)
 """Matthews correlation of the parts (predicted label, gold label), whole numbers.
 
 From -1 to 1, and 0 where all predictions or all gold labels are the same label, as in GLUE. Of more than two labels it
-is R_K (Gorodkin 2004). A label for "no valid answer" is a label like any other. Source: facts 4, metric of CoLA.
+is R_K (Gorodkin 2004). A label for "no valid answer" is a label like any other. Source: Guo et al. 2023, CoLA.
 """
 
 geometric_mean = OfSums("geometric mean of means", None, _same, _geometric)
 """The geometric mean of the means of the parts, which are 0 or more, such as ROUGE-1, ROUGE-2 and ROUGE-L.
 
-The means are over the corpus, as in the public metric of SCROLLS (facts 5); it is 0 if one of them is.
+The means are over the corpus, as in the public metric of SCROLLS; it is 0 if one of them is.
 """
 
 perplexity = OfSums("perplexity", 2, _token_losses, _exp_of_mean)
-"""exp(total loss / total tokens) of the parts (loss of the instance in nats, its tokens). Source: facts 3.
+"""exp(total loss / total tokens) of the parts (loss of the instance in nats, its tokens). Source: Schick et al. 2023.
 
 Raises ValueError for an instance without tokens.
 """

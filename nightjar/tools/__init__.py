@@ -1,4 +1,4 @@
-"""Tools: how calls are written, the tools themselves, and language models that call them (Toolformer, facts 3).
+"""Tools: how calls are written, the tools themselves, and language models that call them (Toolformer).
 
 Decoding with tools:
 

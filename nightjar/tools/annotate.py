@@ -1,4 +1,4 @@
-"""Sample, execute and filter the calls of one tool for texts (Toolformer sections 2 and 4.1; facts 3.2 and 3.3)."""
+"""Sample, execute and filter the calls of one tool for texts (Toolformer sections 2 and 4.1)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HAS_CALL, LONG_CONTEXT = "already contains a call", "its context leaves no room 
 
 @dataclass(frozen=True)
 class Settings:
-    """tau_s, k, m and tau_f of facts 3.2, and the limits of sampling. Lengths in tokens.
+    """tau_s, k, m and tau_f (Toolformer section 2, appendix A), and the limits of sampling. Lengths in tokens.
 
     `max_text_tokens`: longer texts are annotated in windows of this length. `before_first_word`: whether a call may be
     put before the first word of a text without context, as published. There the loss without a call is conditioned on

@@ -1,4 +1,4 @@
-"""The calculator: + - * / and parentheses, in exact rational arithmetic, and the documents it suits (facts 3.5).
+"""The calculator: + - * / and parentheses, in exact rational arithmetic, and the documents it suits (appendix A).
 
     sum     = product (("+" | "-") product)*
     product = factor (("*" | "/") factor)*
@@ -8,7 +8,7 @@
 Both levels associate to the left; blanks may be between signs. Anything else (commas, %, **, letters) has no result,
 and neither has what is too long, too deep, or divides by zero. The setting `lenient` also reads numbers with commas
 between groups of three digits, and "%" after a number as hundredths: the paper's own prompt has 658,893 / 11.4%, which
-its grammar does not (facts 3.5).
+its grammar does not (Toolformer, appendix A).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LENIENT = re.compile(
     r"[ \t]*(?:((?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?%?|\.[0-9]+%?)|([-+*/()]))"
 )
 
-# The rules of facts 3.5, as they are counted.
+# The rules of Toolformer's appendix A, as they are counted.
 RELATED = "three numbers, one the result of an operation on the others"
 STATED = "a number after = or after words such as equals"
 DRAWN = "three numbers, in the 1% drawn"
@@ -216,7 +216,7 @@ def related(found: list[tuple[int, int]], window: int = WINDOW) -> bool:
 
 
 def calculator_document(text: str, rng_value: float) -> str:
-    """The first of the rules of facts 3.5 by which to look for calculator calls in a document; empty if none holds.
+    """The first of the rules of appendix A by which to look for calculator calls in a document; empty if none holds.
 
     STATED (rule ii): "=", "equals", "equal to", "total of" or "average of" is followed by a number. RELATED (rule i):
     three numbers within 100 tokens, one being the result of an operation on the others. DRAWN (rule iii): three numbers

@@ -1,4 +1,4 @@
-"""The calendar: what day it is (Toolformer appendix A.1, facts 3.5), and the first date that a text names.
+"""The calendar: what day it is (Toolformer appendix A.1), and the first date that a text names.
 
 The day is that of the request: of a document the date in its URL, of a question the date it is asked for. The tool
 never reads the clock, so that no artifact depends on when it was made; commands that a person types pass today's date.

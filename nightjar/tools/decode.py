@@ -1,6 +1,6 @@
 """Decoding that calls tools: stop at the arrow, run the tool, insert its result, continue (Toolformer 2 and 4.2).
 
-A call starts where its marker " [" is among the `top_k` likeliest next tokens (facts 3.8), greedy or sampled. An
+A call starts where its marker " [" is among the `top_k` likeliest next tokens (Toolformer), greedy or sampled. An
 attempt that comes to nothing (no tool of that name, no arrow, a broken input, no result) is taken back: the answer
 continues as if it had not been made. Where no call may start, every token is forbidden that could open one: each whose
 text ends in "[" and the beginning of a tool's name, so not only " [" but also "[", "([" or " [[".

@@ -1,4 +1,4 @@
-"""The filter of Toolformer: does a call with its result make what follows it likelier (section 2, facts 3.3)?
+"""The filter of Toolformer: does a call with its result make what follows it likelier (section 2)?
 
 The loss of a text from a position on is weighted over five tokens. A call is worth keeping if, with call and result in
 front of the whole text, that loss is lower by a threshold than without a call and than with a call that has no result.
@@ -61,7 +61,7 @@ def call_losses(lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, 
 
 
 def losses_at(lm: LanguageModel, texts: Sequence[tuple[Tokens, Sequence[Placed]]]) -> list[list[Losses]]:
-    """The three losses of each call of each text (facts 3.3); for a call in a chain, "nothing" is the calls before it.
+    """The three losses of each call of each text (section 2); for a call in a chain, "nothing" is the calls before it.
 
     The calls of a text that put the same in front of it share one pass of the model, up to the last token that counts
     for any of them; "nothing" is the same for all. Passes of like length are batched.

@@ -1,4 +1,4 @@
-"""The formulas of Toolformer: which positions, which loss, which calls are kept (facts 3.2 and 3.3)."""
+"""The formulas of Toolformer: which positions, which loss, which calls are kept (sections 2, 4.1)."""
 
 from __future__ import annotations
 

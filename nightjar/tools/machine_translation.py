@@ -1,4 +1,4 @@
-"""Machine translation into English: the language by fastText's model, then one of three engines (facts 3.5).
+"""Machine translation into English: the language by fastText's model, then one of three engines (Toolformer).
 
 The paper translates with NLLB-600M. Where no translation model can be had, Apertium translates the language pairs that
 are installed, by rules; where neither is there, a language model translates after a few examples.
@@ -20,7 +20,7 @@ from nightjar.tools.translators import Apertium, Few, TranslationModel, Translat
 
 # Characters of a text to translate.
 LONGEST = 500
-# The rule of facts 3.5, as it is counted.
+# Toolformer's rule (appendix A), as it is counted.
 QUOTED = f"{language.CHUNK} tokens in another language, with English before and after"
 
 

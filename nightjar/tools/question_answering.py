@@ -1,6 +1,6 @@
 """Question answering: BM25 finds passages, and a language model reads them and answers in a few words.
 
-The paper asks Atlas, a retrieval-augmented model fine-tuned on Natural Questions (facts 3.5). Here any language model
+The paper asks Atlas, a retrieval-augmented model fine-tuned on Natural Questions. Here any language model
 reads, by default the project's own, and the passages are those of WikiSearch.
 """
 

@@ -70,7 +70,7 @@ class Tool(Protocol):
         return cls()
 
     def suits(self, text: Text, chance: float) -> str:
-        """Which rule makes `text` worth sampling calls for (facts 3.5), in a few words; empty if none does.
+        """Which rule makes `text` worth sampling calls for (appendix A), in a few words; empty if none does.
 
         `chance` is drawn uniformly from [0, 1) for this text.
         """

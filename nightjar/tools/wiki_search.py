@@ -1,4 +1,4 @@
-"""Search by BM25: the best passage for a query, as "Title > snippet" (Toolformer appendix A.1, facts 3.5).
+"""Search by BM25: the best passage for a query, as "Title > snippet" (Toolformer appendix A.1).
 
 The paper searches the KILT dump of Wikipedia. Here the passages are those of an index (data/index) or of a corpus.
 """

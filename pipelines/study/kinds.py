@@ -1,6 +1,6 @@
 """The kinds of study and their points: what each sets, and the point that it is compared with.
 
-Published values are those of Wang et al. 2022 (tasks, instances: facts 1.8 and 1.11), Schick et al. 2023 (calls: table
+Published values are those of Wang et al. 2022 (tasks, instances: figures on scale), Schick et al. 2023 (calls: table
 9), Guo et al. 2023 (readers: tables 3 to 6) and Shaham et al. 2023 (length of input: table 4).
 """
 

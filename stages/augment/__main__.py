@@ -118,7 +118,7 @@ def run(stage: Stage) -> None:
         "refused": dict(sorted(refused.items())),
         "windows": sum(text["windows"] for text in texts),
     }
-    # Texts that suit the tool, by the rule that holds (facts 3.5), before some of them were drawn.
+    # Texts that suit the tool, by the rule that holds (Toolformer), before some of them were drawn.
     stage.details["rules"] = dict(sorted(rules.items()))
     # Likely places where no call was sampled: before the first word of a document, and inside of a character.
     stage.details["positions_left_out"] = sum(text["left_out"] for text in texts)

@@ -58,7 +58,7 @@ def from_instances(rows: Iterable[Mapping[str, Any]]) -> list[Source]:
 
 
 def suited(tool: Tool, sources: Sequence[Source], seed: int, words: int | None = None) -> list[Source]:
-    """The texts that suit the tool, each with the rule that it satisfies (facts 3.5), in the given order.
+    """The texts that suit the tool, each with the rule that it satisfies (Toolformer), in the given order.
 
     Texts of more than `words` words are left out.
     """

@@ -1,4 +1,4 @@
-"""From candidate calls to texts with calls: Toolformer's C* (section 2 and appendix B, facts 3.4)."""
+"""From candidate calls to texts with calls: Toolformer's C* (section 2 and appendix B)."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def looks_ahead(row: Candidate, body: Body) -> bool:
 
 
 def _limited(rows: Iterable[Candidate], chains: Chains, most: int | None) -> dict[str, set[Key]]:
-    """For each tool the texts that may have its calls: at most `most`, those with the best calls (facts 3.4)."""
+    """For each tool the texts that may have its calls: at most `most`, those with the best calls (Toolformer)."""
     gains: dict[str, dict[Key, float]] = defaultdict(dict)
     for row in rows:
         texts = gains[row["tool"]]
@@ -147,7 +147,7 @@ def call_names(rows: Iterable[Candidate]) -> frozenset[str]:
 def merged_texts(calls: Sequence[Candidate], bodies: Mapping[Key, Body]) -> list[dict[str, Any]]:
     """Rows of contracts.CALLS_MERGED: every text that has calls, with them, in the order of `bodies`.
 
-    Texts without a call are left out (facts 3.4). Offsets are those of " " + text, as the model reads it: a call before
+    Texts without a call are left out. Offsets are those of " " + text, as the model reads it: a call before
     everything else is so followed by the first word's blank. For every row,
     `remove(" " + row["text"]) == " " + row["original"]` (nightjar.tools.syntax).
     """

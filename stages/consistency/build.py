@@ -1,4 +1,4 @@
-"""Label consistency (facts 4.7): the share of a question's passages whose pseudo-label is the question's own label."""
+"""Label consistency (Guo et al. 2023): the share of a question's passages whose pseudo-label is its own label."""
 
 from __future__ import annotations
 

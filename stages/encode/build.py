@@ -51,7 +51,7 @@ class Encoder:
     def prompts(
         self, task: Mapping[str, Any], instance_input: str, passages: Sequence[Mapping[str, Any]]
     ) -> list[list[int]]:
-        """The ids of the prompt in each variant: one, or the five of the mixed mode (facts 1.8)."""
+        """The ids of the prompt in each variant: one, or the five of the mixed mode (ni_collator.py)."""
         made = []
         for options in variants(self.options):
             text = model_input(
@@ -63,7 +63,7 @@ class Encoder:
                 self.tokenizer.encoder_decoder,
             )
             ids = self._reader.encode(text)
-            # A text that was cut to length may have more tokens when read again: T5's is cut a second time (1.7).
+            # A text that was cut to length may have more tokens when read again: T5's is cut a second time.
             made.append(
                 self.tokenizer.fit(ids, options.max_source_length) if self.tokenizer.encoder_decoder else ids
             )

@@ -1,4 +1,4 @@
-"""From documents to token ids, as plain language modelling trains on them (Toolformer, section 4.1, facts 3.7).
+"""From documents to token ids, as plain language modelling trains on them (Toolformer, section 4.1).
 
 A text is an instance with an empty prompt: the end token alone, from which the first token is predicted, and the text
 as target, so that the loss is over all tokens. A text longer than the limit becomes several windows; every token is in

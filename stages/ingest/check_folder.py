@@ -1,4 +1,4 @@
-"""The contributors' checks of a whole folder of task files (facts 1.2): each task, the list of tasks, the splits.
+"""The contributors' checks of a whole folder of task files (test_all.py): each task, the list of tasks, the splits.
 
     nightjar ingest --check --dataset natural_instructions --input FOLDER
 

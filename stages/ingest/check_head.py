@@ -1,4 +1,4 @@
-"""The contributors' checks of what a task file says before its instances (facts 1.2: 1, 3, 4, 5, 11, 12)."""
+"""The contributors' checks of what a task file says before its instances (1, 3, 4, 5, 11, 12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contributors' check 3 of a task's instances, one by one (facts 1.2), and their texts for the other checks."""
+"""The contributors' check 3 of a task's instances, one by one (test_all.py), and their texts for the other checks."""
 
 from __future__ import annotations
 

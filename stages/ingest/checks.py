@@ -1,4 +1,4 @@
-"""The contributors' checks of one task file (facts 1.2, numbers 1 to 13), over Arrow columns where it can be.
+"""The contributors' checks of one task file (numbers 1 to 13), over Arrow columns where it can be.
 
 An ordinary file comes as columns; of any other, the exact reader gives the instances one by one, which are
 looked at for their types, and inputs and outputs that are texts go into columns too. What is then asked of
@@ -195,7 +195,7 @@ def _outputs(rows: Rows, task_id: str, found: Found) -> None:
 
 
 def normalised_entropy(counts: Sequence[int]) -> float:
-    """-sum p log p / log(n) of n counts above zero: 1 if they are equal, NaN for a single one (facts 1.2)."""
+    """-sum p log p / log(n) of n counts above zero: 1 if they are equal, NaN for a single one (test_all.py)."""
     if len(counts) < 2:
         return float("nan")
     shares = np.asarray(counts) / sum(counts)

@@ -1,9 +1,9 @@
-"""The documents in a file of a corpus: JSON Lines, Parquet or text (facts 3: the corpus of Toolformer).
+"""The documents in a file of a corpus: JSON Lines, Parquet or text, such as the corpus of Toolformer.
 
 A row of a .jsonl or .parquet file is {"id", "title", "text", "url"}, of which only the text is needed; without an id it
 gets FILE#ROW. A .txt file gives a document a paragraph (paragraphs are separated by blank lines) or a line, with the id
 FILE#N. The date is the first valid one in the URL, as /2023/01/30/ or 2023-01-30: the calendar tool's "today" of a
-document (facts 3).
+document (Schick et al. 2023, appendix A).
 """
 
 from __future__ import annotations

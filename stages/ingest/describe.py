@@ -1,7 +1,7 @@
-"""What a collection of tasks holds: the figures of table 2 and the distributions of figure 10 (facts 1.1).
+"""What a collection of tasks holds: the figures of table 2 and the distributions of figure 10 (Wang et al. 2022).
 
 How it counts, where the paper leaves it open: a task is English if the union of its input and output languages
-is exactly {English}, any other task is not (facts 1.3). A task counts once for each of its languages, task
+is exactly {English}, any other task is not (split_tasks.py). A task counts once for each of its languages, task
 types and domains, so that the counts of a distribution add up to more than the tasks. A domain is the part of
 its name before the first arrow: `Natural Science -> School Science Textbooks` is Natural Science. The words
 of a definition are what is between white space, of the first text where there are several. Instances are

@@ -1,4 +1,4 @@
-"""The contributors' fifteen checks of a task (facts 1.2) and what they found."""
+"""The contributors' fifteen checks of a task (src/test_all.py of natural-instructions) and what they found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEVELS = ("error", "warning", "allowed")
 
 @dataclass(frozen=True)
 class Check:
-    """One check: its number in facts 1.2, what must hold, and where the published code differs from its word."""
+    """One check: its number (see `checks`), what must hold, and where the published code differs from its word."""
 
     number: int
     name: str

@@ -1,4 +1,4 @@
-"""The instances of one task: which are taken, which are refused and why (facts 1.1, 1.2).
+"""The instances of one task: which are taken, which are refused and why (Wang et al. 2022).
 
 An instance is {id, input, output}: the id unique in its task, the input not blank, the output a list of
 strings none of which is blank. Two forms of older files are taken too: an output that is one string, and no

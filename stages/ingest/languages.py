@@ -1,4 +1,4 @@
-"""The names of languages after ISO 639, spelled as the contributors' checks want them (facts 1.2, check 11)."""
+"""The names of languages after ISO 639, spelled as the contributors' checks want them (check 11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One Super-NaturalInstructions task file to one row of `tasks` and a table of instances (facts 1.1).
+"""One Super-NaturalInstructions task file to one row of `tasks` and a table of instances (section 3).
 
 Two readers give the same result. Arrow's reads an ordinary file straight into columns, at hundreds of
 megabytes a second, and fails on anything out of the ordinary: a missing or doubled key, a wrong type, an

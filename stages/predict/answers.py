@@ -48,7 +48,7 @@ def ask(
         text = card.prompt(question, Asking(options, tokenizer, found, tokenizer.encoder_decoder))
         ids = tokenizer.encode(text)
         if tokenizer.encoder_decoder:
-            # A text that was cut to length may have more tokens when read again: it is cut once more (facts 1.7).
+            # A text that was cut to length may have more tokens when read again: it is cut once more (ni_collator.py).
             ids = tokenizer.fit(ids, options.max_source_length)
         asked.append(Asked(question, text, ids))
     return asked
@@ -142,7 +142,7 @@ def _row(given: Answered, settings: PredictBenchmark) -> dict[str, Any]:
 
 
 def before_full_stop(text: str) -> str:
-    """What stands before the first full stop of the stripped text: the published GPT-3 setting (facts 1.9)."""
+    """What stands before the first full stop of the stripped text: the published GPT-3 setting (run_gpt3.py)."""
     return text.strip().partition(".")[0]
 
 

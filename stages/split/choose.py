@@ -47,7 +47,9 @@ def choose_dev(sources: Mapping[str, Collection[str]], limit: int, seed: int) ->
 
 
 def choose_published(first_outputs: Sequence[str], limit: int, generator: random.Random) -> list[int]:
-    """The published balanced choice of one task's test instances (facts 1.4), as row numbers in that order.
+    """The published balanced choice of one task's test instances, as row numbers in that order.
+
+    Source: reorder_instances_for_testing.py of natural-instructions.
 
     Rows are grouped by their first output, groups are in order of first appearance, and each in turn gives one
     row that the generator draws from those it has left, until `limit` are chosen or none is left. `generator` is

@@ -1,4 +1,4 @@
-"""Where the published lists and the rule part, and why (facts 1.3).
+"""Where the published lists and the rule part, and why (natural-instructions' split_tasks.py).
 
 The rule sees only the tasks at hand. A source shared with a test task that is absent cannot be seen, so such a
 reason says no more than which absent task the names point to.

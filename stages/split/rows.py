@@ -1,6 +1,6 @@
 """The instances of the four sides, task by task: test, supervised, dev, train.
 
-A test task's candidates are the at most 100 instances that may test (facts 1.4). No instance with the input of one
+A test task's candidates are the at most 100 instances that may test (see `choose`). No instance with the input of one
 that tests, in whichever test task, trains the supervised bound: some test tasks are made from the same texts. Only
 one task is in memory at a time, and the inputs of the candidates and of the dev side.
 """
@@ -160,7 +160,7 @@ class SideWriter:
 
 
 def published_choice(ingested: Path, order: Sequence[str]) -> dict[str, list[int]]:
-    """For every task of `order`, which rows of its part are the published balanced choice (facts 1.4).
+    """For every task of `order`, which rows of its part are the published balanced choice (see `choose`).
 
     The draws of a task depend on all tasks before it, so every test task is gone through, used or not. They are
     the publishers' own only if no test task is absent and no instance of theirs was refused.

@@ -1,4 +1,4 @@
-"""The rule by which the published split was made (facts 1.3).
+"""The rule by which the published split was made (natural-instructions' split_tasks.py; Wang et al. 2022, section 5.1).
 
 (a) a task with any of the twelve evaluation categories tests; (b) any other task that shares a source with a
 test task, of whichever track, is excluded; (c) so are the other track's test tasks; (d) on the English track
@@ -46,7 +46,7 @@ class Task:
 
     @property
     def category(self) -> str:
-        """The category under which it is scored: the first (facts 1.9)."""
+        """The category under which it is scored: the first (Tk-Instruct's compute_metrics.py)."""
         return self.categories[0] if self.categories else "none"
 
     @property

@@ -1,7 +1,7 @@
 """Which instances every step trains on, known in advance from the seed alone.
 
 An epoch sees every instance once. Its reference and, in the mixed mode, its prompt variant are drawn for each epoch
-and instance (facts 1.8), by a hash: a draw depends neither on the other instances nor on where a run was resumed.
+and instance (ni_collator.py), by a hash: a draw depends neither on the other instances nor on where a run was resumed.
 Instances of one task and variant go together in small groups, which share their prefix (packing.py); groups are
 shuffled, and cut into steps of exactly `batch_size` instances. Within a step, groups of like length make a forward
 pass of at most `batch_tokens` tokens, padding included. Texts without a prompt share nothing: those of a step are

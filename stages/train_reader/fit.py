@@ -24,7 +24,7 @@ from nightjar.lm.reader import (
 from nightjar.lm.reader.tokens import PADDED
 from stages.train_reader.sides import Examples, Task
 
-# As published (facts 4.6). The rate has no warm-up.
+# As published (Guo et al. 2023). The rate has no warm-up.
 WEIGHT_DECAY, CLIP = 0.01, 1.0
 # Weights that begin at random learn so many times as fast as pretrained ones, which a higher rate destroys.
 FRESH_RATE = 10.0

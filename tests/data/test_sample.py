@@ -427,7 +427,7 @@ def test_closed_book_answers_stand_in_the_corpus() -> None:
 
 
 def _has_sum(text: str) -> bool:
-    """Heuristics (i) and (ii) of fact sheet 3.5, by brute force."""
+    """Heuristics (i) and (ii) of Toolformer's appendix A, by brute force."""
     if re.search(r"(=|equals|equal to|total of|average of) \d", text):
         return True
     found = [(i, int(n)) for i, w in enumerate(text.split()) for n in re.findall(r"\d+", w)]

@@ -60,7 +60,7 @@ CARD = Card(
     tables=TABLES,
     training=training,
     reranking=Reranking(reranker_query, prefixes),
-    # The form of the paper, and the one that the published code really has (facts 4.4).
+    # The form of the paper, and the one that the published code really has (PGRA's src/data.py).
     reading=Reading(("intended", "published"), inputs, demonstrated, targets, alone),
     compared="pgra",
     consistency=CONSISTENCY,

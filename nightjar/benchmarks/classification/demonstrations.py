@@ -1,4 +1,4 @@
-"""Which labelled sentences demonstrate a task (facts 4.3)."""
+"""Which labelled sentences demonstrate a task (PGRA's second_stage.py)."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ FORMS = (
         "latin-1",
     ),
     _CSV("subj", _sides("subj/{}.csv", *_ALL)),
-    # The sizes of facts 4.8.
+    # The sizes of Guo et al. 2023.
     Form("fever", (Part("fever.paper_dev.jsonl"),), _claim, sizes=Sizes(1000, 5000)),
 )
 

@@ -1,6 +1,6 @@
 """The labels of the nine tasks: their names, their codes in published files, and their words in prompts.
 
-The reranker and the reader use different words (facts 4.3 and 4.4). The name of a label is its word in the reranker's
+The reranker and the reader use different words (PGRA's code). The name of a label is its word in the reranker's
 prompts, except in FEVER, where it is the data set's.
 """
 

@@ -1,4 +1,4 @@
-"""The prompts of PGRA's reranker and of in-context learning (facts 4.3), from the templates of PromptSource.
+"""The prompts of PGRA's reranker and of in-context learning (Guo et al. 2023), from the templates of PromptSource.
 
 PromptSource shortens a field of more than 2,053 characters to at most 2,048 and strips the prompt. FEVER has no
 published prompt: its text here is Nightjar's own.

@@ -1,4 +1,4 @@
-"""The results of the paper (Guo et al. 2023, facts 4.8): its tables 2 and 8, FEVER, and label consistency."""
+"""The results of the paper (Guo et al. 2023): its tables 2 and 8, FEVER, and label consistency."""
 
 from __future__ import annotations
 

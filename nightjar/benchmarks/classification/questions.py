@@ -66,7 +66,7 @@ def training(
 ) -> Iterator[tuple[Literal["train", "dev"], Question]]:
     """The questions of the training and dev sides, drawn as in `questions`, with the same shared parts.
 
-    Without the demonstrations: as published, the reader does not train on them (facts 4.3).
+    Without the demonstrations: as published, the reader does not train on them (PGRA's code).
     """
     sides: dict[Literal["train", "dev"], int | None] = {
         "train": settings.train_per_task,
@@ -108,7 +108,7 @@ def query(parts: Mapping[str, Any]) -> str:
 
 
 def prompt(question: Question, asking: Asking) -> str:
-    """In-context learning: the demonstrations, the reranker's prompt and "The answer is" (facts 4.3).
+    """In-context learning: the demonstrations, the reranker's prompt and "The answer is" (Guo et al. 2023).
 
     Demonstrations are left out, the last ones first, until the prompt has at most `max_source_length` tokens; the
     question is never cut.
@@ -132,7 +132,7 @@ def inputs(question: Question, passages: Sequence[str], form: str) -> list[str]:
 
 
 def demonstrated(question: Question, examples: Sequence[Question], form: str) -> str:
-    """One text for the reader: the question, then the examples with their labels (LM-BFF, facts 4.8)."""
+    """One text for the reader: the question, then the examples with their labels (LM-BFF in Guo et al. 2023)."""
     task = question.task_id
     shown = [reader_passage(task, it.parts["text"], it.references[0]) for it in examples]
     asked = reader_question(task, question.parts["text"], form)  # type: ignore[arg-type]

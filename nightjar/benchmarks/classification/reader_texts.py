@@ -1,4 +1,4 @@
-"""The inputs and targets of PGRA's reader (facts 4.4).
+"""The inputs and targets of PGRA's reader (its src/data.py).
 
 The paper's form ends the sentence with "This is <extra_id_0> ." ("intended"). In the published code a condition is
 always true, so that every task gets the suffix of sentence pairs ("published"); the golden vectors have that form.

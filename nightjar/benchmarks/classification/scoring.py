@@ -1,4 +1,4 @@
-"""How classification scores an answer (facts 4.4): by the label that it names.
+"""How classification scores an answer (Guo et al. 2023): by the label that it names.
 
 An answer that names no label is wrong. In Matthews correlation it is a label of its own, which is never right. The
 published code counts it as the first label instead, which can make it right.

@@ -89,7 +89,7 @@ CARD = Card(
         reference=REFERENCE,
         by_task=False,
         readers=Readers(predictions, references, reference),
-        # As published: the mean is over the questions that have predictions (facts 2.2).
+        # As published: the mean is over the questions that have predictions (protoqa-evaluator, evaluation.py).
         unanswered="left out",
     ),
     settings=Settings,

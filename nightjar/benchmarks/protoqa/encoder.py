@@ -1,4 +1,4 @@
-"""The encoder similarity: Gaussian processes decide from an answer's states which cluster it belongs to (facts 2.4).
+"""The encoder similarity: Gaussian processes decide from an answer's states which cluster it belongs to (ProtoQA).
 
 The vector of a string is the mean of its tokens' states after the question, less the mean of the strings of the
 question's clusters, at unit length. For each cluster a Gaussian process with an RBF kernel learns from all these
@@ -20,7 +20,7 @@ from nightjar.benchmarks.protoqa.formats import Cluster, cleaned, clusters_of
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 
-# An answer belongs to the best cluster only above this probability (facts 2.4).
+# An answer belongs to the best cluster only above this probability (Boratko et al. 2020).
 LEAST_PROBABILITY = 0.1
 # Of the kernel, for vectors of unit length. The paper gives none. With these, 71% of the strings of every third
 # development question are assigned to their own cluster by the other three quarters of its strings; with values that

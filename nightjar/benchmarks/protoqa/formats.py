@@ -1,4 +1,4 @@
-"""Questions with their clusters, from a line of the dataset in its current or an older form (facts 2.1)."""
+"""Questions with their clusters, from a line of the dataset in its current or an older form (DATAFORMAT.md)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def by_count(clusters: Sequence[Cluster]) -> list[Cluster]:
 
 
 def best_list(clusters: Sequence[Cluster]) -> tuple[str, ...]:
-    """The list that the score is relative to: the first string of each cluster, the largest first (facts 2.2)."""
+    """The list that the score is relative to: the first string of each cluster, the largest first (evaluation.py)."""
     return tuple(cluster.answers[0] for cluster in by_count(clusters))
 
 

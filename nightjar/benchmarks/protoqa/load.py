@@ -1,4 +1,4 @@
-"""Reads the published files of a folder into records (facts 2.1)."""
+"""Reads the published files of a folder into records (protoqa-data, DATAFORMAT.md)."""
 
 from __future__ import annotations
 

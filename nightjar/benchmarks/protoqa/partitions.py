@@ -1,4 +1,4 @@
-"""The best matching of two token lists over all their partitions, without listing the partitions (facts 2.3).
+"""The best matching of two token lists over all their partitions, without listing the partitions (ProtoQA).
 
 The published score of x and y is the maximum, over the partitions P of x and Q of y into contiguous groups, of
 M(P, Q) / max(|P|, |Q|), where M is the weight of the best one-to-one matching of groups. Groups without a partner only

@@ -1,4 +1,4 @@
-"""The published prompt of a question: it is turned into the beginning of a statement (facts 2.6)."""
+"""The published prompt of a question: it is turned into the beginning of a statement (run_generation.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of the paper (Boratko et al. 2020, facts 2.7): tables 3 and 9, as shares of the best list's score."""
+"""The results of the paper (Boratko et al. 2020): tables 3 and 9, as shares of the best list's score."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def prompt(question: Question, asking: Asking) -> str:
 
 
 def target(question: Question) -> str:
-    """The answer of a training pair in the published form: in lower case, with a full stop (facts 2.6)."""
+    """The answer of a training pair in the published form: in lower case, with a full stop (ProtoQA_GPT2)."""
     return f"{question.references[0].lower()}."
 
 

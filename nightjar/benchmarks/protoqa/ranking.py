@@ -1,4 +1,4 @@
-"""The ranked list of a question's answers, from many sampled texts (facts 2.6)."""
+"""The ranked list of a question's answers, from many sampled texts (ProtoQA_GPT2's run_generation.py)."""
 
 from __future__ import annotations
 

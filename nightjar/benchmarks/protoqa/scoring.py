@@ -1,4 +1,4 @@
-"""How ProtoQA scores a ranked list of answers: by the best one-to-one matching with the clusters (facts 2.2)."""
+"""How ProtoQA scores a ranked list of answers: by the best one-to-one matching with the clusters (evaluation.py)."""
 
 from __future__ import annotations
 

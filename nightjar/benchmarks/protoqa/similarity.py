@@ -1,4 +1,4 @@
-"""How similar an answer is to a string of a cluster (facts 2.2 to 2.4); every similarity is from 0 to 1."""
+"""How similar an answer is to a string of a cluster (protoqa-evaluator); every similarity is from 0 to 1."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class WordNetSimilarity:
 
 
 class WuPalmerSimilarity(WordNetSimilarity):
-    """As the WordNet similarity, with the Wu-Palmer similarity of two groups that are not equal (facts 2.3)."""
+    """As the WordNet similarity, with the Wu-Palmer similarity of two groups that are not equal (scoring.py)."""
 
     def __init__(self, database: WordNet) -> None:
         super().__init__(database)
@@ -198,7 +198,7 @@ def _above_half(similarity: Similarity) -> Callable[[], Similarity]:
 class Kind(NamedTuple):
     """A similarity of the card's metrics: what makes the function, and what makes the rounded one that scores use.
 
-    It is rounded half to even: above 0.5 it is 1.0, else 0.0 (facts 2.2).
+    It is rounded half to even: above 0.5 it is 1.0, else 0.0 (protoqa-evaluator's evaluation.py).
     """
 
     raw: Callable[[], Similarity]

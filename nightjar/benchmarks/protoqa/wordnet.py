@@ -1,4 +1,4 @@
-"""WordNet 3.0: the synsets of a string, and the distances between synsets (facts 2.3, 2.8).
+"""WordNet 3.0: the synsets of a string, and the distances between synsets (ProtoQA's appendix A).
 
 The database files are read as text. No byte offset is used, so that files with either line end are read, and `lexnames`
 and `index.sense` are not needed. Results are those of NLTK's reader.

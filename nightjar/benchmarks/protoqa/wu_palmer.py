@@ -1,4 +1,4 @@
-"""Wu-Palmer similarity of synsets, as NLTK computes it (facts 2.3): how deep their lowest common hypernym lies."""
+"""Wu-Palmer similarity of synsets, as NLTK computes it (wup_similarity): how deep their lowest common hypernym lies."""
 
 from __future__ import annotations
 

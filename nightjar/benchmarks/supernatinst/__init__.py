@@ -1,1 +1,1 @@
-"""Super-NaturalInstructions (facts/1)."""
+"""Super-NaturalInstructions (Wang et al. 2022)."""

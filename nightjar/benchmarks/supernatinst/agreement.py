@@ -1,4 +1,4 @@
-"""Does ROUGE-L agree with accuracy? Their correlation over the classification categories (facts 1.9, appendix E)."""
+"""Does ROUGE-L agree with accuracy? Their correlation over the classification categories (appendix E)."""
 
 from __future__ import annotations
 

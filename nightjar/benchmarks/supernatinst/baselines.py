@@ -1,4 +1,4 @@
-"""The two heuristic baselines (facts 1.10). Neither adds a full stop to what it copies."""
+"""The two heuristic baselines (Tk-Instruct's run_heuristics.py). Neither adds a full stop to what it copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Super-NaturalInstructions (Wang et al. 2022, facts/1): unseen tasks, ROUGE-L and exact match."""
+"""Super-NaturalInstructions (Wang et al. 2022): unseen tasks, ROUGE-L and exact match."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nightjar.benchmarks.supernatinst.baselines import Settings, baselines
 from nightjar.benchmarks.supernatinst.questions import DATASET, NAME, prompt, questions
 from nightjar.benchmarks.text import metrics
 
-# The categories whose answers are labels, in the published form of their names (facts 1.9).
+# The categories whose answers are labels, in the published form of their names (Tk-Instruct's compute_metrics.py).
 EXACT_MATCH_CATEGORIES = frozenset(
     {
         "textual_entailment",
@@ -26,7 +26,7 @@ EXACT_MATCH_CATEGORIES = frozenset(
     }
 )
 _TRACKS = {"default": "English track", "xlingual": "cross-lingual track"}
-# Paper, table 3: English track, cross-lingual track (facts 1.12).
+# Paper, table 3: English track, cross-lingual track.
 _TABLE_3 = {
     "Copying instance input": (14.2, 5.4),
     "Copying demo output": (28.5, 50.3),
@@ -38,7 +38,7 @@ _TABLE_3 = {
     "Tk-Instruct 11B": (62.0, None),
     "Supervised upper bound": (74.3, 94.0),
 }
-# Paper, table 2 (facts 1.1).
+# Paper, table 2.
 _TABLE_2 = (
     Figure("tasks", "tasks", 1616),
     Figure("task_types", "task types", 76),
@@ -51,7 +51,7 @@ _TABLE_2 = (
     Figure("negative_examples", "negative examples of a task, mean", 2.4, 1),
     Figure("instances_per_task", "instances of a task, mean", 3106.0, 1),
 )
-# Over the categories whose answers are labels (facts 1.12).
+# Over the categories whose answers are labels (Wang et al. 2022).
 _PUBLISHED_CORRELATION = 0.970
 
 
@@ -61,7 +61,7 @@ def category_metric(category: str) -> str:
 
 
 def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
-    """Exact match, ROUGE-1 and ROUGE-L of the first answer of each, each track in its own form (facts 1.9).
+    """Exact match, ROUGE-1 and ROUGE-L of the first answer of each, each track in its own form (compute_metrics.py).
 
     A question without an answer scores as the empty text, as published.
     """

@@ -50,7 +50,7 @@ def questions(sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
 
 
 def prompt(question: Question, asking: Asking) -> str:
-    """The published input text of the question (facts 1.6 to 1.8), with retrieved passages where they are given."""
+    """The published input text of the question (ni_collator.py), with retrieved passages where they are given."""
     task = {"task_id": question.task_id, **question.shared}
     text = question.parts["input"]
     return model_input(task, text, asking.encoding, asking.tokenizer, asking.evidence, asking.encoder_decoder)

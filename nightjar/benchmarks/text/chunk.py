@@ -1,4 +1,4 @@
-"""The metrics of a chunk of answers, in one process (facts 1.9); `metrics` is what others call.
+"""The metrics of a chunk of answers, in one process (compute_metrics.py); `metrics` is what others call.
 
 English: rouge_score's F-measure with Porter stemming. Cross-lingual: the same over GPT-2 byte-level BPE
 tokens without their leading "Ġ", neither lower-cased nor stemmed. Texts are cut together (`tokens`), and the

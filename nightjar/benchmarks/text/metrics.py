@@ -1,4 +1,4 @@
-"""Exact match, ROUGE-1 and ROUGE-L of Super-NaturalInstructions (facts 1.9), equal to the published values.
+"""Exact match, ROUGE-1 and ROUGE-L of Super-NaturalInstructions (compute_metrics.py), equal to the published values.
 
 Large inputs are cut into chunks; helper processes take some of them, this process the others. What comes out
 does not depend on who did what. A helper is a Python of its own that talks through pipes, so it works from any

@@ -1,4 +1,4 @@
-"""Porter's stemmer in the form that rouge_score uses: NLTK's, with NLTK's additions (facts 1.9).
+"""Porter's stemmer in the form that rouge_score uses: NLTK's, with NLTK's additions.
 
 Stemming each distinct word once is most of the work of ROUGE over real texts, so this one is made to be quick:
 the last letter decides at once that most words stay as they are, suffixes are looked up by their last two

@@ -1,4 +1,4 @@
-"""Tokens of many texts at once, as numbers: what ROUGE compares (facts 1.9).
+"""Tokens of many texts at once, as numbers: what ROUGE compares (Tk-Instruct's compute_metrics.py).
 
 Nearly all the time of the plain way goes into cutting texts and stemming words one by one. Here the bytes of
 all texts are cut together, equal words found by Arrow, and each distinct word stemmed once.

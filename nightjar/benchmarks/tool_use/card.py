@@ -12,7 +12,7 @@ from nightjar.benchmarks.tool_use.tasks import NAME
 from nightjar.statistics import perplexity
 
 _SEARCH, _READ = frozenset({"WikiSearch"}), frozenset({"QA"})
-# Tools are forbidden as published (facts 3.9). Tokens are enough for what is read of an answer: 5, 10 or 20 words, or a
+# Tools are forbidden as in section 4.2. Tokens are enough for what is read of an answer: 5, 10 or 20 words, or a
 # number. What follows a line of math is no answer to it. The prompts of questions do not end within a sentence, so that
 # an answer to them may begin with an empty line, and ends where the model writes the next prompt itself.
 _NEXT = ("\nAnswer the following", "\nYour task is to", "\nDefinition:")

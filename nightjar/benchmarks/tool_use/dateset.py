@@ -1,4 +1,4 @@
-"""Dateset: 9,400 questions about dates, generated from the paper's templates (appendix D, facts 3.10).
+"""Dateset: 9,400 questions about dates, generated from the paper's templates (appendix D, table 11).
 
 The paper gives the templates, their sizes, 500 random current dates, and a past and a future date within four years of
 each. Chosen here, as the paper does not say:

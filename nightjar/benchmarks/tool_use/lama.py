@@ -1,6 +1,6 @@
 """LAMA (Petroni et al. 2019): statements of SQuAD, Google-RE and T-REx whose last word is to be found.
 
-As published for Toolformer, a statement whose mask is not the final token is left out (facts 3.9): its row is refused.
+As for Toolformer, a statement whose mask is not the final token is left out (section 4.2): its row is refused.
 Signs may follow the mask, such as a full stop. What the paper does not say, and is chosen here:
 - The statements are the masked sentences of the files, not the templates of relations.jsonl, because the paper leaves
   out single examples. A row of SQuAD and Google-RE has one or more sentences of one text, which are joined. A row of

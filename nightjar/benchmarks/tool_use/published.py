@@ -1,4 +1,4 @@
-"""The results of the paper (Schick et al. 2023, facts 3.11): its tables 3 to 9."""
+"""The results of the paper (Schick et al. 2023): its tables 3 to 9."""
 
 from __future__ import annotations
 

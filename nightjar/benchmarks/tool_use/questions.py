@@ -90,7 +90,7 @@ def query(parts: Mapping[str, Any]) -> str:
 
 
 def prompt(question: Question, asking: Asking) -> str:
-    """The published prompt (facts 3.9), or a definition and the question in the encoding.
+    """The published prompt (Schick et al. 2023, appendix C), or a definition and the question in the encoding.
 
     The published prompt comes after as many of the retrieved passages, best first, as fit whole: passages are left out
     until the prompt has at most `max_source_length` tokens; the question is never cut. For a running text it is the

@@ -50,7 +50,7 @@ def texts(value: object, name: str) -> tuple[str, ...]:
 def before_mask(statement: str, mask: str) -> str:
     """The statement before its mask, of which only signs follow. Raises Unfit for any other place or number of masks.
 
-    A model that reads from left to right can complete no other statement (facts 3.9).
+    A model that reads from left to right can complete no other statement (Schick et al. 2023, section 4.2).
     """
     before, *after = statement.split(mask)
     if len(after) != 1:

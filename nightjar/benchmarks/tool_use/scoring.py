@@ -1,4 +1,4 @@
-"""How tool_use scores an answer (facts 3.9): 1 if it is right, 0 if not.
+"""How tool_use scores an answer (Schick et al. 2023, section 4.2): 1 if it is right, 0 if not.
 
 Math: the first number of the answer; if the answer holds an equation, the first number after its "=" (footnote 7). An
 equation is an "=" with a number somewhere behind it; of several the first "=" counts. LAMA, TempLAMA and Dateset: a

@@ -1,4 +1,4 @@
-"""The naive baselines of the paper (section 4.1, facts 5.8), one answer for each of the ten tasks.
+"""The naive baselines of the paper (section 4.1), one answer for each of the ten tasks.
 
 A draw depends on the seed, the task and the example alone, so that no other example changes it.
 """

@@ -1,4 +1,4 @@
-"""An example in the published form: the whole prompt with the places of its parts (facts 5.2, 5.3)."""
+"""An example in the published form: the whole prompt with the places of its parts (paper: tables 5, 6)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Whether an answer has the form that its task asks for, and a score that forgives another form. Both are ours.
 
-The paper judged forms by hand (figure 5, facts 5.9). The rules here can be checked by a program.
+The paper judged forms by hand (figure 5). The rules here can be checked by a program.
 """
 
 from __future__ import annotations

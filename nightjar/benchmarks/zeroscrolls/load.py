@@ -1,4 +1,4 @@
-"""Reads the files of a folder into records: the benchmark's own, and those of the source sets (facts 5.1, 5.2)."""
+"""Reads the files of a folder into records: the benchmark's own, and those of the source sets."""
 
 from __future__ import annotations
 

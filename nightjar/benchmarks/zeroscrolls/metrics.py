@@ -1,4 +1,4 @@
-"""The metrics of one answer, as the public metric code computes them (facts 5.6). Values are from 0 to 1.
+"""The metrics of one answer, as the public metric code computes them (Hugging Face). Values are from 0 to 1.
 
 F1, accuracy, exponential similarity and concordance compare an answer with one reference; `best` takes the maximum over
 several. `rouge` takes it for each type of ROUGE.

@@ -1,4 +1,4 @@
-"""The prompt of an example: its variants, and how a prompt that is too long is trimmed (facts 5.4, 5.5).
+"""The prompt of an example: its variants, and how a prompt that is too long is trimmed (Shaham et al. 2023).
 
 The end of the document is cut and the omission message put in its place, so that the instruction and the query survive.
 """

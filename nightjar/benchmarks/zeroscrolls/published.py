@@ -1,4 +1,4 @@
-"""The results of the paper (Shaham et al. 2023, facts 5.9): tables 3 and 4."""
+"""The results of the paper (Shaham et al. 2023): tables 3 and 4."""
 
 from __future__ import annotations
 

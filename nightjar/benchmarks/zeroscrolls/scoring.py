@@ -1,4 +1,4 @@
-"""The parts of the metrics of each instance (facts 5.6), and what beside the score describes an answer."""
+"""The parts of the metrics of each instance (public metric code), and what beside the score describes an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examples from the source sets in their published formats, a row of a file at a time (facts 5.1).
+"""Examples from the source sets in their published formats, a row of a file at a time (Shaham et al. 2023).
 
 How the benchmark's makers wrote a source document as text is not published. The layouts here are ours.
 """

@@ -1,4 +1,4 @@
-"""SpaceDigest and BookSumSort, made of tables by the published recipes (facts 5.1), seeded.
+"""SpaceDigest and BookSumSort, made of tables by the published recipes (Shaham et al. 2023), seeded.
 
 The tables have the columns hotel, rating, review, and book, chapter, summary.
 """

@@ -1,4 +1,4 @@
-"""The ten tasks: their prompts, the lengths reserved for their answers, and how they are scored (facts 5.1 to 5.6)."""
+"""The ten tasks: their prompts, the lengths reserved for their answers, and how they are scored (tables 5, 6)."""
 
 from __future__ import annotations
 

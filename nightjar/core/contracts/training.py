@@ -110,7 +110,7 @@ RANKINGS = Table(
     allowed={"split": frozenset({"train", "dev", "test"})},
 )
 # Of the first passages of a question's ranking, the labels that a reader gives them, and the share of those labels that
-# are the question's own (facts 4.7). `ranking`: the stage that ranked them.
+# are the question's own (Guo et al. 2023, section 4.1). `ranking`: the stage that ranked them.
 CONSISTENCY = Table(
     "consistency",
     1,

@@ -1,6 +1,6 @@
 """Readers as one module: an encoder that reads inputs one by one, and a decoder that reads all their states at once.
 
-Fusion-in-decoder (Izacard and Grave 2021, facts 4.5): the states of a question's inputs are concatenated along their
+Fusion-in-decoder (Izacard and Grave 2021): the states of a question's inputs are concatenated along their
 length, and the decoder cross-attends over all of them. Padding between inputs is left out: the mask hides it anyway.
 """
 

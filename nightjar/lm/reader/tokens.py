@@ -12,7 +12,7 @@ from transformers import AutoTokenizer
 
 from nightjar.core.errors import NightjarError, first_line
 
-# The mask and the end of T5 (facts 4.4); a vocabulary without them takes its own tokens of that meaning.
+# The mask and the end of T5 (PGRA's src/data.py); a vocabulary without them takes its own tokens of that meaning.
 MASK, END = "<extra_id_0>", "<extra_id_1>"
 # A question is never cut to less than this, in tokens; the encoders of the table of models read no longer texts.
 LONGEST_QUESTION = 512

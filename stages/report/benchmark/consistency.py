@@ -1,4 +1,4 @@
-"""Label consistency (facts 4.7): how many passages have their question's label, and who answers right with them."""
+"""Label consistency (Guo et al.): how many passages have their question's label, and who answers right with them."""
 
 from __future__ import annotations
 

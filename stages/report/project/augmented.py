@@ -8,7 +8,7 @@ from typing import Any
 from stages.report.project.calls import STATUSES, Tool
 from stages.report.read.facts import Node
 
-# Table 2 of the paper (facts 3.4): examples, which are texts, with calls of a tool by the threshold of the filter.
+# Table 2 of Schick et al. 2023: examples, which are texts, with calls of a tool by the threshold of the filter.
 THRESHOLDS = ("0.5", "1.0", "2.0")
 PUBLISHED: Mapping[str, tuple[int, int, int]] = {
     "question_answering": (51_987, 18_526, 5_135),

@@ -54,7 +54,7 @@ def test_every_tool(tool: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", CALL_NAMES.values())
 def test_outputs_are_the_inputs_with_calls(name: str) -> None:
-    """An output without its calls is the input, so nothing was lost in filling in what the sheet shortens."""
+    """An output without its calls is the input, so nothing was lost in filling in what was shortened."""
     for number, (given, annotated) in enumerate(EXAMPLES[name]):
         assert {match[1] for match in CALL.finditer(annotated)} == {name}
         if (name, number) not in DIFFERENT:

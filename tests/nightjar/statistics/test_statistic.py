@@ -54,7 +54,7 @@ def test_geometric_mean_is_of_the_corpus(rows: list[tuple[float, ...]]) -> None:
 
 
 def test_the_example_of_scrolls() -> None:
-    """facts 5: three texts; of each the mean would be 33.3."""
+    """The example of the public metric: three texts; of each the mean would be 33.3."""
     rows = [[1.0, 1.0, 1.0], [2 / 3, 0.0, 2 / 3], [0.5, 0.0, 0.5]]
     assert 100 * geometric_mean(np.array([rows]))[0] == pytest.approx(55.8136, abs=5e-5)
 

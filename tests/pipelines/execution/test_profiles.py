@@ -82,7 +82,7 @@ def test_published_constants_of_the_tools(project: Path) -> None:
     for name in ("real", "toolformer"):
         apply(project, name)
         augment = load(project / "params.yaml").augment
-        # facts 3.2: tau_s, k, m, tau_f
+        # Schick et al. 2023, appendix A: tau_s, k, m, tau_f
         published = {tool: [0.05, 5, 5, 1.0] for tool in ("calendar", "wiki_search", "question_answering")}
         published |= {tool: [0.0, 20, 10, 0.5] for tool in ("calculator", "machine_translation")}
         keys = ("sampling_threshold", "positions", "samples", "filter_threshold")
@@ -133,7 +133,7 @@ def test_a_profile_replaces_only_what_it_gives(project: Path, key: str) -> None:
 
 
 def test_published_hyper_parameters(project: Path) -> None:
-    """facts 1.11, for the recipes of the benchmark."""
+    """Wang et al. 2022, appendix D and the released scripts, for the recipes of the benchmark."""
     for name, rate, batch, steps in (
         ("paper", 5e-5, 16, None),
         ("paper_appendix", 1e-5, 16, None),
@@ -152,7 +152,7 @@ def test_published_hyper_parameters(project: Path) -> None:
 
 
 def test_published_hyper_parameters_of_toolformer(project: Path) -> None:
-    """facts 3.4 and 3.7."""
+    """Schick et al. 2023, section 4.1 and appendix B."""
     apply(project, "toolformer")
     params = load(project / "params.yaml")
     assert (params.augment.examples_per_tool, params.augment.held_out_documents) == (25_000, 1000)
@@ -167,7 +167,7 @@ def test_published_hyper_parameters_of_toolformer(project: Path) -> None:
 
 
 def test_published_hyper_parameters_of_protoqa(project: Path) -> None:
-    """facts 2.6."""
+    """ProtoQA's published run_generation.py."""
     apply(project, "protoqa")
     params = load(project / "params.yaml")
     recipe, predict = params.train.protoqa, params.predict.benchmark("protoqa")
@@ -182,7 +182,7 @@ def test_published_hyper_parameters_of_protoqa(project: Path) -> None:
 
 
 def test_published_hyper_parameters_of_zeroscrolls(project: Path) -> None:
-    """facts 5.5: T5 models read 8,192 tokens, greedy; and 2,048 in all on the small machine."""
+    """The published runner: T5 models read 8,192 tokens, greedy; and 2,048 in all on the small machine."""
     for name, total in (("zeroscrolls", None), ("zeroscrolls_cpu", 2048)):
         apply(project, name)
         params = load(project / "params.yaml")

@@ -1,4 +1,4 @@
-"""The contributors' checks of one task, against a plain reading of the fact sheet, instance by instance."""
+"""The contributors' checks of one task, against a plain reading of the published test_all.py, instance by instance."""
 
 from __future__ import annotations
 
@@ -383,7 +383,7 @@ def sound(item: Any) -> bool:
 
 
 def plain(value: dict[str, Any], task_id: str) -> set[int]:
-    """The checks that fail, by the letter of the fact sheet; only what is no text is not asked."""
+    """The checks that fail, by the letter of the published rules; only what is no text is not asked."""
     wrong = {1} if any(key not in value for key in task()) else set()
     instances = value["Instances"]
     if not 25 < len(instances) <= 6500:

@@ -59,7 +59,7 @@ def test_dev(sources: dict[str, set[str]], limit: int, seed: int) -> None:
 
 
 def published_by_hand(outputs: list[str], limit: int, generator: random.Random) -> list[int]:
-    """The round robin of facts 1.4 in single steps: a pointer goes round the groups until it is done."""
+    """The round robin of reorder_instances_for_testing.py in single steps: a pointer goes round the groups."""
     order = list(dict.fromkeys(outputs))
     left = {output: [n for n, other in enumerate(outputs) if other == output] for output in order}
     chosen: list[int] = []

@@ -26,7 +26,7 @@ TASKS = st.lists(
 
 
 def by_steps(tasks: list[Task], track: str) -> tuple[set[str], set[str], set[str]]:
-    """train, test and excluded task ids: steps (a) to (f) of facts 1.3, one after another."""
+    """train, test and excluded task ids: steps (a) to (f) of split_tasks.py, one after another."""
     names = {
         "Textual Entailment",
         "Cause Effect Classification",

@@ -1,4 +1,4 @@
-"""Demonstrations: the rule of facts 4.3."""
+"""Demonstrations: the rule of PGRA's second_stage.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels: what published files, prompts and answers call them (facts 4.3, 4.4)."""
+"""Labels: what published files, prompts and answers call them (PGRA's published code)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts: the texts of facts 4.3, and shortening against Jinja's filter, which PromptSource uses."""
+"""Prompts: the texts of Guo et al. 2023, and shortening against Jinja's filter, which PromptSource uses."""
 
 from __future__ import annotations
 

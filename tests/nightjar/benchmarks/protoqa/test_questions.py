@@ -52,7 +52,7 @@ def test_training_pairs(sources: Sources) -> None:
     assert found[0][1].parts == {"question": "what falls?"}
     assert [it.references for side, it in found if side == "dev"] == [("rain",), ("a shower",), ("snow",)]
     assert len({it.key for _, it in found}) == 7
-    # facts 2.6: in lower case, with a full stop.
+    # The published GPT-2 baseline: in lower case, with a full stop.
     assert target(found[4][1]._replace(references=("A Shower",))) == "a shower."
 
 

@@ -1,4 +1,4 @@
-"""Ranked lists against the steps of facts 2.6, one after another, and by hand."""
+"""Ranked lists against the steps of ProtoQA_GPT2's run_generation.py, one after another, and by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of ranked lists against the published evaluator's, and known values of its tests (facts 2.5)."""
+"""Scores of ranked lists against the published evaluator's, and known values of its tests."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def test_tasks_are_tracks() -> None:
 
 
 def test_forbidden_tools() -> None:
-    """Facts 3.9: no search in LAMA, whose statements are from Wikipedia, and no QA tool for questions."""
+    """Toolformer, section 4.2: no search in LAMA, whose statements are from Wikipedia, and no QA tool for questions."""
     card = registry.card("tool_use")
     forbidden = {name: card.task(name).forbidden_tools for name in NAMES if card.task(name).forbidden_tools}
     assert forbidden == {

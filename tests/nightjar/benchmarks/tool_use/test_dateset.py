@@ -13,7 +13,7 @@ from pandas.tseries import holiday as pandas_holiday
 
 from nightjar.benchmarks.tool_use.dateset import Asked, currents, generate
 
-# Facts 3.10, by the beginning of the id.
+# Schick et al. 2023, table 11, by the beginning of the id.
 SIZES = {
     "days_between": 400,
     "units_ago": 800,

@@ -1,11 +1,11 @@
-"""The paper's tables on the card, against facts 3.11: its lines as they are there, systems in the same order."""
+"""The results on the card, against the paper's tables: their lines as they are there, systems in the same order."""
 
 from __future__ import annotations
 
 from nightjar.benchmarks import registry
 
 SYSTEMS = ("GPT-J", "GPT-J + CC", "Toolformer (disabled)", "Toolformer", "OPT (66B)", "GPT-3 (175B)")
-# Tracks, and a line of the sheet.
+# Tracks, and a line of the paper's tables.
 LINES = {
     ("lama_squad", "lama_google_re", "lama_trex"):
         "17.8/4.9/31.9; 19.2/5.6/33.2; 22.1/6.3/34.9; 33.8/11.5/53.5; 21.6/2.9/30.1; 26.8/7.0/39.8",

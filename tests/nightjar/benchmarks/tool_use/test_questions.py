@@ -169,7 +169,7 @@ def of(task: str, **parts: str) -> Question:
 
 
 def test_published_prompts_of_statements_paragraphs_and_texts() -> None:
-    """Facts 3.9, character by character."""
+    """Schick et al. 2023, section 4.2 and appendix C, character by character."""
     none = asking(100)
     complete = "Please complete the following text so that it is factually correct: "
     for task in ("lama_squad", "lama_google_re", "lama_trex", "templama"):

@@ -107,7 +107,7 @@ def test_the_passages_of_rag_are_read_alone_and_weighted(base: Base) -> None:
 
 @torch.inference_mode()
 def test_fusion_is_that_of_the_published_code(folders: dict[str, Path]) -> None:
-    """facts 4.5: (B, N, L) to (B N, L) for the encoder, to (B, N L) with the concatenated mask for the decoder."""
+    """FiD's model.py: (B, N, L) to (B N, L) for the encoder, to (B, N L) with the concatenated mask for the decoder."""
     base = load(folders["encoder_decoder"], 1)
     assert isinstance(base.reader, EncoderDecoder)
     model: T5ForConditionalGeneration = base.reader.model
