@@ -20,7 +20,7 @@ from nightjar.core.json_text import shown
 
 PROFILES = Path("profiles")
 BASE = "sample"
-# Mappings to which a profile may add entries: settings by the name of a dataset, a recipe, a benchmark, a system or a tool.
+# Mappings to which a profile may add entries: by the name of a dataset, a recipe, a benchmark, a system or a tool.
 OPEN = frozenset(
     {
         "augment.tools",
