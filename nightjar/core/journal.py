@@ -139,7 +139,7 @@ class Journal:
                         unit = exact(line)["unit"]
                 if not isinstance(unit, int if self._numbers is None else str):
                     break
-                number = unit if self._numbers is None else self._numbers.get(unit)
+                number: Any = unit if self._numbers is None else self._numbers.get(str(unit))
                 if number is not None:
                     self._places.setdefault(number, (part, good, len(line)))
                 good += len(line)
