@@ -221,7 +221,7 @@ def _scores(scored: Path, systems: Sequence[str], shown: set[Key]) -> Scores:
 
 
 def _among(keys: Iterable[Key]) -> pc.Expression:
-    return pc.field("id").isin(sorted({id for _, id in keys}))
+    return tables.among(contracts.INSTANCE_SCORES, "id", (id for _, id in keys))
 
 
 def _key(row: Mapping[str, Any]) -> Key:

@@ -45,7 +45,7 @@ def read(card: Card, systems: Sequence[System], predicted: Path, asked: Path, se
     questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
     chosen = drawn(questions, INSTANCES, seed, attrgetter("key"))
     keys = {question.key for question in chosen}
-    ids = pc.field("id").isin(sorted({id for _, id in keys}))
+    ids = tables.among(contracts.PREDICTIONS, "id", (id for _, id in keys))
     columns = ["task_id", "id", "answers", "calls", "prompt", "prompt_tokens", "new_tokens"]
     given, passages = {}, {}
     for system in systems:
@@ -76,7 +76,9 @@ def _passages(artifact: Path | None, keys: set[Key]) -> dict[Key, list[str]]:
         return found
     rankings = read_rankings(artifact, "test")
     ranked = {key: rankings[key][0][:PASSAGES].tolist() for key in keys if key in rankings}
-    wanted = pc.field("passage").isin(sorted({number for some in ranked.values() for number in some}))
+    wanted = tables.among(
+        contracts.PASSAGES, "passage", (number for some in ranked.values() for number in some)
+    )
     rows = tables.read(INDEX, contracts.PASSAGES, ["passage", "title", "text"], wanted).to_pylist()
     texts = {row["passage"]: _passage(row) for row in rows}
     return {key: [texts[number] for number in some] for key, some in ranked.items()}
