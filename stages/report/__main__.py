@@ -9,6 +9,8 @@ from pathlib import Path
 
 from nightjar.benchmarks import evaluated, registry
 from nightjar.core import contracts, harness
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.errors import NightjarError
 from nightjar.core.files import METRICS, replace, temporary_sibling
 from nightjar.core.params import Augment
 from nightjar.core.tables import read_rows
@@ -42,6 +44,8 @@ def run(stage: harness.Stage) -> None:
     nodes = [node for node in nodes if node.name in leading]
     answered = [name for name in params.benchmarks if params.predict.of(name)]
     unanswered = {name: {"all tasks": NO_SYSTEM} for name in params.benchmarks if name not in answered}
+    if not answered:
+        raise NightjarError("predict.systems has no system", PARAMS_FILE, "add one, or apply a profile")
     benchmarks = [benchmark.read(systems.of(params, name), nodes, params) for name in answered]
     entries = [entry for one in benchmarks for entry in headline.entries(one.results)]
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
