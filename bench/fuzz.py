@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 from bench import mutate
 from bench import valid_files as valid
 from bench.mutate import Reader
-from nightjar.benchmarks import files
+from nightjar.benchmarks import evaluated, files
 from nightjar.benchmarks.registry import card
 from nightjar.core import checks, contracts, history, json_text, params, tables
 from nightjar.core.driver_params import load_nightly
@@ -210,6 +210,15 @@ def _kept(path: Path) -> None:
     json_text.recorded(path)
 
 
+def _evaluation(path: Path) -> None:
+    """What a comparison, a report and a run that resumes read of an evaluation."""
+    (path.parent / "data/predict/supernatinst/mine").mkdir(parents=True, exist_ok=True)
+    record = evaluated.read(path.parent)
+    evaluated.predictions(path.parent, "supernatinst").relative_to(path.parent / "data/predict/supernatinst")
+    for name in (record.identity, record.name, *evaluated.left_out(path.parent)):
+        name.encode()
+
+
 def _tool(path: Path) -> None:
     """A text with calls, which is never refused, or one call without a text."""
     text = path.read_bytes().decode("utf-8", "surrogateescape")
@@ -271,6 +280,8 @@ def readers() -> list[Reader]:
                "data/a/instances/part.parquet", _artifact),
         Reader("own records", (valid.lines(told, told), json.dumps({"pid": 7,
                "since": "2026-07-01T02:00:00+02:00"}).encode()), lines, ".nightjar/record", _kept),
+        Reader("evaluation records", (json.dumps(valid.EVALUATION, indent=2).encode(),), jsons, "run/evaluation.json",
+               _evaluation),
         Reader("tool calls", calls, mutate.mutate_bytes, "call", _tool),
     ]  # fmt: skip
 

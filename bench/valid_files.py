@@ -70,6 +70,20 @@ INSTANCES = [
     for n in range(3)
 ]
 PLACE = {"task_id": "t", "id": "1", "category": "c"}
+EVALUATION = {
+    "asked": {
+        "model": "server:http://127.0.0.1:9",
+        "benchmarks": None,
+        "tasks": ["t"],
+        "limit": 2,
+        "calls": None,
+    },
+    "identity": "0" * 64,
+    "name": "mine",
+    "tasks": {"supernatinst": ["t"], "tool_use": []},
+    "left_out": {"tool_use": {"wikitext": "a server gives no log-probabilities of a given text"}},
+    "scores": [{"benchmark": "supernatinst", "value": 12.5, "low": None}],
+}
 KEY = {
     "format": "nightjar-judge-key/1",
     "page": "f" * 64,

@@ -12,7 +12,7 @@ import sys
 import click
 
 from nightjar.core import display, garbage
-from nightjar.core.errors import NightjarError, from_os_error
+from nightjar.core.errors import NightjarError, from_os_error, shortened
 
 # What the list of commands says of each; a command is in the module of its name, unless MODULES has another.
 COMMANDS = {
@@ -134,4 +134,4 @@ def _failed(line: str, status: int = 2) -> int:
 
 
 def _print_error(line: str) -> None:
-    print(f"nightjar: {display.printable(line)}", file=sys.stderr)
+    print(f"nightjar: {shortened(display.printable(line))}", file=sys.stderr)

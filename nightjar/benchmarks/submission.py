@@ -11,12 +11,13 @@ import io
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from nightjar.core.errors import NightjarError, from_os_error
-from nightjar.core.files import PIPE, check_input, check_output, write_output
+from nightjar.core.files import PIPE, check_input, check_output, folder_output, write_output
 from nightjar.core.json_text import is_text, read_object, shown
 
 ENDING = ".csv"
@@ -90,14 +91,34 @@ def read_tasks(form: Submission, folder: Path) -> Iterator[Answer]:
             yield Answer(task, id, prediction)
 
 
+def tasks_folder(
+    form: Submission, folder: Path, inputs: Iterable[Path | None]
+) -> AbstractContextManager[Path]:
+    """The folder of files TASK.json that takes the place of `folder` (`core.files.folder_output`).
+
+    Nothing but an earlier folder of such files is replaced.
+    """
+
+    def foreign(folder: Path) -> str:
+        names = {f"{task}.json" for task in form.tasks}
+        try:
+            list(read_tasks(form, folder))
+        except NightjarError as error:
+            return f"{Path(error.where).name} in it is no file of predictions ({error.what})"
+        other = sorted(it.name for it in folder.iterdir() if it.name not in names or not it.is_file())
+        return f"{other[0]} in it is no file TASK.json of predictions" if other else ""
+
+    return folder_output(folder, inputs, foreign)
+
+
 def write_tasks(form: Submission, folder: Path, answers: Iterable[Answer]) -> None:
-    """Write a file TASK.json {id: prediction} for each task. Raises NightjarError if one must not be written."""
+    """Write a file TASK.json {id: prediction} for each task into a folder that is there."""
     found: dict[str, dict[str, str]] = {task: {} for task in form.tasks}
     for answer in answers:
         found[answer.task][answer.id] = answer.prediction
     for task, predictions in found.items():
         text = json.dumps(predictions, indent=1, ensure_ascii=False) + "\n"
-        write_output(folder / f"{task}.json", text)
+        (folder / f"{task}.json").write_text(text, encoding="utf-8")
 
 
 def check(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from nightjar.benchmarks import files, registry, submission
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.submission import Answer, Submission
 from nightjar.core.errors import NightjarError
+from nightjar.core.files import check_output
 
 
 def submit(
@@ -21,7 +23,7 @@ def submit(
 ) -> dict[str, Any]:
     """Write the leaderboard's file of `predictions`: JSON Lines {task, id, prediction}, such a file, a folder of files
     TASK.json {id: prediction}, or an artifact of the stage predict. `by_task`, if given, is a folder that gets the
-    files TASK.json.
+    files TASK.json: new, empty, or that of an earlier submission. Both places are checked before anything is read.
 
     `questions` are what must be answered: an artifact of the stage questions, or references in the benchmark's form.
     For an artifact of the stage predict they are those of the project if none are given. Returns {"benchmark",
@@ -30,11 +32,19 @@ def submit(
     card, form = _form(benchmark)
     if questions is None and predictions.is_dir() and not submission.has_tasks(form, predictions):
         questions = files.QUESTIONS / card.name
-    answers = _answers(card, form, predictions)
-    submission.check(form, answers, predictions, _ids(card, questions))
-    submission.write(form, output, answers, [predictions, questions])
-    if by_task is not None:
-        submission.write_tasks(form, by_task, answers)
+    inputs = [predictions, questions]
+    check_output(output, inputs)
+    with contextlib.ExitStack() as stack:
+        folder = None
+        if by_task is not None:
+            folder = stack.enter_context(submission.tasks_folder(form, by_task, inputs))
+            if output.resolve().is_relative_to(by_task.resolve()):
+                raise NightjarError(f"it is in {by_task} of --by-task", output, "name a file elsewhere")
+        answers = _answers(card, form, predictions)
+        submission.check(form, answers, predictions, _ids(card, questions))
+        if folder is not None:
+            submission.write_tasks(form, folder, answers)
+        submission.write(form, output, answers, inputs)
     return _report(benchmark, form, output, answers, questions)
 
 

@@ -19,7 +19,15 @@ class NightjarError(Exception):
 
     def __str__(self) -> str:
         line = f"{self.where}: {self.what}; {self.fix}"
-        return printable(" ".join(line.split()))
+        return shortened(printable(" ".join(line.split())))
+
+
+def shortened(line: str, most: int = 1900) -> str:
+    """A line of at most `most` characters: what is too long loses its middle, since a fix is at the end."""
+    if len(line) <= most:
+        return line
+    begin, end = 2 * most // 3, most // 4
+    return f"{line[:begin]} … {len(line) - begin - end:,} characters … {line[-end:]}"
 
 
 def first_line(error: BaseException) -> str:

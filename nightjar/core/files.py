@@ -14,7 +14,7 @@ import shutil
 import stat
 import sys
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ REPORT_METRICS = Path("data/metrics-report.json")
 # In bytes; a file's whole name may have 255, and there are endings.
 LONGEST_NAME = 180
 FILE, FOLDER, PIPE, BROKEN = "a file", "a folder", "a named pipe", "a broken link"
+Foreign = Callable[[Path], str]
 _KINDS = {
     stat.S_IFREG: FILE,
     stat.S_IFDIR: FOLDER,
@@ -98,11 +99,79 @@ def check_output(path: Path, inputs: Iterable[Path | None] = ()) -> None:
 
 def check_place(path: Path) -> None:
     """Raise NightjarError if nothing can be made at `path`, whose folders need not be there yet."""
-    folder = next(folder for folder in path.absolute().parents if folder.exists())
+    if any(len(os.fsencode(name)) > 255 for name in path.parts) or len(os.fsencode(path.absolute())) > 4095:
+        raise from_os_error(OSError(errno.ENAMETOOLONG, ""), path) or AssertionError
+    folder = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
     if not folder.is_dir():
         raise NightjarError(f"not a folder, for {path.name}", folder, "choose another place")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise NightjarError("this folder cannot be written", folder, "choose another place")
+
+
+def check_folder(path: Path, inputs: Iterable[Path | None] = (), foreign: Foreign | None = None) -> None:
+    """Check, before any work, that a folder the user named as an output may be made.
+
+    It must not be there yet, be empty, or hold nothing but an earlier output: `foreign` says what else is in it, "" for
+    nothing. It must hold none of `inputs`. Raises NightjarError.
+    """
+    try:
+        if path.is_symlink():
+            raise NightjarError(f"a symbolic link to {path.readlink()}", path, "name the folder itself")
+        if (here := kind(path)) not in ("", FOLDER):
+            raise NightjarError(here, path, "name a folder to write")
+        check_place(path)
+        if not here or not any(path.iterdir()):
+            return
+        if any(it.exists() and it.resolve().is_relative_to(path.resolve()) for it in inputs if it):
+            raise NightjarError("it holds the input", path, "choose another folder")
+        if what := foreign(path) if foreign else "it exists already and is not empty":
+            raise NightjarError(what, path, "choose another folder, or empty this one")
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+
+
+@contextlib.contextmanager
+def folder_output(
+    path: Path, inputs: Iterable[Path | None] = (), foreign: Foreign | None = None
+) -> Iterator[Path]:
+    """An empty folder beside `path`, to be filled; it becomes `path` if the block ends without an error.
+
+    Arguments and errors are those of `check_folder`. What somebody else makes at `path` meanwhile is not replaced: that
+    is a NightjarError, too.
+    """
+    check_folder(path, inputs, foreign)
+    parents = [folder for folder in path.parents if not folder.exists()]
+    made = temporary_sibling(path)
+    old = made.with_name(f"{made.name}-old")
+    try:
+        made.mkdir()
+        yield made
+        if foreign and path.is_dir():
+            # Looked at once more where nobody knows its name.
+            path.rename(old)
+            try:
+                check_folder(old, (), foreign)
+            except BaseException:
+                old.rename(path)
+                raise
+        try:
+            made.rename(path)  # takes the place of nothing but an empty folder
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+            what = "something else was made there meanwhile"
+            raise NightjarError(what, path, "choose another folder") from None
+        remove(old)
+    except NightjarError as error:
+        error.where = error.where.replace(str(old), str(path)).replace(str(made), str(path))
+        raise
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+    finally:
+        remove(made)
+        for folder in parents if not path.exists() else ():
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 def write_output(path: Path, text: str, inputs: Iterable[Path | None] = ()) -> None:
@@ -173,7 +242,7 @@ def write_text(path: Path, text: str) -> None:
     temporary = temporary_sibling(path)
     try:
         temporary.write_text(text, encoding="utf-8")
-        replace(temporary, path)
+        temporary.replace(path)  # of a folder that was made meanwhile the system says no
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

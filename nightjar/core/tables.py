@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -25,7 +26,7 @@ from nightjar.core.files import (
     FILE,
     FOLDER,
     check_input,
-    check_place,
+    folder_output,
     kind,
     remove,
     replace,
@@ -43,33 +44,27 @@ _FREE_TEXT = frozenset({"id", "input", "text", "prompt", "raw", "prediction"})
 _SEARCHED = ("task_id", "id")
 
 
-def check_output(
+def artifact_output(
     path: Path, contracts: Sequence[Table], more: Container[str], inputs: Iterable[Path]
-) -> None:
-    """Check, before any work, that the folder the user named as an output may be replaced by an artifact.
+) -> AbstractContextManager[Path]:
+    """The folder that becomes an artifact the user named (`files.folder_output`).
 
-    It must not be there yet, be empty, or hold nothing but an artifact with the tables of `contracts`, and of other
-    files those of `more` (paths from the folder). It must not hold one of `inputs`. Raises NightjarError.
+    An earlier artifact is replaced if it holds nothing but the tables of `contracts`, and of other files those of
+    `more` (paths from the folder).
     """
-    if path.is_symlink():
-        raise NightjarError(f"a symbolic link to {path.readlink()}", path, "name the folder itself")
-    if (here := kind(path)) not in ("", FOLDER):
-        raise NightjarError(here, path, "name a folder to write")
-    check_place(path)
-    if not here:
-        return
-    if any(source.exists() and source.resolve().is_relative_to(path.resolve()) for source in inputs):
-        raise NightjarError("it holds the input", path, "choose another folder")
+    return folder_output(path, inputs, lambda folder: _foreign(folder, contracts, more))
+
+
+def _foreign(path: Path, contracts: Sequence[Table], more: Container[str]) -> str:
+    """What is in a folder besides an artifact with these tables, "" for nothing."""
     own = {f"{contract.name}/": contract for contract in contracts}
     files = sorted(file for file in path.rglob("*") if kind(file) != FOLDER or not any(file.iterdir()))
     for file in files:
         name = file.relative_to(path).as_posix()
         known = REJECTED if name == REJECTED_FILE else own.get(name.removesuffix(file.name))
         if name not in more and not (known and file.suffix == ".parquet" and _has_columns(file, known)):
-            what = f"{name} in it is no part of an artifact of {', '.join(it.name for it in contracts)}"
-            raise NightjarError(what, path, "choose another folder, or empty this one")
-    if files and path / REJECTED_FILE not in files:
-        raise NightjarError(f"no {REJECTED_FILE} is in it", path, "choose another folder, or empty this one")
+            return f"{name} in it is no part of an artifact of {', '.join(it.name for it in contracts)}"
+    return f"no {REJECTED_FILE} is in it" if files and path / REJECTED_FILE not in files else ""
 
 
 def _has_columns(file: Path, contract: Table) -> bool:

@@ -11,7 +11,7 @@ import click
 
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_json
-from pipelines.commands.options import FILE, POSITIVE, prepare_model
+from pipelines.commands.options import FILE, POSITIVE, TEXT, prepare_model
 
 if TYPE_CHECKING:
     from nightjar.core.params import Params
@@ -21,15 +21,16 @@ FORM = 'write one question a line, or JSON Lines {"question": "..."}'
 
 
 @click.command()
-@click.argument("question", required=False)
+@click.argument("question", type=TEXT, required=False)
 @click.option(
     "--system",
     required=True,
+    type=TEXT,
     metavar="NAME|DIR",
     help="A recipe, such as tk_instruct, or a directory of models/train.",
 )
 @click.option("--file", type=FILE, help="Questions, one a line, or JSON Lines with the key question.")
-@click.option("--definition", metavar="TEXT", help="The task in words, for a system trained on instructions.")
+@click.option("--definition", type=TEXT, help="The task in words, for a system trained on instructions.")
 @click.option("--max-tokens", type=POSITIVE, default=64, show_default=True)
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON line an answer; nothing while it is made."
@@ -61,6 +62,9 @@ def ask(
     questions = [question] if question is not None else list(_questions(file or Path()))
     if not all(one.strip() for one in questions):
         raise NightjarError("the question is empty", "nightjar ask", "write one")
+    from stages.predict.trained import folder_of
+
+    folder_of(system)  # PyTorch takes long to load
     prepare_model()
     from stages.predict.asking import Asker
 
@@ -108,7 +112,7 @@ def _questions(file: Path) -> Iterator[str]:
 
     check_input(file, PIPE)
     try:
-        lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()]
+        lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").split("\n")]
     except UnicodeDecodeError as error:
         raise NightjarError(f"not UTF-8 at byte {error.start}", file, "save the file as UTF-8") from None
     if not any(lines):

@@ -147,4 +147,4 @@ def _real(path: Path) -> Path:
     """The absolute path, without links but the last name's own: an output may be a link to DVC's cache."""
     # Not Path.resolve, which follows that link as well.
     whole = Path(os.path.normpath(path.absolute()))
-    return whole.parent.resolve() / whole.name
+    return Path(os.path.realpath(whole.parent), whole.name)

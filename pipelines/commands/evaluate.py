@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pipelines.commands.console import say, say_text
-from pipelines.commands.options import FILE, POSITIVE, printed
+from pipelines.commands.options import OUTPUT, POSITIVE, TEXT, printed
 
 
 def _print(record: dict[str, Any]) -> None:
@@ -26,19 +26,24 @@ def _print(record: dict[str, Any]) -> None:
 @click.option(
     "--model",
     required=True,
+    type=TEXT,
     metavar="SOURCE",
     help="A directory of a model or an adapter, hub:NAME@REVISION, package:NAME, or server:URL[#MODEL].",
 )
 @click.option(
-    "--benchmark", "benchmarks", multiple=True, help="May be repeated; all of the project if not given."
+    "--benchmark",
+    "benchmarks",
+    type=TEXT,
+    multiple=True,
+    help="May be repeated; all of the project if not given.",
 )
-@click.option("--tasks", multiple=True, metavar="TASK", help="Only this task; may be repeated.")
+@click.option("--tasks", type=TEXT, multiple=True, metavar="TASK", help="Only this task; may be repeated.")
 @click.option("--limit", type=POSITIVE, help="At most so many questions of each task, drawn by the seed.")
 @click.option(
     "--calls", type=click.Choice(["on", "off"]), help="Whether the model may call tools; else by its recipe."
 )
 @click.option(
-    "--output", required=True, type=FILE, metavar="DIR", help="A new folder, or that of a run to resume."
+    "--output", required=True, type=OUTPUT, metavar="DIR", help="A new folder, or that of a run to resume."
 )
 @printed(_print)
 def evaluate(

@@ -15,16 +15,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import registry
+from nightjar.benchmarks import evaluated, registry
 from nightjar.benchmarks.evaluated import RECORD
 from nightjar.benchmarks.files import QUESTIONS, read_questions
 from nightjar.benchmarks.subset import left_out, tasks_of, write_subset
 from nightjar.core import params as params_module
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import METRICS, metrics_file, remove, temporary_sibling, write_text
+from nightjar.core.files import METRICS, check_folder, folder_output, metrics_file, write_text
 from nightjar.core.journal import contents, digest
-from nightjar.core.json_text import read_object
+from nightjar.core.json_text import read
 from nightjar.lm.weights import digest as digest_of_weights
 from pipelines.process import lock
 from pipelines.process.child import Child
@@ -69,19 +69,19 @@ def evaluate(asked: Asked, output: Path) -> tuple[int, dict[str, Any]]:
 
     Raises NightjarError for what cannot be asked of the project or the model, and if `output` holds another run.
     """
-    project = Path.cwd()
-    own = [project / name for name in ("data", "models", "stages", "nightjar")]
-    if any(output.resolve().is_relative_to(it) for it in own) or project.is_relative_to(output.resolve()):
-        raise NightjarError("the project's own files are there", output, "name a folder beside them")
+    known = evaluated.read(output) if (output / RECORD).is_file() else None
+    if not known:
+        check_folder(output)
     given = kind_of(asked.model)
     record, values = _plan(asked, given)
-    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+    if not known:
         _prepare(asked, given, record, values, output)
     _check_same(record, output)
     with lock.locked(output, LOCK, "an evaluation", fix="wait for it"), stopped_by_signals():
         status = _run_stages(record, output)
     if not status:
-        scores = json.loads((output / "data/report/headline.json").read_text(encoding="utf-8"))
+        again = f"delete {output / metrics_file('report')} and run again"
+        scores = read(output / "data/report/headline.json", again)
         _write(output / RECORD, record := {**record, "scores": scores})
     return status, record
 
@@ -183,13 +183,12 @@ def _values(asked: Asked, given: Given, name: str, benchmarks: Sequence[str]) ->
 
 def _check_same(record: Mapping[str, Any], output: Path) -> None:
     """Raise NightjarError if the folder holds something else than this run."""
-    if not (output / RECORD).is_file():
-        raise NightjarError("it is there already and holds no evaluation", output, "name another folder")
-    found = read_object(output / RECORD, "delete the folder, or name another")
-    if found.get("identity") != record["identity"]:
-        before = found.get("asked") or {}
+    found = evaluated.read(output)
+    if found.identity != record["identity"]:
         changed = [
-            f"{key} {before.get(key)!r}" for key, value in record["asked"].items() if before.get(key) != value
+            f"{key} {found.asked.get(key)!r}"
+            for key, value in record["asked"].items()
+            if found.asked.get(key) != value
         ]
         what = f"it holds another run ({', '.join(changed) or 'of other parameters, questions or weights'})"
         raise NightjarError(what, output, "name another folder, or delete this one")
@@ -201,8 +200,7 @@ def _prepare(
     """Make the folder with everything that the stages read, whole or not at all."""
     from stages.predict.served import write_record
 
-    made = temporary_sibling(output)
-    try:
+    with folder_output(output) as made:
         (made / METRICS).mkdir(parents=True)
         for name in READ:
             if Path(name).exists():
@@ -217,10 +215,6 @@ def _prepare(
         _prepare_model(asked, given, made)
         _write(made / PARAMS_FILE, values)  # JSON is YAML
         _write(made / RECORD, record)
-        made.rename(output)  # fails if another run has made it
-    except BaseException:
-        remove(made)
-        raise
 
 
 def _prepare_model(asked: Asked, given: Given, made: Path) -> None:

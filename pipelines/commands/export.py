@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import click
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import check_place, replace, temporary_sibling
+from nightjar.core.files import folder_output
+from nightjar.core.json_text import shown
 from pipelines.commands.console import say
-from pipelines.commands.options import FILE, prepare_model, printed
+from pipelines.commands.options import OUTPUT, TEXT, prepare_model, printed
 
 MODEL = Path("models/base/language_model")
 # Files of a base model that are written anew, or belong to the project.
@@ -19,10 +21,14 @@ _OWN = ("config.json", "generation_config.json", "checksums.json", "README.md")
 
 
 @click.command()
-@click.argument("system")
-@click.argument("directory", type=FILE)
+@click.argument("system", type=TEXT)
+@click.argument("directory", type=OUTPUT)
 @click.option(
-    "--license", "licence", metavar="NAME", help="The base model's licence, where the project has no record."
+    "--license",
+    "licence",
+    type=TEXT,
+    metavar="NAME",
+    help="The base model's licence, where the project has no record.",
 )
 @printed(lambda found: say(f"{found['output']}: {', '.join(found['files'])}"))
 def export(system: str, directory: Path, licence: str | None) -> dict[str, Any]:
@@ -35,33 +41,32 @@ def export(system: str, directory: Path, licence: str | None) -> dict[str, Any]:
     Example:
       nightjar export tk_instruct exported/tk_instruct
     """
-    if directory.exists() or directory.is_symlink():
-        inside = f", such as {directory / Path(system).name}" if directory.is_dir() else ""
-        raise NightjarError("it exists already", directory, f"name a new directory{inside}")
-    check_place(directory)
-    prepare_model()
-    from pipelines.commands.model_card import card_of
-    from stages.predict.asking import folder_of
+    from stages.predict.trained import folder_of
 
-    folder = folder_of(system)
-    card = card_of(folder, licence)
-    temporary = temporary_sibling(directory)
-    try:
-        _write_model(folder, temporary)
-        (temporary / "README.md").write_text(card, encoding="utf-8")
-        replace(temporary, directory)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+    if licence is not None and not re.fullmatch(r"[A-Za-z0-9][\w.+() -]{,99}", licence, re.ASCII):
+        fix = "give one such as apache-2.0: letters, digits, spaces and .+-()"
+        raise NightjarError(f"{shown(licence)} is not the name of a licence", "--license", fix)
+    with folder_output(directory) as made:
+        folder = folder_of(system)  # PyTorch takes long to load
+        prepare_model()
+        from pipelines.commands.model_card import card_of
+
+        card = card_of(folder, licence)
+        _write_model(folder, made)
+        (made / "README.md").write_text(card, encoding="utf-8")
+        for file in made.iterdir():  # safetensors lets nobody else read the weights
+            file.chmod((made / "README.md").stat().st_mode)
     return {"output": directory, "files": sorted(file.name for file in directory.iterdir())}
 
 
 def _write_model(folder: Path, output: Path) -> None:
     """The merged weights, the configuration, the generation settings and the tokenizer."""
+    from safetensors import SafetensorError
+
     from nightjar.core.params import load as load_params
     from nightjar.lm.load import load, prepare
     from nightjar.lm.sources import KEPT
-    from stages.predict.asking import benchmark_of
+    from stages.predict.trained import benchmark_of
 
     params = load_params()
     prepare(params.seed, params.threads)
@@ -70,7 +75,12 @@ def _write_model(folder: Path, output: Path) -> None:
     model.config._name_or_path = folder.name
     settings = params.predict.benchmark(benchmark_of(params, folder))
     model.generation_config.update(do_sample=False, max_new_tokens=settings.max_new_tokens)
-    model.save_pretrained(output)
+    try:
+        model.save_pretrained(output)
+    except SafetensorError as error:
+        if number := re.search(r"os error (\d+)", str(error)):
+            raise OSError(int(number[1]), str(error)) from None
+        raise
     for pattern in KEPT:
         for file in MODEL.glob(pattern):
             if file.suffix != ".safetensors" and file.name not in _OWN and "index" not in file.name:

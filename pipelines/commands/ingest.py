@@ -11,10 +11,9 @@ from typing import Any
 import click
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import check_output as check_file
-from nightjar.core.files import write_output
+from nightjar.core.files import check_output, write_output
 from pipelines.commands.console import bytes_bar, say, say_table
-from pipelines.commands.options import FILE, Listed, printed
+from pipelines.commands.options import FILE, OUTPUT, Listed, printed
 from pipelines.execution.estimate import duration
 
 
@@ -82,7 +81,7 @@ def _check(source: Path, output: Path | None, strict: bool) -> dict[str, Any]:
     from stages.ingest.check_folder import check_folder, inputs
 
     if output is not None:
-        check_file(output, inputs(source))
+        check_output(output, inputs(source))
     with bytes_bar("checking natural_instructions") as progress:
         found = check_folder(source, strict, progress).as_dict()
     if output is not None:
@@ -115,7 +114,7 @@ def _print_report(report: dict[str, Any]) -> None:
 @click.option("--input", "source", required=True, type=FILE, help="The folder of the dataset's own files.")
 @click.option(
     "--output",
-    type=FILE,
+    type=OUTPUT,
     help="The folder to write: new, empty, or an older artifact of the dataset, which is replaced. With --check a "
     "JSON file, if one is wanted.",
 )
@@ -144,9 +143,8 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
         raise NightjarError("it goes with --check", "--strict", "give both, or neither")
     if output is None:
         raise NightjarError("Missing option '--output'", "ingest", "say where to write, or give --check")
-    from stages.ingest.datasets import check_output
     from stages.ingest.datasets import ingest as run
+    from stages.ingest.datasets import output_folder
 
-    check_output(dataset, source, output)
-    with bytes_bar(f"reading {dataset}") as progress:
-        return run(dataset, source, output, progress).as_dict()
+    with output_folder(dataset, source, output) as made, bytes_bar(f"reading {dataset}") as progress:
+        return run(dataset, source, made, progress).as_dict()

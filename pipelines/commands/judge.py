@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pipelines.commands.console import say
-from pipelines.commands.options import FILE, POSITIVE, SEED, printed
+from pipelines.commands.options import FILE, OUTPUT, POSITIVE, SEED, printed
 from pipelines.project.intervals import interval
 
 
@@ -61,7 +61,7 @@ def judge() -> None:
 @judge.command()
 @click.option("--a", "a", required=True, metavar="SET", help="The set whose credit is asked.")
 @click.option("--b", "b", required=True, metavar="SET", help="What it is compared with.")
-@click.option("--output", required=True, type=FILE, help="The page to write, such as page.html.")
+@click.option("--output", required=True, type=OUTPUT, help="The page to write, such as page.html.")
 @click.option("--tasks", type=POSITIVE, help="How many tasks; 10, or all, if not given.")
 @click.option("--instances", type=POSITIVE, default=5, show_default=True, help="How many of each task.")
 @click.option(

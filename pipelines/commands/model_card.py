@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -24,8 +25,8 @@ from nightjar.lm.sources import find
 from nightjar.lm.weights import verify, weight_files
 from pipelines.project.git import try_git
 from pipelines.project.intervals import interval
-from pipelines.project.markdown import table
-from stages.predict.asking import INSTRUCTED, benchmark_of
+from pipelines.project.markdown import plain, table
+from stages.predict.trained import INSTRUCTED, benchmark_of
 
 MODEL, SAMPLE = Path("models/base/language_model"), "data/sample"
 UNKNOWN = "unknown"
@@ -48,7 +49,7 @@ def card_of(folder: Path, licence: str | None = None) -> str:
     base = base_of(params.models.language_model)
     if base.licence == UNKNOWN and (supply := _supply(params.models.language_model.source)):
         base = replace(base, licence=supply.licence)
-    licence = licence or base.licence
+    licence, name = plain(licence or base.licence), plain(folder.name)
     kind = str(recipe.get("data", INSTRUCTED[0]))
     names, data = _data(params, kind, str(recipe.get("recipe", folder.name)))
     head = ModelCardData(
@@ -66,9 +67,9 @@ def card_of(folder: Path, licence: str | None = None) -> str:
     return f"""---
 {head.to_yaml()}
 ---
-# {folder.name}
+# {name}
 
-{base.source}, fine-tuned by the recipe `{folder.name}` of Nightjar. Weights are float32; the licence of the base model
+{plain(base.source)}, fine-tuned by the recipe `{name}` of Nightjar. Weights are float32; the licence of the base model
 is {licence}.
 
 ## Data
@@ -171,7 +172,9 @@ def _scores(params: Params, folder: Path) -> Iterator[Mapping[str, Any]]:
             Path("data/predict", one.benchmark, one.system),
             Path("data/evaluate", one.benchmark),
         )
-        if Path(one.weights).resolve() != folder.resolve() or not (predicted.is_dir() and scored.is_dir()):
+        if os.path.realpath(one.weights) != os.path.realpath(folder) or not (
+            predicted.is_dir() and scored.is_dir()
+        ):
             continue
         answers = tables.read_rows(predicted, contracts.PREDICTIONS, ["adapter_sha256"])
         if {row["adapter_sha256"] for row in answers} == {sha256}:

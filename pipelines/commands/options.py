@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import warnings
@@ -11,7 +12,8 @@ from typing import Any
 
 import click
 
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, from_os_error
+from nightjar.core.json_text import is_text
 from pipelines.commands.console import say_csv, say_json
 
 Command = Callable[..., Any]
@@ -19,12 +21,42 @@ Decorator = Callable[[Command], Command]
 
 
 class _Name(click.Path):
-    """A path that is not empty: Path("") would be the current folder."""
+    """A path that the system can follow, and not empty: Path("") would be the current folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("the name is empty", param, ctx)
-        return super().convert(value, param, ctx)
+        path = super().convert(value, param, ctx)
+        try:
+            Path(value).stat()
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):  # at which pathlib ends in a traceback
+                raise from_os_error(error, value) or error from None
+        return path
+
+
+class _Output(_Name):
+    """A file or folder to write: checked before any work, by the one rule of `pipelines.project.outputs`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = super().convert(value, param, ctx)
+        if not param or path != param.default:
+            # Here, not above: YAML takes long to load.
+            from pipelines.project.outputs import check
+
+            check(path)
+        return path
+
+
+class _Text(click.ParamType):
+    """A text that files and models can hold. A byte that is not UTF-8 is half a character in an argument."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not is_text(value):
+            self.fail("not UTF-8", param, ctx)
+        return value
 
 
 class Listed(click.Option):
@@ -45,7 +77,7 @@ def _benchmarks() -> list[str]:
     return registry.names()
 
 
-FILE = _Name(path_type=Path)
+FILE, OUTPUT, TEXT = _Name(path_type=Path), _Output(path_type=Path), _Text()
 # Every number has two ends: one beyond them would end in a traceback far away.
 COUNT, POSITIVE = click.IntRange(0, 1_000_000_000), click.IntRange(1, 1_000_000_000)
 SEED = click.IntRange(0, 2**63 - 1)

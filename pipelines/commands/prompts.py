@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from pipelines.commands.options import FILE, benchmark_option, printed
+from pipelines.commands.options import OUTPUT, benchmark_option, printed
 from pipelines.commands.references import print_written
 
 
 @click.command()
 @benchmark_option
-@click.option("--output", required=True, type=FILE, help="The file to write.")
+@click.option("--output", required=True, type=OUTPUT, help="The file to write.")
 @click.option(
     "--encoding", metavar="NAME", help="A named encoding, such as def_pos1; by the parameters if not given."
 )

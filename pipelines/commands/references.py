@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pipelines.commands.console import say
-from pipelines.commands.options import FILE, benchmark_option, printed
+from pipelines.commands.options import OUTPUT, benchmark_option, printed
 
 
 def print_written(found: dict[str, Any]) -> None:
@@ -18,7 +18,7 @@ def print_written(found: dict[str, Any]) -> None:
 
 @click.command()
 @benchmark_option
-@click.option("--output", required=True, type=FILE, help="The file to write.")
+@click.option("--output", required=True, type=OUTPUT, help="The file to write.")
 @printed(print_written)
 def references(benchmark: str, output: Path) -> dict[str, Any]:
     """Write the questions of a benchmark as references that other systems' predictions are scored against.

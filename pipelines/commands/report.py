@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from nightjar.core.files import write_text
+from nightjar.core.files import folder_output
 from pipelines.commands.console import say, say_table
-from pipelines.commands.options import printed
+from pipelines.commands.options import OUTPUT, TEXT, printed
 from pipelines.project import places
 
 DATA = Path("data")
@@ -50,14 +50,18 @@ def _print(found: dict[str, Any]) -> None:
 
 @click.command()
 @click.option(
-    "--against", required=True, metavar="REV|DIR", help="A Git revision, or another project's folder."
+    "--against",
+    required=True,
+    type=TEXT,
+    metavar="REV|DIR",
+    help="A Git revision, or another project's folder.",
 )
 @click.option(
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OUTPUT,
     default=places.AGAINST,
     show_default=True,
-    help="The folder of the page; files of an earlier comparison are replaced.",
+    help="The folder of the page: new, empty, or that of an earlier comparison, which is replaced.",
 )
 @printed(_print)
 def report(against: str, output: Path) -> dict[str, Any]:
@@ -75,13 +79,14 @@ def report(against: str, output: Path) -> dict[str, Any]:
     from pipelines.versions.files import provided
     from stages.report import against as comparison
 
-    if before := _of_folder(Path(against)):
-        found = comparison.compare(DATA, before)
-    else:
-        with provided(Path(), against, COMPARED) as scratch:
-            found = comparison.compare(DATA, scratch / DATA)
-    for name, text in comparison.files(found, against).items():
-        write_text(output / name, text)
+    with folder_output(output, [Path(against)], comparison.foreign) as made:
+        if before := _of_folder(Path(against)):
+            found = comparison.compare(DATA, before)
+        else:
+            with provided(Path(), against, COMPARED) as scratch:
+                found = comparison.compare(DATA, scratch / DATA)
+        for name, text in comparison.files(found, against).items():
+            (made / name).write_text(text, encoding="utf-8")
     return {**found, "page": output / "index.html"}
 
 

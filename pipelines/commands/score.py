@@ -11,6 +11,7 @@ import click
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import (
     FILE,
+    OUTPUT,
     PREDICTIONS,
     benchmark_option,
     encoder_option,
@@ -92,7 +93,7 @@ def _value(result: Mapping[str, Any], row: Mapping[str, Any], form: str) -> str:
 @benchmark_option
 @click.option("--predictions", required=True, type=FILE, help=PREDICTIONS)
 @references_option
-@click.option("--details", type=FILE, help="Write one JSON line an instance to this file.")
+@click.option("--details", type=OUTPUT, help="Write one JSON line an instance to this file.")
 @encoder_option
 @samples_option(0)
 @printed(_print, _rows)

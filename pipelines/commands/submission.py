@@ -9,7 +9,7 @@ import click
 
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_table
-from pipelines.commands.options import FILE, benchmark_option, printed
+from pipelines.commands.options import FILE, OUTPUT, benchmark_option, printed
 
 
 def _print(result: dict[str, Any]) -> None:
@@ -25,8 +25,8 @@ def _print(result: dict[str, Any]) -> None:
 @click.option(
     "--predictions", type=FILE, help="JSON Lines {task, id, prediction}, or a folder of data/predict."
 )
-@click.option("--output", type=FILE, help="The CSV to write.")
-@click.option("--by-task", type=FILE, help="Also write files TASK.json {id: prediction} into this folder.")
+@click.option("--output", type=OUTPUT, help="The CSV to write.")
+@click.option("--by-task", type=OUTPUT, help="Also write files TASK.json {id: prediction} into this folder.")
 @click.option("--check", "file", type=FILE, help="Check this file of anybody's instead of writing one.")
 @click.option(
     "--questions",

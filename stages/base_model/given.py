@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -39,7 +40,7 @@ class Given:
 
 
 def name_of(source: str) -> str:
-    """The name of a source as a system of the parameters: lower-case letters, digits and underscores."""
+    """The name of a source as a system of the parameters: at most 100 lower-case letters, digits and underscores."""
     kind, _, rest = source.partition(":")
     if source.startswith(PREFIX):
         address = Address.parse(source)
@@ -47,8 +48,8 @@ def name_of(source: str) -> str:
     elif kind in ("hub", "package"):
         last = rest.partition("@")[0]
     else:
-        last = Path(source).resolve().name
-    words = re.sub(r"[^a-z0-9]+", "_", last.rpartition("/")[2].lower()).strip("_")
+        last = Path(os.path.realpath(source)).name
+    words = re.sub(r"[^a-z0-9]+", "_", last.rpartition("/")[2].lower()).strip("_")[:100]
     return words if words[:1].isalpha() else f"model_{words}".rstrip("_")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from nightjar.benchmarks import registry
@@ -18,16 +19,17 @@ DATASETS = {"natural_instructions": ingest_natural_instructions, "corpus": inges
 # What an artifact of the dataset holds: its tables, and other files.
 _HOLDS = {"natural_instructions": ((TASKS, INSTANCES), COPIED), "corpus": ((DOCUMENTS,), frozenset[str]())}
 
-__all__ = ["DATASETS", "Progress", "Statistics", "check_output", "ingest", "names"]
+__all__ = ["DATASETS", "Progress", "Statistics", "ingest", "names", "output_folder"]
 
 
-def check_output(dataset: str, input: Path, output: Path) -> None:
-    """Raise NightjarError if the artifact of the dataset must not take the place of what is at `output`: anything but
-    an older artifact of the same tables, or a folder that holds `input`; also for an unknown dataset.
+def output_folder(dataset: str, input: Path, output: Path) -> AbstractContextManager[Path]:
+    """The folder that takes the place of `output` when it is done, as in `core.files.folder_output`.
+
+    Nothing but an older artifact of the same tables is replaced. Raises NightjarError also for an unknown dataset.
     """
     _check_name(dataset)
     contracts, files = _HOLDS.get(dataset, ((RECORDS,), frozenset[str]()))
-    tables.check_output(output, contracts, files, [input])
+    return tables.artifact_output(output, contracts, files, [input])
 
 
 def ingest(

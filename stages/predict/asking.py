@@ -18,11 +18,9 @@ from nightjar.tools import Call, Toolbox, answers
 from nightjar.tools.decode import Query
 from nightjar.tools.registry import make
 from stages.predict.prompts import MODEL
+from stages.predict.trained import INSTRUCTED, benchmark_of, folder_of
 
-TRAINED, RECIPE = Path("models/train"), "recipe.json"
 DEFINITION = "Answer the question."
-# Recipes whose instances have a definition and an input; the others are trained on plain text.
-INSTRUCTED = ("train", "supervised")
 
 Passages = Sequence[Mapping[str, Any]]
 # Finds so many passages for a text.
@@ -126,24 +124,6 @@ class Asker:
         passages = self.find(question, int(self.recipe["evidence"])) if self.find else []
         tokenizer = self.lm.tokenizer
         return model_input(task, question, options, tokenizer, passages, tokenizer.encoder_decoder)
-
-
-def benchmark_of(params: Params, folder: Path) -> str:
-    """The benchmark whose settings apply to the model in `folder`: the first that it answers, else the first of all."""
-    answered = [it.benchmark for it in params.predict.systems.values() if Path(it.weights) == folder]
-    return next(iter([*answered, *params.benchmarks]))
-
-
-def folder_of(system: str) -> Path:
-    """The directory of a trained system, by the name of its recipe or by its path."""
-    named = TRAINED / system
-    folder = named if named.is_dir() and "/" not in system else Path(system)
-    if not (folder / RECIPE).is_file():
-        there = sorted(path.parent.name for path in TRAINED.glob(f"*/{RECIPE}"))
-        fix = f"systems are {', '.join(there)}" if there else "run: nightjar rebuild train"
-        what = f"no {RECIPE} in this directory" if folder.is_dir() else "no such trained system"
-        raise NightjarError(what, repr(system), fix)
-    return folder
 
 
 def _tools(params: Params) -> list[Any]:

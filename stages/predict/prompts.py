@@ -39,15 +39,16 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
     Raises NightjarError for an unknown benchmark or encoding, for artifacts or a model that are missing, and for an
     output that must not be written (`core.files.check_output`).
     """
-    from nightjar.lm.tokenizer import load_tokenizer
-    from stages.predict.answers import ask, limit, stops
-
     card = registry.card(benchmark)
     source = QUESTIONS / card.name
     inputs = [source, MODEL, PARAMS_FILE]
     check_output(output, inputs)
     options = encoding_of(params, benchmark, encoding)
     settings = params.predict.benchmark(benchmark)
+    # Here, not above: the tokenizer's library takes long to load.
+    from nightjar.lm.tokenizer import load_tokenizer
+    from stages.predict.answers import ask, limit, stops
+
     questions = [one for one in read_questions(source) if card.task(one.task_id).kind in WRITTEN]
     asked = ask(card, load_tokenizer(MODEL), questions, {}, 0, options)
     lines = [

@@ -12,6 +12,7 @@ from nightjar.benchmarks.average import averaged, difference_of, value_of
 from nightjar.benchmarks.card import Average, Card
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import recorded
 from nightjar.statistics import MINIMUM, verdict
 from nightjar.statistics.bootstrap import DECIMALS
 from stages.report import numbers
@@ -24,6 +25,8 @@ ALPHA, SAMPLES, EXAMPLES = 0.05, 10_000, 5
 
 Rows = list[dict[str, Any]]
 Cells = Mapping[verdict.Cell, verdict.Scored]
+# The files of a comparison.
+PAGE, VALUES = "index.html", "comparison.json"
 
 
 def compare(now: Path, before: Path) -> dict[str, Any]:
@@ -240,6 +243,14 @@ def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
         "lines": list(lines(found)),
         "answers": [{**row, "title": registry.card(row["benchmark"]).title} for row in found["answers"]],
     }
-    site.page("index.html", "against.html.j2", f"Compared with {against}", shown)
-    site.add({"comparison.json": json.dumps(found, indent=2, ensure_ascii=False) + "\n"})
+    site.page(PAGE, "against.html.j2", f"Compared with {against}", shown)
+    site.add({VALUES: json.dumps(found, indent=2, ensure_ascii=False) + "\n"})
     return site.files
+
+
+def foreign(folder: Path) -> str:
+    """What in a folder is not the page of a comparison, "" for nothing."""
+    found = recorded(folder / VALUES)
+    known = {PAGE, VALUES} if {"numbers", "answers"} <= found.keys() else set()
+    other = sorted(it.name for it in folder.iterdir() if it.name not in known)
+    return f"{other[0]} in it is no part of a comparison" if other else ""

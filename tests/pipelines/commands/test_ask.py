@@ -108,12 +108,19 @@ def test_an_empty_answer_is_named(script: list[Script], capsys: pytest.CaptureFi
     assert capsys.readouterr() == ("\n", "(the answer is empty)\n")
 
 
-@pytest.mark.parametrize("text", ["One\n\nTwo\n", '{"question": "One"}\n{"question": "Two", "id": 1}\n'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "One\n\nTwo\n",
+        '{"question": "One"}\n{"question": "Two", "id": 1}\n',
+        '{"question": "One", "a": "\u2028 \x85"}\r\n{"question": "Two"}',
+    ],
+)
 def test_a_file_of_questions(
     script: list[Script], project: Path, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script.append(lambda seen: after(seen[:3], f" {seen[:3]}!")(seen))
-    (project / "questions").write_text(text)
+    (project / "questions").write_text(text, newline="")
     assert run("--file", "questions", "--system", "texts", "--json") == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(row["question"], row["answer"]) for row in rows] == [("One", "One!"), ("Two", "Two!")]

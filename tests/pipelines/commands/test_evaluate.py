@@ -156,6 +156,65 @@ def _occupied(folder: Path) -> None:
     (folder.parent / "run/mine.txt").touch()
 
 
+def test_two_at_once_into_one_new_folder(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one is done while the first makes its folder."""
+    make, out = evaluation._prepare_model, project.parent / "run"
+
+    def meanwhile(asked: evaluation.Asked, *rest: Any) -> None:
+        if not out.exists():
+            out.mkdir()
+            (out / "evaluation.json").write_text("{}")
+        make(asked, *rest)
+
+    monkeypatch.setattr(evaluation, "_prepare_model", meanwhile)
+    with serving(count) as served:
+        assert (
+            run("--model", f"server:{served.url}", "--benchmark", "supernatinst", "--output", "../run") == 2
+        )
+    error = capsys.readouterr().err
+    assert "../run: something else was made there meanwhile" in error and error.count("\n") == 1
+    assert [it.name for it in out.iterdir()] == ["evaluation.json"]
+    assert not list(project.parent.glob(".run*"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "[]",
+        "{",
+        "{}",
+        '{"name": 3}',
+        '{"left_out": []}',
+        '{"asked": [1]}',
+        '{"left_out": {"a": [1]}}',
+        '{"name": "../x"}',
+    ],
+)
+def test_a_damaged_record_is_one_line(project: Path, damage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out = project.parent / "run"
+    out.mkdir()
+    whole = {"asked": {}, "identity": "", "name": "a", "tasks": {}, "left_out": {}}
+    text = json.dumps(whole | json.loads(damage)) if len(damage) > 2 else damage
+    (out / "evaluation.json").write_text(text)
+    assert run(*SERVER, "--benchmark", "supernatinst", "--output", "../run") == 2
+    error = capsys.readouterr().err
+    assert "evaluation.json" in error and error.count("\n") == 1
+    with pytest.raises(SystemExit) as raised:
+        main(["compare", "--benchmark", "supernatinst", "--a", "../run", "--b", "../run"])
+    assert raised.value.code == 2
+    error = capsys.readouterr().err
+    assert "evaluation.json" in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["m" * 300, "é" * 300, "a/" + "b" * 5000], ids=["300", "accents", "5000"])
+def test_a_model_may_have_a_long_name(project: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(count, (name,)) as served:
+        options = ("--benchmark", "supernatinst", "--limit", "1", "--output", "../run")
+        assert run("--model", f"server:{served.url}#{name}", *options) == 0, capsys.readouterr().err
+
+
 def _without_questions(folder: Path) -> None:
     shutil.rmtree(folder / QUESTIONS / "tool_use")
 
@@ -186,13 +245,13 @@ SERVER = ("--model", "server:http://127.0.0.1:9")
             "models/base/language_model: the project's language model is missing; run: nightj",
         ),
         ((*SERVER, "--limit", "0"), None, "'--limit': 0 is not in the range 1<=x<=1000000000"),
-        (SERVER, _occupied, "it is there already and holds no evaluation"),
+        (SERVER, _occupied, "it exists already and is not empty"),
         ((*SERVER, "--output", "data/run"), None, "the project's own files are there"),
         ((*SERVER, "--output", "."), None, "the project's own files are there"),
         (
             (*SERVER, "--output", "params.yaml"),
             None,
-            "params.yaml: it is there already and holds no evaluation",
+            "params.yaml: the project's own files are there",
         ),
     ],
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
 import shutil
 from pathlib import Path
 from typing import Any
@@ -131,7 +133,7 @@ def test_the_card_has_the_title_and_the_licence_of_the_data(
 ) -> None:
     trained(workdir, tiny_model)
     shutil.copytree(ROOT / "profiles", "profiles")
-    monkeypatch.setattr(command, "_write_model", lambda folder, output: output.mkdir())
+    monkeypatch.setattr(command, "_write_model", lambda folder, output: None)
 
     def card(name: str, **recipe: object) -> tuple[dict[str, Any], str]:
         Path("models/train/tk_instruct/recipe.json").write_text(json.dumps({"recipe": name, **recipe}))
@@ -169,10 +171,10 @@ def test_what_is_known_of_a_base(tmp_path: Path) -> None:
         (("none", "out"), "'none': no such trained system; systems are tk_instruct"),
         (
             ("tk_instruct", "models"),
-            "models: it exists already; name a new directory, such as models/tk_instruct",
+            "models: the project's own files are there; name a place beside them",
         ),
         (("models/base", "out"), "'models/base': no recipe.json in this directory; systems are tk_instruct"),
-        (("tk_instruct", "params.yaml"), "params.yaml: it exists already"),
+        (("tk_instruct", "params.yaml"), "params.yaml: the project's own files are there"),
         (("tk_instruct", "params.yaml/out"), "not a folder"),
     ],
 )
@@ -184,6 +186,63 @@ def test_wrong_input_is_one_line(
     assert run(*arguments) == 2
     error = capsys.readouterr().err
     assert told in error and error.count("\n") == 1
+
+
+def test_the_licence_is_a_name_and_no_markdown(
+    workdir: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained(workdir, tiny_model)
+    monkeypatch.setattr(command, "_write_model", lambda folder, output: None)
+    for name in ("mit\n# Heading", "[a](b)", "# a", "**a**", "a\u2028b", "x" * 101, "", "<b>", "a|b", "`a`"):
+        assert run("tk_instruct", "new/out", "--license", name) == 2
+        error = capsys.readouterr().err
+        assert "is not the name of a licence" in error and error.count("\n") == 1, name
+    assert not Path("new").exists()
+    assert run("tk_instruct", "out", "--license", "Llama 3.1 (Community)") == 0
+    assert "is Llama 3.1 (Community)." in Path("out/README.md").read_text()
+
+
+def test_everybody_may_read_what_the_umask_lets_them(workdir: Path, tiny_model: Path) -> None:
+    trained(workdir, tiny_model)
+    before = os.umask(0o027)
+    try:
+        assert run("tk_instruct", "out") == 0
+    finally:
+        os.umask(before)
+    assert {oct(path.stat().st_mode & 0o777) for path in Path("out").iterdir()} == {"0o640"}
+
+
+@pytest.mark.parametrize("limit", [10, 50_000], ids=["the configuration", "the weights"])
+def test_a_disk_that_takes_no_more_is_one_line(
+    workdir: Path, tiny_model: Path, limit: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained(workdir, tiny_model)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        code = run("tk_instruct", "new/out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    error = capsys.readouterr().err
+    assert code == 2 and error.count("\n") == 1
+    assert "new/out: a quota or a limit on file sizes is reached" in error
+    assert not Path("new").exists()
+
+
+def test_a_folder_that_is_made_meanwhile_stays(
+    workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained(workdir, tiny_model)
+
+    def meanwhile(*_: object) -> None:
+        Path("out").mkdir()
+        Path("out/precious").write_text("mine")
+
+    monkeypatch.setattr(command, "_write_model", meanwhile)
+    assert run("tk_instruct", "out") == 2
+    assert "out: something else was made there meanwhile" in capsys.readouterr().err
+    assert [it.name for it in Path("out").iterdir()] == ["precious"]
+    assert not list(workdir.glob(".out*"))
 
 
 def test_a_fault_leaves_nothing(workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,11 +131,14 @@ def test_the_report_of_the_checks_replaces_nothing_that_was_read(
 
 def test_a_damaged_output_of_a_stage_can_still_be_made_again(project: Path) -> None:
     """The rule is for folders that a user names: a stage's own output is a rebuild's to replace."""
-    from stages.ingest.datasets import check_output, ingest
+    from stages.ingest.datasets import ingest, output_folder
 
     (project / "out/tasks/part-0.parquet").write_text("cut off")
-    with pytest.raises(NightjarError, match=r"tasks/part-0\.parquet"):
-        check_output("natural_instructions", project / "tasks", project / "out")
+    with (
+        pytest.raises(NightjarError, match=r"tasks/part-0\.parquet"),
+        output_folder("natural_instructions", project / "tasks", project / "out"),
+    ):
+        pass
     assert ingest("natural_instructions", project / "tasks", project / "out").rows_out == 1
 
 
