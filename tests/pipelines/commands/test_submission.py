@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,10 +49,9 @@ def test_only_answers_to_hidden_questions_can_be_handed_in(
         (["a"], "these have references: they are not the leaderboard's questions"),
         ([], "Hand it in at https://zero.scrolls-benchmark.com/submission"),
     ):
-        rows = [
-            question({"task_id": task, "id": "1", "input": "x"}, benchmark="zeroscrolls") for task in TASKS
-        ]
-        write_questions(mine.parent / "asked", [replace(row, references=tuple(references)) for row in rows])
+        row = {"id": "1", "input": "x", "outputs": references}
+        asked = [question({"task_id": task, **row}, benchmark="zeroscrolls") for task in TASKS]
+        write_questions(mine.parent / "asked", asked)
         assert run("--check", "mine.csv", "--questions", "asked") == 0
         assert line in capsys.readouterr().out
 
