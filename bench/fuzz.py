@@ -26,7 +26,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench import mutate
+from bench import fuzz_servers, mutate
 from bench import valid_files as valid
 from bench.mutate import Reader
 from nightjar.benchmarks import evaluated, files
@@ -283,6 +283,7 @@ def readers() -> list[Reader]:
         Reader("evaluation records", (json.dumps(valid.EVALUATION, indent=2).encode(),), jsons, "run/evaluation.json",
                _evaluation),
         Reader("tool calls", calls, mutate.mutate_bytes, "call", _tool),
+        *fuzz_servers.readers(),
     ]  # fmt: skip
 
 

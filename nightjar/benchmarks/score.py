@@ -21,7 +21,7 @@ from nightjar.benchmarks.aggregate import (
 from nightjar.benchmarks.average import average, average_difference
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.scores import SystemScores, score
+from nightjar.benchmarks.scores import SystemScores, nothing_to_score, score
 from nightjar.core.files import check_output, write_lines
 from nightjar.statistics.bootstrap import Bootstrap
 
@@ -73,8 +73,9 @@ def score_files(
 
     `encoder` is the folder of a sentence encoder; without it, metrics that need one have no values.
 
-    Raises NightjarError for an unknown benchmark, for `details` that must not be written, for an encoder that cannot be
-    loaded or that no metric needs, and with file and line for what `files` refuses.
+    Raises NightjarError for an unknown benchmark, if no question has a reference, for `details` that must not be
+    written, for an encoder that cannot be loaded or that no metric needs, and with file and line for what `files`
+    refuses.
     """
     card = registry.card(benchmark)
     inputs = [predictions, references or files.QUESTIONS / card.name]
@@ -83,6 +84,8 @@ def score_files(
         check_output(details, inputs)
     questions = files.read_references(card, references)
     given = files.read_answers(card, predictions, questions)
+    if nothing := nothing_to_score(card, questions, str(predictions)):
+        raise nothing
     # After the files are checked: an encoder takes long to load.
     card = card.with_encoder(encoder)
     scored = score(card, "", questions, given)
@@ -129,6 +132,8 @@ def compare_files(
     files.check_pipes([a, b, references])
     questions = files.read_references(card, references)
     given = [files.read_answers(card, path, questions) for path in (a, b)]
+    if nothing := nothing_to_score(card, questions):
+        raise nothing
     ours, theirs = (score(card, name, questions, answers) for name, answers in zip("ab", given, strict=True))
     bootstrap = Bootstrap(SEED, samples, CONFIDENCE)
     tracks = by_track(ours)

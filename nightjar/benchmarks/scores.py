@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nightjar.benchmarks.card import Card, Floats, Metric
 from nightjar.benchmarks.question import Question
+from nightjar.core.errors import NightjarError
 
 Places = Sequence[int] | NDArray[np.int64]
 
@@ -87,6 +88,22 @@ def score(
             values[missing] = np.nan
     keys = list(map(Key, *(map(attrgetter(name), questions) for name in Key._fields)))
     return SystemScores(system, keys, parts)
+
+
+def nothing_to_score(
+    card: Card, questions: Sequence[Question], predictions: str = ""
+) -> NightjarError | None:
+    """What is wrong if no question has a reference, as in a test set whose references are not published; else None.
+
+    `predictions` is what the fix hands in, with the further options of `nightjar submission`.
+    """
+    if not questions or any(question.references for question in questions):
+        return None
+    fix = "ask questions with references"
+    if card.files.submission:
+        given = f" --predictions {predictions} --output {card.name}.csv" if predictions else ""
+        fix = f"hand the predictions in: nightjar submission --benchmark {card.name}{given}"
+    return NightjarError("nothing to score: no question has a reference", card.name, fix)
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[SystemScores]:

@@ -87,7 +87,9 @@ def _augment_merge(item: str, params: Params) -> Cost:
 
 
 def _contamination(item: str, params: Params) -> Cost:
-    return Cost((_TRAIN, _TEST, _DOCUMENTS), (_TASKS, _CORPUS))
+    benchmarks = value(params, "benchmarks")
+    asked = [_asked(name) for name in benchmarks] if isinstance(benchmarks, Mapping) else []
+    return Cost((_TRAIN, *asked, _DOCUMENTS), (_TASKS, _CORPUS, "retrieve"))
 
 
 def _index(item: str, params: Params) -> Cost:

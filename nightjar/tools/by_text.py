@@ -11,12 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from nightjar.tools.syntax import ARROWS, END, Call, asked, remove, write
+from nightjar.tools.syntax import END, Call, asked, find_asked, remove, write
 from nightjar.tools.toolbox import Toolbox
 
 # Tokens that a call may have beyond the limit of the answer.
 CALL_TOKENS = 64
-_OPENING = re.compile(r" ?\[(?=[A-Za-z])")
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def answer(
     while left > 0:
         piece = _piece(write_on, prompt + text, left, toolbox.names)
         tokens += piece.tokens
-        found = _at_arrow(piece.text, toolbox.names) if len(executed) < max_calls else None
+        found = find_asked(piece.text, toolbox.names) if len(executed) < max_calls else None
         if found is None:
             text += piece.text
             break
@@ -101,19 +100,8 @@ def _piece(write_on: Continue, prompt: str, left: int, names: Sequence[str]) -> 
     more = write_on(prompt + piece.text, CALL_TOKENS)
     whole = piece.text + more.text
     # What follows the call is beyond the limit.
-    found = _at_arrow(whole, names)
+    found = find_asked(whole, names)
     return Piece(whole[: found[1]] if found else piece.text, piece.tokens + more.tokens, True)
-
-
-def _at_arrow(text: str, names: Sequence[str]) -> tuple[int, int, Call] | None:
-    """The first call whose arrow is written: where it starts, where the arrow ends, and the call."""
-    for opening in _OPENING.finditer(text):
-        inside = text[opening.end() :]
-        for arrow in re.finditer("|".join(map(re.escape, ARROWS)), inside):
-            call = asked(inside[: arrow.end()], names)
-            if isinstance(call, Call):
-                return opening.start(), opening.end() + arrow.end(), call
-    return None
 
 
 def _finished(text: str, names: Sequence[str]) -> str:

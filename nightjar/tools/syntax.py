@@ -17,7 +17,7 @@ WikiSearch are written; any other tool gets them as they are in its input.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from nightjar.prompts.tool_prompts import CALL_NAMES
@@ -33,7 +33,8 @@ QUOTED = frozenset({"QA", "WikiSearch"})
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\(")
 _OPENING = re.compile(rf"\[{_NAME.pattern}")
 # What a call with its markers may consist of, up to the bracket that ends it.
-_INSIDE = re.compile(r"(?:\\[\\\[\]]|[^\[\]])*")
+# Possessive: a backslash belongs to the sign behind it, and without a match no other reading is tried.
+_INSIDE = re.compile(r"(?:\\[\\\[\]]|[^\[\]])*+")
 _ARROW = re.compile(r"\s*(?:->|→)")
 _INPUT_SIGNS, _RESULT_SIGNS = "\\()[]", "\\[]"
 
@@ -164,26 +165,42 @@ def find(text: str, names: Collection[str] | None = TOOLS) -> list[Found]:
 
     `names`: of the tools; None allows any. Takes time in proportion to the text's length.
     """
-    found, position = [], 0
-    while opening := _OPENING.search(text, position):
-        if names is not None and opening[1] not in names:
-            position = opening.end()
-            continue
-        inside = _INSIDE.match(text, opening.start() + 1)
-        end = inside.end() if inside else opening.end()
-        # Up to here no other call can begin.
-        position = end
-        read = _read(text[opening.start() + 1 : end], names) if text.startswith(END, end) else None
-        if read is None:
-            continue
-        call, rest = read
+    found = []
+    for start, end, call, rest in _closed(text, names):
         arrow = _ARROW.match(rest)
-        if not arrow and rest.strip():
-            continue
-        result = _unescape(rest[arrow.end() :].strip(), _RESULT_SIGNS) if arrow else None
-        blank = text.startswith(START, opening.start() - 1) if opening.start() else False
-        found.append(Found(opening.start() - blank, end + len(END), call, result))
+        if text.startswith(END, end) and (arrow or not rest.strip()):
+            result = _unescape(rest[arrow.end() :].strip(), _RESULT_SIGNS) if arrow else None
+            found.append(Found(start, end + len(END), call, result))
     return found
+
+
+def find_asked(text: str, names: Collection[str]) -> tuple[int, int, Call] | None:
+    """The first call in `text` whose arrow is written: where it starts, where its arrow ends, and the call.
+
+    The arrow must be on the line of the call, as for `asked`. Takes time in proportion to the text's length.
+    """
+    for start, end, call, rest in _closed(text, names):
+        if arrow := _ARROW.match(rest):
+            after = end - len(rest) + arrow.end()
+            if "\n" not in text[start:after]:
+                return start, after, call
+    return None
+
+
+def _closed(text: str, names: Collection[str] | None) -> Iterator[tuple[int, int, Call, str]]:
+    """The calls whose parenthesis is closed: where they start, the blank included, where the next bare bracket or the
+    end of the text is, the call, and what is between its parenthesis and that bracket."""
+    position = 0
+    while opening := _OPENING.search(text, position):
+        position = opening.end()
+        if names is not None and opening[1] not in names:
+            continue
+        inside = _INSIDE.match(text, position)
+        # Up to here no other call can begin.
+        position = inside.end() if inside else position
+        if read := _read(text[opening.start() + 1 : position], names):
+            blank = text.startswith(START, opening.start() - 1) if opening.start() else False
+            yield opening.start() - blank, position, *read
 
 
 def remove(text: str, names: Collection[str] | None = TOOLS) -> str:

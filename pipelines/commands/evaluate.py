@@ -19,6 +19,8 @@ def _print(record: dict[str, Any]) -> None:
             say(f"left out: {benchmark}, {task}: {reason}")
     report = record["output"] / "data/report"
     say_text((report / "headline.txt").read_text(encoding="utf-8").rstrip("\n"))
+    for text in record["unscored"]:
+        say(text)
     say(f"The report is {report / 'index.html'}")
 
 

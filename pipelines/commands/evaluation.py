@@ -18,6 +18,7 @@ from typing import Any
 from nightjar.benchmarks import evaluated, registry
 from nightjar.benchmarks.evaluated import RECORD
 from nightjar.benchmarks.files import QUESTIONS, read_questions
+from nightjar.benchmarks.scores import nothing_to_score
 from nightjar.benchmarks.subset import left_out, tasks_of, write_subset
 from nightjar.core import params as params_module
 from nightjar.core.config import PARAMS_FILE, read_yaml
@@ -68,6 +69,8 @@ class Asked:
 def evaluate(asked: Asked, output: Path) -> tuple[int, dict[str, Any]]:
     """Evaluate a model; returns the exit status of the last stage, and the record of the run.
 
+    "unscored" of the record says which benchmarks have nothing to score, and how to hand their predictions in.
+
     Raises NightjarError for what cannot be asked of the project or the model, and if `output` holds another run.
     """
     known = evaluated.read(output) if (output / RECORD).is_file() else None
@@ -87,7 +90,19 @@ def evaluate(asked: Asked, output: Path) -> tuple[int, dict[str, Any]]:
         again = f"delete {output / metrics_file('report')} and run again"
         scores = read(output / "data/report/headline.json", again)
         _write(output / RECORD, record := {**record, "scores": scores})
-    return status, record
+    return status, record | {"unscored": _unscored(record, output)}
+
+
+def _unscored(record: Mapping[str, Any], output: Path) -> list[str]:
+    """What is said of each benchmark none of whose questions has a reference, with the command for its leaderboard."""
+    told = []
+    for one in record["tasks"]:
+        asked, given = output / QUESTIONS / one, output / "data/predict" / one / record["name"]
+        if nothing := nothing_to_score(
+            registry.card(one), read_questions(asked), f"{given} --questions {asked}"
+        ):
+            told.append(str(nothing))
+    return told
 
 
 def _plan(asked: Asked, given: Given) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,48 +1,103 @@
-"""Writes data/contamination: which test instances share runs of words with what is trained on, and how many a task."""
+"""Writes data/contamination: which test questions share runs of words with what is trained on, and with evidence."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nightjar.benchmarks.card import Card
 from nightjar.core import tables
-from nightjar.core.contracts import DEV, DOCUMENTS, OVERLAPS, SUPERVISED, TASK_OVERLAPS, TEST, TRAIN
+from nightjar.core.contracts import (
+    DEV,
+    DOCUMENTS,
+    EVIDENCE_OVERLAPS,
+    OVERLAPS,
+    STRINGS,
+    SUPERVISED,
+    TASK_OVERLAPS,
+    TRAIN,
+)
+from stages.contamination.asked import Asked, questions, training
+from stages.contamination.evidence import evidence_rows
 from stages.contamination.held import Held, Overlap, Source
 
-CORPUS = "corpus"
-SIDES = (TRAIN, DEV, SUPERVISED)
+CORPUS, QUESTIONS = "corpus", "questions"
+SPLIT_SIDES = (TRAIN, DEV, SUPERVISED)
+SIDES = (TRAIN.name, DEV.name, QUESTIONS, SUPERVISED.name, CORPUS)
 # What `any` is about: the supervised bound is trained on the test tasks themselves, the compared systems are not.
-ANY, OF_ANY = "any", frozenset({TRAIN.name, DEV.name, CORPUS})
+ANY, OF_ANY = "any", frozenset(SIDES) - {SUPERVISED.name}
 # Letters of training texts that are looked at in one go.
 _BATCH = 4_000_000
 
 
-def build(split: Path, corpus: Path, output: Path, n: int) -> dict[str, Any]:
-    """Write the artifact `output`; returns the facts: instances, texts and distinct n-grams looked at, and by side the
-    instances with an overlap. Raises NightjarError if a table is not there."""
-    test = tables.read(split, TEST)
-    held = Held(_one(test["input"]), _one(test["outputs"]), n)
-    texts = {side.name: _hold(held, side.name, _instances(split, side)) for side in SIDES}
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark's card, the artifact with its questions, and that with the passages retrieved for them, if any."""
+
+    card: Card
+    questions: Path
+    retrieved: Path | None = None
+
+
+def build(
+    benchmarks: Sequence[Benchmark], split: Path, corpus: Path, index: Path, output: Path, n: int
+) -> dict[str, Any]:
+    """Write the artifact `output`; returns the facts: texts of each side and distinct n-grams looked at, and for each
+    benchmark its questions, those with an overlap by side, and those whose passages hold them or their references
+    (None: no passages are retrieved for it). Raises NightjarError if a table is missing."""
+    asked = {it.card.name: questions(it.card, it.questions) for it in benchmarks}
+    rows = [one for of in asked.values() for one in of]
+    inputs, references = ([one.texts for one in rows], [one.references for one in rows])
+    held = Held(pa.array(inputs, STRINGS), pa.array(references, STRINGS), n)
+    texts = {side.name: _hold(held, side.name, _instances(split, side)) for side in SPLIT_SIDES}
+    texts[QUESTIONS] = _hold(held, QUESTIONS, _questions(benchmarks))
     texts[CORPUS] = _hold(held, CORPUS, _documents(corpus))
-    rows = test.select(["track", "category", "task_id", "id"]).to_pylist()
+    heads = [one.head for one in rows]
     overlaps = held.overlaps()
-    by_task = task_rows(rows, overlaps)
-    with tables.ArtifactWriter(output) as writer:
-        writer.write(OVERLAPS, [_row(rows[it.row], it) for it in overlaps])
-        writer.write(TASK_OVERLAPS, by_task)
-    shares = {
-        side: {name: sum(row[name] for row in by_task if row["side"] == side) for name in _COUNTS}
-        for side in (*texts, ANY)
+    by_task = task_rows(heads, overlaps)
+    evidence = {
+        it.card.name: list(evidence_rows(asked[it.card.name], it.retrieved, index, n))
+        for it in benchmarks
+        if it.retrieved is not None
     }
-    return {"ngram": n, "instances": len(rows), "texts": texts, "ngrams": len(held.grams), "sides": shares}
+    with tables.ArtifactWriter(output) as writer:
+        writer.write(OVERLAPS, [_row(heads[it.row], it) for it in overlaps])
+        writer.write(TASK_OVERLAPS, by_task)
+        writer.write(EVIDENCE_OVERLAPS, [row for of in evidence.values() for row in of])
+    told = {name: _told(name, len(of), by_task, evidence.get(name)) for name, of in asked.items()}
+    return {"ngram": n, "texts": texts, "ngrams": len(held.grams[n]), "benchmarks": told}
 
 
-_COUNTS = ("by_input", "by_reference", "overlapping", "mostly", "short_references")
+def _told(
+    name: str, number: int, by_task: Sequence[Mapping[str, Any]], evidence: Sequence[Mapping[str, Any]] | None
+) -> dict[str, Any]:
+    sides = {
+        side: {
+            count: sum(row[count] for row in by_task if row["benchmark"] == name and row["side"] == side)
+            for count in _COUNTS
+        }
+        for side in (*SIDES, ANY)
+    }
+    return {"questions": number, "sides": sides, "evidence": None if evidence is None else counts(evidence)}
+
+
+def counts(evidence: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Of rows of contracts.EVIDENCE_OVERLAPS: how many, and in how many the first passage, or any, has what."""
+    told = {"questions": len(evidence)}
+    for part in ("question", "reference"):
+        ranks = [row[f"{part}_rank"] for row in evidence]
+        told |= {f"{part}_first": ranks.count(1), part: len(ranks) - ranks.count(None)}
+    return told
+
+
+_TASK = ("benchmark", "track", "category", "task_id")
+_COUNTS = ("by_input", "by_reference", "overlapping", "mostly", "short")
 
 
 def task_rows(rows: list[dict[str, Any]], overlaps: list[Overlap]) -> list[dict[str, Any]]:
@@ -51,23 +106,29 @@ def task_rows(rows: list[dict[str, Any]], overlaps: list[Overlap]) -> list[dict[
     A reference shorter than an n-gram that equals a training text is most often a label: that is counted apart and is
     no overlap.
     """
-    instances = Counter((row["track"], row["category"], row["task_id"]) for row in rows)
-    found: dict[tuple[str, str], dict[str, set[int]]] = {}
+    instances = Counter(tuple(row[name] for name in _TASK) for row in rows)
+    found: dict[tuple[str, str, str], dict[str, set[int]]] = {}
     for it in overlaps:
-        if it.part == "input":
+        if it.kind == "short":
+            names = ["short"]
+        elif it.part == "input":
             names = ["by_input", "overlapping", *(["mostly"] if it.mostly else [])]
         else:
-            names = ["by_reference", "overlapping"] if it.kind == "ngram" else ["short_references"]
+            names = ["by_reference", "overlapping"]
         for side in (it.side, *([ANY] if it.side in OF_ANY else [])):
-            of_side = found.setdefault((rows[it.row]["task_id"], side), {name: set() for name in _COUNTS})
+            row = rows[it.row]
+            key = (row["benchmark"], row["task_id"], side)
+            of_side = found.setdefault(key, {name: set() for name in _COUNTS})
             for name in names:
                 of_side[name].add(it.row)
     told = []
-    for (track, category, task), number in sorted(instances.items(), key=lambda item: item[0][2]):
-        for side in (*(side.name for side in SIDES), CORPUS, ANY):
-            counts = {name: len(found.get((task, side), {}).get(name, ())) for name in _COUNTS}
-            head = {"track": track, "category": category, "task_id": task, "side": side, "instances": number}
-            told.append({**head, **counts, "share": counts["overlapping"] / number})
+    for task, number in instances.items():
+        head = dict(zip(_TASK, task, strict=True))
+        for side in (*SIDES, ANY):
+            of_side = found.get((head["benchmark"], head["task_id"], side), {})
+            counted = {name: len(of_side.get(name, ())) for name in _COUNTS}
+            share = counted["overlapping"] / number
+            told.append({**head, "side": side, "instances": number, **counted, "share": share})
     return told
 
 
@@ -97,6 +158,19 @@ def _instances(split: Path, side: Any) -> Iterator[tuple[pa.Array, list[Source]]
         parents = pc.list_parent_indices(outputs).to_pylist()
         sources += [Source(tasks[row], ids[row], "output") for row in parents]
         yield pa.concat_arrays([_one(table["input"]), pc.list_flatten(outputs)]), sources
+
+
+def _questions(benchmarks: Iterable[Benchmark]) -> Iterator[tuple[pa.Array, list[Source]]]:
+    """The questions that systems of any benchmark train on, and their references."""
+    for it in benchmarks:
+        for many in training(it.card, it.questions):
+            texts = [(text, one, "input") for one in many for text in one.texts]
+            texts += [(text, one, "output") for one in many for text in one.references]
+            yield pa.array([text for text, _, _ in texts], pa.string()), [_source(*of[1:]) for of in texts]
+
+
+def _source(one: Asked, part: str) -> Source:
+    return Source(f"{one.head['benchmark']}/{one.head['task_id']}", one.head["id"], part)
 
 
 def _documents(corpus: Path) -> Iterator[tuple[pa.Array, list[Source]]]:

@@ -1,7 +1,7 @@
-"""All n-grams of the test texts, and where a training text has one of them: exact, and fast by 64-bit hashes.
+"""All n-grams of some texts, and where another text has one of them: exact, and fast by 64-bit hashes.
 
-Words are numbered by the vocabulary of the test texts; a training window with any other word cannot match, which
-leaves few to hash. Windows are hashed by doubling (a hash of 2k words from two of k), looked up in a bitmap, then among
+Words are numbered by the vocabulary of the first texts; a window with any other word cannot match, which leaves few to
+hash. Windows are hashed by doubling (a hash of 2k words from two of k), looked up in a bitmap, then among
 the sorted hashes, and at last compared word by word, so that no chance equality of hashes is reported.
 """
 
@@ -49,9 +49,30 @@ def rolling(numbers: NDArray[np.int32], n: int, table: Hashes, factor: np.uint64
     return whole[: len(numbers) - n + 1]
 
 
+class Numbered:
+    """Texts as numbers of words, -1 for a word of no number. `ahead` has for every word how many words with a number
+    follow in its text, itself included: a window of n words begins where it is n or more.
+    """
+
+    def __init__(self, texts: Words, vocabulary: pa.Array) -> None:
+        found = pc.index_in(texts.flat, value_set=vocabulary)
+        self.numbers = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int32)
+        self.offsets = texts.offsets
+        places = np.arange(len(self.numbers), dtype=np.int64)
+        # The first word of no number from each word on; all from there to the end of the text have one otherwise.
+        unknown = np.where(self.numbers < 0, places, len(places))
+        next_unknown = np.minimum.accumulate(unknown[::-1])[::-1]
+        self.ahead: Ints = np.minimum(next_unknown, np.repeat(texts.offsets[1:], texts.lengths)) - places
+
+    def owners(self, windows: Ints) -> Ints:
+        """The texts that these words are in."""
+        found: Ints = np.searchsorted(self.offsets, windows, side="right") - 1
+        return found
+
+
 @dataclass(frozen=True)
 class Hits:
-    """Which n-gram is where: numbers of distinct test n-grams, and of the texts that have them, in order."""
+    """Which n-gram is where: numbers of distinct n-grams, and of the texts that have them, in order."""
 
     grams: Ints
     texts: Ints
@@ -59,21 +80,26 @@ class Hits:
 
 class Grams:
     """The distinct n-grams of some texts. `windows` are the first words of all n-grams (numbers of flat words), `texts`
-    the texts they are in, `which` the distinct n-gram of each."""
+    the texts they are in, `which` the distinct n-gram of each. `among` says which of the texts count.
+    """
 
-    def __init__(self, texts: Words, n: int) -> None:
+    def __init__(self, given: Numbered, among: NDArray[np.bool_], n: int) -> None:
         self.n = n
-        self.vocabulary: pa.Array = pc.unique(texts.flat)
-        self.numbers = self._number(texts.flat)
-        self.windows, self.texts = _windows(texts, n)
+        lengths = np.diff(given.offsets)
+        chosen = np.flatnonzero(among & (lengths >= n))
+        places, starts = _runs(given.offsets[chosen], lengths[chosen])
+        self.numbers = given.numbers[places]  # the words of these texts alone
+        windows, _ = _runs(starts, lengths[chosen] - n + 1)
+        self.windows, self.texts = places[windows], np.repeat(chosen, lengths[chosen] - n + 1)
+        words = int(given.numbers.max(initial=0)) + 1
         for seed in range(8):
             random = np.random.default_rng(seed)
-            self._table = random.integers(0, 2**64, max(len(self.vocabulary), 1), np.uint64)
+            self._table = random.integers(0, 2**64, words, np.uint64)
             self._factor = np.uint64(random.integers(0, 2**63, dtype=np.uint64) * np.uint64(2) + np.uint64(1))
-            hashes = rolling(self.numbers, n, self._table, self._factor)[self.windows]
+            hashes = rolling(self.numbers, n, self._table, self._factor)[windows]
             self._hashes, first, self.which = np.unique(hashes, return_index=True, return_inverse=True)
-            self.first = self.windows[first]  # a place of every distinct n-gram
-            if self._equal(self.numbers, self.windows, self.which).all():
+            self.first = windows[first]  # a place of every distinct n-gram
+            if self._equal(self.numbers, windows, self.which).all():
                 break
         else:
             raise AssertionError("hashes of 64 bits collide whatever the seed")
@@ -86,25 +112,19 @@ class Grams:
     def __len__(self) -> int:
         return len(self._hashes)
 
-    def find(self, texts: Words) -> Hits:
-        """Every place of an n-gram in other texts."""
-        numbers = self._number(texts.flat)
-        windows, owners = _windows(texts, self.n)
-        unknown = np.concatenate([[0], np.cumsum(numbers < 0)])
-        known = unknown[windows + self.n] == unknown[windows]
-        windows, owners = windows[known], owners[known]
-        hashes = rolling(np.maximum(numbers, 0), self.n, self._table, self._factor)[windows]
+    def find(self, given: Numbered) -> Hits:
+        """Every place of an n-gram in other texts, numbered by the same vocabulary."""
+        windows = np.flatnonzero(given.ahead >= self.n)
+        if not len(windows) or not len(self):
+            return Hits(windows[:0], windows[:0])
+        hashes = rolling(np.maximum(given.numbers, 0), self.n, self._table, self._factor)[windows]
         maybe = self._bitmap[hashes >> self._shift]
-        windows, owners, hashes = windows[maybe], owners[maybe], hashes[maybe]
+        windows, hashes = windows[maybe], hashes[maybe]
         grams = np.minimum(np.searchsorted(self._hashes, hashes), len(self) - 1)
-        same = self._hashes[grams] == hashes if len(self) else np.zeros(0, np.bool_)
-        windows, owners, grams = windows[same], owners[same], grams[same]
-        same = self._equal(numbers, windows, grams)
-        return Hits(grams[same], owners[same])
-
-    def _number(self, flat: pa.Array) -> NDArray[np.int32]:
-        found = pc.index_in(flat, value_set=self.vocabulary)
-        return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int32)
+        same = self._hashes[grams] == hashes
+        windows, grams = windows[same], grams[same]
+        same = self._equal(given.numbers, windows, grams)
+        return Hits(grams[same], given.owners(windows[same]))
 
     def _equal(self, numbers: NDArray[np.int32], windows: Ints, grams: Ints) -> NDArray[np.bool_]:
         """Whether the words of each window are those of its n-gram."""
@@ -115,9 +135,8 @@ class Grams:
         return same
 
 
-def _windows(texts: Words, n: int) -> tuple[Ints, Ints]:
-    """The first word of every window of n words that lies in one text, and that text."""
-    counts = np.maximum(texts.lengths - n + 1, 0)
-    owners = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
-    before = np.concatenate([[0], np.cumsum(counts)])[:-1]
-    return texts.starts[owners] + np.arange(len(owners)) - before[owners], owners
+def _runs(starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """The numbers start, start + 1, ... of every run, one run after another, and where each run begins among them."""
+    ends = np.cumsum(sizes)
+    before = ends - sizes
+    return np.repeat(starts - before, sizes) + np.arange(ends[-1] if len(ends) else 0), before

@@ -8,7 +8,7 @@ from typing import Any
 from nightjar.benchmarks import aggregate, registry
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.scores import match_rows, score
+from nightjar.benchmarks.scores import match_rows, nothing_to_score, score
 from nightjar.core import contracts, harness
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rows
@@ -28,8 +28,16 @@ def run(stage: harness.Stage) -> None:
     predicted = {system: Path("data/predict", card.name, system) for system in systems}
     stage.reads(source, *predicted.values())
     questions = read_questions(source)
+    # No fault of a rebuild of all benchmarks: the predictions are made, and are what a leaderboard takes.
+    if nothing := nothing_to_score(card, questions):
+        stage.details["nothing_to_score"] = str(nothing)
+        harness.log.warning("warning: %s", nothing)
+    elif without := sum(not question.references for question in questions):
+        harness.log.warning(
+            "warning: %s: questions without a reference, which get no score: %d", card.name, without
+        )
 
-    baselines = card.baselines(settings)
+    baselines = {} if nothing else card.baselines(settings)
     scores = [
         score(card, name, questions, [[answer(question, stage.params.seed)] for question in questions])
         for name, answer in baselines.items()
@@ -38,8 +46,9 @@ def run(stage: harness.Stage) -> None:
     missing = {}
     for system, folder in predicted.items():
         answers, missing[system] = read_answers(questions, folder)
-        scores.append(score(card, system, questions, answers))
-        matched += match_rows(card, system, questions, answers)
+        if not nothing:
+            scores.append(score(card, system, questions, answers))
+            matched += match_rows(card, system, questions, answers)
 
     bootstrap = Bootstrap(
         stage.params.seed, stage.params.evaluate.bootstrap_samples, stage.params.evaluate.confidence
@@ -47,7 +56,7 @@ def run(stage: harness.Stage) -> None:
     compared = aggregate.compare(
         card,
         scores,
-        aggregate.pairs(systems, list(baselines)),
+        [] if nothing else aggregate.pairs(systems, list(baselines)),
         bootstrap,
         ("overall", "category"),
     )
@@ -58,7 +67,7 @@ def run(stage: harness.Stage) -> None:
         "comparisons": [row for row in compared if row["level"] == "overall"],
         "confidence": bootstrap.confidence,
         "missing_predictions": missing,
-        **card.details(scores, bootstrap),
+        **({} if nothing else card.details(scores, bootstrap)),
     }
     with ArtifactWriter(out) as writer:
         writer.write(contracts.INSTANCE_SCORES, rows)

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -22,7 +23,7 @@ from nightjar.core.harness import Stage
 from nightjar.core.journal import code, digest
 from nightjar.core.json_text import read_object
 from nightjar.core.predict_params import PredictBenchmark, System
-from nightjar.lm.server import AT_ONCE, Address, Server
+from nightjar.lm.server import AT_ONCE, MOST_TOKENS, PREFIX, Address, Server
 from nightjar.lm.tokenizer import load_tokenizer
 from nightjar.tools import Toolbox
 from nightjar.tools.by_text import Piece, answer
@@ -58,7 +59,7 @@ def read_record(weights: Path) -> Address:
         raise NightjarError(
             "it names no server", weights / RECORD, 'write {"url": "http://...", "model": null}'
         )
-    return Address.parse(url if model is None else f"{url}#{model}")
+    return replace(Address.parse(PREFIX + url), model=model)
 
 
 def predict(stage: Stage, card: Card, system: System, toolbox: Toolbox) -> None:
@@ -79,7 +80,13 @@ def predict(stage: Stage, card: Card, system: System, toolbox: Toolbox) -> None:
             "settings": settings.model_dump(),
             "calls": toolbox.versions,
             "card": [card.name, card.version],
-            "code": code("nightjar/lm/server.py", "stages/predict", "nightjar/prompts", "nightjar/tools"),
+            "code": code(
+                "nightjar/lm/server.py",
+                "nightjar/lm/http_client.py",
+                "stages/predict",
+                "nightjar/prompts",
+                "nightjar/tools",
+            ),
         }
         keys = [digest({"asked": [*it.question.key, it.prompt, str(it.question.day)]}) for it in asked]
 
@@ -176,6 +183,9 @@ def _answered(
     allowed = toolbox.without(card.task(task).forbidden_tools)
     most = limit(card, task, settings)
     given = answer(write_on, count, asked.prompt, most, allowed, settings.max_calls, asked.question.day)
+    if given.tokens > MOST_TOKENS:
+        where = f"{PREFIX}{server.address.url}"
+        raise NightjarError("the counts of an answer's requests are too large", where, "see the server's log")
     prediction = before_full_stop(given.prediction) if settings.cut_at_full_stop else given.prediction
     return {
         "answers": [prediction],

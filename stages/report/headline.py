@@ -35,8 +35,11 @@ def entries(results: Results) -> list[dict[str, Any]]:
     return found
 
 
-def text(columns: Sequence[Column]) -> str:
-    """The leaderboard, at most 100 characters wide: a row a system, a column a benchmark; in blocks where needed."""
+def text(columns: Sequence[Column], unscored: Sequence[str] = ()) -> str:
+    """The leaderboard, at most 100 characters wide: a row a system, a column a benchmark; in blocks where needed.
+
+    `unscored` says of each benchmark without scores why it has none; these lines are not cut.
+    """
     systems = list(dict.fromkeys(system for column in columns for system in column.row.lanes))
     first = 2 + min(_SYSTEM, max(map(len, ["system", *systems])))
     blocks: list[list[Column]] = []
@@ -50,7 +53,7 @@ def text(columns: Sequence[Column]) -> str:
     notes = [signs] if any(it.differences for it in columns) else []
     notes += [shortened(_note(it), _WIDTH) for it in columns]
     tables = [_block(block, systems, first) for block in blocks]
-    return "\n\n".join([*tables, "\n".join(notes)]) + "\n"
+    return "\n\n".join([*tables, "\n".join([*notes, *unscored])]) + "\n"
 
 
 def _note(column: Column) -> str:

@@ -108,8 +108,9 @@ def _mean(one: Benchmark, mean: Average) -> Column:
                 paired[ours.system] = moved
     values: dict[str, dict[str, tuple[float, str]]] = {}
     for it in card.published:
-        for track in set(it.values) & set(tracks):
-            values.setdefault(it.system, {})[track] = (it.values[track], it.source)
+        for track in tracks:  # in their order: a sum of floats depends on it
+            if track in it.values:
+                values.setdefault(it.system, {})[track] = (it.values[track], it.source)
     published = {
         system: (
             sum(value for value, _ in of.values()) / len(of),

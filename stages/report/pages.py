@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.scores import SystemScores
 from nightjar.core.params import Params
 from stages.report import headline, leaderboard
 from stages.report.benchmark import answers, cases, clusters, instances
@@ -44,7 +45,7 @@ def build(
         "training": training.context(nodes, order),
         "calls": calls.context(tools) | {"augmented": augmented.context(tools, nodes)} if tools else {},
         "data": data.context(nodes, cards, track_title),
-        "contamination": contamination.context(overlaps, nodes, track_title),
+        "contamination": contamination.context(overlaps, nodes, cards),
         "provenance": origin | {"several": len(benchmarks) > 1},
         "stages": ran.context(nodes, sources),
     }
@@ -54,7 +55,8 @@ def build(
         *((f"{name}.html", TITLES[name]) for name, context in other.items() if context),
     ]
     site = Site(links, ran.footer(nodes))
-    columns = [leaderboard.column(one) for one in benchmarks]
+    columns = [leaderboard.column(one) for one in benchmarks if one.results.tracks]
+    unscored = [one.unscored for one in benchmarks if one.unscored]
     shared: dict[str, Any] = {
         "confidence": f"{100 * params.evaluate.confidence:g}%",
         "chance": f"{1 - params.evaluate.confidence:g}",
@@ -73,6 +75,7 @@ def build(
         "benchmarks": sizes,
         "stages": len(nodes),
         "left_out": missing,
+        "unscored": unscored,
     }
     site.page("index.html", "index.html.j2", "Nightjar report", {**shared, **about, "board": board})
     for one in benchmarks:
@@ -80,7 +83,7 @@ def build(
     for name, context in other.items():
         if context:
             site.page(f"{name}.html", f"{name}.html.j2", TITLES[name], {"it": context})
-    site.add({"headline.txt": headline.text(columns), leaderboard.FILE: leaderboard.rows(columns)})
+    site.add({"headline.txt": headline.text(columns, unscored), leaderboard.FILE: leaderboard.rows(columns)})
     return site.files
 
 
@@ -110,11 +113,10 @@ def _benchmark(
     if one.clustered and card.matching:
         context = clusters.context(card, card.matching, one.clustered, one.bootstrap.seed)
         site.page(clusters.file(card), "questions.html.j2", f"{card.title}: the questions", context)
-    for scores in one.scores:
-        if scores.system in one.instances.given:
-            context = instances.context(card, one.instances, scores)
-            title = f"{card.title}: {scores.system}"
-            site.page(instances.file(card, scores.system), "instances.html.j2", title, context)
+    scored = {scores.system: scores for scores in one.scores}
+    for system in one.instances.given:
+        context = instances.context(card, one.instances, scored.get(system, SystemScores(system, [], {})))
+        site.page(instances.file(card, system), "instances.html.j2", f"{card.title}: {system}", context)
 
 
 def _instance_pages(benchmarks: Sequence[Benchmark]) -> dict[tuple[str, str], str]:
@@ -128,12 +130,11 @@ def _instance_pages(benchmarks: Sequence[Benchmark]) -> dict[tuple[str, str], st
 def _size(one: Benchmark) -> dict[str, Any]:
     """What the overview says of a benchmark beside its title."""
     found = one.results
-    count = sum(len(it.keys) for it in one.scores[:1])
     return {
         "name": found.card.name,
         "title": found.card.title,
-        "systems": len(found.systems),
-        "instances": count,
+        "systems": len(found.systems or one.systems.models),
+        "instances": sum(len(it.keys) for it in one.scores[:1]) or one.instances.total,
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from nightjar.core.display import printable
 from nightjar.core.errors import NightjarError
 from stages.report import numbers
 from stages.report.plots import svg
@@ -54,12 +55,29 @@ def plots(value: Any) -> Iterator[Plot]:
             yield from plots(member)
 
 
+def marked(value: Any) -> Any:
+    """A text whose control characters, and marks that change the direction of text, are written as marked escapes.
+
+    Markup and other values remain as they are. Line ends and tabs remain too.
+    """
+    if not isinstance(value, str) or isinstance(value, Markup) or _escaped(value) == value:
+        return value
+    # Without quotation marks, so that it ends no attribute.
+    mark = Markup("<b class=control>{}</b>")
+    return Markup().join(one if _escaped(one) == one else mark.format(_escaped(one)) for one in value)
+
+
+def _escaped(text: str) -> str:
+    return printable(text, keep="\n\t")
+
+
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """The templates. Every text is escaped; the one script is allowed by its hash alone."""
+    """The templates. Every text is escaped and `marked`; the one script is allowed by its hash alone."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
+        finalize=marked,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

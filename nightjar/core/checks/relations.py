@@ -29,7 +29,6 @@ from nightjar.core.contracts import (
     INSTANCE_SCORES,
     INSTANCES,
     MATCHES,
-    OVERLAPS,
     PASSAGES,
     PREDICTIONS,
     QUESTIONS,
@@ -71,7 +70,7 @@ REFERENCES = (
     *(Reference(table, ("id",), DOCUMENTS, ("id",), ("source", "corpus")) for table in (CANDIDATES, CALLS_MERGED)),
     Reference(HELD_OUT, ("id",), DOCUMENTS, ("id",)),
     *(Reference(table, INSTANCE, TRAIN, INSTANCE, ("source", "train")) for table in (CANDIDATES, CALLS_MERGED)),
-    *(Reference(table, INSTANCE, TEST, INSTANCE) for table in (QUESTIONS, OVERLAPS)),
+    Reference(QUESTIONS, INSTANCE, TEST, INSTANCE),
     *(Reference(table, INSTANCE, QUESTIONS, INSTANCE) for table in (PREDICTIONS, INSTANCE_SCORES, MATCHES)),
     Reference(IMPROVEMENTS, ("task_id",), QUESTIONS, ("task_id",)),
 )  # fmt: skip

@@ -9,6 +9,7 @@ stage whose output breaks one fails, which stops whatever is downstream.
 from nightjar.core.contracts.data import (
     DEV,
     DOCUMENTS,
+    EVIDENCE_OVERLAPS,
     INSTANCES,
     OVERLAPS,
     REJECTED,
@@ -56,6 +57,7 @@ __all__ = [
     "DEV_QUESTIONS",
     "DOCUMENTS",
     "EVIDENCE",
+    "EVIDENCE_OVERLAPS",
     "EXAMPLES",
     "HELD_OUT",
     "IMPROVEMENTS",

@@ -68,14 +68,17 @@ TEST = Table(
     shard="task_id",
     allowed={"track": TRACKS},
 )
-# What a part of a test instance (input, reference) has in common with a side's texts: `matched` of its `ngrams`, the
-# first of them in `text`, and the training text or document that has it. `whole`: all of a text shorter than that.
-_SIDES = frozenset({"train", "dev", "supervised", "corpus"})
+# What a part of a test question (input, reference) has in common with a side's texts: `matched` of its `ngrams`, the
+# first of them in `text`, and the training text or document that has it. `whole`: all of an input that is shorter.
+# `short`: a text of few words, or a short reference, which equals a training text; it counts as no overlap. The side
+# questions has the training and dev questions of all benchmarks; there the source's task is BENCHMARK/TASK.
+_SIDES = frozenset({"train", "dev", "questions", "supervised", "corpus"})
 OVERLAPS = Table(
     "overlaps",
-    1,
+    2,
     schema(
-        *((name, pa.string()) for name in ("track", "category", "task_id", "id", "part", "side", "kind")),
+        *((name, pa.string()) for name in ("benchmark", "track", "category", "task_id", "id")),
+        *((name, pa.string()) for name in ("part", "side", "kind")),
         ("ngrams", pa.int32()),
         ("matched", pa.int32()),
         ("text", pa.string()),
@@ -83,25 +86,39 @@ OVERLAPS = Table(
         ("source_id", pa.string()),
         ("source_part", pa.string()),
     ),
-    key=("task_id", "id", "part", "side"),
+    key=("benchmark", "task_id", "id", "part", "side"),
     allowed={
         "part": frozenset({"input", "reference"}),
         "side": _SIDES,
-        "kind": frozenset({"ngram", "whole"}),
+        "kind": frozenset({"ngram", "whole", "short"}),
         "source_part": frozenset({"input", "output", "text"}),
     },
 )
-# Test instances of a task with an overlap, by side; `any` is train, dev and corpus. `share` is overlapping / instances.
+# Test questions of a task with an overlap, by side; `any` is all sides but supervised. `share` is overlapping /
+# instances.
 TASK_OVERLAPS = Table(
     "task_overlaps",
-    1,
+    2,
     schema(
-        *((name, pa.string()) for name in ("track", "category", "task_id", "side")),
+        *((name, pa.string()) for name in ("benchmark", "track", "category", "task_id", "side")),
         *((name, pa.int32()) for name in ("instances", "by_input", "by_reference", "overlapping", "mostly")),
-        ("short_references", pa.int32()),
+        ("short", pa.int32()),
         ("share", pa.float64()),
     ),
-    key=("task_id", "side"),
+    key=("benchmark", "task_id", "side"),
     allowed={"side": _SIDES | {"any"}},
     ranges={"share": (0, 1)},
+)
+# Test questions with retrieved passages: how many, and the ranks of the first passage with the question's words and of
+# the first with a reference; null if none has.
+EVIDENCE_OVERLAPS = Table(
+    "evidence_overlaps",
+    1,
+    schema(
+        *((name, pa.string()) for name in ("benchmark", "track", "category", "task_id", "id")),
+        ("passages", pa.int32()),
+        ("question_rank", pa.int32(), True),
+        ("reference_rank", pa.int32(), True),
+    ),
+    key=("benchmark", "task_id", "id"),
 )

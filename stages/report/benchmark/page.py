@@ -66,6 +66,11 @@ class Benchmark:
     forms: forms.Forms | None
     bootstrap: Bootstrap
 
+    @property
+    def unscored(self) -> str:
+        """Why there are no scores, and what to do with the predictions; empty if there are scores."""
+        return str(self.facts.get("nothing_to_score", ""))
+
 
 def read(systems: Systems, nodes: Sequence[Node], params: Params) -> Benchmark:
     """The benchmark from the artifacts of this run. Raises NightjarError if a table is missing."""
@@ -101,6 +106,7 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
         "name": card.name,
         "title": card.title,
         "source": card.source,
+        "unscored": one.unscored,
         "systems": found.systems,
         "side_by_side": len(found.tracks) > 3
         and all(len(found.headline(track)) == 1 for track in found.tracks),
@@ -118,6 +124,7 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
         "correlation": gains.correlation(card, one.facts, order),
         "examples": answers.context(card, one.answers),
         "consistency": one.ranked and consistency.context(card, one.ranked, order, one.bootstrap),
+        "answered": one.answers.counts,
         "instances": {name: instances.file(card, name) for name in one.instances.given},
         "called": answer_calls.context(
             card,

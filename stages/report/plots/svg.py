@@ -6,9 +6,11 @@ page's style; a drawing in its own file includes them.
 
 from __future__ import annotations
 
-from html import escape
+import html
 
 from markupsafe import Markup
+
+from nightjar.core.display import printable
 
 # Okabe and Ito's blue, vermilion and green, which colour-blind readers tell apart; all else is a shade of grey.
 LIGHT = {
@@ -40,6 +42,11 @@ DARK = {
 # One colour and shape a system, in the order of the tables; more systems begin again with other shapes.
 COLOURS = 6
 SHAPES = ("ring", "diamond", "circle", "square", "triangle")
+
+
+def escape(text: str) -> str:
+    """The text as XML may have it: control characters, which it cannot name, are written as on a terminal."""
+    return html.escape(printable(text))
 
 
 def variables(indent: str = "") -> str:

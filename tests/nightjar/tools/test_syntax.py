@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.tools.syntax import TOOLS, Call, Found, find, insert, parse, remove, write
+from nightjar.tools.syntax import TOOLS, Call, Found, asked, find, find_asked, insert, parse, remove, write
 
 # Texts rich in the signs that the syntax is made of.
 SIGNS = st.text(st.sampled_from('[]()\\"->→ \nab1*QAMT,é'), max_size=30)
@@ -126,8 +127,36 @@ def test_an_offset_outside_is_refused() -> None:
         insert("abc", [(4, Call("Calendar", ""), None)])
 
 
-@pytest.mark.parametrize("piece", ["[QA(", "\\[QA(", "[QA(x\\] -> ", "(", "[Calculator(1)"])
-def test_hostile_text_takes_no_time(piece: str) -> None:
+HOSTILE = ["[QA(", "\\[QA(", "[QA(x\\] -> ", "(", "[Calculator(1)", " [Calculator("]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("end", ["", "->" * 30_000])
+def test_hostile_text_takes_no_time(piece: str, end: str) -> None:
     started = time.process_time()
-    assert find(piece * 50_000) == []
+    assert find(piece * 30_000 + end) == []
+    assert (find_asked("[QA(" + piece * 30_000 + end, TOOLS) is None) or (piece.endswith(")") and end)
     assert time.process_time() - started < 2
+
+
+def test_backslashes_are_read_in_one_way() -> None:
+    # With a choice at each of them this would take hours.
+    assert asked("QA(" + "\\" * 5_000 + "[[", TOOLS) is False
+    # The second of two belongs to the first: the bracket is bare.
+    assert asked("QA(x) \\\\]->", TOOLS) is False
+
+
+UNESCAPED = ["[", "]", "QA(", "Calculator(", ")", "->", "→", " ", "1", "\n", '"', "(", "Foo(", "-"]
+
+
+@given(st.lists(st.sampled_from(UNESCAPED), max_size=12).map("".join), st.booleans())
+def test_the_first_call_that_asks_is_the_one_that_decoding_would_see(text: str, begun: bool) -> None:
+    """Decoding looks at each beginning of the text behind each bracket."""
+    text = f" [QA({text}" if begun else text
+    wanted = None
+    for start, end in itertools.combinations(range(len(text) + 1), 2):
+        call = asked(text[start + 1 : end], TOOLS) if text[start] == "[" else False
+        if isinstance(call, Call) and text[end - 1] in ">→":
+            wanted = (start - text.startswith(" [", max(start - 1, 0)), end, call)
+            break
+    assert find_asked(text, TOOLS) == wanted

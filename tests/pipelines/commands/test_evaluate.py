@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.zeroscrolls.examples import built
+from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
 from nightjar.lm.weights import write_checksums
 from pipelines.cli import main
@@ -111,6 +115,48 @@ def test_the_report_names_the_model_and_not_the_project_s(project: Path) -> None
     assert (project.parent / "other/data/predict/supernatinst/model_copy_demo").is_dir()
 
 
+def test_nothing_to_score_is_told_with_the_way_to_the_leaderboard(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on the published test files, whose references are not public."""
+    asked = [
+        Question(
+            NAME, name, f"{name}-1", built(task, "a b c", "who?" if task.query else "", 3).parts(), (), name
+        )
+        for name, task in TASKS.items()
+    ]
+    write_questions(QUESTIONS / NAME, asked)
+    with serving(lambda body: completion(" B")) as served:
+        out = project.parent / "run"
+        assert run("--model", f"server:{served.url}", "--benchmark", NAME, "--output", str(out)) == 0
+    told = capsys.readouterr()
+    why = (
+        f"{NAME}: nothing to score: no question has a reference; hand the predictions in: nightjar submission"
+    )
+    assert f"warning: {why} --benchmark {NAME}\n" in told.out, "the stage's log"
+    (system,) = (folder.name for folder in (out / "data/predict" / NAME).iterdir())
+    command = next(line for line in told.out.splitlines() if line.startswith(why) and "--output" in line)
+    assert why in (out / "data/report/headline.txt").read_text()
+    for page in ("index.html", f"{NAME}.html"):
+        assert why in (out / "data/report" / page).read_text()
+    assert f'href="{NAME}.{system}.html"' in (out / f"data/report/{NAME}.html").read_text()
+    # The command that is named works, and the scorer refuses.
+    with pytest.raises(SystemExit) as raised:
+        main(shlex.split(command.partition("nightjar ")[2]))
+    assert not raised.value.code and len(Path(f"{NAME}.csv").read_text().splitlines()) == 1 + len(TASKS)
+    files_of = ["--references", str(out / QUESTIONS / NAME)]
+    for options in (
+        ["score", "--predictions"],
+        ["compare", "--b", str(out / "data/predict" / NAME / system), "--a"],
+    ):
+        with pytest.raises(SystemExit) as raised:
+            main([*options, str(out / "data/predict" / NAME / system), "--benchmark", NAME, *files_of])
+        told = capsys.readouterr()
+        assert (
+            raised.value.code == 2 and told.err.startswith(f"nightjar: {why}") and told.err.count("\n") == 1
+        )
+
+
 def test_a_run_that_failed_resumes_and_another_is_refused(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,6 +207,40 @@ def test_a_larger_limit_asks_only_the_questions_that_are_new(
         assert set(second) < set(whole) and len(whole) == len(served.asked) == 6
         headline = json.loads((project.parent / "run/data/report/headline.json").read_text())
         assert {row["n"] for row in headline} == {6}
+
+
+BAD = [
+    b'{"choices": [{"text": "\\ud800"}]}',
+    b'{"choices": ' + b"[" * 200_000,
+    b'{"choices": [{"text": "0"}], "usage": {"completion_tokens": 8589934592}}',
+]
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_bad_answer_is_one_line_and_the_run_resumes(
+    project: Path, capsys: pytest.CaptureFixture[str], bad: bytes
+) -> None:
+    bodies = [bad]
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        return (200, bodies[0]) if bodies and "number 2" in body["prompt"] else count(body)
+
+    with serving(script) as served:
+        arguments = ("--model", f"server:{served.url}", "--benchmark", "supernatinst", "--output", "../run")
+        assert run(*arguments) == 2
+        told = capsys.readouterr().out
+        assert f"server:{served.url}: " in told and "Traceback" not in told
+        bodies.clear()
+        assert run(*arguments) == 0
+
+
+def test_an_invalid_proxy_is_one_line(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:9")
+    arguments = ("--benchmark", "supernatinst", "--output", "../run")
+    assert run("--model", "server:http://192.0.2.1#m", *arguments) == 2
+    assert "nightjar: http_proxy: the proxy is invalid" in capsys.readouterr().out
 
 
 def test_two_folders_are_compared(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,6 +336,8 @@ SERVER = ("--model", "server:http://127.0.0.1:9")
     [
         (("--model", "none"), None, "none: no such model directory"),
         (("--model", "server:nowhere"), None, "not the address of a server"),
+        (("--model", f"server:http://{'h' * 70}"), None, "the host name is invalid"),
+        (("--model", "server:http://h:99999"), None, "the port is out of range"),
         ((*SERVER, "--benchmark", "chess"), None, "chess: no such benchmark in params.yaml; benchmarks are"),
         (
             (*SERVER, "--benchmark", "tool_use"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import json
 import random
 import subprocess
 import sys
@@ -13,12 +15,26 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nightjar.benchmarks import registry
 from nightjar.core import checks, tables
-from nightjar.core.contracts import DEV, DOCUMENTS, OVERLAPS, SUPERVISED, TASK_OVERLAPS, TEST, TRAIN
-from stages.contamination.build import build, task_rows
+from nightjar.core.contracts import (
+    DEV,
+    DEV_QUESTIONS,
+    DOCUMENTS,
+    EVIDENCE,
+    EVIDENCE_OVERLAPS,
+    OVERLAPS,
+    QUESTIONS,
+    SUPERVISED,
+    TASK_OVERLAPS,
+    TRAIN,
+    TRAIN_QUESTIONS,
+)
+from stages.contamination.build import Benchmark, build, task_rows
 from stages.contamination.held import Held, Overlap, Source
 from stages.contamination.ngrams import rolling
 from stages.contamination.words import words
@@ -26,6 +42,7 @@ from tests.conftest import ROOT
 from tests.in_process import run_stage
 
 SPLIT, CORPUS, OUTPUT = Path("data/split"), Path("data/ingest/corpus"), Path("data/contamination")
+QUESTIONS_OF, RETRIEVED, INDEX = Path("data/questions"), Path("data/retrieve"), Path("data/index")
 
 
 def by_hand(text: str) -> list[str]:
@@ -81,7 +98,7 @@ def test_overlaps_are_those_by_hand(
     test: list[tuple[str, list[str]]], training: list[tuple[str, str]], n: int
 ) -> None:
     references = pa.array([row[1] for row in test], pa.list_(pa.string()))
-    held = Held(pa.array([row[0] for row in test], pa.string()), references, n)
+    held = Held(pa.array([[row[0]] for row in test], pa.list_(pa.string())), references, n)
     for number, (side, text) in enumerate(training):
         held.add(side, pa.array([text]), [Source(None, str(number), "text")].__getitem__)
     found = {(it.row, it.part, it.side): it for it in held.overlaps()}
@@ -101,10 +118,29 @@ def test_overlaps_are_those_by_hand(
                     whole = by_hand(one)
                     home = next((k for k, t in given if by_hand(t) == whole), None)
                     if 0 < len(whole) < n and home is not None:
-                        wanted.setdefault((row, part, side), ("whole", 0, 0, " ".join(whole), str(home)))
+                        wanted.setdefault((row, part, side), ("short", 0, 0, " ".join(whole), str(home)))
     assert {
         key: (it.kind, it.ngrams, it.matched, it.text, it.source.id) for key, it in found.items()
     } == wanted
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=5), st.lists(TEXTS, max_size=8), st.integers(3, 7))
+@settings(max_examples=150, deadline=None)
+def test_a_short_input_is_found_inside_a_longer_text(inputs: list[str], training: list[str], n: int) -> None:
+    """From two words on, here; a reference is not, because it may be a label."""
+    of = pa.list_(pa.string())
+    held = Held(pa.array([[text] for text in inputs], of), pa.array([], of), n, shortest=2)
+    for number, text in enumerate(training):
+        held.add("train", pa.array([text]), [Source(None, str(number), "text")].__getitem__)
+    found = {
+        it.row: it.source.id for it in held.overlaps() if it.kind == "whole" and len(it.text.split()) > 1
+    }
+    wanted = {}
+    for row, text in enumerate(inputs):
+        if 2 <= len(own := by_hand(text)) < n:
+            homes = [str(k) for k, other in enumerate(training) if tuple(own) in grams(other, len(own))]
+            wanted |= {row: homes[0]} if homes else {}
+    assert found == wanted
 
 
 def instance(task: str, id: str, text: str, *outputs: str) -> dict[str, Any]:
@@ -113,6 +149,30 @@ def instance(task: str, id: str, text: str, *outputs: str) -> dict[str, Any]:
 
 
 LONG = "one two three four five six seven eight"
+STATEMENT = "The tower of Halvern was built by"
+
+
+def question(benchmark: str, task: str, id: str, parts: dict[str, Any], *references: str) -> dict[str, Any]:
+    row = {"benchmark": benchmark, "track": "default", "category": "c", "task_id": task, "id": id}
+    source = {"dataset": "d", "file": "f", "shared": "{}", "day": None}
+    return {**row, **source, "parts": json.dumps(parts), "references": list(references)}
+
+
+def passage(task: str, id: str, rank: int, text: str, split: str = "test") -> dict[str, Any]:
+    row = {
+        "split": split,
+        "task_id": task,
+        "id": id,
+        "rank": rank,
+        "passage": rank,
+        "document_id": f"doc-{rank}",
+    }
+    return {**row, "title": "Title", "text": text, "score": 1.0}
+
+
+def asked(benchmark: str, *, retrieved: bool = False) -> Benchmark:
+    folder = RETRIEVED / benchmark
+    return Benchmark(registry.card(benchmark), QUESTIONS_OF / benchmark, folder if retrieved else None)
 
 
 @pytest.fixture()
@@ -121,47 +181,113 @@ def made(workdir: Path) -> Path:
         writer.write(TRAIN, [instance("a", "a1", f"Oh! {LONG}.", "yes"), instance("a", "a2", "x", "No")])
         writer.write(DEV, [])
         writer.write(SUPERVISED, [instance("z", "z9", "Fifteen", "perhaps")])
-        more = {"track": "default", "category": "c"}
+    with tables.ArtifactWriter(QUESTIONS_OF / "supernatinst") as writer:
         rows = [
-            instance("z", "z1", LONG.title(), "no"),
-            instance("z", "z2", "nothing of it", "yes", f"word {LONG}"),
-            instance("z", "z3", "fifteen!", "never"),
+            question("supernatinst", "z", "z1", {"input": LONG.title()}, "no"),
+            question("supernatinst", "z", "z2", {"input": "nothing of it"}, "yes", f"word {LONG}"),
+            question("supernatinst", "z", "z3", {"input": "fifteen!"}, "never"),
         ]
-        writer.write(TEST, [{**row, **more} for row in rows], part="z")
-        writer.write(TEST, [{**instance("y", "y1", "", "three four five six"), **more}], part="y")
+        writer.write(QUESTIONS, rows, part="z")
+        writer.write(
+            QUESTIONS, [question("supernatinst", "y", "y1", {"input": ""}, "three four five six")], "y"
+        )
+    with tables.ArtifactWriter(QUESTIONS_OF / "tool_use") as writer:
+        rows = [
+            question("tool_use", "lama_squad", "1", {"text": STATEMENT}, "Emma Cossar"),
+            question("tool_use", "lama_squad", "2", {"text": "The Swan Tower is made of"}, "green sandstone"),
+            question("tool_use", "lama_squad", "3", {"text": "The bridge of Eastholm is made of"}, "wood"),
+        ]
+        writer.write(QUESTIONS, rows)
+    with tables.ArtifactWriter(QUESTIONS_OF / "classification") as writer:
+        parts = {"text": f"{STATEMENT} whom?", "choices": ["acceptable", "unacceptable"]}
+        writer.write(QUESTIONS, [question("classification", "cola", "1", parts, "acceptable")])
+        training = question("classification", "cola", "t", {"text": f"Ah: {STATEMENT} whom"}, "acceptable")
+        writer.write(TRAIN_QUESTIONS, [training])
+        writer.write(DEV_QUESTIONS, [])
+    with tables.ArtifactWriter(RETRIEVED / "tool_use") as writer:
+        rows = [
+            passage("lama_squad", "1", 2, f"{STATEMENT} Emma Cossar, in 1963."),
+            passage("lama_squad", "1", 1, "Emma Cossar was born in Velbridge."),
+            passage("lama_squad", "2", 3, "Wood and green, sandstone.", "train"),
+            passage("lama_squad", "2", 3, "A green-sandstone wall"),
+        ]
+        writer.write(EVIDENCE, rows)
     with tables.ArtifactWriter(CORPUS) as writer:
         row = {"dataset": "corpus", "file": "f", "title": "", "url": "", "date": None}
-        writer.write(DOCUMENTS, [{**row, "id": "doc-1", "text": f"A story: {LONG[:-6]}"}])
+        texts = [f"A story: {LONG[:-6]}", f"So {STATEMENT.lower()} Emma Cossar"]
+        writer.write(DOCUMENTS, [{**row, "id": f"doc-{n}", "text": text} for n, text in enumerate(texts, 1)])
     return workdir
 
 
 def test_the_artifact(made: Path) -> None:
-    facts = build(SPLIT, CORPUS, OUTPUT, 5)
+    facts = build([asked("supernatinst")], SPLIT, CORPUS, INDEX, OUTPUT, 5)
     rows = tables.read_rows(OUTPUT, OVERLAPS)
     assert [(it["task_id"], it["id"], it["part"], it["side"], it["kind"]) for it in rows] == [
         ("z", "z1", "input", "corpus", "ngram"),
         ("z", "z1", "input", "train", "ngram"),
-        ("z", "z1", "reference", "train", "whole"),
+        ("z", "z1", "reference", "train", "short"),
         ("z", "z2", "reference", "corpus", "ngram"),
         ("z", "z2", "reference", "train", "ngram"),
-        ("z", "z3", "input", "supervised", "whole"),
+        ("z", "z3", "input", "supervised", "short"),
     ]
     first = rows[0]
     assert (first["ngrams"], first["matched"], first["text"]) == (4, 3, "one two three four five")
     assert (first["source_task_id"], first["source_id"], first["source_part"]) == (None, "doc-1", "text")
     assert (rows[2]["source_task_id"], rows[2]["source_id"], rows[2]["source_part"]) == ("a", "a2", "output")
     told = {(row["task_id"], row["side"]): row for row in tables.read_rows(OUTPUT, TASK_OVERLAPS)}
-    assert len(told) == 10
+    assert len(told) == 12
     of_z = told["z", "any"]
     assert (of_z["instances"], of_z["by_input"], of_z["by_reference"], of_z["overlapping"]) == (3, 1, 1, 2)
-    assert (of_z["mostly"], of_z["short_references"], round(of_z["share"], 3)) == (1, 1, 0.667)
-    assert told["z", "supervised"]["overlapping"] == 1 and told["y", "any"]["share"] == 0
-    assert facts["sides"]["any"]["overlapping"] == 2 and facts["texts"]["train"] == 4
+    assert (of_z["mostly"], of_z["short"], round(of_z["share"], 3)) == (1, 1, 0.667)
+    assert (told["z", "supervised"]["overlapping"], told["z", "supervised"]["short"]) == (0, 1) and told[
+        "y", "any"
+    ]["share"] == 0
+    sides = facts["benchmarks"]["supernatinst"]["sides"]
+    assert sides["any"]["overlapping"] == 2 and facts["texts"]["train"] == 4
+    assert facts["benchmarks"]["supernatinst"]["evidence"] is None
     assert checks.check(OUTPUT, [SPLIT]) == []
 
 
+def test_every_benchmark_is_held_against_all_that_is_trained_on(made: Path) -> None:
+    of = [asked("supernatinst"), asked("tool_use"), asked("classification")]
+    facts = build(of, SPLIT, CORPUS, INDEX, OUTPUT, 13)
+    rows = [
+        row for row in tables.read_rows(OUTPUT, OVERLAPS) if row["part"] == "input" and row["kind"] != "short"
+    ]
+    told = [
+        (row["benchmark"], row["id"], row["side"], row["source_task_id"], row["source_id"]) for row in rows
+    ]
+    assert told == [
+        ("supernatinst", "z1", "train", "a", "a1"),
+        ("tool_use", "1", "corpus", None, "doc-2"),
+        ("tool_use", "1", "questions", "classification/cola", "t"),
+        ("classification", "1", "questions", "classification/cola", "t"),
+    ]
+    counted = {name: it["sides"]["any"]["overlapping"] for name, it in facts["benchmarks"].items()}
+    assert counted == {"supernatinst": 1, "tool_use": 1, "classification": 1}
+
+
+def test_a_card_need_not_say_by_what_evidence_is_searched(made: Path) -> None:
+    one = asked("supernatinst")
+    card = dataclasses.replace(one.card, query=lambda parts: str(parts["question"]))
+    facts = build([dataclasses.replace(one, card=card)], SPLIT, CORPUS, INDEX, OUTPUT, 13)
+    assert facts["benchmarks"]["supernatinst"]["sides"]["train"]["overlapping"] == 1
+
+
+def test_passages_that_have_the_question_or_a_reference(made: Path) -> None:
+    of = [asked("supernatinst"), asked("tool_use", retrieved=True)]
+    facts = build(of, SPLIT, CORPUS, INDEX, OUTPUT, 13)
+    rows = tables.read_rows(OUTPUT, EVIDENCE_OVERLAPS)
+    told = [(row["id"], row["passages"], row["question_rank"], row["reference_rank"]) for row in rows]
+    assert told == [("1", 2, 2, 1), ("2", 1, None, None)], "no passages for the third"
+    counts = {"question": 1, "question_first": 0, "reference": 1, "reference_first": 1}
+    assert facts["benchmarks"]["tool_use"]["evidence"] == {"questions": 2, **counts}
+    assert facts["benchmarks"]["supernatinst"]["evidence"] is None
+
+
 def test_a_share_counts_instances_not_parts() -> None:
-    rows = [{"track": "default", "category": "c", "task_id": "t", "id": str(n)} for n in range(4)]
+    task = {"benchmark": "b", "track": "default", "category": "c", "task_id": "t"}
+    rows = [{**task, "id": str(n)} for n in range(4)]
     source = Source(None, "d", "text")
     overlaps = [
         Overlap(0, part, side, "ngram", 10, 6, "x", source)
@@ -174,22 +300,33 @@ def test_a_share_counts_instances_not_parts() -> None:
 
 def test_no_test_instances(made: Path) -> None:
     with tables.ArtifactWriter(SPLIT) as writer:
-        for table in (TRAIN, DEV, TEST, SUPERVISED):
+        for table in (TRAIN, DEV, SUPERVISED):
             writer.write(table, [])
-    facts = build(SPLIT, CORPUS, OUTPUT, 13)
-    assert facts["instances"] == 0 and tables.read_rows(OUTPUT, TASK_OVERLAPS) == []
+    with tables.ArtifactWriter(QUESTIONS_OF / "supernatinst") as writer:
+        writer.write(QUESTIONS, [])
+    facts = build([asked("supernatinst")], SPLIT, CORPUS, INDEX, OUTPUT, 13)
+    assert facts["benchmarks"]["supernatinst"]["questions"] == 0
+    assert tables.read_rows(OUTPUT, TASK_OVERLAPS) == []
 
 
 def test_the_stage(made: Path) -> None:
-    Path("params.yaml").write_text((ROOT / "profiles/sample.yaml").read_text())
+    params = yaml.safe_load((ROOT / "profiles/sample.yaml").read_text())
+    params["benchmarks"] = {name: params["benchmarks"][name] for name in ("supernatinst", "tool_use")}
+    for group in ("retrieve", "rerank", "consistency"):
+        own = params[group]["benchmarks"]
+        params[group]["benchmarks"] = {name: own[name] for name in own if name == "tool_use"}
+    params["predict"]["systems"] = {}
+    Path("params.yaml").write_text(yaml.safe_dump(params))
     done = run_stage("contamination")
     assert done.returncode == 0, done.stderr
-    assert "0 of 4 test instances share 13 words in a row" in done.stderr
+    assert "supernatinst: 1 of 4 test questions share 13 words in a row" in done.stderr
+    assert "tool_use: 1 of 3 test questions" in done.stderr
+    assert "1 have a reference in their retrieved passages" in done.stderr
     bytes_of = {path.name: path.read_bytes() for path in OUTPUT.rglob("*.parquet")}
     command = [sys.executable, "-m", "stages.contamination"]  # sets have another order in another process
     assert subprocess.run(command).returncode == 0
     assert bytes_of == {path.name: path.read_bytes() for path in OUTPUT.rglob("*.parquet")}
-    (SPLIT / "test/z.parquet").unlink()
-    (SPLIT / "test/y.parquet").unlink()
+    (QUESTIONS_OF / "supernatinst/questions/z.parquet").unlink()
+    (QUESTIONS_OF / "supernatinst/questions/y.parquet").unlink()
     done = run_stage("contamination")
     assert done.returncode == 2 and done.stderr.count("\n") == 1

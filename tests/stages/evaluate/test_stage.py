@@ -114,6 +114,16 @@ def test_scores_and_facts(project: Path) -> None:
     )
 
 
+def test_without_any_reference_there_is_nothing_to_score(project: Path) -> None:
+    """The stage ends well, so that a rebuild of all benchmarks does; the facts say what the report shows."""
+    write_questions(ASKED, [question({**row, "outputs": []}) for row in ROWS])
+    done = run()
+    assert done.returncode == 0 and "warning: supernatinst: nothing to score: no question" in done.stderr
+    facts = json.loads(Path("data/metrics/evaluate-supernatinst.json").read_text())
+    assert facts["nothing_to_score"].startswith("supernatinst: nothing to score") and facts["scores"] == {}
+    assert facts["missing_predictions"] == {"untuned": 1, "tk_instruct": 0, "combined": 0, "supervised": 0}
+
+
 def test_a_random_demonstration(project: Path) -> None:
     text = Path("params.yaml").read_text()
     assert "copy_demo: first" in text

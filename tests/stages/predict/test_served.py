@@ -74,6 +74,23 @@ def test_rows_have_the_prompts_of_the_graph_and_the_counts_of_the_server(
     }
 
 
+def test_counts_that_no_table_holds_together_are_not_recorded(workdir: Path, tiny_model: Path) -> None:
+    counts = [2**31 - 1]
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        text = " pens." if body["prompt"].endswith("]") else " [Calculator(12 * 8) ->"
+        return completion(text, completion_tokens=counts[0])
+
+    with serving(script) as served:
+        project(workdir, tiny_model, served.url, calls="on")
+        _only_the_calculator(workdir)
+        with pytest.raises(NightjarError, match="the counts of an answer's requests are too large"):
+            finish()
+        counts[0] = 3
+        _, rows = finish()
+    assert [row["new_tokens"] for row in rows] == [6] * 4
+
+
 def test_a_run_that_fails_in_the_middle_asks_for_the_rest_alone(workdir: Path, tiny_model: Path) -> None:
     broken = {"2"}
 
@@ -155,6 +172,12 @@ def test_a_task_that_needs_log_probabilities_is_refused(workdir: Path, tiny_mode
     write_questions(Path("data/questions/tool_use"), [row])
     with pytest.raises(NightjarError, match="wikitext: a server gives no log-probabilities of a given text"):
         run(Stage("predict@tool_use-served", params.load()))
+
+
+def test_a_record_keeps_the_name_of_a_model(workdir: Path) -> None:
+    address = Address.parse("server:http://h:1#a%2525%23b")
+    write_record(workdir, address)
+    assert address.model == "a%25#b" and read_record(workdir) == address
 
 
 def test_a_record_that_names_no_server(workdir: Path) -> None:

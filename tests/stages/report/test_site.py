@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from markupsafe import Markup
 
+from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from stages.report.plots.plot import Plot
-from stages.report.site import Site, plots
+from stages.report.site import Site, environment, plots
+from tests.stages.report.building import NAME
+from tests.stages.report.test_stage import OUT, run
 
 
 def test_two_files_of_one_name_are_an_error() -> None:
@@ -22,3 +27,33 @@ def test_plots_are_found_wherever_they_are() -> None:
     made = [Plot(str(number), Markup("<svg>\n</svg>"), ("a",), [(1,)]) for number in range(3)]
     context = {"one": made[0], "list": [{"plot": made[1]}, ("x", made[2])], "none": None, "text": "text"}
     assert list(plots(context)) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\u202eb<", "a<b class=control>\\u202e</b>b&lt;"),
+        ("\x1b[31m\x00", "<b class=control>\\x1b</b>[31m<b class=control>\\x00</b>"),
+        ("one\n\ttwo \u00a0 é 語", "one\n\ttwo \u00a0 é 語"),
+        (Markup("<i>\u202e</i>"), "<i>\u202e</i>"),
+    ],
+)
+def test_a_character_that_is_not_seen_is_marked(text: str, shown: str) -> None:
+    assert environment().from_string("{{ text }}").render(text=text) == shown
+
+
+def test_answers_and_prompts_cannot_turn_the_text_of_a_page(project: Path) -> None:
+    system = "combined"
+    folder = Path("data/predict", NAME, system)
+    rows = tables.read_rows(folder, contracts.PREDICTIONS)
+    for row in rows:
+        row |= {"answers": ["left\u202eright\x1b[2J"], "prompt": "ask\u2066ed\x07"}
+    with tables.ArtifactWriter(folder) as writer:
+        writer.write(contracts.PREDICTIONS, rows)
+    assert run().returncode == 0
+    pages = {file.name: file.read_text(encoding="utf-8") for file in OUT.glob("*.html")}
+    bad = {mark for mark in "\u202e\u2066\x1b\x07" for page in pages.values() if mark in page}
+    assert not bad
+    assert (
+        "left<b class=control>\\u202e</b>right<b class=control>\\x1b</b>[2J" in pages[f"{NAME}.{system}.html"]
+    )

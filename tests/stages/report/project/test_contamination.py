@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nightjar.benchmarks import registry
 from nightjar.core import tables
-from nightjar.core.contracts import DEV, DOCUMENTS, SUPERVISED, TEST, TRAIN
-from stages.contamination.build import build
+from nightjar.core.contracts import DEV, DOCUMENTS, EVIDENCE, QUESTIONS, SUPERVISED, TRAIN
+from stages.contamination.build import Benchmark, build
 from stages.report.project import contamination
 from tests.stages.report.building import facts
 from tests.stages.report.test_stage import OUT, parsed, run
@@ -25,16 +27,27 @@ def instance(task: str, id: str, text: str, **more: Any) -> dict[str, Any]:
 @pytest.fixture()
 def told(project: Path) -> Path:
     split, corpus, out = Path("made/split"), Path("made/corpus"), Path("data/contamination")
-    more = {"track": "default", "category": "Textual Entailment"}
+    asked, retrieved = Path("made/questions"), Path("made/retrieved")
     with tables.ArtifactWriter(split) as writer:
         writer.write(TRAIN, [instance("task1_train", "a1", LONG)])
         writer.write(DEV, [])
         writer.write(SUPERVISED, [])
-        rows = [instance("task9_test", "z1", f"{LONG} eight"), instance("task9_test", "z2", "apart")]
-        writer.write(TEST, [{**row, **more} for row in rows])
+    head = {"benchmark": "supernatinst", "track": "default", "category": "Textual Entailment"}
+    rest = {"dataset": "d", "file": "f", "shared": "{}", "day": None, "references": ["yes"]}
+    with tables.ArtifactWriter(asked) as writer:
+        texts = {"z1": f"{LONG} eight", "z2": "apart"}
+        rows = [
+            {"task_id": "task9_test", "id": id, "parts": json.dumps({"input": it})}
+            for id, it in texts.items()
+        ]
+        writer.write(QUESTIONS, [{**head, **row, **rest} for row in rows])
+    with tables.ArtifactWriter(retrieved) as writer:
+        row = {"split": "test", "task_id": "task9_test", "id": "z2", "passage": 0, "document_id": "d"}
+        writer.write(EVIDENCE, [{**row, "rank": 1, "title": "", "text": "Yes.", "score": 1.0}])
     with tables.ArtifactWriter(corpus) as writer:
         writer.write(DOCUMENTS, [])
-    found = build(split, corpus, out, 5)
+    card = registry.card("supernatinst")
+    found = build([Benchmark(card, asked, retrieved)], split, corpus, Path("made/index"), out, 5)
     facts("contamination", ["data/split", "data/ingest/corpus"], [out.as_posix()], 2, 2, **found)
     return project
 
@@ -44,15 +57,23 @@ def test_shares_tasks_and_examples(told: Path) -> None:
     assert done.returncode == 0, done.stderr
     every = [row for row in parsed("contamination.html").rows if row]
     start = next(at for at, row in enumerate(every) if row[0] == "found in")
-    rows = {row[0]: [cell.strip() for cell in row[1:]] for row in every[start : start + 12]}
+    rows = {row[0]: [cell.strip() for cell in row[1:]] for row in every[start : start + 14]}
     assert rows["training instances"] == ["2", "1", "50.0%", "1", "0", "1", "2"]
     assert rows["corpus"] == ["0", "0", "0.0%", "0", "0", "0", "0"]
-    assert rows["any of these three"][1:3] == ["1", "50.0%"]
-    assert rows["task9_test"] == ["Textual Entailment, English track", "2", "1", "50%"]
-    assert rows["task9_test:z1"] == ["input", "75%", "one two three four five", "task1_train:a1 (train)"]
+    assert rows["any of these"][1:3] == ["1", "50.0%"]
+    assert rows["English track"] == ["1", "1", "0 (0%)", "0 (0%)", "1 (100%)", "1 (100%)"]
+    title = registry.card("supernatinst").title
+    assert rows["task9_test"] == [title, "Textual Entailment, English track", "2", "1", "50%"]
+    assert rows["task9_test:z1"] == [
+        "supernatinst",
+        "input",
+        "75%",
+        "one two three four five",
+        "task1_train:a1 (train)",
+    ]
     assert "task9_test:z2" not in rows, "a label that stands elsewhere is no overlap"
 
 
 def test_without_the_artifact_there_is_no_section(reported: Path) -> None:
     assert "contamination.html" not in parsed().links and not (OUT / "contamination.html").exists()
-    assert contamination.context(None, [], str) is None
+    assert contamination.context(None, [], []) is None
