@@ -12,7 +12,7 @@ judge        comparison of answers by people
 Each is imported when it is first used. docs/library.md has examples.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nightjar.core.lazy import lazy
 
@@ -21,4 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["benchmarks", "core", "judge", "lm", "prompts", "search", "statistics", "tools"]
 
-__getattr__, __dir__ = lazy(__name__, {name: name for name in __all__})
+_module, __dir__ = lazy(__name__, {name: name for name in __all__})
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import (
+            version,  # here, not above: it takes longer than all of `import nightjar`
+        )
+
+        return version("nightjar")
+    return _module(name)

@@ -19,6 +19,7 @@ COMMANDS = {
     "plan": "What a rebuild would do, why, and how long it would take.",
     "rebuild": "Rebuild what changed, side by side, shown in the Prefect UI.",
     "check": "Check artifacts as they are on disk.",
+    "clean": "List and remove what removed items of params.yaml left.",
     "ui": "Start the Prefect server of this project and say where to open it.",
     "serve": "Run the nightly when it is due, and what is started in the UI.",
     "nightly": "Evaluate every benchmark afresh; has a score moved?",

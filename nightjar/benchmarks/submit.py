@@ -9,6 +9,7 @@ from typing import Any
 
 from nightjar.benchmarks import files, registry, submission
 from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.submission import Answer, Submission
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output
@@ -27,7 +28,9 @@ def submit(
 
     `questions` are what must be answered: an artifact of the stage questions, or references in the benchmark's form.
     For an artifact of the stage predict they are those of the project if none are given. Returns {"benchmark",
-    "file", "site", "n", "tasks": {task: n}, "ids_checked"}. Raises NightjarError if the file would not be taken.
+    "file", "site", "n", "tasks": {task: n}, "ids_checked", "hidden"}. `hidden` is the share of the questions that have
+    no reference, as all of a leaderboard's have; None where the ids were not checked. Raises NightjarError if the file
+    would not be taken.
     """
     card, form = _form(benchmark)
     if questions is None and predictions.is_dir() and not submission.has_tasks(form, predictions):
@@ -40,20 +43,22 @@ def submit(
             folder = stack.enter_context(submission.tasks_folder(form, by_task, inputs))
             if output.resolve().is_relative_to(by_task.resolve()):
                 raise NightjarError(f"it is in {by_task} of --by-task", output, "name a file elsewhere")
+        asked = files.read_references(card, questions) if questions else []
         answers = _answers(card, form, predictions)
-        submission.check(form, answers, predictions, _ids(card, questions))
+        submission.check(form, answers, predictions, _ids(asked))
         if folder is not None:
             submission.write_tasks(form, folder, answers)
         submission.write(form, output, answers, inputs)
-    return _report(benchmark, form, output, answers, questions)
+    return _report(benchmark, form, output, answers, asked)
 
 
 def check_submission(benchmark: str, file: Path, questions: Path | None = None) -> dict[str, Any]:
     """Check a leaderboard's file, with the ids of `questions` if they are given. Returns and raises as `submit`."""
     card, form = _form(benchmark)
+    asked = files.read_references(card, questions) if questions else []
     answers = [answer for _, answer in submission.read(form, file)]
-    submission.check(form, answers, file, _ids(card, questions))
-    return _report(benchmark, form, file, answers, questions)
+    submission.check(form, answers, file, _ids(asked))
+    return _report(benchmark, form, file, answers, asked)
 
 
 def _form(benchmark: str) -> tuple[Card, Submission]:
@@ -89,17 +94,18 @@ def _answers(card: Card, form: Submission, path: Path) -> list[Answer]:
     return found
 
 
-def _ids(card: Card, questions: Path | None) -> Mapping[str, Sequence[str]]:
+def _ids(questions: Sequence[Question]) -> Mapping[str, Sequence[str]]:
     """The ids of the questions by task; empty if there are none to compare with."""
     found: dict[str, list[str]] = {}
-    for question in files.read_references(card, questions) if questions else ():
+    for question in questions:
         found.setdefault(question.task_id, []).append(question.id)
     return found
 
 
 def _report(
-    benchmark: str, form: Submission, file: Path, answers: Sequence[Answer], questions: Path | None
+    benchmark: str, form: Submission, file: Path, answers: Sequence[Answer], asked: Sequence[Question]
 ) -> dict[str, Any]:
     tasks = {task: sum(answer.task == task for answer in answers) for task in form.tasks}
     told = {"benchmark": benchmark, "file": str(file), "site": form.site, "n": len(answers), "tasks": tasks}
-    return told | {"ids_checked": questions is not None}
+    hidden = sum(not question.references for question in asked) / len(asked) if asked else None
+    return told | {"ids_checked": bool(asked), "hidden": hidden}

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -199,11 +200,17 @@ def checked(model: type[M], values: Any, where: object, *group: str) -> M:
 def refused(error: ValidationError, where: object, *group: str) -> NightjarError:
     """The first of the problems that pydantic found, with its key below `group`, and how many more there are."""
     problems = error.errors(include_url=False)
-    first = problems[0]
+    # A mistyped key is both unknown and missing: the unknown one is what the user wrote.
+    first = min(problems, key=lambda problem: problem["type"] != "extra_forbidden")
     key = _shown(".".join([*group, *(str(part) for part in first["loc"])]))
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     if first["type"] == "extra_forbidden":
-        what, fix = f"unknown key {key}{more}", "remove it, or mend its spelling"
+        what, fix = f"unknown key {key}{more}", "remove it, or correct its spelling"
+        beside = [
+            it["loc"] for it in problems if it["type"] == "missing" and it["loc"][:-1] == first["loc"][:-1]
+        ]
+        if near := get_close_matches(str(first["loc"][-1]), [str(loc[-1]) for loc in beside], 1):
+            fix = f"write {near[0]}"
     elif first["type"] == "missing" and isinstance(first["loc"][-1], str):
         what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"
     else:

@@ -81,21 +81,24 @@ class Stage:
     def resumed_in_any_order(
         self,
         decides: Mapping[str, Any],
-        units: int,
+        units: int | Sequence[str],
         compute: Callable[[Sequence[int]], Iterable[tuple[int, Any]]],
         things: str,
         size: Callable[[int], int] = lambda unit: 1,
     ) -> Iterator[Iterable[Any] | None]:
         """As `resumed`, for units that are computed together: `compute` gives those asked for, as they are done.
 
-        A unit is recorded as soon as it is computed, in the journal of the runs that `decides` determines. The journal
+        `units` is their number, or the key of each, by which a later run with others finds it. A unit is recorded as
+        soon as it is computed, in the journal of the runs that `decides` determines. The journal
         is removed when the block ends without an error. A shard computes its share and gets None: only the run that
         publishes has all values.
         """
-        with Journal(self.name, decides, self.shard) as journal:
-            todo = journal.todo(units)
+        keys = None if isinstance(units, int) else units
+        count = units if isinstance(units, int) else len(units)
+        with Journal(self.name, decides, self.shard, keys=keys) as journal:
+            todo = journal.todo(count)
             if recorded := sum(map(size, journal)):
-                total = sum(map(size, range(units)))
+                total = sum(map(size, range(count)))
                 log.info("%d of %d %s were done before", recorded, total, things)
             progress = Progress(things, sum(map(size, todo)))
             for unit, value in compute(todo):
@@ -104,7 +107,7 @@ class Stage:
             if self.shard:
                 yield None
             else:
-                yield map(journal.__getitem__, range(units))
+                yield map(journal.__getitem__, range(count))
                 journal.remove()
 
     def count(self, rows_in: int, rows_out: int, rejected: int = 0) -> None:

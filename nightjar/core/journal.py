@@ -4,7 +4,7 @@ A unit is whatever a stage computes by itself: a batch, a text, a task. Each is 
 disk: it is there whole, or its line is torn and does not count. The folder is named by a digest of everything that
 decides the results, so that a run finds its own work and no other. Every process writes a part of its own and reads
 all parts: whoever computed a unit, and whenever, the whole run finds it and publishes the same bytes. Its work is then
-forgotten; of unfinished work of other settings it leaves the newest.
+forgotten, unless the folder has a file KEEP; of unfinished work of other settings it leaves the newest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +27,8 @@ from nightjar.core.json_text import exact
 
 FOLDER = Path(".nightjar/journal")
 WHOLE = "whole"
+# A folder of journals that has this file keeps those of runs that have published, for later ones with more units.
+KEEP = "keep"
 # Journals of a stage's other settings or other code, left by runs that were killed, that are kept: one may go back.
 KEPT = 2
 _ROOT = Path(__file__).parents[2]
@@ -85,14 +87,22 @@ class Journal:
             for unit in journal.todo(units):
                 journal.add(unit, compute(unit))
 
-    A mapping from a unit's number to its value, which is read from the disk each time. A shard does its share beside
-    others; without, a run does all and is alone. Raises NightjarError if another process is at the same.
+    A mapping from a unit's number to its value, which is read from the disk each time. Units with `keys`, one for each
+    number, are found by them: they may have other numbers than in an earlier run. A shard does its share beside others;
+    without, a run does all and is alone. Raises NightjarError if another process is at the same.
     """
 
     def __init__(
-        self, stage: str, facts: Mapping[str, Any], shard: Shard | None = None, folder: Path = FOLDER
+        self,
+        stage: str,
+        facts: Mapping[str, Any],
+        shard: Shard | None = None,
+        folder: Path = FOLDER,
+        keys: Sequence[str] | None = None,
     ) -> None:
         self.shard = shard
+        self._keys = keys
+        self._numbers = None if keys is None else {key: number for number, key in enumerate(keys)}
         self.folder = folder / stage.replace("@", "-") / digest(facts)
         self.part = self.folder / (f"{shard.number}-of-{shard.of}.jsonl" if shard else f"{WHOLE}.jsonl")
         self._places: dict[int, tuple[Path, int, int]] = {}
@@ -123,13 +133,15 @@ class Journal:
         good = 0
         with part.open("rb") as stream:
             for line in stream:
-                unit = None
+                unit: Any = None
                 if line.endswith(b"\n"):
                     with contextlib.suppress(ValueError, KeyError, TypeError):
                         unit = exact(line)["unit"]
-                if not isinstance(unit, int):
+                if not isinstance(unit, int if self._numbers is None else str):
                     break
-                self._places.setdefault(unit, (part, good, len(line)))
+                number: Any = unit if self._numbers is None else self._numbers.get(str(unit))
+                if number is not None:
+                    self._places.setdefault(number, (part, good, len(line)))
                 good += len(line)
         return good
 
@@ -155,7 +167,8 @@ class Journal:
 
     def add(self, unit: int, value: Any) -> None:
         """Record a finished unit; it is on the disk when this returns. Raises OSError if the disk is full."""
-        line = json.dumps({"unit": unit, "value": value}).encode() + b"\n"
+        name = unit if self._keys is None else self._keys[unit]
+        line = json.dumps({"unit": name, "value": value}).encode() + b"\n"
         start, left = self._end, line
         while left:
             left = left[os.write(self._file, left) :]
@@ -165,6 +178,8 @@ class Journal:
 
     def remove(self) -> None:
         """Forget the run: its results are published."""
+        if (self.folder.parents[1] / KEEP).exists():
+            return
         shutil.rmtree(self.folder, ignore_errors=True)
         with contextlib.suppress(
             OSError

@@ -1,7 +1,7 @@
 """Profiles as values: what each gives to every key of params.yaml, and which one a set of values is nearest to.
 
-profiles/sample.yaml has every key; another profile names what it changes, and may extend a profile other than it. The
-keys `targets` and `supply` are no parameters: `nightjar plan --profile` reads them.
+profiles/sample.yaml has every key. Another profile names what it changes; `extends` names the profile that it changes,
+and `replaces` the mappings that it gives whole. `targets` and `supply` are read by `nightjar plan --profile`.
 """
 
 from __future__ import annotations
@@ -20,21 +20,24 @@ from nightjar.core.json_text import shown
 
 PROFILES = Path("profiles")
 BASE = "sample"
-EXTENDS = "extends"
-# Mappings with keys of the user's choice: a profile that has one replaces it whole.
-REPLACED = frozenset(
+# Mappings to which a profile may add entries: by the name of a dataset, a recipe, a benchmark, a system or a tool.
+OPEN = frozenset(
     {
         "augment.tools",
+        "benchmarks",
         "consistency.benchmarks",
+        "ingest",
+        "predict",
         "predict.systems",
+        "readers",
         "readers.recipes",
         "rerank.benchmarks",
         "retrieve.benchmarks",
+        "tools",
+        "train",
         "train.recipes",
     }
 )
-# Groups with settings by the name of a dataset, a recipe, a benchmark or a tool, to which a profile may add one.
-OPEN = frozenset({"benchmarks", "ingest", "predict", "readers", "tools", "train"})
 
 
 class Supply(Model):
@@ -54,10 +57,12 @@ class Supply(Model):
 
 
 class About(Model):
-    """What a profile says about itself: the stages that it is for (none: all), and a supply for each source, which is
-    a path, or hub:NAME.
+    """What a profile says about itself: the profile that it changes, the mappings that it replaces (dotted keys), the
+    stages that it is for (none: all), and a supply for each source, which is a path, or hub:NAME.
     """
 
+    extends: Name = BASE
+    replaces: list[Name] = Field(default_factory=list)
     targets: list[Name] = Field(default_factory=list)
     supply: dict[Name, Supply] = Field(default_factory=dict)
 
@@ -80,8 +85,7 @@ def names(root: Path) -> list[str]:
 def values(root: Path, profile: str) -> dict[str, Any]:
     """The value of every key in `profile`. Raises NightjarError for a file that is broken or an unknown key."""
     found = read_yaml(root / PROFILES / f"{BASE}.yaml")
-    for over, path in chain(root, profile):
-        overlay(found, over, "", path)
+    lay_over(found, root, profile)
     return found
 
 
@@ -105,54 +109,87 @@ def nearest(root: Path, given: Mapping[str, Any]) -> tuple[str | None, list[Chan
     return *found, unreadable
 
 
-def chain(root: Path, profile: str) -> list[tuple[dict[str, Any], Path]]:
-    """The overlays to lay over the sample profile, in that order: those a profile extends, then its own."""
-    found: list[tuple[dict[str, Any], Path]] = []
-    seen: list[str] = []
+def lay_over(values: Any, root: Path, profile: str) -> About:
+    """Lay `profile`, and before it those that it extends, over `values`, those of the base.
+
+    Mappings are merged, entry by entry, but for those that a profile replaces. Returns what the profiles say about
+    themselves together. Raises NightjarError for an unknown or broken profile, and for a key that is unknown.
+    """
+    told = About()
+    for over, own, path in _chain(root, profile):
+        for key in own.replaces:
+            _empty(values, over, key, path)
+        _overlay(values, over, "", path)
+        told = About(targets=own.targets or told.targets, supply={**told.supply, **own.supply})
+    return told
+
+
+def about(root: Path, profile: str) -> About:
+    """What `profile` and those it extends say about themselves: targets and supplies. Raises NightjarError as
+    `lay_over` does."""
+    return lay_over(read_yaml(root / PROFILES / f"{BASE}.yaml"), root, profile)
+
+
+def unpin(values: Any, given: Mapping[str, Any]) -> None:
+    """Take the sha256 out of `values` if `given` names another source and no sha256: a digest is that of one source."""
+    if (
+        "sha256" in values
+        and "sha256" not in given
+        and given.get("source", values["source"]) != values["source"]
+    ):
+        values["sha256"] = None
+
+
+def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], About, Path]]:
+    """The profiles to lay over the base, in that order: those a profile extends, then its own."""
+    found: list[tuple[dict[str, Any], About, Path]] = []
+    names_before: list[str] = []
     name = profile
     while name != BASE:
         path = root / PROFILES / f"{name}.yaml"
-        if name in seen:
-            raise NightjarError("extends itself", path, f"the circle is {' -> '.join([*seen, name])}")
+        if name in names_before:
+            raise NightjarError("extends itself", path, f"the circle is {' -> '.join([*names_before, name])}")
         if name not in (known := names(root)):
             what, where = (
-                (f"extends {shown(str(name))}", found[-1][1])
+                (f"extends {shown(str(name))}", found[-1][2])
                 if found
                 else (f"no profile {shown(str(name))}", root / PROFILES)
             )
             fix = f"there are: {', '.join(known)}" if known else "run from the project's root"
             raise NightjarError(what, where, fix)
-        seen.append(name)
-        over = {key: value for key, value in read_yaml(path).items() if key not in About.model_fields}
-        name = over.pop(EXTENDS, BASE)
-        found.append((over, path))
+        names_before.append(name)
+        values = read_yaml(path)
+        own = checked(About, {key: value for key, value in values.items() if key in About.model_fields}, path)
+        found.append(
+            ({key: value for key, value in values.items() if key not in About.model_fields}, own, path)
+        )
+        name = own.extends
     return found[::-1]
 
 
-def about(root: Path, profile: str) -> About:
-    """What `profile` and those it extends say about themselves. Raises NightjarError as `chain` does."""
-    found = About()
-    for _, path in chain(root, profile):
-        own = {key: value for key, value in read_yaml(path).items() if key in About.model_fields}
-        more = checked(About, own, path)
-        found = About(targets=more.targets or found.targets, supply={**found.supply, **more.supply})
-    return found
+def _empty(values: Any, over: Mapping[str, Any], key: str, where: Path) -> None:
+    """Empty the mapping `key` of `values`, which a profile gives whole. Raises NightjarError if it does not."""
+    given: Any = over
+    for name in key.split("."):
+        given = given.get(name) if isinstance(given, Mapping) else None
+    if key not in OPEN or not isinstance(given, Mapping):
+        what = f"replaces {shown(key, quoted=False)}, which it does not have"
+        raise NightjarError(what, where, f"name some of {', '.join(sorted(OPEN))} that the profile has")
+    *groups, last = key.split(".")
+    for name in groups:
+        values = values[name]
+    values[last] = {}
 
 
-def overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> None:
-    """Put the values of `over` into `values`, mapping by mapping but for those in REPLACED.
-
-    Raises NightjarError for a key that is not there.
-    """
+def _overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> None:
+    """Put the values of `over` into `values`, mapping by mapping. Raises NightjarError for an unknown key."""
+    unpin(values, over)
     for key, value in over.items():
         path = f"{prefix}{key}"
-        if key not in values and prefix.removesuffix(".") in OPEN:
-            values[key] = value
-            continue
-        if key not in values:
-            raise NightjarError(f"unknown key {path}", where, "remove it, or mend its spelling")
-        if path not in REPLACED and isinstance(value, Mapping) and isinstance(values[key], Mapping):
-            overlay(values[key], value, f"{path}.", where)
+        if key not in values and prefix.removesuffix(".") not in OPEN:
+            raise NightjarError(f"unknown key {path}", where, "remove it, or correct its spelling")
+        if isinstance(value, Mapping) and isinstance(values.get(key), Mapping):
+            _overlay(values[key], value, f"{path}.", where)
         else:
             values[key] = value
 

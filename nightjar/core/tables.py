@@ -358,6 +358,11 @@ def read_rows(path: AnyPath, contract: Table, columns: list[str] | None = None) 
     return rows
 
 
+def among(contract: Table, column: str, values: Iterable[Any]) -> pc.Expression:
+    """A filter for `read`: the rows that have one of `values` in `column`. Without any value no row has one."""
+    return pc.field(column).isin(pa.array(list(dict.fromkeys(values)), contract.schema.field(column).type))
+
+
 def batches(path: AnyPath, contract: Table, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
     """The table's record batches one after another, for tables too large to hold. Raises NightjarError as `read`."""
     parts = _parts(path, contract)

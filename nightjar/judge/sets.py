@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
-
 from nightjar.benchmarks.files import check_reference, json_lines
 from nightjar.core import tables
 from nightjar.core.contracts import INSTANCES, PREDICTIONS, TASKS
@@ -109,7 +107,7 @@ class Texts:
         if self.references is not None:
             wanted = None if ids is None else set(ids)
             return [key for key in self._rows if wanted is None or key[1] in wanted]
-        chosen = None if ids is None else pc.field("id").isin(sorted(ids))
+        chosen = None if ids is None else tables.among(INSTANCES, "id", ids)
         table = tables.read(self.ingested, INSTANCES, ["task_id", "id"], chosen)
         return list(zip(table["task_id"].to_pylist(), table["id"].to_pylist(), strict=True))
 
@@ -153,7 +151,7 @@ class Texts:
             return {}
         self._check_ingested("input")
         columns = ["task_id", "id", "input", "outputs"]
-        chosen = pc.field("id").isin(sorted({id for _, id in keys}))
+        chosen = tables.among(INSTANCES, "id", (id for _, id in keys))
         rows = tables.read(self.ingested, INSTANCES, columns, chosen).to_pylist()
         found = {(row["task_id"], row["id"]): row for row in rows}
         if missing := sorted(set(keys) - found.keys()):
@@ -171,7 +169,7 @@ class Texts:
         elif not names or not (self.ingested / TASKS.name).is_dir():
             return {}
         columns = ["task_id", "definition", "categories", "positive_examples", "negative_examples"]
-        chosen = pc.field("task_id").isin(sorted(names))
+        chosen = tables.among(TASKS, "task_id", names)
         rows = tables.read(self.ingested, TASKS, columns, chosen).to_pylist()
         found = {row["task_id"]: row for row in rows}
         if missing := sorted(needed - found.keys()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,10 +26,15 @@ FORM = 'write one question a line, or JSON Lines {"question": "..."}'
 @click.argument("question", type=TEXT, required=False)
 @click.option(
     "--system",
-    required=True,
     type=TEXT,
     metavar="NAME|DIR",
     help="A recipe, such as tk_instruct, or a directory of models/train.",
+)
+@click.option(
+    "--model",
+    type=TEXT,
+    metavar="SOURCE",
+    help="Any model: a directory of a model or an adapter, hub:NAME@REVISION or package:NAME.",
 )
 @click.option("--file", type=FILE, help="Questions, one a line, or JSON Lines with the key question.")
 @click.option("--definition", type=TEXT, help="The task in words, for a system trained on instructions.")
@@ -38,23 +44,27 @@ FORM = 'write one question a line, or JSON Lines {"question": "..."}'
 )
 def ask(
     question: str | None,
-    system: str,
+    system: str | None,
+    model: str | None,
     file: Path | None,
     definition: str | None,
     max_tokens: int,
     as_json: bool,
 ) -> None:
-    """Answer QUESTION with a trained system; each tool call, its input and its result are shown as they happen.
+    """Answer QUESTION with a trained system or any model; each tool call, its input and its result are shown as they
+    happen.
 
     A system trained on instructions gets the prompt of its training, without examples: the definition (by default
-    "Answer the question."), evidence from data/index if its recipe uses it, and the question as the input. A system
-    trained on plain text continues QUESTION as it is written. Decoding is greedy.
+    "Answer the question."), evidence from data/index if its recipe uses it, and the question as the input. So does a
+    model without a recipe, such as the base model. A system trained on plain text continues QUESTION as it is written.
+    Decoding is greedy.
 
     \b
     Example:
       nightjar ask "How many pens are in 12 boxes of 8 pens?" --system tk_instruct
       nightjar ask "12 boxes of 8 pens hold" --system toolformer
       nightjar ask --file questions.txt --system combined --json
+      nightjar ask "How many legs has a spider?" --model models/base/language_model
     """
     if (question is None) == (file is None):
         raise NightjarError(
@@ -63,13 +73,18 @@ def ask(
     questions = [question] if question is not None else list(_questions(file or Path()))
     if not all(one.strip() for one in questions):
         raise NightjarError("the question is empty", "nightjar ask", "write one")
+    if (system is None) == (model is None):
+        raise NightjarError("give --system or --model", "nightjar ask", "see nightjar ask --help")
     from stages.predict.trained import folder_of
 
-    folder_of(system)  # PyTorch takes long to load
+    folder = folder_of(system) if system is not None else None  # PyTorch takes long to load
     prepare_model()
+    from stages.base_model.given import MODEL, folders
     from stages.predict.asking import Asker
 
-    asker = Asker(system, definition, max_tokens, None if as_json else _show, _finder)
+    with TemporaryDirectory() as made:
+        base, weights = (MODEL, folder) if model is None else folders(model, Path(made))
+        asker = Asker(base, weights, definition, max_tokens, None if as_json else _show, _finder)
     for one in questions:
         if len(questions) > 1 and not as_json:
             say(one)

@@ -23,8 +23,9 @@ from nightjar.benchmarks.subset import left_out, tasks_of, write_subset
 from nightjar.core import params as params_module
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import METRICS, check_folder, folder_output, metrics_file, write_text
-from nightjar.core.journal import contents, digest
+from nightjar.core.files import METRICS, check_folder, folder_output, metrics_file, remove, write_text
+from nightjar.core.journal import FOLDER as JOURNALS
+from nightjar.core.journal import KEEP, contents, digest
 from nightjar.core.json_text import read
 from nightjar.lm.weights import digest as digest_of_weights
 from pipelines.process import lock
@@ -81,6 +82,9 @@ def evaluate(asked: Asked, output: Path) -> tuple[int, dict[str, Any]]:
         _prepare(asked, given, record, values, output)
     _check_same(record, output)
     with lock.locked(output, LOCK, "an evaluation", fix="wait for it"), stopped_by_signals():
+        if asked.limit != evaluated.read(output).asked.get("limit"):
+            _ask_more(record, output)
+        _write_questions(record, output, values["seed"])
         status = _run_stages(record, output)
     if not status:
         again = f"delete {output / metrics_file('report')} and run again"
@@ -142,7 +146,9 @@ def _plan(asked: Asked, given: Given) -> tuple[dict[str, Any], dict[str, Any]]:
     folder = Path(asked.model)
     weights = digest_of_weights(folder) if given.server is None and folder.is_dir() else None
     questions = {one: contents(QUESTIONS / one) for one in chosen}
-    told = {"asked": asdict(asked), "weights": weights, "values": values, "questions": questions}
+    # Without the limit: answers do not depend on how many are asked.
+    told = {"asked": {**asdict(asked), "limit": None}, "weights": weights, "values": values}
+    told["questions"] = questions
     record = {
         "asked": asdict(asked),
         "identity": digest(told),
@@ -199,7 +205,9 @@ def _values(asked: Asked, given: Given, name: str, benchmarks: Sequence[str]) ->
 def _check_same(record: Mapping[str, Any], output: Path) -> None:
     """Raise NightjarError if the folder holds something else than this run."""
     found = evaluated.read(output)
-    if found.identity != record["identity"]:
+    limit, before = record["asked"]["limit"], found.asked.get("limit")
+    fewer = limit is not None and (not isinstance(before, int) or limit < before)
+    if found.identity != record["identity"] or fewer:
         changed = [
             f"{key} {found.asked.get(key)!r}"
             for key, value in record["asked"].items()
@@ -223,13 +231,30 @@ def _prepare(
                 (made / name).symlink_to(Path(name).absolute(), target_is_directory=True)
         for file in (file for pattern in FACTS for file in METRICS.glob(f"{pattern}.json")):
             shutil.copyfile(file, made / file)
-        for one, tasks in record["tasks"].items():
-            write_subset(QUESTIONS / one, made / QUESTIONS / one, tasks, asked.limit, values["seed"])
+        _write_questions(record, made, values["seed"])
+        (made / JOURNALS).mkdir(parents=True)
+        (made / JOURNALS / KEEP).touch()  # a run with a larger limit finds the answers
         if given.server:
             write_record(made / given.weights, given.server)
         _prepare_model(asked, given, made)
         _write(made / PARAMS_FILE, values)  # JSON is YAML
         _write(made / RECORD, record)
+
+
+def _write_questions(record: Mapping[str, Any], output: Path, seed: int) -> None:
+    """Write the chosen questions of each benchmark, unless they are there."""
+    for one, tasks in record["tasks"].items():
+        if not (output / QUESTIONS / one).is_dir():
+            write_subset(QUESTIONS / one, output / QUESTIONS / one, tasks, record["asked"]["limit"], seed)
+
+
+def _ask_more(record: Mapping[str, Any], output: Path) -> None:
+    """Let the stages run again on more questions. Killed at any point, it is resumed, or the run before it is."""
+    for stage in _stages(record):
+        (output / metrics_file(stage)).unlink(missing_ok=True)
+    for one in record["tasks"]:
+        remove(output / QUESTIONS / one)
+    _write(output / RECORD, record)
 
 
 def _prepare_model(asked: Asked, given: Given, made: Path) -> None:
@@ -250,14 +275,18 @@ def _write(file: Path, values: Mapping[str, Any]) -> None:
     write_text(file, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
 
 
+def _stages(record: Mapping[str, Any]) -> list[str]:
+    """The names of the stages of a run, in their order."""
+    predict = [f"predict@{one}-{record['name']}" for one in record["tasks"]]
+    return [*predict, *(f"evaluate@{one}" for one in record["tasks"]), "report"]
+
+
 def _run_stages(record: Mapping[str, Any], output: Path) -> int:
     """Run the stages that are not done; the exit status of the first that fails, else 0."""
-    stages = [("predict", f"{one}-{record['name']}") for one in record["tasks"]]
-    stages += [("evaluate", one) for one in record["tasks"]]
-    for folder, *item in [*stages, ("report",)]:
-        if (output / metrics_file("@".join((folder, *item)))).is_file():
-            continue
-        if status := _run([sys.executable, "-m", f"stages.{folder}", *item], output):
+    for stage in _stages(record):
+        folder, _, item = stage.partition("@")
+        command = [sys.executable, "-m", f"stages.{folder}", *([item] if item else [])]
+        if not (output / metrics_file(stage)).is_file() and (status := _run(command, output)):
             return status
     return 0
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
 import click
 
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
 from pipelines.execution import checks as verify
+from pipelines.execution.headline import report_stages
 from pipelines.execution.headline import stale as stale_scores
+from pipelines.execution.results import GOOD
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
+from pipelines.graph.graph import Graph
 from pipelines.process.signals import at_signals, stopped_by_signals
 
 
@@ -73,8 +77,8 @@ def rebuild(
                 if as_json:
                     show.as_json(root, [result.facts() for result in results.values()], stale, left)
                 else:
-                    show.summary(list(results.values()))
-                    show.headline(root, stale)
+                    show.summary(graph, list(results.values()))
+                    _scores(graph, [name for name, it in results.items() if it.state in GOOD], stale)
             if end.state != "completed":
                 say(f"nightjar: rebuild: {end.message}", err=True)
             code = STATUS[end.state]
@@ -87,5 +91,14 @@ def rebuild(
                 )
             else:
                 say(f"Nothing to do: {len(graph.stages)} stages are up to date.")
-                show.headline(root, stale)
+                _scores(graph, graph.stages, stale)
     raise SystemExit(code)
+
+
+def _scores(graph: Graph, good: Iterable[str], stale: str) -> None:
+    """Print the scores of the report; if it is not among the stages, also those that the stages themselves have."""
+    from pipelines.commands import show
+
+    if not report_stages(graph):
+        show.scores(graph.root, [graph.stages[name] for name in good])
+    show.headline(graph.root, stale)

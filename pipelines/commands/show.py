@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import threading
 from collections.abc import Collection, Iterable
 from dataclasses import asdict
@@ -18,8 +19,8 @@ from nightjar.core.display import printable
 from nightjar.core.json_text import read
 from pipelines.commands.console import console, say, say_json, say_table, say_text
 from pipelines.execution.counts import counted
-from pipelines.execution.headline import HEADLINE, REPORT
-from pipelines.graph.graph import Graph
+from pipelines.execution.headline import HEADLINE, REPORT, report_stages
+from pipelines.graph.graph import Graph, Stage
 
 if TYPE_CHECKING:
     from pipelines.execution.results import Result
@@ -123,11 +124,19 @@ def _text(result: Result) -> str:
     return result.error or result.why
 
 
-def summary(results: list[Result]) -> None:
-    """Print the table of stages, in the order in which they ended."""
+def summary(graph: Graph, results: list[Result]) -> None:
+    """Print the table of stages, in the order in which they ended, and how to restore what failed stages had made."""
     say()
     rows = [{"stage": it.stage, "state": it.state, "seconds": f"{it.seconds:.1f}"} for it in results]
     say_table(rows, right=("seconds",), colours={"state": COLOURS})
+    restored = report_stages(graph)
+    for it in results:
+        # DVC removes the outputs of a stage before its command runs; dvc.lock still names the last good ones.
+        removed = it.state == "failed" and it.exit_code is not None and it.stage not in restored
+        if removed and all(reason.kind != "new" for reason in graph.stages[it.stage].reasons):
+            say(
+                f"The last good output of {it.stage} comes back with: dvc checkout --force {shlex.quote(it.stage)}"
+            )
 
 
 def headline(root: Path, stale: str) -> None:
@@ -141,6 +150,24 @@ def headline(root: Path, stale: str) -> None:
         say(f"The report: {REPORT}")
     if (root / HEADLINE).is_file():
         say_text((root / HEADLINE).read_text(encoding="utf-8", errors="replace").rstrip())
+
+
+def scores(root: Path, stages: Iterable[Stage]) -> None:
+    """Print the first metric of each system and track in the tables of scores that the stages made."""
+    from pipelines.history import scores as history_of_scores
+
+    first: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in history_of_scores.present(root, stages):
+        first.setdefault((row["benchmark"], row["track"], row["system"]), row)
+    if first:
+        say()
+    names = ("benchmark", "track", "system", "metric")
+    say_table(
+        [
+            {name: row[name] for name in names} | {"score": history_of_scores.text(row)}
+            for row in first.values()
+        ]
+    )
 
 
 def as_json(root: Path, stages: list[dict[str, Any]], stale: str, left: Iterable[Leftover] = ()) -> None:

@@ -15,9 +15,15 @@ from pipelines.commands.options import FILE, OUTPUT, benchmark_option, printed
 def _print(result: dict[str, Any]) -> None:
     say_table([{"task": task, "predictions": n} for task, n in result["tasks"].items()])
     say()
-    ids = "the ids are those of the questions" if result["ids_checked"] else "the ids were not checked"
-    say(f"{result['file']}: {result['n']:,} predictions, a correct file; {ids}")
-    say(f"hand it in at {result['site']}")
+    say(f"{result['file']}: {result['n']:,} predictions, well-formed")
+    if not result["ids_checked"]:
+        say("The ids were not checked: give --questions, the leaderboard's questions")
+    elif result["hidden"] < 1:
+        say(
+            "The ids are those of the questions, but these have references: they are not the leaderboard's questions"
+        )
+    else:
+        say(f"The ids are those of the questions. Hand it in at {result['site']}")
 
 
 @click.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,12 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
     from nightjar.core.files import write_text
     from nightjar.core.profiles import own
     from pipelines.execution.profiles import apply
+    from pipelines.process.lock import rebuild_lock
     from pipelines.project import places
 
-    changes = apply(Path(), profile, settings, write=not dry_run)
+    # The stages that a rebuild has not started yet would read the new parameters.
+    with nullcontext() if dry_run else rebuild_lock(Path(), fix="wait for it, or give --dry-run"):
+        changes = apply(Path(), profile, settings, write=not dry_run)
     if lost := own(Path(), changes):
         removed = "would be removed" if dry_run else "removed"
         copy = "" if dry_run else f"; params.yaml before: {places.PARAMS_BEFORE}"

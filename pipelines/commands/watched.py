@@ -29,7 +29,8 @@ def watched(journal: Journal, stop: threading.Event, as_json: bool) -> Iterator[
         yield
         return
     mirror = Mirror(journal.root, journal.path)
-    say(f"Watch it at {mirror.url}", err=as_json)
+    until = "" if mirror.stays else " until it ends, afterwards with: nightjar ui"
+    say(f"Watch it at {mirror.url}{until}", err=as_json)
     try:
         yield
     except BaseException as error:

@@ -13,6 +13,11 @@ HEADLINE = Path("data/report/headline.txt")
 REPORT = Path("data/report/index.html")
 
 
+def report_stages(graph: Graph) -> list[str]:
+    """The stage that makes the report; a graph may have none."""
+    return [stage.name for stage in graph.stages.values() if any(map(HEADLINE.is_relative_to, stage.outs))]
+
+
 def stale(whole: Graph, results: Iterable[Result]) -> str:
     """One line that says why the scores of the last report may not hold after a run with these `results`, and which
     command renews them. Empty if they hold, or if there are none.
@@ -22,8 +27,7 @@ def stale(whole: Graph, results: Iterable[Result]) -> str:
     """
     if not any((whole.root / file).is_file() for file in (HEADLINE, REPORT)):
         return ""
-    made = [stage.name for stage in whole.stages.values() if any(map(HEADLINE.is_relative_to, stage.outs))]
-    if not made:
+    if not (made := report_stages(whole)):
         return f"Whether the scores of the last report are stale is not known: no stage makes {HEADLINE}"
     ended = {result.stage: result for result in results}
     before = whole.only(made)

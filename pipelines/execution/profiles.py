@@ -1,6 +1,4 @@
-"""Profiles: params.yaml is profiles/sample.yaml, which has every key, overlaid with a profile and single
-settings. A profile with a key `extends: NAME` is laid over that profile instead.
-"""
+"""Profiles: params.yaml is profiles/sample.yaml, which has every key, overlaid with a profile and single settings."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.core.json_text import shown
 from nightjar.core.params import validate
-from nightjar.core.profiles import BASE, PROFILES, Change, about, chain, changes, overlay, own
+from nightjar.core.profiles import BASE, PROFILES, Change, changes, lay_over, own, unpin
 from pipelines.execution.preflight import check_project
 from pipelines.project.places import PARAMS_BEFORE
 
@@ -33,13 +31,11 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     Comments of profiles/sample.yaml are kept. If entries are removed that no profile has, PARAMS_BEFORE gets the file
     as it was. Raises NightjarError for an unknown profile, key or value, before anything is written.
     """
-    about(root, profile)  # checked too
     given = dict(map(_setting, settings))
     base_path = root / PROFILES / f"{BASE}.yaml"
     read_yaml(base_path)  # for its one-line errors
     values = deepcopy(_loaded(base_path.read_text(encoding="utf-8")))
-    for over, path in chain(root, profile):
-        overlay(values, over, "", path)
+    lay_over(values, root, profile)
     put(values, given, "--set", EVERY_KEY)
     # Checked without the comments: a plain copy of what will be written.
     text = _dump(values)
@@ -76,6 +72,8 @@ def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> No
         if isinstance(group[last], Mapping) and not isinstance(value, Mapping):
             one = f"give one of them, such as {key}.KEY=VALUE"
             raise NightjarError(f"{key} is a group of keys", where, one)
+        beside = {name: None for name in group if ".".join([*groups, name]) in settings}
+        unpin(group, {**beside, last: value})
         group[last] = value  # type: ignore[index]
 
 

@@ -1,17 +1,22 @@
-"""Files in a folder that stages read though no stage makes them: the outputs of items that params.yaml no longer has.
+"""What items that params.yaml no longer has left behind: their outputs, and their entries in dvc.lock.
 
-A folder around outputs can be a dependency, and DVC hashes all of it. Nothing is deleted here.
+A folder around outputs can be a dependency, and DVC hashes all of it: an output that no stage makes any more is read.
 """
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+from nightjar.core.config import parse, read_text
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import remove, write_text
 from pipelines.graph.graph import SHOWN, Graph
 from pipelines.project.git import names, try_git
+
+LOCK = Path("dvc.lock")
 
 
 @dataclass(frozen=True)
@@ -24,8 +29,7 @@ class Leftover:
     def __str__(self) -> str:
         more = f" and {len(self.readers) - SHOWN} more" if len(self.readers) > SHOWN else ""
         readers = f"{', '.join(self.readers[:SHOWN])}{more}"
-        remove = f"remove it with: rm -r {shlex.quote(self.path)}"
-        return f"{self.path}: no stage makes it, but it is an input of {readers}; {remove}"
+        return f"{self.path}: no stage makes it, but it is an input of {readers}; see nightjar clean"
 
 
 def find(whole: Graph, part: Graph) -> list[Leftover]:
@@ -40,13 +44,85 @@ def find(whole: Graph, part: Graph) -> list[Leftover]:
         for dep in around.intersection(map(PurePosixPath, stage.deps)):
             for path in _unmade(whole.root, dep, outs, around):
                 readers.setdefault(path, {})[name] = None
-    if not readers:
-        return []
-    # DVC works without Git.
-    listed = try_git(whole.root, "ls-files", "-z", "--", *map(str, readers)) or b""
-    files = [PurePosixPath(name) for name in names(listed.decode(errors="surrogateescape"))]
-    known = {path for file in files for path in (file, *file.parents)}
+    known = _in_git(whole.root, readers)
     return [Leftover(str(path), tuple(readers[path])) for path in sorted(readers) if path not in known]
+
+
+@dataclass(frozen=True)
+class Remains:
+    """What removed stages left, by dvc.lock: `paths` with their bytes, and the names of `entries`.
+
+    Who made the `unknown` leftovers dvc.lock does not say: they may be a user's own.
+    """
+
+    paths: dict[str, int]
+    entries: list[str]
+    unknown: list[str]
+
+
+def remains(graph: Graph) -> Remains:
+    """The outputs and entries of removed stages in dvc.lock, and the leftovers beside them.
+
+    A path that Git knows, that a stage makes, or that a stage names as an input itself is not among them. Raises
+    NightjarError for a broken dvc.lock.
+    """
+    gone = {name: entry for name, entry in _entries(graph.root).items() if name not in graph.stages}
+    outs = {PurePosixPath(out) for stage in graph.stages.values() for out in stage.outs}
+    used = outs.union(PurePosixPath(dep) for stage in graph.stages.values() for dep in stage.deps)
+    holding = {folder for path in used for folder in (path, *path.parents)}
+    made = [PurePosixPath(out["path"]) for entry in gone.values() for out in entry.get("outs") or ()]
+    found = {path for path in made if path not in holding and outs.isdisjoint(path.parents)}
+    paths = sorted(found - _in_git(graph.root, found))
+    sizes = {str(path): _size(graph.root / path) for path in paths if (graph.root / path).exists()}
+    return Remains(sizes, list(gone), [it.path for it in find(graph, graph) if it.path not in sizes])
+
+
+def clean(graph: Graph, found: Remains) -> None:
+    """Delete what was found, and the folders that are empty then; nothing if dvc.lock cannot be rewritten.
+
+    Raises NightjarError for a dvc.lock that is not as DVC writes it.
+    """
+    if found.entries:
+        from dvc.utils.serialize import ParseError
+
+        from pipelines.graph import lock_entry  # here, not above: DVC takes long to load
+
+        try:
+            text = lock_entry.without(read_text(graph.root / LOCK), found.entries)
+        except (ValueError, ParseError) as error:
+            fix = "run: dvc repro, which writes it anew, or take it from Git"
+            raise NightjarError(f"not as DVC writes it ({error})", graph.root / LOCK, fix) from None
+        write_text(graph.root / LOCK, text)
+    for name in found.paths:
+        path = graph.root / name
+        remove(path)
+        for folder in path.parents:
+            if folder == graph.root or any(folder.iterdir()):
+                break
+            folder.rmdir()
+
+
+def _entries(root: Path) -> dict[str, Any]:
+    """The entries of dvc.lock by their stages."""
+    if not (root / LOCK).is_file():
+        return {}
+    whole = parse(read_text(root / LOCK), root / LOCK)
+    entries = whole.get("stages") if isinstance(whole, dict) else None
+    return {str(name): entry for name, entry in (entries or {}).items() if isinstance(entry, dict)}
+
+
+def _size(path: Path) -> int:
+    files = [path] if path.is_file() else [it for it in path.rglob("*") if it.is_file()]
+    return sum(file.lstat().st_size for file in files)
+
+
+def _in_git(root: Path, paths: Iterable[PurePosixPath]) -> set[PurePosixPath]:
+    """Those that Git knows, or that hold a file that it knows. DVC works without Git: then none."""
+    if not (asked := [str(path) for path in paths]):
+        return set()
+    listed = try_git(root, "ls-files", "-z", "--", *asked) or b""
+    files = [PurePosixPath(name) for name in names(listed.decode(errors="surrogateescape"))]
+    return {path for file in files for path in (file, *file.parents)}
 
 
 def _unmade(

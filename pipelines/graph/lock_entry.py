@@ -1,10 +1,10 @@
-"""Write one entry of a lock file at once, and without formatting the others again, which takes DVC seconds in a large
-file. The other entries keep their bytes. A file that DVC would not have written in this form is left to DVC.
+"""Write or remove entries of a lock file at once, and without formatting the others again, which takes DVC seconds in a
+large file. The other entries keep their bytes. A file that DVC would not have written in this form is left to DVC.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from dvc.stage import PipelineStage
@@ -39,15 +39,7 @@ def splice(text: str, block: str, name: str, place: Callable[[list[str]], int]) 
 
     Raises ValueError or ParseError if the text has another form.
     """
-    if not text.startswith(HEAD):
-        raise ValueError("not as DVC writes it")
-    lines = text.splitlines(keepends=True)
-    ends = next((at for at in range(2, len(lines)) if not lines[at][:1].isspace()), len(lines))
-    heads = [at for at in range(2, ends) if lines[at][:2] == "  " and not lines[at][2:3].isspace()]
-    names = list(parse_yaml("".join(lines[at] for at in heads), "dvc.lock"))
-    if len(names) != len(heads) or not all(lines[at].endswith(":\n") for at in heads):
-        raise ValueError("not as DVC writes it")
-    heads.append(ends)
+    lines, heads, names = _entries(text)
     if name in names:
         first = names.index(name)
         rest = lines[heads[first + 1] :]
@@ -56,3 +48,25 @@ def splice(text: str, block: str, name: str, place: Callable[[list[str]], int]) 
         names.insert(first, name)
         rest = lines[heads[first] :]
     return "".join([*lines[: heads[first]], block, *rest]), names
+
+
+def without(text: str, gone: Collection[str]) -> str:
+    """The text of a lock file without the entries `gone`. Raises ValueError or ParseError if it has another form."""
+    lines, heads, names = _entries(text)
+    kept = [
+        line for at, name in enumerate(names) if name not in gone for line in lines[heads[at] : heads[at + 1]]
+    ]
+    return "".join([*lines[: heads[0]], *kept, *lines[heads[-1] :]])
+
+
+def _entries(text: str) -> tuple[list[str], list[int], list[str]]:
+    """The lines of a lock file, where its entries begin and the last one ends, and their names."""
+    if not text.startswith(HEAD):
+        raise ValueError("not as DVC writes it")
+    lines = text.splitlines(keepends=True)
+    ends = next((at for at in range(2, len(lines)) if not lines[at][:1].isspace()), len(lines))
+    heads = [at for at in range(2, ends) if lines[at][:2] == "  " and not lines[at][2:3].isspace()]
+    names = list(parse_yaml("".join(lines[at] for at in heads), "dvc.lock")) if heads else []
+    if len(names) != len(heads) or not all(lines[at].endswith(":\n") for at in heads):
+        raise ValueError("not as DVC writes it")
+    return lines, [*heads, ends], names

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,7 @@ def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
         title = run.title
         while title in columns:
             title += "'"
-        columns[title] = {tuple(row[name] for name in NAMES): _text(row) for row in run.rows}
+        columns[title] = {tuple(row[name] for name in NAMES): text(row) for row in run.rows}
     keys = dict.fromkeys(key for cells in columns.values() for key in cells)
     return [
         dict(zip(NAMES, key, strict=True)) | {title: cells.get(key, "") for title, cells in columns.items()}
@@ -138,5 +138,6 @@ def show(journal: Journal) -> None:
         journal.log(f"no table of the scores: {error}", "warning")
 
 
-def _text(row: dict[str, Any]) -> str:
+def text(row: Mapping[str, Any]) -> str:
+    """A score with its interval and its instances: "44.3 [38.1, 50.6] n 192"."""
     return f"{number(row['value'], 1)} {interval(row)}" + ("" if row["low"] is None else f" n {row['n']}")

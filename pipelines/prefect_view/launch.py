@@ -21,11 +21,14 @@ LOG = places.PREFECT / "mirror.log"
 
 
 class Mirror:
-    """The process that shows the journal at `path` in Prefect. `url` is where people watch it."""
+    """The process that shows the journal at `path` in Prefect. `url` is where people watch it; unless it `stays`, its
+    server ends with the run.
+    """
 
     def __init__(self, root: Path, path: Path) -> None:
         found = servers.recorded(root)
         port = found.port if found else servers.free_port()
+        self.stays = found is not None
         self.url = f"http://{servers.HOST}:{port}"
         self._root, self._path, self._over = root, path.resolve(), threading.Event()
         # -P: a folder `pipelines` of the repository is not taken for this one.

@@ -7,12 +7,15 @@ It computes nothing itself: DVC decides for each stage whether its command runs 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from pipelines.execution.conduct import Conduct
+from pipelines.execution.headline import report_stages
 from pipelines.execution.journal import Journal
 from pipelines.execution.results import End, Listener, Result, listeners
+from pipelines.execution.run_stage import dvc
 from pipelines.execution.served import failed, serve
 from pipelines.graph import graph as graphs
 from pipelines.graph import lock_order
@@ -48,11 +51,19 @@ def rebuild(
     lock_order.remember(graph, targets)
     journal.graph(graph)
     results = conduct.run()
+    _bring_back(whole, results, logs, stop)
     if not stop.is_set():  # otherwise time is short, and the rebuild that resumes does both
         lock_order.forget(root)
         _keep_scores(graph, journal)
     artifacts.report(results)
     return End.of(results.values(), conduct.cancelled), results
+
+
+def _bring_back(whole: Graph, results: Mapping[str, Result], logs: Path, stop: threading.Event) -> None:
+    """Restore the last report if its stage failed: DVC has removed it before the stage ran."""
+    for name in report_stages(whole):
+        if name in results and results[name].state == "failed":
+            dvc(["checkout", "--force", name], whole.root, logs / "checkout.log", stop)
 
 
 def _keep_scores(graph: Graph, journal: Journal) -> None:

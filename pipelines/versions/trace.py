@@ -199,7 +199,7 @@ def _ranked(root: Path, benchmark: str, where: Any, question: Row) -> list[Row]:
                     {"artifact": (stage / benchmark).as_posix(), **row, "passage": passage, **place, **known}
                 )
             first = first or ranks
-    wanted = pc.field("passage").isin({row["passage"] for row in found})
+    wanted = tables.among(contracts.PASSAGES, "passage", (row["passage"] for row in found))
     columns = ["passage", "document_id", "title", "text"]
     passages = _rows(root, INDEX, contracts.PASSAGES, wanted, columns) if found else []
     texts = {row["passage"]: row for row in passages}
@@ -208,7 +208,7 @@ def _ranked(root: Path, benchmark: str, where: Any, question: Row) -> list[Row]:
 
 def _add_sources(root: Path, params: Mapping[str, Any], evidence: list[Row], predictions: list[Row]) -> None:
     """Add to the passages which systems saw them and where their documents came from."""
-    where = pc.field("id").isin([row["document_id"] for row in evidence])
+    where = tables.among(contracts.DOCUMENTS, "id", (row["document_id"] for row in evidence))
     columns = ["dataset", "id", "file"]
     # A document may be an instance of the tasks, whose files are in another folder than the corpus.
     files = {

@@ -71,6 +71,30 @@ def is_trained(folder: Path) -> bool:
     return any((folder / name).is_file() for name in (ADAPTER, RECIPE))
 
 
+def folders(source: str, made: Path) -> tuple[Path, Path | None]:
+    """The folder of the model of a source, and that of an adapter or trained model for it, None for neither.
+
+    A directory of safetensors is read where it is; of other sources the model is put into the folder `made`. Raises
+    NightjarError as `make_given_ready` does, and for a server.
+    """
+    if source.startswith(PREFIX):
+        raise NightjarError(
+            "a server cannot be asked here", source, "give a model, or use: nightjar evaluate"
+        )
+    folder = Path(source)
+    local = source.partition(":")[0] not in ("hub", "package")
+    if local and is_trained(folder):
+        check(folder)
+        base = _base_of(folder)
+        if is_trained(Path(base)):
+            raise NightjarError(f"its base model {base} is an adapter itself", folder, "merge the two first")
+        return folders(base, made)[0], folder
+    if local and any(folder.glob("*.safetensors")):
+        return folder, None
+    make_ready(ModelSource(source=source), made / MODEL.name)
+    return made / MODEL.name, None
+
+
 def make_given_ready(source: str, root: Path) -> dict[str, Any] | None:
     """Put the model of a source, and what its prompts need, into the folder `root`; what is there already remains.
 

@@ -20,6 +20,8 @@ from nightjar.lm.weights import CHECKSUMS, check, digest, weight_files, write_ch
 from nightjar.search import pooling
 from nightjar.search.encoders import PREFIX, RECORD, encoder_of_entry_point, identity
 
+PIN = "use the pinned one, or set the sha256 beside the source to null (not checked) or to the digest found"
+
 
 def check_complete(folder: Path, adapter: Path | None = None) -> None:
     """Raise NightjarError if the tensors of a language model, or of an adapter or fine-tuned model in the place of its
@@ -47,7 +49,7 @@ def make_ready(
     found = digest(folder)
     if source.sha256 and found != source.sha256:
         what = f"the weights' sha256 is {found}, params.yaml pins {source.sha256}"
-        raise NightjarError(what, folder, "use the pinned weights, or pin these if you trust them")
+        raise NightjarError(what, folder, PIN)
     check(folder)
     temporary = temporary_sibling(output)
     temporary.mkdir()
@@ -103,7 +105,7 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
     found = str(recorded.get("sha256") or digest_of_values(recorded))
     if source.sha256 and found != source.sha256:
         what = f"this encoder's sha256 is {found}, params.yaml pins {source.sha256}"
-        raise NightjarError(what, source.source, "use the pinned encoder, or pin this one if you trust it")
+        raise NightjarError(what, source.source, PIN)
     temporary = temporary_sibling(output)
     temporary.mkdir()
     record = {"entry": name, "identity": recorded}

@@ -94,20 +94,13 @@ def run(stage: Stage) -> None:
             code("nightjar/lm", "stages/predict", "nightjar/prompts", "nightjar/tools"),
             *map(version, PACKAGES),
         ],
-        "questions": digest(
-            {
-                "all": [
-                    [
-                        *one.question.key,
-                        one.prompt,
-                        one.ids,
-                        str(one.question.day) if calls == "on" else None,
-                    ]
-                    for one in asked
-                ]
-            }
-        ),
     }
+    keys = [
+        digest(
+            {"asked": [*it.question.key, it.prompt, it.ids, str(it.question.day) if calls == "on" else None]}
+        )
+        for it in asked
+    ]
     write = answering(lm, card, asked, settings, toolbox, calls, stage.params.seed)
     choose = choosing(lm, card, chosen)
     draw = sampling(lm, card, drawn, settings, stage.params.seed)
@@ -121,7 +114,7 @@ def run(stage: Stage) -> None:
         for number in sorted(texts.intersection(numbers)):
             yield number, answer_text(lm, asked[number], tokens)
 
-    with stage.resumed_in_any_order(decides, len(asked), answer, "questions") as given:
+    with stage.resumed_in_any_order(decides, keys, answer, "questions") as given:
         if given is None:
             return
         publish(stage, system, questions, [table_row(*one, lm) for one in zip(asked, given, strict=True)])

@@ -18,8 +18,7 @@ from nightjar.prompts.model_text import model_input
 from nightjar.tools import Call, Toolbox, answers
 from nightjar.tools.decode import Query
 from nightjar.tools.registry import make
-from stages.predict.prompts import MODEL
-from stages.predict.trained import INSTRUCTED, benchmark_of, folder_of
+from stages.predict.trained import INSTRUCTED, RECIPE, benchmark_of
 
 DEFINITION = "Answer the question."
 
@@ -63,36 +62,38 @@ class _Heard(Toolbox):
 
 
 class Asker:
-    """A trained system of the project, loaded once. `hear` is called at each call and at its result.
+    """A model, loaded once: the one in `base`, with the adapter or trained model in `folder`.
 
-    `find` makes what finds the passages of a prompt, of the parameters and the benchmark whose settings apply.
-    Raises NightjarError for a system that is not there, or what its recipe needs and is missing.
+    Without a recipe in `folder` it is asked with instructions, and has neither tools nor evidence. `hear` is called at
+    each call and at its result. `find` makes what finds the passages of a prompt, of the parameters and the benchmark
+    whose settings apply. Raises NightjarError for a model that cannot be loaded, or what its recipe needs and is
+    missing.
     """
 
     def __init__(
         self,
-        system: str,
+        base: Path,
+        folder: Path | None,
         definition: str | None = None,
         max_tokens: int = 64,
         hear: Callable[[Event], None] | None = None,
         find: Callable[[Params, str], Find] | None = None,
     ) -> None:
         self.params = params_module.load()
-        self.folder = folder_of(system)
-        self.recipe = read_recipe(self.folder)
+        self.recipe = read_recipe(folder) if folder and (folder / RECIPE).is_file() else {}
         self.instructed = self.recipe.get("data", INSTRUCTED[0]) in INSTRUCTED
         if definition is not None and not self.instructed:
-            what = f"{system} was trained on plain text and reads no definition"
+            what = f"{folder} was trained on plain text and reads no definition"
             raise NightjarError(what, "--definition", "leave it out")
         self.definition, self.max_tokens = definition or DEFINITION, max_tokens
-        benchmark = benchmark_of(self.params, self.folder)
+        benchmark = benchmark_of(self.params, folder or base)
         self.settings = self.params.predict.benchmark(benchmark)
         self.toolbox = _Heard(_tools(self.params)) if self.recipe.get("calls") else Toolbox([])
         if isinstance(self.toolbox, _Heard):
             self.toolbox.hear = hear or (lambda event: None)
         self.find = find(self.params, benchmark) if find and self.recipe.get("evidence") else None
         prepare(self.params.seed, self.params.threads)
-        self.lm = load(MODEL, self.settings.precision, self.folder)
+        self.lm = load(base, self.settings.precision, folder)
 
     def answer(self, question: str) -> Reply:
         """The greedy answer to a question. Raises NightjarError if the prompt is too long for the model."""

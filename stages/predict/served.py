@@ -87,10 +87,8 @@ def predict(stage: Stage, card: Card, system: System, toolbox: Toolbox) -> None:
                 "nightjar/prompts",
                 "nightjar/tools",
             ),
-            "questions": digest(
-                {"all": [[*it.question.key, it.prompt, str(it.question.day)] for it in asked]}
-            ),
         }
+        keys = [digest({"asked": [*it.question.key, it.prompt, str(it.question.day)]}) for it in asked]
 
         def one(number: int) -> dict[str, Any]:
             return _answered(
@@ -100,7 +98,7 @@ def predict(stage: Stage, card: Card, system: System, toolbox: Toolbox) -> None:
         def answer_all(numbers: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
             return at_once(one, numbers)
 
-        with stage.resumed_in_any_order(decides, len(asked), answer_all, "questions") as given:
+        with stage.resumed_in_any_order(decides, keys, answer_all, "questions") as given:
             if given is None:
                 return
             own = {"model_sha256": sha256_of(weights / RECORD), "adapter_sha256": None}

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from nightjar.benchmarks import evaluated, registry
 from nightjar.core import contracts, harness
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.errors import NightjarError
 from nightjar.core.files import METRICS, replace, temporary_sibling
 from nightjar.core.params import Augment
 from nightjar.core.tables import read_rows
@@ -21,6 +23,7 @@ from stages.report.read import facts, rankings, systems
 
 OUT = Path("data/report")
 AUGMENTED, CORPUS = Path("data/augment"), Path("data/ingest/corpus")
+NO_SYSTEM = "predict.systems has no system for this benchmark"
 SPLIT, OVERLAPS = Path("data/split"), Path("data/contamination")
 
 
@@ -39,13 +42,22 @@ def run(stage: harness.Stage) -> None:
     ]
     leading = facts.leading_to(wanted, facts.edges(nodes))
     nodes = [node for node in nodes if node.name in leading]
-    benchmarks = [benchmark.read(systems.of(params, name), nodes, params) for name in params.benchmarks]
+    answered = [name for name in params.benchmarks if params.predict.of(name)]
+    unanswered = {name: {"all tasks": NO_SYSTEM} for name in params.benchmarks if name not in answered}
+    if not answered:
+        raise NightjarError("predict.systems has no system", PARAMS_FILE, "add one, or apply a profile")
+    benchmarks = [benchmark.read(systems.of(params, name), nodes, params) for name in answered]
     entries = [entry for one in benchmarks for entry in headline.entries(one.results)]
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
     sampled = [_calls(tool, params.augment) for tool in tools if (AUGMENTED / tool).is_dir()]
     files = {
         **pages.build(
-            benchmarks, nodes, sampled, params, contamination.read(OVERLAPS), evaluated.left_out(Path())
+            benchmarks,
+            nodes,
+            sampled,
+            params,
+            contamination.read(OVERLAPS),
+            {**unanswered, **evaluated.left_out(Path())},
         ),
         "headline.json": json.dumps(entries, indent=2) + "\n",
     }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nightjar.benchmarks import registry
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.core.params import Params
 from nightjar.statistics.bootstrap import CONFIDENCE
@@ -31,8 +32,8 @@ def build(
 ) -> dict[str, str]:
     """The whole report as files by name, except headline.json.
 
-    `nodes` are the stages that lead to the report; `left_out` are tasks that an evaluation of another model left out,
-    with the reason, by benchmark; `root` is the project's folder, which holds the profiles.
+    `nodes` are the stages that lead to the report; `left_out` are tasks without answers, with the reason, by benchmark;
+    `root` is the project's folder, which holds the profiles.
     """
     sources = facts.reduced(facts.edges(nodes))
     level = layout.layers(sources)
@@ -66,9 +67,9 @@ def build(
     board = leaderboard.context(columns, _instance_pages(benchmarks))
     sizes = [_size(one) for one in benchmarks]
     missing = [
-        {"title": card.title, "tasks": (left_out or {}).get(card.name, {})}
-        for card in cards
-        if (left_out or {}).get(card.name)
+        {"title": registry.card(name).title, "tasks": tasks}
+        for name, tasks in (left_out or {}).items()
+        if tasks
     ]
     about: dict[str, Any] = {
         "provenance": origin,

@@ -111,7 +111,8 @@ def test_the_parameters_are_a_profile_too(project: Path) -> None:
     assert captured(main, ["use", "capitals"]).returncode == 0
     values = read_yaml(project / "params.yaml")
     assert values["benchmarks"]["capitals"]["code"] == "capitals"
-    assert list(values["predict"]["systems"]) == ["capitals-untuned"], "as the guide says"
+    assert list(values["predict"]["systems"])[-1] == "capitals-untuned"
+    assert "supernatinst-untuned" in values["predict"]["systems"], "added, as the guide says"
 
 
 def test_a_tool_is_called(installed: Path, project: Path) -> None:

@@ -7,6 +7,7 @@ import importlib
 import json
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,6 +74,11 @@ def test_the_packages_are_attributes_of_nightjar() -> None:
     folders = {path.parent.name for path in (ROOT / "nightjar").glob("*/__init__.py")}
     assert set(nightjar.__all__) == folders <= set(dir(nightjar))
     assert nightjar.search.LexicalIndex.__name__ == "LexicalIndex"
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert nightjar.__version__ == project["version"]
 
 
 def test_imports_load_no_large_library() -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from nightjar.benchmarks.card import Card, Metric
@@ -222,7 +221,7 @@ def _scores(scored: Path, systems: Sequence[str], shown: set[Key]) -> Scores:
 
 
 def _among(keys: Iterable[Key]) -> pc.Expression:
-    return pc.field("id").isin(pa.array(sorted({id for _, id in keys}), pa.string()))
+    return tables.among(contracts.INSTANCE_SCORES, "id", (id for _, id in keys))
 
 
 def _key(row: Mapping[str, Any]) -> Key:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from nightjar.benchmarks.card import Card, Metric
@@ -46,7 +45,7 @@ def read(card: Card, systems: Sequence[System], predicted: Path, asked: Path, se
     questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
     chosen = drawn(questions, INSTANCES, seed, attrgetter("key"))
     keys = {question.key for question in chosen}
-    ids = pc.field("id").isin(pa.array(sorted({id for _, id in keys}), pa.string()))
+    ids = tables.among(contracts.PREDICTIONS, "id", (id for _, id in keys))
     columns = ["task_id", "id", "answers", "calls", "prompt", "prompt_tokens", "new_tokens"]
     given, passages = {}, {}
     for system in systems:
@@ -77,8 +76,9 @@ def _passages(artifact: Path | None, keys: set[Key]) -> dict[Key, list[str]]:
         return found
     rankings = read_rankings(artifact, "test")
     ranked = {key: rankings[key][0][:PASSAGES].tolist() for key in keys if key in rankings}
-    numbers = sorted({number for some in ranked.values() for number in some})
-    wanted = pc.field("passage").isin(pa.array(numbers, pa.int64()))
+    wanted = tables.among(
+        contracts.PASSAGES, "passage", (number for some in ranked.values() for number in some)
+    )
     rows = tables.read(INDEX, contracts.PASSAGES, ["passage", "title", "text"], wanted).to_pylist()
     texts = {row["passage"]: _passage(row) for row in rows}
     return {key: [texts[number] for number in some] for key, some in ranked.items()}

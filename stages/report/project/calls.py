@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
-
 from nightjar.core import contracts, tables
 from stages.report.plots import histograms, svg
 
@@ -172,11 +170,15 @@ def read_texts(corpus: Path, split: Path, rows: Sequence[Row]) -> Texts:
     kept = [*(row for row in rows if row["status"] == "kept"), *best, *worst]
     texts: dict[tuple[str, str | None, str, int], str] = {}
     if ids := sorted({row["id"] for row in kept if row["source"] == "corpus"}):
-        found = tables.read(corpus, contracts.DOCUMENTS, ["id", "text"], pc.field("id").isin(ids))
+        found = tables.read(
+            corpus, contracts.DOCUMENTS, ["id", "text"], tables.among(contracts.DOCUMENTS, "id", ids)
+        )
         for document in found.to_pylist():
             texts["corpus", None, document["id"], 0] = f" {document['text'].strip()}"
     if ids := sorted({row["id"] for row in kept if row["source"] == "train"}):
-        found = tables.read(split, contracts.TRAIN, ["task_id", "id", "outputs"], pc.field("id").isin(ids))
+        found = tables.read(
+            split, contracts.TRAIN, ["task_id", "id", "outputs"], tables.among(contracts.TRAIN, "id", ids)
+        )
         for instance in found.to_pylist():
             for target, output in enumerate(instance["outputs"]):
                 texts["train", instance["task_id"], instance["id"], target] = f" {output.strip()}"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.journal import Journal, Shard, contents, digest
+from nightjar.core.journal import KEEP, Journal, Shard, contents, digest
 
 STAGE, FACTS = "stage@x", {"setting": 1}
 VALUES = [[{"text": "a\nb\u2028 \ud800", "n": 1}], {"text": "é", "p": 0.1}]
@@ -36,6 +36,32 @@ def test_what_is_added_is_there_when_opened_again(tmp_path: Path) -> None:
         assert journal.todo(4) == [2, 3]
     with whole(tmp_path, another=2) as journal:
         assert not journal
+
+
+def test_units_with_keys_are_found_whatever_their_numbers(tmp_path: Path) -> None:
+    def keyed(*keys: str) -> Journal:
+        return Journal(STAGE, FACTS, None, tmp_path, keys)
+
+    with keyed("a", "c") as journal:
+        journal.add(0, "of a")
+        journal.add(1, "of c")
+    with keyed("c", "b", "a") as journal:
+        assert {unit: journal[unit] for unit in journal} == {2: "of a", 0: "of c"}
+        assert journal.todo(3) == [1]
+        journal.add(1, "of b")
+    with keyed("b") as journal:
+        assert list(journal) == [0] and journal[0] == "of b" and len(journal) == 1
+
+
+def test_a_folder_keeps_the_work_of_runs_that_have_published(tmp_path: Path) -> None:
+    for kept in (False, True):
+        if kept:
+            (tmp_path / KEEP).touch()
+        written(tmp_path)
+        with whole(tmp_path) as journal:
+            journal.remove()
+        with whole(tmp_path) as journal:
+            assert len(journal) == (len(VALUES) if kept else 0)
 
 
 def test_a_write_cut_at_any_byte_leaves_the_whole_units_and_can_be_gone_on_from(tmp_path: Path) -> None:

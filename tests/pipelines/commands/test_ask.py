@@ -70,6 +70,17 @@ def test_an_instructed_system_gets_the_prompt_of_its_training(
     assert found["prompt"] == prompt.format("Guess")
 
 
+def test_any_model_is_asked_with_instructions(
+    project: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The base model by its directory, and one from elsewhere; what it answers is not looked at."""
+    prompt = "Definition: Answer the question.\n\nNow complete the following example -\nInput: Why?\nOutput:"
+    for model in ("models/base/language_model", str(tiny_model)):
+        assert run("Why?", "--model", model, "--max-tokens", "2", "--json") == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["prompt"], found["calls"]) == (prompt, []) and found["new_tokens"] <= 2
+
+
 def test_calls_are_shown_as_they_happen(script: list[Script], capsys: pytest.CaptureFixture[str]) -> None:
     text = " [Calculator(12 * 8) -> 96] 96 pens"
     script.append(after("12 boxes hold", text))
@@ -139,6 +150,10 @@ def test_a_file_of_questions(
             "was trained on plain text and reads no definition",
         ),
         (("--file", "none", "--system", "texts"), "none: no such file"),
+        (("x",), "give --system or --model"),
+        (("x", "--system", "texts", "--model", "models/base/language_model"), "give --system or --model"),
+        (("x", "--model", "nothing"), "nothing: no such model directory"),
+        (("x", "--model", "server:http://127.0.0.1:1"), "a server cannot be asked here"),
         (("--file", "empty", "--system", "texts"), "empty: no question"),
         (("--file", "lines", "--system", "texts"), "lines:2: no key question with a text"),
         (("--file", "bytes", "--system", "texts"), "bytes: not UTF-8 at byte 0"),

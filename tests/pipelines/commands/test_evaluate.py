@@ -187,6 +187,31 @@ def test_a_run_that_failed_resumes_and_another_is_refused(
         assert "it holds another run (limit None)" in capsys.readouterr().err
 
 
+def test_a_larger_limit_asks_only_the_questions_that_are_new(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answered(*limit: str) -> list[tuple[str, str]]:
+        assert run(*model, *limit, "--output", "../run") == 0
+        rows = tables.read_rows(
+            project.parent / "run/data/predict/supernatinst/server", contracts.PREDICTIONS
+        )
+        return [(row["id"], row["answers"][0]) for row in rows]
+
+    with serving(count) as served:
+        model = ("--model", f"server:{served.url}#server", "--benchmark", "supernatinst")
+        first = answered("--limit", "1")
+        assert len(first) == len(served.asked) == 2
+        second = answered("--limit", "2")
+        assert set(first) < set(second) and len(second) == len(served.asked) == 4
+        assert run(*model, "--limit", "1", "--output", "../run") == 2
+        assert "it holds another run (limit 2)" in capsys.readouterr().err
+        assert answered("--limit", "2") == second
+        whole = answered()
+        assert set(second) < set(whole) and len(whole) == len(served.asked) == 6
+        headline = json.loads((project.parent / "run/data/report/headline.json").read_text())
+        assert {row["n"] for row in headline} == {6}
+
+
 BAD = [
     b'{"choices": [{"text": "\\ud800"}]}',
     b'{"choices": ' + b"[" * 200_000,

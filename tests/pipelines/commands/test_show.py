@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.core import history
+from nightjar.core import contracts, history, tables
 from pipelines.commands import show
 from pipelines.execution import headline
 from pipelines.execution.results import Result
@@ -70,6 +70,56 @@ def test_scores_are_printed_only_where_they_hold(repo: Repo) -> None:
     assert (told["headline"], told["headline_stale"]) == (None, line)
 
 
+@pytest.mark.slow
+def test_the_last_good_output_of_a_failed_stage_can_be_restored(repo: Repo) -> None:
+    """DVC removes what a stage made before it runs again: the report is restored, of others the command is named."""
+    with_report(repo)
+    failing = REPORT.replace("cp split.txt model.txt", "cp setting.txt model.txt; exit 3")
+    repo.write(dvc=failing, setting="2")
+    done = repo.nightjar("rebuild")
+    command = "dvc checkout --force predict"
+    assert done.returncode == 1 and (repo.root / "model.txt").read_text() == "2"
+    assert f"The last good output of predict comes back with: {command}\n" in done.stdout
+    repo.dvc(*command.split()[1:])
+    assert (repo.root / "model.txt").read_text() == "1"
+
+    repo.write(dvc=REPORT.replace("data/report\n", "data/report; exit 3\n", 1), setting="1")
+    done = repo.nightjar("rebuild")
+    assert done.returncode == 1 and "The last good output" not in done.stdout
+    assert "may be stale: report failed. Renew them with: nightjar rebuild report" in done.stdout
+    assert (repo.root / "data/report/headline.txt").read_text() == "system  score\nplain   1.0\n"
+
+
+SCORED = """
+stages:
+  evaluate:
+    cmd: mkdir -p data/evaluate && cp -r made data/evaluate/b
+    deps: [made]
+    outs: [data/evaluate/b]
+"""
+
+
+@pytest.mark.slow
+def test_a_rebuild_of_an_evaluation_prints_its_scores(repo: Repo) -> None:
+    cell = {"benchmark": "supernatinst", "track": "default", "level": "overall", "name": "overall", "n": 144}
+    scores = {"untuned": (43.9, 36.6, 50.8), "tuned": (59.0, 51.6, 65.7)}
+    rows = [
+        cell | {"system": system, "metric": metric, "value": value, "low": low, "high": high}
+        for system, (value, low, high) in scores.items()
+        for metric in ("rougeL", "exact_match")
+    ]
+    with tables.ArtifactWriter(repo.root / "made") as writer:
+        writer.write(contracts.SCORES, rows)
+    repo.write(dvc=SCORED)
+    for done in (repo.nightjar("rebuild", "evaluate"), repo.here("rebuild", "evaluate")):
+        assert done.returncode == 0
+        shown = [line.split() for line in done.stdout.splitlines() if line.startswith("supernatinst")]
+        assert shown == [
+            ["supernatinst", "default", system, "rougeL", str(value), f"[{low},", f"{high}]", "n", "144"]
+            for system, (value, low, high) in scores.items()
+        ]
+
+
 @pytest.mark.parametrize(
     ("results", "reason"),
     [
@@ -127,7 +177,7 @@ def test_stages_are_shown_by_their_names(
         for state in ("waiting", "running", "running"):
             progress.tell(Result(name, state, why=line))
         progress.tell(Result(name, "failed", 1.0, error=line, log="x.log"))
-    show.summary(progress.results)
+    show.summary(Graph(Path(), {}), progress.results)
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())  # without rich's own styles and moves
     assert f"{name}: {escaped}\n" in text
     assert f"{name}: starts: {escaped}\n" in text

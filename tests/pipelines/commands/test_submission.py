@@ -9,6 +9,7 @@ import pytest
 
 from nightjar.benchmarks import registry
 from pipelines.cli import main
+from tests.questions import question, write_questions
 
 TASKS = registry.card("zeroscrolls").files.submission.tasks  # type: ignore[union-attr]
 
@@ -31,11 +32,28 @@ def run(*arguments: str) -> int:
 def test_write_and_check(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--predictions", "mine.jsonl", "--output", "mine.csv") == 0
     told = capsys.readouterr().out
-    assert "mine.csv: 10 predictions, a correct file; the ids were not checked" in told
-    assert "hand it in at https://zero.scrolls-benchmark.com/submission" in told
+    assert (
+        "mine.csv: 10 predictions, well-formed\nThe ids were not checked" in told and "Hand it in" not in told
+    )
     assert run("--check", "mine.csv", "--json") == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["n"], result["tasks"]) == (10, dict.fromkeys(TASKS, 1))
+
+
+def test_only_answers_to_hidden_questions_can_be_handed_in(
+    mine: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Questions with references, as those of the sample, are not those of a leaderboard."""
+    assert run("--predictions", "mine.jsonl", "--output", "mine.csv") == 0
+    for references, line in (
+        (["a"], "these have references: they are not the leaderboard's questions"),
+        ([], "Hand it in at https://zero.scrolls-benchmark.com/submission"),
+    ):
+        row = {"id": "1", "input": "x", "outputs": references}
+        asked = [question({"task_id": task, **row}, benchmark="zeroscrolls") for task in TASKS]
+        write_questions(mine.parent / "asked", asked)
+        assert run("--check", "mine.csv", "--questions", "asked") == 0
+        assert line in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import main
+from pipelines.process.lock import rebuild_lock
 from pipelines.project.places import PARAMS_BEFORE
 from tests.conftest import ROOT
 from tests.in_process import captured
@@ -61,3 +62,13 @@ def test_an_entry_of_a_profile_of_ones_own_is_not_lost(project: Path) -> None:
     (project / "profiles/mine.yaml").write_text(f"train: {{recipes: {json.dumps({'mine': OWN})}}}\n")
     assert captured(main, ["use", "arms"]).stderr == ""
     assert not (project / PARAMS_BEFORE).exists()
+
+
+def test_parameters_do_not_change_under_a_rebuild(project: Path) -> None:
+    before = (project / "params.yaml").read_text()
+    with rebuild_lock(project):
+        done = captured(main, ["use", "arms"])
+        tried = captured(main, ["use", "arms", "--dry-run"])
+    assert done.returncode == 2 and "a rebuild is running (process " in done.stderr
+    assert (project / "params.yaml").read_text() == before
+    assert tried.returncode == 0 and "seed: 7 -> 42" in tried.stdout

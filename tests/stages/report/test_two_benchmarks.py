@@ -6,6 +6,7 @@ import contextlib
 import csv
 import json
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +14,12 @@ from typing import Any
 
 import pytest
 
+from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
+from tests.in_process import run_stage
 from tests.stages.report import made
-from tests.stages.report.building import ARMS, NAME, SYSTEMS
+from tests.stages.report.building import ARMS, NAME, SYSTEMS, change_params
+from tests.stages.report.building_others import add_made
 from tests.stages.report.test_stage import OUT, parsed, text
 
 EVALUATED = Path("data/evaluate", made.NAME)
@@ -165,3 +169,23 @@ def test_a_system_has_one_mark_in_the_whole_page(report: list[list[str]]) -> Non
         if found := re.search(r'fill="var\(--(\w+)\)"( stroke="var\(--(\w+)\)")?[^>]*><title>', row[1]):
             shapes.setdefault(row[0], set()).add(found[0])
     assert set(shapes) == set(SYSTEMS | ARMS) and all(len(marks) == 1 for marks in shapes.values())
+
+
+def test_a_benchmark_without_a_system_is_named_and_left_out(built_with_arms: Path, workdir: Path) -> None:
+    shutil.copytree(built_with_arms, workdir, dirs_exist_ok=True)
+
+    def without(values: dict[str, Any]) -> None:
+        systems = values["predict"]["systems"]
+        for name in [name for name in systems if name.startswith(NAME)]:
+            del systems[name]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(registry.OWN, made.NAME, made.__name__)
+        add_made()
+        change_params(without)
+        done = run_stage("report")
+    registry.card.cache_clear()
+    assert done.returncode == 0, done.stderr
+    assert {entry["benchmark"] for entry in json.loads((OUT / "headline.json").read_text())} == {"made"}
+    assert "predict.systems has no system for this benchmark" in (OUT / "index.html").read_text()
+    assert not (OUT / f"{NAME}.html").exists()

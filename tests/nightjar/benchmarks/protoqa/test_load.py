@@ -95,6 +95,7 @@ def test_real_data(real_data: Path) -> None:
     found = list(load(real_data / "protoqa"))
     records = [it for it in found if isinstance(it, Record)]
     assert Counter(it.task_id for it in records) == {
+        "crowdsource_dev.assessments": 52,
         "dev.crowdsourced": 52,
         "dev.scraped": 980,
         "omitted": 29,

@@ -183,7 +183,7 @@ def test_the_answers_with_their_clusters() -> None:
     assert listed[2] == ["3", "the snow", "✗", "= 1"]
     assert listed[3] == ["equal, first 3 counts the answers above"]
     assert listed[4][:2] == ["4", ATTACK]
-    assert listed[5][1] == made_lists.TURNED
+    assert listed[5][1] == made_lists.TURNED.replace("\u202e", r"\u202e"), "marked"
     assert re.fullmatch(r"x{80} …", listed[6][1]), "an answer of a megabyte"
     assert listed[7][1] == "(blank)"
     assert len([row for row in listed if row[0].isdigit()]) >= clusters.ANSWERS
@@ -196,7 +196,9 @@ def test_the_answers_with_their_clusters() -> None:
     assert f"equal, first 3: <b>{score:.3f}</b>" in section(1)
     assert "An empty list." in section(2) and "No prediction." in section(3)
     text = (OUT / QUESTIONS).read_text()
-    assert ATTACK not in text and f"<bdi>{made_lists.TURNED}</bdi>" in text and len(text) < 150_000
+    assert (
+        ATTACK not in text and "<bdi><b class=control>\\u202e</b>turned</bdi>" in text and len(text) < 150_000
+    )
 
 
 def test_the_examples_show_the_list() -> None:
