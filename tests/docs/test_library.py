@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.core.params import ModelSource
-from stages.base_model.prepare import make_ready
+from nightjar.core.params import EncoderSource
+from stages.base_model.prepare import make_encoder_ready
 from tests.tiny_models import language_model, sentence_encoder
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +62,7 @@ def real(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         distribution(ENCODER)
     except PackageNotFoundError:
         pytest.skip(f"{ENCODER} is not installed")
-    make_ready(ModelSource(source=f"package:{ENCODER}"), folder / "models/base/sentence_encoder")
+    make_encoder_ready(EncoderSource(source=f"package:{ENCODER}"), folder / "models/base/sentence_encoder")
     return folder
 
 

@@ -123,7 +123,12 @@ def test_an_encoder_decoder_learns(
     with torch.inference_mode():
         wanted = trained.model(input_ids=ids, decoder_input_ids=start).logits.float()
         got = again(input_ids=ids, decoder_input_ids=start).logits
-    assert torch.allclose(wanted, got, atol=0.5 if precision == "bfloat16" else 1e-3)
+        before = load(tiny_t5).model(input_ids=ids, decoder_input_ids=start).logits
+    # How far bfloat16 is off depends on the processor: compared with what the training changed it is little on all.
+    if precision == "bfloat16":
+        assert (wanted - got).norm() < 0.1 * (got - before).norm()
+    else:
+        assert torch.allclose(wanted, got, atol=1e-3)
 
 
 @pytest.mark.parametrize("method", ["lora", "full"])
