@@ -60,9 +60,12 @@ def settings(card: Card, values: Mapping[str, Any], where: object = PARAMS_FILE)
 
 
 def check(params: Params, where: object = PARAMS_FILE) -> None:
-    """Raise NightjarError for a benchmark in the parameters that there is not, or whose settings its card refuses."""
+    """Raise NightjarError for a benchmark in the parameters that there is not, whose settings its card refuses, or
+    whose code is not what the graph watches."""
     for name, group in params.benchmarks.items():
         settings(card(name), group.settings(), where)
+        if name not in OWN:
+            foreign.check_watched(_points()[name], group.code, f"benchmarks.{name}.code", where)
     for system in params.predict.systems.values():
         if system.benchmark not in params.benchmarks:
             what = f"predict.systems has {system.benchmark}-{system.system}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from nightjar.core.display import stdout_kept
@@ -38,6 +40,34 @@ def load(point: EntryPoint) -> Any:
     """What an entry point names. Raises NightjarError if it cannot be loaded."""
     with calling(place(point), "it cannot be loaded"):
         return point.load()
+
+
+def check_watched(point: EntryPoint, code: str, key: str, where: object) -> None:
+    """Raise NightjarError if the code in use is not what the graph watches: the path `code`, which `key` names.
+
+    A module may be a file there, or a copy of one: a clone of the project has copies, and so has an installation that
+    is not editable, until a file is edited. A path that is not there is DVC's to refuse.
+    """
+    watched = Path(code)
+    if not watched.exists():
+        return
+    with calling(place(point), "it cannot be loaded"):
+        module = import_module(point.module)
+    # What pip wrote; of an editable installation that is setuptools' finder, which is no code of the package.
+    files = (point.dist.files or ()) if point.dist else ()
+    used = [
+        Path(str(it.locate()))
+        for it in files
+        if it.suffix == ".py" and not it.name.startswith("__editable__")
+    ]
+    for file in [Path(str(module.__file__)), *used]:
+        same = [watched] if watched.is_file() else watched.rglob(file.name)
+        if file.resolve().is_relative_to(watched.resolve()) or not file.is_file():
+            continue
+        if not any(other.read_bytes() == file.read_bytes() for other in same):
+            what = f"{key} is {code}, but the code in use is {file}"
+            fix = "install the package from there: pip install --no-deps --editable FOLDER"
+            raise NightjarError(what, where, fix)
 
 
 @contextmanager

@@ -73,14 +73,17 @@ def make(name: str, resource: AnyPath | None = None, settings: Mapping[str, Any]
 
 
 def check(params: Params, where: object = PARAMS_FILE) -> None:
-    """Raise NightjarError for a tool in the parameters that there is not, or whose settings it refuses."""
+    """Raise NightjarError for a tool in the parameters that there is not, whose settings it refuses, or whose code is
+    not what the graph watches."""
     found = _all()
-    for name in params.augment.tools:
+    for name, group in params.augment.tools.items():
         if name not in found:
             raise NightjarError(
                 "no such tool", f"{where}: augment.tools.{name}", f"tools are {', '.join(found)}"
             )
         checked(_class(found[name]).settings, params.tools[name], where, "tools", name)
+        if name not in BUILT_IN:
+            foreign.check_watched(found[name], group.code, f"augment.tools.{name}.code", where)
 
 
 def _class(entry: EntryPoint) -> Any:

@@ -31,23 +31,33 @@ def example(name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder into which pip installed the guide's package."""
-    source, target = tmp_path_factory.mktemp("capitals"), tmp_path_factory.mktemp("installed")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The guide's package."""
+    folder = tmp_path_factory.mktemp("capitals")
     for name in ("pyproject.toml", *re.findall(r"^`(\w+\.py)`:", GUIDE, re.MULTILINE)):
-        (source / name).write_text(example(name), encoding="utf-8")
+        (folder / name).write_text(example(name), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the path of Python, by which the package is installed as the guide says."""
+    assert "pip install --no-deps --editable ./capitals" in GUIDE
+    target = tmp_path_factory.mktemp("installed")
     subprocess.run(
         [
             *(sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "install", "--no-index"),
-            *("--no-deps", "--no-build-isolation", "--target", target, source),
+            *("--no-deps", "--no-build-isolation", "--prefix", target, "--editable", source),
         ],
         check=True,
     )
+    (packages,) = target.glob("lib/python*/site-packages")
+    (target / "sitecustomize.py").write_text(f"import site; site.addsitedir({str(packages)!r})\n")
     return target
 
 
 @pytest.fixture()
-def project(workdir: Path) -> Path:
+def project(workdir: Path, source: Path) -> Path:
     """A project with the guide's parameters and data."""
 
     def merge(into: dict[str, Any], more: dict[str, Any]) -> None:
@@ -66,19 +76,23 @@ def project(workdir: Path) -> Path:
     file = workdir / "data/own-capitals/capitals.jsonl"
     file.parent.mkdir(parents=True)
     file.write_text(example(file.relative_to(workdir).as_posix()) + '{"id": "3", "country": "Mali"}\n')
-    (workdir / "capitals").mkdir()
+    (workdir / "capitals").symlink_to(source)
     return workdir
 
 
-def run(installed: Path, *words: str) -> str:
-    """What a command prints in a process that has the package on its path."""
+def started(installed: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command in a process that has the package on its path."""
     path = os.pathsep.join([str(installed), str(ROOT)])
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, *words],
         env=os.environ | {"PYTHONPATH": path},
         capture_output=True,
         text=True,
     )
+
+
+def run(installed: Path, *words: str) -> str:
+    done = started(installed, *words)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -103,6 +117,22 @@ def test_a_benchmark_is_ingested_asked_scored_and_in_the_graph(installed: Path, 
     assert {"ingest@capitals", "questions@capitals", "predict@capitals-untuned", "evaluate@capitals"} <= set(
         listed
     )
+
+
+def test_code_that_is_not_what_the_graph_watches_is_refused(
+    installed: Path, source: Path, project: Path
+) -> None:
+    """A copy of the code is as good, until either of the two is edited."""
+    (project / "capitals").unlink()
+    shutil.copytree(source, project / "capitals", ignore=shutil.ignore_patterns("*.egg-info", "__pycache__"))
+    run(installed, "-m", "stages.ingest", "capitals")
+    run(installed, "-m", "stages.questions", "capitals")
+    module = project / "capitals/capitals_benchmark.py"
+    module.write_text(module.read_text() + "\n# edited\n")
+    done = started(installed, "-m", "stages.questions", "capitals")
+    what = f"benchmarks.capitals.code is capitals, but the code in use is {source / module.name}"
+    assert done.returncode == 2 and done.stderr.startswith(f"nightjar: params.yaml: {what}; install ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_parameters_are_a_profile_too(project: Path) -> None:
