@@ -20,3 +20,8 @@ def number(value: float, decimals: int, signed: bool = False) -> str:
 def p(value: float) -> str:
     """A p-value with four decimals."""
     return number(value, 4) if value >= 0.0001 else "< 0.0001"
+
+
+def counted_as(count: int, thing: str) -> str:
+    """A count with its noun: "1 stage", "1,234 stages"."""
+    return f"{count:,} {thing}{'s' * (count != 1)}"

@@ -16,6 +16,7 @@ from nightjar.core import tables
 from nightjar.core.contracts import INSTANCES, PREDICTIONS, TASKS
 from nightjar.core.errors import NightjarError
 from nightjar.core.given import AnyPath, as_optional_path, as_path
+from nightjar.core.numbers import counted_as
 
 REFERENCES = "references"
 INGESTED = Path("data/ingest/natural_instructions")
@@ -155,7 +156,8 @@ class Texts:
         rows = tables.read(self.ingested, INSTANCES, columns, chosen).to_pylist()
         found = {(row["task_id"], row["id"]): row for row in rows}
         if missing := sorted(set(keys) - found.keys()):
-            what = f"the input of {len(missing)} instances is not there, the first is {':'.join(missing[0])}"
+            known = counted_as(len(missing), "instance")
+            what = f"the input of {known} is missing, the first is {':'.join(missing[0])}"
             raise NightjarError(
                 what, self.ingested, "ingest their tasks, or give the file `input` and `definition`"
             )
@@ -215,7 +217,7 @@ def match(sets: tuple[Answers, Answers], texts: Texts) -> list[dict[Key, str] | 
             ((second, first), sets[1].name, sets[0].name),
         ):
             if only := sorted(own.keys() - other.keys()):
-                what = f"{len(only)} instances are not in {lacking}, the first is {':'.join(only[0])}"
+                what = f"{counted_as(len(only), 'instance')} missing in {lacking}, the first is {':'.join(only[0])}"
                 raise NightjarError(what, name, "compare two sets that answer the same instances")
     return matched
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from nightjar.core.numbers import counted_as
 from nightjar.statistics.bootstrap import DECIMALS, Bootstrap
 from nightjar.statistics.contrast import Contrast, Measured, estimate
 from nightjar.statistics.rule import enough, too_few
@@ -131,7 +132,7 @@ def judge(
 
 def few(n: int) -> str:
     """Why cells of `n` instances, fewer than MINIMUM, are not comparable."""
-    return f"{too_few(n)}: {n} instances"
+    return f"{too_few(n)}: {counted_as(n, 'instance')}"
 
 
 def pair(now: Scored | None, before: Scored | None) -> Contrast | str:

@@ -13,6 +13,7 @@ import click
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import kind
+from nightjar.core.numbers import counted_as
 from pipelines.commands.console import say, say_json
 from pipelines.commands.options import as_json_option
 
@@ -76,20 +77,16 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         say_json({"passed": not failed, "stages": results, "nothing_made": empty})
         return 1 if failed else 0
-    looked = f"looked at {_count(sum(len(unit.made) for unit in units), 'artifact')}"
+    looked = f"looked at {counted_as(sum(len(unit.made) for unit in units), 'artifact')}"
     if metrics := sum(unit.metrics for unit in units):
-        looked += f" and {_count(metrics, 'metrics file')} of {_count(len(units), 'stage')}"
+        looked += f" and {counted_as(metrics, 'metrics file')} of {counted_as(len(units), 'stage')}"
     if empty:
         have = "has" if len(empty) == 1 else "have"
-        looked += f"; {_count(len(empty), 'stage')} {have} made nothing to check"
+        looked += f"; {counted_as(len(empty), 'stage')} {have} made nothing to check"
     say(looked)
     if failed:
         say(f"nightjar: check: {failed} failed", err=True)
     return 1 if failed else 0
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def _units(wanted: tuple[str, ...]) -> tuple[Path, list[_Unit], list[str]]:

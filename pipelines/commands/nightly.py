@@ -13,6 +13,7 @@ import click
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
+from nightjar.core.numbers import counted_as
 from pipelines.commands.console import say, say_json, say_table, say_text
 from pipelines.commands.options import printed
 from pipelines.graph.graph import Graph
@@ -125,7 +126,7 @@ def _show(found: Any) -> None:
         for line in found["problems"]:
             _warn(line)
         if not found["problems"]:
-            say(f"{found['runs']} runs, all as they were written.")
+            say(f"{counted_as(found['runs'], 'run')}, all as they were written.")
     else:
         say_text(text.markdown(found, []).rstrip())
         _table(found["verdicts"])

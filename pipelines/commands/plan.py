@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from nightjar.core.numbers import counted_as
 from pipelines.commands.console import say, say_json, say_table
 from pipelines.commands.options import as_json_option, jobs_option
 from pipelines.execution.estimate import AHEAD, Estimate, Expected, estimates, whole
@@ -93,7 +94,7 @@ def _facts(it: Expected) -> dict[str, Any]:
 
 def _print_table(graph: graphs.Graph, expected: Mapping[str, Expected], estimate: Estimate) -> None:
     if not graph.changed():
-        say(f"{len(graph.stages)} stages are up to date.")
+        say(f"{counted_as(len(graph.stages), 'stage')} up to date.")
         say("Nothing to do.")
         return
     rows = [
@@ -104,7 +105,7 @@ def _print_table(graph: graphs.Graph, expected: Mapping[str, Expected], estimate
     say_table(rows, right=("expected",), colours={"plan": COLOURS})
     states = [stage.state for stage in graph.stages.values()]
     counts = [f"{states.count(state)} {_WORDS[state]}" for state in _WORDS if state in states]
-    say(f"Of {len(states)} stages {', '.join(counts)}.")
+    say(f"Of {counted_as(len(states), 'stage')} {', '.join(counts)}.")
     if estimate.unknown and not estimate.known:
         say("Expected: unknown.")
     elif estimate.known:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nightjar.core.numbers import counted_as
 from pipelines.commands.console import say, say_table
 from pipelines.execution import arithmetic, setup
 from pipelines.graph.graph import SHOWN
@@ -66,7 +67,7 @@ def _supply(it: setup.Setup, source: str, readers: Sequence[str]) -> dict[str, A
 
 def show(plan: Mapping[str, Any]) -> None:
     """Print the plan as tables."""
-    say(f"Profile {plan['profile']}, from nothing: {len(plan['stages'])} stages would run.")
+    say(f"Profile {plan['profile']}, from nothing: {counted_as(len(plan['stages']), 'stage')} would run.")
     costs = [{"stage": row["stage"], **_cells(row["cost"] or {})} for row in plan["stages"]]
     say_table(costs, right=COLUMNS)
     known = [row["cost"] for row in plan["stages"] if row["cost"] and "unknown" not in row["cost"]]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import click
 
+from nightjar.core.numbers import counted_as
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
 from pipelines.execution import checks as verify
@@ -90,7 +91,7 @@ def rebuild(
                     root, [{"stage": name, "state": "unchanged"} for name in graph.stages], stale, left
                 )
             else:
-                say(f"Nothing to do: {len(graph.stages)} stages are up to date.")
+                say(f"Nothing to do: {counted_as(len(graph.stages), 'stage')} up to date.")
                 _scores(graph, graph.stages, stale)
     raise SystemExit(code)
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from nightjar.core.numbers import counted_as
 from pipelines.commands.console import say
 from pipelines.commands.options import OUTPUT, benchmark_option, printed
 
 
 def print_written(found: dict[str, Any]) -> None:
     """Print how many instances a file has."""
-    say(f"{found['output']}: {found['n']:,} instances")
+    say(f"{found['output']}: {counted_as(found['n'], 'instance')}")
 
 
 @click.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nightjar.core.numbers import counted_as
 from pipelines.commands.console import say
 
 ALL = "all tracks together (not a published number)"
@@ -24,5 +25,5 @@ def say_head(result: Mapping[str, Any], missing: str) -> None:
         track, card = result["tracks"][0], card_of(result)
         only = f", task {track}" if card.files.by_task else f", {card.track_title(track)}"
     n = result["n"]
-    say(f"{result['benchmark']}{only}: {n} instance{'s' * (n != 1)}{missing}")
+    say(f"{result['benchmark']}{only}: {counted_as(n, 'instance')}{missing}")
     say()

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.numbers import counted_as
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import FILE, OUTPUT, benchmark_option, printed
 
@@ -15,7 +16,7 @@ from pipelines.commands.options import FILE, OUTPUT, benchmark_option, printed
 def _print(result: dict[str, Any]) -> None:
     say_table([{"task": task, "predictions": n} for task, n in result["tasks"].items()])
     say()
-    say(f"{result['file']}: {result['n']:,} predictions, well-formed")
+    say(f"{result['file']}: {counted_as(result['n'], 'prediction')}, well-formed")
     if not result["ids_checked"]:
         say("The ids were not checked: give --questions, the leaderboard's questions")
     elif result["hidden"] < 1:

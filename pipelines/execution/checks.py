@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from nightjar.core.facts import ROWS, fault
 from nightjar.core.files import FILE, METRICS, kind, metrics_file, safe_name, write_text
 from nightjar.core.json_text import exact, parse, recorded, shown
+from nightjar.core.numbers import counted_as
 from pipelines.execution.results import Result
 from pipelines.graph.graph import Graph, Stage
 from pipelines.project import places
@@ -137,7 +138,7 @@ def _table(stage: str, found: Iterable[Finding], artifacts: int) -> Iterator[dic
             yield {**dict.fromkeys(head, ""), "verdict": "", "example": example}
         passed = False
     if passed:
-        where = f"{artifacts} artifact{'s' * (artifacts != 1)} of {stage}"
+        where = f"{counted_as(artifacts, 'artifact')} of {stage}"
         yield {"check": "all", "where": where, "what": "nothing found", "verdict": "passed"}
 
 

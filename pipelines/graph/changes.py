@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
+from nightjar.core.numbers import counted_as
+
 if TYPE_CHECKING:
     from dvc.repo import Repo
     from dvc.stage import Stage as DvcStage
@@ -292,7 +294,7 @@ def _version_text(value: Any) -> str:
     if value is UNTOLD:
         return _show(value)
     size = value.get("size")
-    return value["hash"][:8] + ("" if size is None else f" ({size:,} byte{'s' * (size != 1)})")
+    return value["hash"][:8] + ("" if size is None else f" ({counted_as(size, 'byte')})")
 
 
 def _begun(text: str) -> str:

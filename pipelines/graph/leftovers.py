@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from nightjar.core.config import parse, read_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import remove, write_text
 from pipelines.graph.graph import SHOWN, Graph
@@ -83,9 +82,11 @@ def clean(graph: Graph, found: Remains) -> None:
     Raises NightjarError for a dvc.lock that is not as DVC writes it.
     """
     if found.entries:
+        # Here, not above: they take long to load.
         from dvc.utils.serialize import ParseError
 
-        from pipelines.graph import lock_entry  # here, not above: DVC takes long to load
+        from nightjar.core.config import read_text
+        from pipelines.graph import lock_entry
 
         try:
             text = lock_entry.without(read_text(graph.root / LOCK), found.entries)
@@ -106,6 +107,8 @@ def _entries(root: Path) -> dict[str, Any]:
     """The entries of dvc.lock by their stages."""
     if not (root / LOCK).is_file():
         return {}
+    from nightjar.core.config import parse, read_text  # here, not above: pydantic takes long to load
+
     whole = parse(read_text(root / LOCK), root / LOCK)
     entries = whole.get("stages") if isinstance(whole, dict) else None
     return {str(name): entry for name, entry in (entries or {}).items() if isinstance(entry, dict)}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.files import check_output, write_text
-from nightjar.core.numbers import number
+from nightjar.core.numbers import counted_as, number
 from pipelines.project.intervals import chance, interval
 from pipelines.project.markdown import table as markdown_table
 
@@ -55,7 +55,9 @@ def table(result: Result, track: str) -> list[dict[str, str]]:
         if result["study"] == "models":
             row["parameters"] = f"{point['parameters']:,}" if point.get("parameters") else "–"
         tasks, instances = point.get("train_tasks"), point.get("train_instances")
-        row[about] = f"{tasks} tasks, {instances} instances" if tasks else point["state"]
+        row[about] = (
+            f"{counted_as(tasks, 'task')}, {counted_as(instances, 'instance')}" if tasks else point["state"]
+        )
         first = cell(point["scores"], track, next(iter(shown), ""))
         row["n"] = str(first["n"]) if first else "–"
         for metric, title in shown.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nightjar.core.numbers import counted_as
 from stages.report import numbers
 from stages.report.leaderboard import Column
 from stages.report.plots.curves import shortened
@@ -59,7 +60,7 @@ def text(columns: Sequence[Column], unscored: Sequence[str] = ()) -> str:
 def _note(column: Column) -> str:
     n = column.row.n
     compared = f"; compared with {column.reference}" if column.differences else ""
-    return f"{column.card.name}: {column.title}, {n:,} instance{'s' * (n != 1)}{compared}"
+    return f"{column.card.name}: {column.title}, {counted_as(n, 'instance')}{compared}"
 
 
 def _width(column: Column) -> int:

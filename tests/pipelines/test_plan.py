@@ -61,7 +61,7 @@ def test_states_reasons_and_expected_times(repo: Repo, monkeypatch: pytest.Monke
     repo.dvc("repro", "--quiet")
     repo.write(source="2")
     repo.dvc("repro", "--quiet", "a")
-    assert told(repo, monkeypatch, "a").endswith("1 stages are up to date.\nNothing to do.\n")
+    assert told(repo, monkeypatch, "a").endswith("1 stage up to date.\nNothing to do.\n")
     repo.write(source="1")
     back = json.loads(told(repo, monkeypatch, "--json"))
     assert {row["stage"]: row["state"] for row in back["stages"]} == {

@@ -166,7 +166,7 @@ def test_a_full_disk_fails_the_stages_that_need_room_and_the_next_rebuild_goes_o
     again = repo.nightjar("rebuild", timeout=200)
     assert again.returncode == 0, again.stdout + again.stderr
     assert "first: unchanged" in again.stdout
-    assert repo.nightjar("rebuild").stdout == "Nothing to do: 3 stages are up to date.\n"
+    assert repo.nightjar("rebuild").stdout == "Nothing to do: 3 stages up to date.\n"
     assert not [path for path in (root / ".nightjar").rglob(".*.tmp-*")]
 
 

@@ -102,4 +102,4 @@ def test_the_documented_commands_carry_artifacts_to_a_second_clone(repo: Repo, t
     git(tmp_path, "clone", "--quiet", "--branch", branch, str(origin), "nightjar")
     clone = Repo(tmp_path / "nightjar")
     (told,) = run(clone, [command for command in second[2:] if command not in INSTALLS])
-    assert told.stdout == "2 stages are up to date.\nNothing to do.\n"
+    assert told.stdout == "2 stages up to date.\nNothing to do.\n"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nightjar.core.numbers import counted_as
+
 # Offending rows that a finding shows, and how much of a long text.
 MOST_ROWS, MOST_LETTERS = 10, 160
 
@@ -30,7 +32,7 @@ class Finding:
         return f"{self.artifact}/{self.table}" if self.table else self.artifact
 
     def __str__(self) -> str:
-        of = f" ({self.count:,} row{'s' * (self.count != 1)})" if self.count else ""
+        of = f" ({counted_as(self.count, 'row')})" if self.count else ""
         return " ".join(f"{self.where}: {self.check}: {self.what}{of}; {self.fix}".split())
 
     def as_dict(self) -> dict[str, Any]:

@@ -124,8 +124,8 @@ def test_export_and_score_of_the_pipelines_own_artifacts(
     [
         ("--a good --b good", "good: a set is compared with itself"),
         ("--a references --b references", "references: a set is compared with itself"),
-        ("--a good --b less", "good: 1 instances are not in less, the first is task2_colours:n-5"),
-        ("--a less --b good", "good: 1 instances are not in less, the first is task2_colours:n-5"),
+        ("--a good --b less", "good: 1 instance missing in less, the first is task2_colours:n-5"),
+        ("--a less --b good", "good: 1 instance missing in less, the first is task2_colours:n-5"),
         ("--a two --b references", "two: it holds the systems three, two"),
         ("--a strange --b references", "strange: the id 'n-0' is of 0 instances in data/ingest"),
         ("--a answers.jsonl --b references", "answers.jsonl: the id 'n-1' is of 2 instances in data/ingest"),
@@ -187,7 +187,7 @@ def test_references_of_ones_own_take_the_texts_they_lack_from_the_ingested_task(
     (project / "r.jsonl").write_text(json.dumps({**row, "id": "n-9"}) + "\n")
     (project / "answers.jsonl").write_text('{"id": "n-9", "prediction": "x"}\n')
     told = wrong(capsys, "judge", "export", *sets, "--output", "other.html")
-    assert "the input of 1 instances is not there, the first is task2_colours:n-9" in told
+    assert "the input of 1 instance is missing, the first is task2_colours:n-9" in told
     (project / "r.jsonl").write_text(json.dumps({**row, "id": "n-9", "input": 3}) + "\n")
     assert "r.jsonl:1: input is not a text" in wrong(capsys, "judge", "export", *sets, "--output", "o.html")
 
