@@ -154,7 +154,10 @@ def headline(root: Path, stale: str) -> None:
 
 def scores(root: Path, stages: Iterable[Stage]) -> None:
     """Print the first metric of each system and track in the tables of scores that the stages made."""
-    from pipelines.history import scores as history_of_scores
+    stages = list(stages)
+    if not any((root / out / "scores").is_dir() for stage in stages for out in stage.outs):
+        return
+    from pipelines.history import scores as history_of_scores  # here, not above: Arrow takes long to load
 
     first: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in history_of_scores.present(root, stages):
