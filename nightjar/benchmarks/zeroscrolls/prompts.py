@@ -84,9 +84,15 @@ def requested(example: Example, request: str) -> Example:
 
 
 def highlighted(task: LongTask, answer: str) -> str:
-    """An answer to a prompt in Claude's form: the text before the closing tag, without an opening one."""
-    before = answer.partition(f"</{task.tag}>")[0]
-    return before.rpartition(f"<{task.tag}>")[2].strip()
+    """What is scored and handed in of an answer: the text between the tags that Claude's form asks for.
+
+    The text before the closing tag, without an opening one. An answer without a tag, and a summary, which no tag is
+    asked for, stays as it is.
+    """
+    opening, closing = f"<{task.tag}>", f"</{task.tag}>"
+    if task.summary or (opening not in answer and closing not in answer):
+        return answer
+    return answer.partition(closing)[0].rpartition(opening)[2].strip()
 
 
 def _for_claude(task: LongTask, example: Example) -> tuple[Example, str]:
