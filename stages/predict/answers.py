@@ -61,7 +61,7 @@ def stops(card: Card, task_id: str, settings: PredictBenchmark) -> list[str]:
 
 def limit(card: Card, task_id: str, settings: PredictBenchmark) -> int:
     """The most tokens of an answer to a question of the task."""
-    own = card.task(task_id).max_new_tokens
+    own = card.task(task_id).max_new_tokens if settings.task_limits else None
     return settings.max_new_tokens if own is None else min(own, settings.max_new_tokens)
 
 
