@@ -64,8 +64,8 @@ PARTS = tuple(dict.fromkeys(part for metric in METRICS for part in metric.parts)
 def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
     """The parts of the metrics from the first answer of each question, arrays of shape (questions,).
 
-    A question without an answer scores as an empty one, and of an answer in Claude's form what it highlights. NaN where a part does not apply to the task, and for a question
-    without references. Raises NightjarError for a question of an unknown task.
+    A question without an answer scores as an empty one, and of an answer in Claude's form what it highlights. NaN where
+    a part does not apply to the task, and for a question without references. Raises NightjarError for a question of an unknown task.
     """
     found = {part: np.full(len(questions), np.nan) for part in PARTS}
     for place, (question, given) in enumerate(zip(questions, answers, strict=True)):
