@@ -65,7 +65,8 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     """The parts of the metrics from the first answer of each question, arrays of shape (questions,).
 
     A question without an answer scores as an empty one, and of an answer in Claude's form what it highlights. NaN where
-    a part does not apply to the task, and for a question without references. Raises NightjarError for a question of an unknown task.
+    a part does not apply to the task, and for a question without references. Raises NightjarError for a question of an
+    unknown task.
     """
     found = {part: np.full(len(questions), np.nan) for part in PARTS}
     for place, (question, given) in enumerate(zip(questions, answers, strict=True)):
