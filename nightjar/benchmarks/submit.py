@@ -44,7 +44,8 @@ def submit(
             if output.resolve().is_relative_to(by_task.resolve()):
                 raise NightjarError(f"it is in {by_task} of --by-task", output, "name a file elsewhere")
         asked = files.read_references(card, questions) if questions else []
-        answers = _answers(card, form, predictions)
+        given = _answers(card, form, predictions)
+        answers = [one._replace(prediction=form.answer(one.task, one.prediction)) for one in given]
         submission.check(form, answers, predictions, _ids(asked))
         if folder is not None:
             submission.write_tasks(form, folder, answers)
