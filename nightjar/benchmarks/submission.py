@@ -14,13 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, folder_output, write_output
 from nightjar.core.json_text import is_text, read_object, shown
-
-ENDING = ".csv"
 
 
 @dataclass(frozen=True)
@@ -29,6 +27,7 @@ class Submission:
     order. `site`: where the file is handed in. `not_an_answer`: the one text that the leaderboard reads as missing.
     """
 
+    ending: ClassVar[str] = ".csv"
     columns: tuple[str, str, str]
     tasks: tuple[str, ...]
     site: str

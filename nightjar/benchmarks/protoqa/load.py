@@ -21,7 +21,7 @@ def load(folder: Path) -> Iterator[Record | Refused]:
     """The rows of the files in `folder`: *.jsonl are questions, or assessments if their name has that word, and *.txt
     with `pairs` or `finetune` in their name are training pairs. Predictions (.predictions.) are not read.
 
-    A line of `pairs` is "question TAB answer". One of `finetune` has the prompt itself and a full stop after the answer,
+    A line of `pairs` is "question TAB answer". One of `finetune` has the prompt itself and a full stop at the end,
     as ProtoQA_GPT2's finetune_train.txt: the prompt is the part `statement`.
 
     The task of a record is the name of its file without the ending. A question's parts are those of formats.Asked with

@@ -48,6 +48,14 @@ def test_questions_have_clusters_and_the_best_list(sources: Sources) -> None:
     )
 
 
+def test_questions_whose_answers_are_not_published_are_asked(sources: Sources) -> None:
+    (found,) = questions(sources, Settings(evaluated="test.questions"), 1)
+    assert (found.id, found.references) == ("q9", ())
+    assert (
+        registry.card("protoqa").prompt(found, cast(Asking, None)) == "one thing that falls from the sky is"
+    )
+
+
 def test_fewer_questions_are_among_more(sources: Sources) -> None:
     few = {it.id for it in questions(sources, Settings(questions=2), 1)}
     more = {it.id for it in questions(sources, Settings(questions=3), 1)}
@@ -105,7 +113,8 @@ def test_no_training_pairs_without_files_of_them(sources: Sources) -> None:
 @pytest.mark.parametrize(
     ("file", "reason"),
     [
-        ("test.questions", "no question of test.questions has clusters"),
+        ("dev.assessments", "dev.assessments has no questions to answer"),
+        ("train.question_answer_pairs", "train.question_answer_pairs has no questions to answer"),
         (
             "absent",
             "benchmarks.protoqa.evaluated is absent, which is not in it; files are dev.assessments, dev",
