@@ -53,6 +53,15 @@ def test_figures_are_those_of_single_answers(seed: int) -> None:
     assert agreement(pairs).figures() == pytest.approx(expected)
 
 
+def test_table_4_of_the_published_assessments(real_data: Path) -> None:
+    folder = real_data / "protoqa"
+    references, file = folder / "dev.crowdsourced.jsonl", folder / "crowdsource_dev.assessments.jsonl"
+    found = analyse("protoqa", "assessments", references, file)
+    assert (found["questions"], found["answers"]) == (52, 973)
+    rows = {row["similarity"]: (row["assigned"], row["by_people"], row["same"]) for row in found["rows"]}
+    assert (rows["exact_match"], rows["wordnet"]) == ((346, 769, 346), (460, 769, 439))
+
+
 def test_figures_that_are_not_defined() -> None:
     assert agreement([]).figures() == {"precision": None, "recall": None, "f1": None}
     assert agreement([("a", None)]).figures() == {"precision": 0, "recall": None, "f1": 0}
