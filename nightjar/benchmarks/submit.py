@@ -38,8 +38,8 @@ def submit(
     would not be taken.
     """
     card, form = _form(benchmark)
-    listed = isinstance(form, Lists)
-    if questions is None and predictions.is_dir() and (listed or not submission.has_tasks(form, predictions)):
+    by_tasks = isinstance(form, Submission) and submission.has_tasks(form, predictions)
+    if questions is None and predictions.is_dir() and not by_tasks:
         questions = files.QUESTIONS / card.name
     inputs = [predictions, questions]
     if isinstance(form, Lists):
