@@ -39,8 +39,8 @@ def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Quest
 
     Raises NightjarError if the file was not ingested or has no such questions.
     """
-    all = [one for one in _ingested(sources, settings.evaluated, "evaluated") if "clusters" in one.parts]
-    found = [one for one in all if one.parts["clusters"]] or all
+    known = [one for one in _ingested(sources, settings.evaluated, "evaluated") if "clusters" in one.parts]
+    found = [one for one in known if one.parts["clusters"]] or known
     if not found:
         what = f"{settings.evaluated} has no questions to answer"
         raise NightjarError(what, sources.data, "set benchmarks.protoqa.evaluated to another file")
