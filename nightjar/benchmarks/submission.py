@@ -14,13 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, folder_output, write_output
 from nightjar.core.json_text import is_text, read_object, shown
-
-ENDING = ".csv"
 
 
 @dataclass(frozen=True)
@@ -30,6 +28,7 @@ class Submission:
     `answer` makes what is handed in of a task and a prediction.
     """
 
+    ending: ClassVar[str] = ".csv"
     columns: tuple[str, str, str]
     tasks: tuple[str, ...]
     site: str
