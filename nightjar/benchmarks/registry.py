@@ -64,8 +64,8 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
     whose code is not what the graph watches."""
     for name, group in params.benchmarks.items():
         settings(card(name), group.settings(), where)
-        if name not in OWN:
-            foreign.check_watched(_points()[name], group.code, f"benchmarks.{name}.code", where)
+        if name not in OWN and (point := _points().get(name)):
+            foreign.check_watched(point, group.code, f"benchmarks.{name}.code", where)
     for system in params.predict.systems.values():
         if system.benchmark not in params.benchmarks:
             what = f"predict.systems has {system.benchmark}-{system.system}"
