@@ -74,7 +74,7 @@ def prompts(
 def _shortened(
     tokenizer: Tokenizer, query: Callable[[str], str], prefix: str, text: str, max_tokens: int
 ) -> list[int]:
-    """The ids of the prompt of as much of the beginning of a text, whole words and "...", as fits; none if none fits."""
+    """The ids of the prompt of as much of the beginning of a text, whole words and "...", as fits; or none."""
     best: list[int] = []
     low, high = 0, len(text)
     while low <= high:

@@ -36,7 +36,7 @@ from stages.retrieve.retriever import Retriever
 # Instances that are looked up together: enough for the encoder's batches, few enough to hold their evidence.
 QUERIES_PER_PART = 8192
 
-# A passage with a question and at most so many words more is a line of the question's own data set: these are its label.
+# A passage with a question and at most so many words more is a line of the question's data set: these are its label.
 LABEL_WORDS = 2
 
 log = logging.getLogger("nightjar")

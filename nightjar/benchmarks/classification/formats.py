@@ -40,7 +40,8 @@ class Form:
 
     `read` makes (label code, sentence) of a line, and the id if the line has one; `header` is a first line that is
     skipped. `encoding`: "utf-8", or "latin-1" for files in that encoding, which are read as UTF-8 if all of their
-    bytes are. `sizes`: those of the sides where no split is published; test sides of 2,000 are LM-BFF's.
+    bytes are. `sizes`: those of the sides where no split is published; test sides of 2,000 are LM-BFF's. `more` are
+    files that a set may lack.
     """
 
     task: str
@@ -49,11 +50,12 @@ class Form:
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
     header: tuple[str, ...] = ()
     sizes: Sizes = field(default_factory=lambda: Sizes(2000))
+    more: tuple[str, ...] = ()
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The files without which the set is not complete: all but the dev side."""
-        return tuple(part.file for part in self.parts if part.side != "dev")
+        """The files without which the set is not complete: all but the dev side and `more`."""
+        return tuple(part.file for part in self.parts if part.side != "dev" and part.file not in self.more)
 
 
 def _label_first(line: str) -> tuple[str, str]:
@@ -157,8 +159,14 @@ FORMS = (
         "latin-1",
     ),
     _CSV("subj", _sides("subj/{}.csv", *_ALL)),
-    # The sizes of Guo et al. 2023.
-    Form("fever", (Part("fever.paper_dev.jsonl"),), _claim, sizes=Sizes(1000, 5000)),
+    # The sizes of Guo et al. 2023. Without its own training file, the set is divided.
+    Form(
+        "fever",
+        (Part("fever.train.jsonl", "train"), Part("fever.paper_dev.jsonl")),
+        _claim,
+        sizes=Sizes(1000, 5000),
+        more=("fever.train.jsonl",),
+    ),
 )
 
 

@@ -131,10 +131,20 @@ def inputs(question: Question, passages: Sequence[str], form: str) -> list[str]:
     return encoder_inputs(question.task_id, question.parts["text"], passages, form)  # type: ignore[arg-type]
 
 
-def demonstrated(question: Question, examples: Sequence[Question], form: str) -> str:
-    """One text for the reader: the question, then the examples with their labels (LM-BFF in Guo et al. 2023)."""
+def demonstrated(
+    question: Question, examples: Sequence[Question], form: str, words: int | None = None
+) -> str:
+    """One text for the reader: the question, then the examples with their labels (LM-BFF in Guo et al. 2023).
+
+    Of each example's text at most `words` words; its label remains.
+    """
     task = question.task_id
-    shown = [reader_passage(task, it.parts["text"], it.references[0]) for it in examples]
+    texts = [
+        it.parts["text"] if words is None else " ".join(it.parts["text"].split()[:words]) for it in examples
+    ]
+    shown = [
+        reader_passage(task, text, it.references[0]).strip() for it, text in zip(examples, texts, strict=True)
+    ]
     asked = reader_question(task, question.parts["text"], form)  # type: ignore[arg-type]
     return " ".join([asked, *shown])
 
