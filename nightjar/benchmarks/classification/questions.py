@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from nightjar.benchmarks.classification import prompts
 from nightjar.benchmarks.classification.demonstrations import SHOTS, Labelled, demonstrations
-from nightjar.benchmarks.classification.labels import LABELS, NAME, names
+from nightjar.benchmarks.classification.labels import LABELS, NAME, PAIR, names
 from nightjar.benchmarks.classification.reader_texts import (
     encoder_inputs,
     reader_passage,
@@ -103,8 +103,8 @@ def _question(row: dict[str, str], shared: Mapping[str, Any]) -> Question:
 
 
 def query(parts: Mapping[str, Any]) -> str:
-    """What evidence is searched by: the sentence."""
-    return str(parts["text"])
+    """What evidence is searched by: the sentence, or the two of a pair."""
+    return str(parts["text"]).replace(PAIR, " ")
 
 
 def prompt(question: Question, asking: Asking) -> str:
