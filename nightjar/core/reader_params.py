@@ -25,6 +25,7 @@ class ReaderInputs(Model):
 class TaskRates(Model):
     """What a task has of its own; None: as the recipe."""
 
+    task: Name
     learning_rate: Annotated[float, Field(gt=0, le=10)] | None = None
     batch_size: Limit = None
 
@@ -56,7 +57,7 @@ class ReaderRecipe(Model):
     precision: Literal["float32", "bfloat16"]
     seed: Count
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
-    by_task: dict[Name, TaskRates] | None = None
+    by_task: list[TaskRates] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _agree(self) -> ReaderRecipe:
@@ -66,12 +67,14 @@ class ReaderRecipe(Model):
             raise ValueError("rag_sequence needs passages; set passages, or fusion to in_decoder")
         if self.temperature != 1 and self.fusion != "rag_sequence":
             raise ValueError("only rag_sequence weights passages; set temperature to 1")
+        if len({one.task for one in self.by_task}) < len(self.by_task):
+            raise ValueError("by_task has a duplicate task; remove one")
         return self
 
     def of(self, task: str) -> ReaderRecipe:
         """The recipe with a task's own rates."""
-        own = (self.by_task or {}).get(task, TaskRates())
-        return self.model_copy(update=own.model_dump(exclude_none=True))
+        own = next((one for one in self.by_task if one.task == task), TaskRates(task=task))
+        return self.model_copy(update=own.model_dump(exclude={"task"}, exclude_none=True))
 
 
 class Readers(Model, extra="allow"):

@@ -72,7 +72,7 @@ def train(stage: Stage) -> None:
 
     record = {
         "recipe": stage.item,
-        **recipe.model_dump(exclude_unset=True),
+        **recipe.model_dump(),
         **inputs.model_dump(),
         "base_sha256": base.sha256,
         "seed": seed,

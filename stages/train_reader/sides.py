@@ -69,7 +69,7 @@ def read_tasks(
     }
     count = sum(map(len, sides.values()))
     tasks = list(dict.fromkeys(one.task_id for one in sides["train"]))
-    if unknown := sorted({*(recipe.by_task or ())} - card.tasks.keys() - set(tasks)):
+    if unknown := sorted({one.task for one in recipe.by_task} - card.tasks.keys() - set(tasks)):
         fix = f"tasks are {', '.join(card.tasks or tasks)}"
         raise NightjarError(f"by_task has {shown(unknown[0])}, which is no task", card.name, fix)
     targets = {task: reading.targets(task) for task in tasks}

@@ -125,7 +125,7 @@ def numbers(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[
     for name, inner in schema.get("properties", {}).items():
         yield from numbers(inner, f"{path}.{name}" if path else name)
     if isinstance(inner := schema.get("additionalProperties"), dict):  # keys of one's own
-        for name in sorted((value_of(path) or {}).keys() - schema.get("properties", {}).keys()):
+        for name in sorted(value_of(path).keys() - schema.get("properties", {}).keys()):
             yield from numbers(inner, f"{path}.{name}")
     for inner in schema.get("patternProperties", {}).values():
         for name in value_of(path):
@@ -138,7 +138,7 @@ def value_of(path: str) -> Any:
     """The value of a dotted key in the shipped file."""
     value: Any = read_yaml(ROOT / "params.yaml")
     for name in path.split("."):
-        value = value.get(name)  # a setting with a default may be left out
+        value = value[name]
     return value
 
 

@@ -198,10 +198,10 @@ def test_a_task_has_rates_of_its_own(project: Path) -> None:
         return [contents(Path("models/readers/own") / task) for task in TASKS]
 
     plain, slow = trained(batch_size=4), trained(batch_size=2, learning_rate=0.0001)
-    mixed = trained(batch_size=4, by_task={"words": {"batch_size": 2, "learning_rate": 0.0001}})
+    mixed = trained(batch_size=4, by_task=[{"task": "words", "batch_size": 2, "learning_rate": 0.0001}])
     assert mixed == [plain[0], slow[1]]
     with pytest.raises(NightjarError, match="by_task has 'verbs', which is no task; tasks are sums, words"):
-        trained(by_task={"verbs": {}})
+        trained(by_task=[{"task": "verbs"}])
 
 
 class Killed(BaseException):
