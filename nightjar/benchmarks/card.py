@@ -136,14 +136,15 @@ class Reading:
     """The texts of a reader: an encoder-decoder that answers by writing one of a task's words (Guo et al. 2023).
 
     `inputs` are the encoder's texts for a question, its passages, and the form of the question: one for each passage,
-    or one alone without passages. `demonstrated` is the one text of a question with labelled examples and no passages.
+    or one alone without passages. `demonstrated` is the one text of a question with labelled examples and no passages;
+    of an example's own text it has at most so many words (None: all), and its label in any case.
     `targets` gives, for each answer of a task, the text that the decoder learns to write. `forms` are the forms. `text`
     is the encoder's text for a text of a task that is no question, such as a passage, in a form.
     """
 
     forms: tuple[str, ...]
     inputs: Callable[[Question, Sequence[str], str], list[str]]
-    demonstrated: Callable[[Question, Sequence[Question], str], str]
+    demonstrated: Callable[[Question, Sequence[Question], str, int | None], str]
     targets: Callable[[str], Mapping[str, str]]
     text: Callable[[str, str, str], str]
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -51,12 +53,13 @@ def with_passages(
     index: Path,
     side: Side,
     most: int,
+    temperature: float = 1.0,
 ) -> list[Read]:
     """The inputs of each question with its best `most` passages, fewer where fewer were found.
 
     Without `evidence`, or for a question for which nothing was found, the question alone. p(passage | question) is the
-    softmax of the scores of these passages (Lewis et al. 2020). Raises NightjarError for a question without a ranking,
-    and for a ranking of another index.
+    softmax of the scores of these passages (Lewis et al. 2020), which are divided by the temperature before. Raises
+    NightjarError for a question without a ranking, and for a ranking of another index.
     """
     found = read_rankings(evidence, side) if evidence else {}
     passages = Passages(index) if evidence else None
@@ -70,7 +73,8 @@ def with_passages(
                 raise NightjarError(what, evidence, "make it again: nightjar rebuild")
             numbers, scores = found[question.key]
             texts = passages.texts(numbers[:most])
-            prior = scores[:most] - np.logaddexp.reduce(scores[:most]) if texts else prior
+            scaled = scores[:most] / temperature
+            prior = scaled - np.logaddexp.reduce(scaled) if texts else prior
         made.append(Read(reading.inputs(question, texts, form), reading.inputs(question, (), form)[0], prior))
     return made
 
@@ -88,11 +92,18 @@ def pool_of(
 
 
 def with_demonstrations(
-    reading: Reading, form: str, questions: Sequence[Question], pools: Mapping[str, Pool], seed: int
+    reading: Reading,
+    form: str,
+    questions: Sequence[Question],
+    pools: Mapping[str, Pool],
+    seed: int,
+    tokens: Tokens,
+    most: int,
 ) -> list[Read]:
     """The input of each question with one labelled example of each answer, drawn by the seed from its task's pool.
 
-    A question is no example of its own (LM-BFF; Gao et al. 2021, section 6.1).
+    The seed draws their order too. Where the input has more than `most` tokens, all examples are cut to the same number
+    of words, and keep their labels. A question is no example of its own (LM-BFF; Gao et al. 2021, section 6.1).
     """
     made = []
     for question in questions:
@@ -102,9 +113,19 @@ def with_demonstrations(
             for members in pools[question.task_id].values()
         ]
         examples = [chance.choice(members) for members in others if members]
-        text = reading.demonstrated(question, examples, form)
+        chance.shuffle(examples)
+        text = _fitting(partial(reading.demonstrated, question, examples, form), tokens, most)
         made.append(Read([text], reading.inputs(question, (), form)[0], np.zeros(1)))
     return made
+
+
+def _fitting(text: Callable[[int | None], str], tokens: Tokens, most: int) -> str:
+    """The text with so many words of each example that it has at most `most` tokens, with none if it must be."""
+    if tokens.length(whole := text(None)) <= most:
+        return whole
+    # A word has at least one token.
+    longer = bisect_right(range(most), most, key=lambda words: tokens.length(text(words)))
+    return text(max(0, longer - 1))
 
 
 def check_answers(

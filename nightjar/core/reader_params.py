@@ -22,16 +22,25 @@ class ReaderInputs(Model):
     resource: Name
 
 
+class TaskRates(Model):
+    """What a task has of its own; None: as the recipe."""
+
+    task: Name
+    learning_rate: Annotated[float, Field(gt=0, le=10)] | None = None
+    batch_size: Limit = None
+
+
 class ReaderRecipe(Model):
     """One way to train readers, one for each task of a benchmark.
 
     `form`: the form of a question, one of the benchmark's. `passages`: how many a question has, 0 for none. `fusion`:
-    whether the decoder reads the states of all passages at once, or each alone, as RAG-sequence does.
-    `shots_per_label`: 0, or from how many training questions of each answer the demonstrations are drawn, the only
-    questions that train then. `trains`: the decoder, with the encoder as it is, or all. `decoder_layers` are those of
-    a fresh decoder, for a base without one; it learns ten times as fast as `learning_rate`. `text_maxlength`: tokens
-    of an input. Every `evaluate_every` steps (null: never) and at the end, the dev side decides whether the weights
-    are kept. `seed` is added to that of the parameters.
+    whether the decoder reads the states of all passages at once, or each alone, as RAG-sequence does. `temperature`
+    divides the passages' scores before the softmax that weights them there. `shots_per_label`: 0, or from how many
+    training questions of each answer the demonstrations are drawn, the only questions that train then; as many dev
+    questions of each choose the weights. `trains`: the decoder, with the encoder as it is, or all. `decoder_layers` are
+    those of a fresh decoder, for a base without one; it learns ten times as fast as `learning_rate`. `text_maxlength`:
+    tokens of an input. Every `evaluate_every` steps (null: never) and at the end, the dev side decides whether the
+    weights are kept. `seed` is added to that of the parameters. `by_task` has the rates of tasks that have their own.
     """
 
     form: Name
@@ -47,6 +56,8 @@ class ReaderRecipe(Model):
     evaluate_every: Limit
     precision: Literal["float32", "bfloat16"]
     seed: Count
+    temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
+    by_task: list[TaskRates] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _agree(self) -> ReaderRecipe:
@@ -54,7 +65,16 @@ class ReaderRecipe(Model):
             raise ValueError("a question has demonstrations or passages; set one of the two to 0")
         if self.fusion == "rag_sequence" and not self.passages:
             raise ValueError("rag_sequence needs passages; set passages, or fusion to in_decoder")
+        if self.temperature != 1 and self.fusion != "rag_sequence":
+            raise ValueError("only rag_sequence weights passages; set temperature to 1")
+        if len({one.task for one in self.by_task}) < len(self.by_task):
+            raise ValueError("by_task has a duplicate task; remove one")
         return self
+
+    def of(self, task: str) -> ReaderRecipe:
+        """The recipe with a task's own rates."""
+        own = next((one for one in self.by_task if one.task == task), TaskRates(task=task))
+        return self.model_copy(update=own.model_dump(exclude={"task"}, exclude_none=True))
 
 
 class Readers(Model, extra="allow"):

@@ -16,12 +16,14 @@ class Retrieval(Model):
     """What a benchmark's questions get: `passages` of them, by the ranking of `retriever`.
 
     `training` is the artifact whose training and dev sides get them too: data/split for instances, or the questions of
-    the benchmark itself, which have these sides if its systems train on them.
+    the benchmark itself, which have these sides if its systems train on them. `leaves_out`: own, the passages that are
+    the question itself, or containing, every passage that contains it.
     """
 
     training: Name
     passages: Positive
     retriever: Literal["dense", "bm25", "hybrid"]
+    leaves_out: Literal["own", "containing"] = "own"
 
 
 class Retrieve(Model):

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch.nn.modules import module as modules
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModel, AutoModelForTextEncoding, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from nightjar.core.errors import NightjarError
@@ -46,8 +46,9 @@ def read_model(
     """The model of a directory as the class `kind` of transformers, with the tensors of the directory and no others.
 
     With `values` false, it is on the meta device: all is checked and nothing computed. `gguf` is the file if it is one.
-    An encoder (AutoModel) may lack its pooler, which it then has not, and its file may have the head of another
-    task. Raises NightjarError for tensors that are missing, unexpected, of another shape or not floating-point.
+    An encoder (AutoModel, AutoModelForTextEncoding) may lack its pooler, which it then has not, and its file may have
+    the head of another task, or a decoder. Raises NightjarError for tensors that are missing, unexpected, of another
+    shape or not floating-point.
     """
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
@@ -67,7 +68,7 @@ def read_model(
             **more,
         )
     missing, unexpected = set(told["missing_keys"]), set(told["unexpected_keys"])
-    if kind is AutoModel:
+    if kind in (AutoModel, AutoModelForTextEncoding):
         if any(name.startswith("pooler.") for name in missing):
             model.pooler = None
         missing = {name for name in missing if not name.startswith("pooler.")}

@@ -1,6 +1,7 @@
 """Sentence encoder: texts to vectors, by a transformer and one of three poolings (nightjar.search.pooling).
 
-all-MiniLM-L6-v2 was trained with mean pooling; PGRA takes the pooler's output of bert-base-uncased.
+all-MiniLM-L6-v2 was trained with mean pooling; PGRA takes the pooler's output of bert-base-uncased. Of an
+encoder-decoder such as T5 the encoder is taken, without the decoder.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import AutoModel
+from transformers import AutoModel, AutoModelForTextEncoding
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.given import AnyPath, as_path, check_texts
@@ -29,6 +30,8 @@ _BATCH_TOKENS = {"cpu": 2048, "cuda": 65_536}
 _OTHER = "set models.sentence_encoder.source to another, then: nightjar rebuild base_model"
 # How the names of models end that write text.
 _WRITERS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+# Tokens that T5 was trained on.
+LONGEST_RELATIVE = 512
 
 
 class SentenceEncoder:
@@ -179,20 +182,28 @@ def _load(path: Path, dtype: torch.dtype) -> tuple[Any, Any]:
     tokenizer = read_tokenizer(path)
     named = read_json_object(path / CONFIG).get("architectures")
     made = [name for name in named or () if str(name).endswith(_WRITERS)] if isinstance(named, list) else []
-    if made or is_encoder_decoder(path):
-        what = f"no sentence encoder but a model that writes text ({', '.join(made) or 'encoder-decoder'})"
-        raise NightjarError(what, path, "give the folder of an encoder, such as MiniLM, BERT or RoBERTa")
-    model = read_model(path, AutoModel, dtype, fix=_OTHER)
+    if made and not is_encoder_decoder(path):
+        what = f"no sentence encoder but a model that writes text ({', '.join(made)})"
+        raise NightjarError(what, path, "give the folder of an encoder, such as MiniLM, BERT, RoBERTa or T5")
+    model = read_model(path, encoder_class(path), dtype, fix=_OTHER)
     check_vocabulary(tokenizer.get_vocab().values(), model, path)
     check_finite(model, tokenizer(PROBE)["input_ids"], path)
     return tokenizer, model
 
 
+def encoder_class(path: Path) -> Any:
+    """The class of transformers for the encoder of a directory: of an encoder-decoder, that of its encoder alone."""
+    return AutoModelForTextEncoding if is_encoder_decoder(path) else AutoModel
+
+
 def _positions(model: Any) -> int:
-    """The tokens that the model has positions for: those of RoBERTa begin after the number of the padding token."""
+    """The tokens that the model has positions for: those of RoBERTa begin after the number of the padding token.
+
+    T5's positions are relative and have no end: LONGEST_RELATIVE.
+    """
     embeddings = getattr(model, "embeddings", None)
     padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
-    most: int = model.config.max_position_embeddings
+    most: int = getattr(model.config, "max_position_embeddings", LONGEST_RELATIVE)
     return most if padding is None else most - padding - 1
 
 

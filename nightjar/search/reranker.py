@@ -46,46 +46,45 @@ def prompts(
 ) -> Prompts:
     """The prompts of all `texts` of a task, each of at most `max_tokens` tokens, with one prefix for all.
 
-    It is the first of `prefixes` with which the longest prompt fits; with the last one, which is empty, all do.
-    `query` makes the prompt of a text, which is never cut: where it is too long by itself, the text in it is, at its
-    end. (The published code cuts the end of the whole prompt instead.) Raises NightjarError if the prompt of an empty
+    The prefix is the first of `prefixes` with which a prompt of median length fits; the last one is empty. `query`
+    makes the prompt of a text. A text whose prompt is too long with the prefix is cut at its end. (The published code
+    cuts the end of the whole prompt instead, where the question is.) Raises NightjarError if the prompt of an empty
     text is too long.
     """
-    asked, cut, lengths = [], [], []
-    for place, text in enumerate(texts):
-        prompt = query(text)
-        length = len(tokenizer.encode(prompt))
-        if length > max_tokens:
-            prompt = _shortened(tokenizer, query, text, max_tokens)
-            length = len(tokenizer.encode(prompt))
-            cut.append(place)
-        asked.append(prompt)
-        lengths.append(length)
-    longest = asked[int(np.argmax(lengths))] if asked else ""
+    lengths = [len(tokenizer.encode(query(text))) for text in texts]
+    # One long text costs itself its end, not all others a demonstration.
+    median = query(texts[int(np.argsort(lengths)[(len(lengths) - 1) // 2])]) if lengths else ""
     for left_out, prefix in enumerate(prefixes):
-        if len(tokenizer.encode(prefix + longest)) > max_tokens:
+        last = left_out + 1 == len(prefixes)
+        if not last and len(tokenizer.encode(prefix + median)) > max_tokens:
             continue
-        rows = [np.array(tokenizer.encode(prefix + prompt), np.int32) for prompt in asked]
-        # Where prefix and prompt meet, tokens may merge: a text of fewer tokens may have more with the prefix.
-        if max(map(len, rows), default=0) <= max_tokens:
+        rows, cut = [], []
+        for place, text in enumerate(texts):
+            ids = tokenizer.encode(prefix + query(text))
+            if len(ids) > max_tokens:
+                ids = _shortened(tokenizer, query, prefix, text, max_tokens)
+                cut.append(place)
+            rows.append(np.array(ids, np.int32))
+        if all(map(len, rows)):
             return Prompts(rows, left_out, cut)
-    raise ValueError("the last prefix is not empty")
+    what = f"{max_tokens} tokens do not hold the prompt of an empty text"
+    raise NightjarError(what, "rerank.max_tokens", "raise it")
 
 
-def _shortened(tokenizer: Tokenizer, query: Callable[[str], str], text: str, max_tokens: int) -> str:
-    """The prompt of as much of the beginning of a text, whole words and "...", as fits."""
-    best, low, high = "", 0, len(text)
+def _shortened(
+    tokenizer: Tokenizer, query: Callable[[str], str], prefix: str, text: str, max_tokens: int
+) -> list[int]:
+    """The ids of the prompt of as much of the beginning of a text, whole words and "...", as fits; or none."""
+    best: list[int] = []
+    low, high = 0, len(text)
     while low <= high:
         middle = (low + high) // 2
         kept = text[:middle].rpartition(" ")[0] or text[:middle]
-        prompt = query(kept + ELLIPSIS)
-        if len(tokenizer.encode(prompt)) <= max_tokens:
-            best, low = prompt, middle + 1
+        ids = tokenizer.encode(prefix + query(kept + ELLIPSIS))
+        if len(ids) <= max_tokens:
+            best, low = ids, middle + 1
         else:
             high = middle - 1
-    if not best:
-        what = f"{max_tokens} tokens do not hold the prompt of an empty text"
-        raise NightjarError(what, "rerank.max_tokens", "raise it")
     return best
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,32 @@ from pipelines.commands.console import say, say_table
 from pipelines.commands.options import printed
 from pipelines.process.signals import stopped_by_signals
 from pipelines.study.kinds import KINDS
+
+# Documents that are cut both ways, and the share of them that the ways must cut differently.
+_LOOKED_AT, _DIFFERENT = 10_000, 0.01
+
+
+def check_cuts(root: Path, passage_words: int) -> None:
+    """Raise NightjarError if nearly all documents of the corpus, once it is ingested, are one sentence each."""
+    from nightjar.core import contracts, tables
+    from stages.index.passages import cut, cut_sentences
+
+    corpus = root / "data/ingest/corpus"
+    if not (corpus / contracts.DOCUMENTS.name).exists():
+        return
+    rows = (
+        row
+        for batch in tables.batches(corpus, contracts.DOCUMENTS, ["title", "text"])
+        for row in batch.to_pylist()
+    )
+    # A title is indexed with runs of words alone.
+    different = [
+        bool(row["title"]) or cut(row["text"], passage_words) != cut_sentences(row["text"], passage_words)
+        for row in islice(rows, _LOOKED_AT)
+    ]
+    if sum(different) < _DIFFERENT * len(different):
+        what = f"words and sentences give equal passages of {different.count(False):,} of {len(different):,} documents"
+        raise NightjarError(what, corpus, "use a corpus whose documents are longer than a sentence")
 
 
 def _list(ctx: click.Context, option: click.Parameter, text: str | None) -> list[str]:
@@ -114,6 +141,8 @@ def study(
     root = Path.cwd()
     plan = studies.plan(root, kind, values, recipe, evaluated, benchmark)
     results.check_folder(root, name or plan.name)
+    if kind == "granularity" and len(plan.points) > 1:
+        check_cuts(root, plan.settings.index.passage_words)
     if dry_run:
         missing = plan.missing(root)
         return [{"value": it.label, "experiment": it.name, "done": it not in missing} for it in plan.points]

@@ -95,11 +95,11 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
         def add(folder: Path, made: Path) -> None:
             pooling.write(made, pooling.choose(source.pooling, source.source, folder), source.normalised)
             import torch
-            from transformers import AutoModel
 
             from nightjar.lm.pretrained import read_model
+            from nightjar.search.encoder import encoder_class
 
-            read_model(made, AutoModel, torch.float32, values=False)
+            read_model(made, encoder_class(made), torch.float32, values=False)
 
         return make_ready(source, output, add)
     encoder = encoder_of_entry_point(name)

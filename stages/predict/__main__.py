@@ -41,7 +41,7 @@ def run(stage: Stage) -> None:
     from stages.predict.texts import answer_text, window
 
     settings = stage.params.predict.benchmark(card.name)
-    if weights == neighbours.ENCODER:
+    if neighbours.is_encoder(weights):
         return neighbours.run(stage, card, system, source)
     if reading.is_reader(weights):
         return reading.predict(stage, card, system)

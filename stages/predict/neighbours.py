@@ -1,4 +1,4 @@
-"""k-NN: the label of the training questions whose vectors are nearest, without a language model."""
+"""k-NN: the label of the training questions whose vectors are nearest (Guo et al. 2023: by T5's embeddings)."""
 
 from __future__ import annotations
 
@@ -19,16 +19,25 @@ from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage
 from nightjar.core.predict_params import System
+from nightjar.lm.weights import CONFIG, RECIPE
 from nightjar.search.encoders import Encoder, load_encoder
 from stages.predict.output import NOTHING_WRITTEN, publish
+from stages.predict.prompts import MODEL
 
 ENCODER = Path("models/base/sentence_encoder")
 
 
-def run(stage: Stage, card: Card, system: System, source: Path) -> None:
-    """Predict with the sentence encoder: a row of contracts.PREDICTIONS for each question of `source`.
+def is_encoder(weights: Path) -> bool:
+    """Whether these are the weights of a k-NN system: the project's encoder, or a model's folder that no stage made."""
+    given = (weights / CONFIG).is_file() and not (weights / RECIPE).is_file()
+    return weights == ENCODER or (given and weights != MODEL)
 
-    Raises NightjarError for a benchmark without training questions, and for a task that has none.
+
+def run(stage: Stage, card: Card, system: System, source: Path) -> None:
+    """Predict with the encoder in system.weights: a row of contracts.PREDICTIONS for each question of `source`.
+
+    Raises NightjarError for a benchmark without training questions, for a task that has none, and for weights of which
+    no encoder can be made.
     """
     if stage.shard:
         return  # the run that publishes takes seconds
@@ -38,7 +47,7 @@ def run(stage: Stage, card: Card, system: System, source: Path) -> None:
         fix = "use a benchmark whose card has training questions"
         raise NightjarError("no training questions to compare with", source, fix)
     train = questions_of(tables.read_rows(source, contracts.TRAIN_QUESTIONS))
-    encoder = load_encoder(ENCODER, stage.params.threads)
+    encoder = load_encoder(Path(system.weights), stage.params.threads)
     started = time.monotonic()
     answers = nearest_labels(card, encoder, questions, train, neighbours)
     seconds = (time.monotonic() - started) / max(1, len(questions))
@@ -57,7 +66,7 @@ def run(stage: Stage, card: Card, system: System, source: Path) -> None:
         for question, answer in zip(questions, answers, strict=True)
     ]
     publish(stage, system, questions, rows)
-    stage.reads(source, ENCODER)
+    stage.reads(source, Path(system.weights))
     stage.details["neighbours"] = neighbours
 
 

@@ -33,6 +33,7 @@ from nightjar.lm.reader import (
     AGAIN,
     RECORD,
     Base,
+    Tokens,
     all_answers,
     answer_scores,
     encode,
@@ -67,7 +68,7 @@ def predict(stage: Stage, card: Card, system: System) -> None:
     base = load(Path(record["base"]), recipe.decoder_layers)
     if base.sha256 != record["base_sha256"]:
         raise NightjarError("the readers were trained on another base model", record["base"], AGAIN)
-    read = _inputs(card, recipe, system, source, questions, recipe.seed)
+    read = _inputs(card, recipe, system, source, questions, base.tokens, recipe.seed)
     ids = [one.ids(base.tokens, recipe.text_maxlength) for one in read]
     decides = {
         "base": base.sha256,
@@ -142,13 +143,26 @@ def _answers(
 
 
 def _inputs(
-    card: Card, recipe: ReaderRecipe, system: System, source: Path, questions: Sequence[Question], seed: int
+    card: Card,
+    recipe: ReaderRecipe,
+    system: System,
+    source: Path,
+    questions: Sequence[Question],
+    tokens: Tokens,
+    seed: int,
 ) -> list[Read]:
     reading = reading_of(card, recipe.form)
     if not recipe.shots_per_label:
         evidence = Path(system.evidence) if recipe.passages else None
         return with_passages(
-            reading, recipe.form, questions, evidence, Path(system.resource), "test", recipe.passages
+            reading,
+            recipe.form,
+            questions,
+            evidence,
+            Path(system.resource),
+            "test",
+            recipe.passages,
+            recipe.temperature,
         )
     train = questions_of(tables.read_rows(source, contracts.TRAIN_QUESTIONS))
     pools = {
@@ -160,7 +174,8 @@ def _inputs(
         )
         for task in dict.fromkeys(one.task_id for one in questions)
     }
-    return with_demonstrations(reading, recipe.form, questions, pools, seed)
+    most = recipe.text_maxlength
+    return with_demonstrations(reading, recipe.form, questions, pools, seed, tokens, most)
 
 
 def _check_evidence(stage: Stage, system: System, record: dict[str, Any], recipe: ReaderRecipe) -> None:

@@ -142,11 +142,13 @@ def _prompts(lm: LanguageModel, card: Card, task: Task, max_tokens: int) -> Prom
     assert texts is not None
     prefixes = texts.prefixes(task.asked[0].question)
     made = prompts(lm.tokenizer, lambda text: texts.query(task.name, text), prefixes, task.texts, max_tokens)
+    whole = len(prefixes) - 1
     if made.left_out:
-        what = f"{made.left_out} of {len(prefixes) - 1} demonstrations are left out"
-        log.warning("rerank: %s: %s, the longest text needs their tokens", task.name, what)
+        what = f"{made.left_out} of {whole} demonstrations are left out, most texts need their tokens"
+        log.warning("rerank: %s: %s", task.name, what)
     if made.cut:
-        log.warning("rerank: %s: %d texts are shortened to %d tokens", task.name, len(made.cut), max_tokens)
+        what = f"texts cut to {max_tokens} tokens, with {whole - made.left_out} demonstrations"
+        log.warning("rerank: %s: %s: %d of %d", task.name, what, len(made.cut), len(task.texts))
     return made
 
 

@@ -19,7 +19,7 @@ def run(stage: Stage) -> None:
     split = SPLIT if Path(settings.training) == SPLIT else None
     sides = sources(card, QUESTIONS / card.name, split)
     retriever = Retriever(INDEX, ENCODER, settings.retriever, stage.params.threads)
-    facts = write_found(retriever, card, sides, OUTPUT / card.name, settings.passages)
+    facts = write_found(retriever, card, sides, OUTPUT / card.name, settings)
     stage.reads(INDEX, QUESTIONS / card.name, *([split] if split else []), ENCODER)
     stage.writes(OUTPUT / card.name)
     stage.count(facts.queries, facts.answered, facts.rejected)

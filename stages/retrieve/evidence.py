@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from nightjar.core.contracts import (
     Table,
 )
 from nightjar.core.errors import NightjarError
+from nightjar.core.search_params import Retrieval
 from nightjar.core.tables import ArtifactWriter, batches
 from nightjar.search.fuse import Rankings
 from nightjar.search.rankings import Side, rankings_table
@@ -33,6 +35,9 @@ from stages.retrieve.retriever import Retriever
 
 # Instances that are looked up together: enough for the encoder's batches, few enough to hold their evidence.
 QUERIES_PER_PART = 8192
+
+# A passage with a question and at most so many words more is a line of the question's data set: these are its label.
+LABEL_WORDS = 2
 
 log = logging.getLogger("nightjar")
 
@@ -82,18 +87,20 @@ def sources(card: Card, questions: Path, split: Path | None) -> list[Source]:
 
 
 def write_found(
-    retriever: Retriever, card: Card, sides: Sequence[Source], output: Path, passages: int
+    retriever: Retriever, card: Card, sides: Sequence[Source], output: Path, settings: Retrieval
 ) -> Facts:
-    """Write the `passages` best passages for every question and instance of `sides`.
+    """Write the best `settings.passages` passages for every question and instance of `sides`.
 
     The query is the instance's input, for a question the text that its card names, nothing else: neither references
     nor the task's definition. A benchmark with a reranker or a reader gets contracts.RANKINGS, a row for each question,
-    and no passage that contains the question. Others get contracts.EVIDENCE, a row for each passage, ranks from 1; what
-    has no evidence (no word in common, with bm25) goes to the rejected rows. Raises NightjarError if a passage of a
-    test question contains that question all the same.
+    and no passage that is the question itself, alone or with a label beside it. Others get contracts.EVIDENCE, a row
+    for each passage, ranks from 1; what has no evidence (no word in common, with bm25) goes to the rejected rows. With
+    `leaves_out` containing, no passage contains its question. Raises NightjarError if a test question has a passage
+    all the same that was to be left out.
     """
-    ranked = bool(card.reranking or card.reading)
+    ranked, passages = bool(card.reranking or card.reading), settings.passages
     contract, facts = RANKINGS if ranked else EVIDENCE, Facts()
+    beside = math.inf if settings.leaves_out == "containing" else LABEL_WORDS if ranked else 0
     if passages > len(retriever.passages):
         wanted = f"{passages} passages are wanted, the index has {len(retriever.passages)}"
         log.warning("retrieve: %s: no text gets more", wanted)
@@ -102,14 +109,14 @@ def write_found(
         for source in sides:
             for number, rows in enumerate(_queries(card, source)):
                 texts = [row["query"] for row in rows]
-                found = retriever.rank(texts, passages, holding=ranked)
+                found = retriever.rank(texts, passages, beside)
                 facts.queries += len(rows)
                 facts.left_out += found.left_out
                 part = f"{source.side}-{number:05d}"
                 tasks, ids = [row["task_id"] for row in rows], [row["id"] for row in rows]
                 if ranked:
                     if source.side == "test":
-                        check_no_leak(texts, found.rankings, retriever.passages["text"], output)
+                        check_no_leak(texts, found.rankings, retriever.passages["text"], beside, output)
                     writer.write(contract, rankings_table(source.side, tasks, ids, found.rankings), part)
                 else:
                     _reject(writer, rows, found.rankings)
@@ -128,14 +135,18 @@ def write_found(
     return facts
 
 
-def check_no_leak(texts: Sequence[str], found: Rankings, passages: pa.ChunkedArray, where: Path) -> None:
-    """Raise NightjarError if a ranked passage contains its text, word by word: a label beside it would leak."""
+def check_no_leak(
+    texts: Sequence[str], found: Rankings, passages: pa.ChunkedArray, beside: float, where: Path
+) -> None:
+    """Raise NightjarError if a ranked passage is its text and at most `beside` words more: a label would leak."""
     numbers = np.unique(found.ids[found.ids >= 0])
     there = as_words(passages.take(pa.array(numbers))).to_pylist()
-    known = {number: f" {words} " for number, words in zip(numbers.tolist(), there, strict=True)}
+    known = dict(zip(numbers.tolist(), there, strict=True))
     asked = as_words(pa.chunked_array([texts], pa.large_string())).to_pylist()
     for text, words, ids in zip(texts, asked, found.ids.tolist(), strict=True):
-        if words and any(f" {words} " in known[number] for number in ids if number >= 0):
+        longest = len(words.split()) + beside
+        ranked = [known[number] for number in ids if words and number >= 0]
+        if any(f" {words} " in f" {it} " and len(it.split()) <= longest for it in ranked):
             what = f"a passage that was found for a test question contains it: {text[:80]!r}"
             raise NightjarError(what, where, "this is a fault of the stage: please report it")
 

@@ -44,8 +44,8 @@ class Corpus:
         slices = (passages.slice(start, PASSAGES_PER_CHUNK) for start in starts)
         self._chunks = [(start, _Texts(as_words(it))) for start, it in zip(starts, slices, strict=True)]
 
-    def overlaps(self, queries: Sequence[str], holding: bool) -> Overlaps:
-        """All pairs in which the query holds the passage; with `holding`, also those in which it is the other way.
+    def overlaps(self, queries: Sequence[str], beside: float) -> Overlaps:
+        """All pairs in which the query holds the passage, or the passage the query and at most `beside` words more.
 
         A text without a word is in no pair. The pairs are in the order of (query, passage).
         """
@@ -53,8 +53,9 @@ class Corpus:
         pairs: dict[tuple[int, int], bool] = {}
         for start, there in self._chunks:
             found = [(query, passage) for passage, query in _held(there, asked)]
-            if holding:
-                found += _held(asked, there)
+            if beside:
+                longest = asked.lengths + beside
+                found += [it for it in _held(asked, there) if there.lengths[it[1]] <= longest[it[0]]]
             for query, passage in found:
                 pairs[query, start + passage] = asked.words[query] == there.words[passage]
         order = sorted(pairs)

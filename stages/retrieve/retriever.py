@@ -60,17 +60,17 @@ class Retriever:
         if {len(part) for part in parts} != {len(self.passages)}:
             raise NightjarError("passages and index do not fit", index, "run: nightjar rebuild index")
 
-    def rank(self, texts: Sequence[str], k: int, holding: bool = False) -> Found:
+    def rank(self, texts: Sequence[str], k: int, beside: float = 0) -> Found:
         """The `k` best passages for each text, best first; fewer if fewer are there or share a word (bm25).
 
         A passage that the text itself contains adds nothing to it and is left out: a corpus of training inputs holds
-        the very inputs that are looked up. With `holding`, a passage that contains the text is left out too: what is
-        beside it may be the answer. Both compare words in lower case (`overlap`). A text that occurs several times is
+        the very inputs that are looked up. A passage that contains the text and at most `beside` words more is left out
+        too: they may be the answer. Both compare words in lower case (`overlap`). A text that occurs several times is
         looked up once. The rankings have at most `k` columns.
         """
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         unique = list(places)
-        own = self._corpus.overlaps(unique, holding)
+        own = self._corpus.overlaps(unique, beside)
         counts = np.bincount(own.queries, minlength=len(unique))
         depth = max(k + min(int(counts.max(initial=0)), _FEW), DEPTH if self.kind == "hybrid" else 1)
         found = self._rank(unique, np.arange(len(unique)), k, depth, own)

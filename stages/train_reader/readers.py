@@ -62,7 +62,7 @@ def train(stage: Stage) -> None:
         with torch.no_grad():
             for name, parameter in base.reader.learning(recipe.trains).items():
                 parameter.copy_(begun[name])
-        trained = fit(base, recipe, task, seed, work)
+        trained = fit(base, recipe.of(task.name), task, seed, work)
         folder = work / safe_name(task.name)
         sha256 = save(trained.weights, folder)
         (folder / "steps.jsonl").write_text(_curve(trained), encoding="utf-8")

@@ -21,6 +21,7 @@ from nightjar.benchmarks.reader_inputs import (
 )
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import shown
 from nightjar.core.reader_params import ReaderInputs, ReaderRecipe
 from nightjar.lm.reader.tokens import Tokens
 from nightjar.search.rankings import Side
@@ -56,7 +57,7 @@ def read_tasks(
     """The tasks with training questions, in their order, and the number of training and dev questions in all.
 
     Raises NightjarError for a benchmark without training questions, for an answer that a task does not have or that no
-    training question has, and for missing passages.
+    training question has, for missing passages, and for a task of the recipe's that the benchmark does not have.
     """
     source = QUESTIONS / card.name
     if card.training is None:
@@ -68,27 +69,44 @@ def read_tasks(
     }
     count = sum(map(len, sides.values()))
     tasks = list(dict.fromkeys(one.task_id for one in sides["train"]))
+    if unknown := sorted({one.task for one in recipe.by_task} - card.tasks.keys() - set(tasks)):
+        fix = f"tasks are {', '.join(card.tasks or tasks)}"
+        raise NightjarError(f"by_task has {shown(unknown[0])}, which is no task", card.name, fix)
     targets = {task: reading.targets(task) for task in tasks}
-    pools = {}
+    pools: dict[str, dict[str, list[Question]]] = {}
+    drawn: set[tuple[str, tuple[str, str]]] = set()
     for task in tasks:
         train, dev = _of(sides["train"], [task]), _of(sides["dev"], [task])
         check_answers(card, task, train, dev, list(targets[task]))
         if recipe.shots_per_label:
-            pools[task] = pool_of(train, list(targets[task]), recipe.shots_per_label, seed)
-    drawn = {one.key for pool in pools.values() for members in pool.values() for one in members}
+            # As in LM-BFF, the dev side is as small as the training side.
+            own = {
+                side: pool_of(some, list(targets[task]), recipe.shots_per_label, seed)
+                for side, some in (("train", train), ("dev", dev))
+            }
+            pools[task] = own["train"]
+            drawn |= {(side, one.key) for side in own for some in own[side].values() for one in some}
     examples: dict[tuple[str, Side], Examples] = {}
     for side, found in sides.items():
-        asked = [one for one in _of(found, tasks) if side == "dev" or not pools or one.key in drawn]
+        asked = [one for one in _of(found, tasks) if not pools or (side, one.key) in drawn]
         if pools:
-            read = with_demonstrations(reading, recipe.form, asked, pools, seed)
+            most = recipe.text_maxlength
+            read = with_demonstrations(reading, recipe.form, asked, pools, seed, tokens, most)
         else:
             evidence = Path(inputs.evidence) if recipe.passages else None
             read = with_passages(
-                reading, recipe.form, asked, evidence, Path(inputs.resource), side, recipe.passages
+                reading,
+                recipe.form,
+                asked,
+                evidence,
+                Path(inputs.resource),
+                side,
+                recipe.passages,
+                recipe.temperature,
             )
         for task in tasks:
-            own = [pair for pair in zip(asked, read, strict=True) if pair[0].task_id == task]
-            examples[task, side] = _examples(own, list(targets[task]), tokens, recipe.text_maxlength)
+            pairs = [pair for pair in zip(asked, read, strict=True) if pair[0].task_id == task]
+            examples[task, side] = _examples(pairs, list(targets[task]), tokens, recipe.text_maxlength)
     return [
         Task(task, targets[task], examples[task, "train"], examples[task, "dev"]) for task in tasks
     ], count

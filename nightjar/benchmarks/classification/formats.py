@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from nightjar.benchmarks.classification.labels import LABELS, of_code
+from nightjar.benchmarks.classification.labels import LABELS, PAIR, of_code
 from nightjar.benchmarks.classification.sides import Sentence, Side, Sizes
 from nightjar.benchmarks.question import Refused
 from nightjar.core.errors import NightjarError, from_os_error
@@ -40,7 +40,8 @@ class Form:
 
     `read` makes (label code, sentence) of a line, and the id if the line has one; `header` is a first line that is
     skipped. `encoding`: "utf-8", or "latin-1" for files in that encoding, which are read as UTF-8 if all of their
-    bytes are. `sizes`: those of the sides where no split is published; test sides of 2,000 are LM-BFF's.
+    bytes are. `sizes`: those of the sides where no split is published; test sides of 2,000 are LM-BFF's. `more` are
+    files that a set may lack.
     """
 
     task: str
@@ -49,11 +50,12 @@ class Form:
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
     header: tuple[str, ...] = ()
     sizes: Sizes = field(default_factory=lambda: Sizes(2000))
+    more: tuple[str, ...] = ()
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The files without which the set is not complete: all but the dev side."""
-        return tuple(part.file for part in self.parts if part.side != "dev")
+        """The files without which the set is not complete: all but the dev side and `more`."""
+        return tuple(part.file for part in self.parts if part.side != "dev" and part.file not in self.more)
 
 
 def _label_first(line: str) -> tuple[str, str]:
@@ -81,6 +83,17 @@ def _tabs(line: str) -> tuple[str, str]:
     if len(cells) not in (2, 4):
         raise Unfit(f"{len(cells)} columns instead of 2 or 4")
     return (cells[1], cells[3]) if len(cells) == 4 else (cells[1], cells[0])
+
+
+def _pair(line: str) -> tuple[str, str]:
+    """Index, two sentences and label, or MRPC's label, two ids and two sentences, with tabs between (GLUE)."""
+    cells = [cell.strip(_BLANKS) for cell in line.split("\t")]
+    if len(cells) not in (4, 5):
+        raise Unfit(f"{len(cells)} columns instead of 4 or 5")
+    label, first, second = (cells[0], *cells[3:]) if len(cells) == 5 else (cells[3], *cells[1:3])
+    if not (first and second):
+        raise Unfit("a sentence of the pair is blank")
+    return label, first + PAIR + second
 
 
 def _comma(line: str) -> tuple[str, str]:
@@ -123,25 +136,25 @@ def _sides(pattern: str, *sides: Side) -> tuple[Part, ...]:
     return tuple(Part(pattern.format(side), side) for side in sides)
 
 
+def _tested_by_dev(folder: str) -> tuple[Part, ...]:
+    """Of GLUE, where the labels of the test side are not published: the published dev side tests."""
+    return Part(f"{folder}/train.tsv", "train"), Part(f"{folder}/dev.tsv", "test")
+
+
 def _two(negative: str, positive: str, first: str, second: str) -> tuple[Part, ...]:
     return Part(negative, label=first), Part(positive, label=second)
 
 
 _ALL: tuple[Side, ...] = ("train", "dev", "test")
+_GLUE = partial(Form, read=_pair)
 _CSV = partial(Form, read=_comma, header=("label,text", "label,sentence"))
 FORMS = (
     Form("sst2", _sides("stsa.binary.{}", *_ALL), _label_first),
-    # The labels of the test side are not published: the published dev side tests.
-    Form(
-        "sst2",
-        (Part("SST-2/train.tsv", "train"), Part("SST-2/dev.tsv", "test")),
-        _tabs,
-        header=("sentence\tlabel",),
-    ),
+    Form("sst2", _tested_by_dev("SST-2"), _tabs, header=("sentence\tlabel",)),
     Form("sst5", _sides("stsa.fine.{}", *_ALL), _label_first),
     _CSV("sst5", _sides("sst-5/{}.csv", *_ALL)),
     Form("cola", (Part("cola.train.tsv", "train"), Part("cola.dev.tsv", "test")), _tabs),
-    Form("cola", (Part("CoLA/train.tsv", "train"), Part("CoLA/dev.tsv", "test")), _tabs),
+    Form("cola", _tested_by_dev("CoLA"), _tabs),
     Form("trec", _sides("TREC.{}", "train", "test"), _coarse_first, "latin-1"),
     _CSV("trec", _sides("trec/{}.csv", *_ALL)),
     Form("cr", _two("custrev.neg", "custrev.pos", "negative", "positive"), _sentence_only, "latin-1"),
@@ -157,8 +170,17 @@ FORMS = (
         "latin-1",
     ),
     _CSV("subj", _sides("subj/{}.csv", *_ALL)),
-    # The sizes of Guo et al. 2023.
-    Form("fever", (Part("fever.paper_dev.jsonl"),), _claim, sizes=Sizes(1000, 5000)),
+    # The sizes of Guo et al. 2023. Without its own training file, the set is divided.
+    Form(
+        "fever",
+        (Part("fever.train.jsonl", "train"), Part("fever.paper_dev.jsonl")),
+        _claim,
+        sizes=Sizes(1000, 5000),
+        more=("fever.train.jsonl",),
+    ),
+    _GLUE("rte", _tested_by_dev("RTE"), header=("index\tsentence1\tsentence2\tlabel",)),
+    _GLUE("qnli", _tested_by_dev("QNLI"), header=("index\tquestion\tsentence\tlabel",)),
+    _GLUE("mrpc", _tested_by_dev("MRPC"), header=("Quality\t#1 ID\t#2 ID\t#1 String\t#2 String",)),
 )
 
 

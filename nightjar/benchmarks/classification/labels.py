@@ -1,4 +1,4 @@
-"""The labels of the nine tasks: their names, their codes in published files, and their words in prompts.
+"""The labels of the twelve tasks: their names, their codes in published files, and their words in prompts.
 
 The reranker and the reader use different words (PGRA's code). The name of a label is its word in the reranker's
 prompts, except in FEVER, where it is the data set's.
@@ -13,6 +13,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 
 NAME = "classification"
+# Between the two sentences of a pair, which are one text. Published files have it between their columns.
+PAIR = "\t"
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,16 @@ _FEVER = (
     Label("REFUTES", ("REFUTES",), "No", "No"),
     Label("NOT ENOUGH INFO", ("NOT ENOUGH INFO",), "Not Sure", "Not Sure"),
 )
-# In the order of the paper's table 2, and FEVER. The place of a label is its number in files with numbers.
+_ENTAILED = (
+    Label("entailment", ("entailment",), "Yes", "Yes"),
+    Label("not_entailment", ("not_entailment",), "No", "No"),
+)
+# As published: No is the word of sentences that say the same. The prompt asks accordingly.
+_SAME = (
+    Label("different", ("0",), "Yes", "Yes"),
+    Label("equivalent", ("1",), "No", "No"),
+)
+# In the order of the paper's table 2, FEVER, and the pairs. The place of a label is its number in files with numbers.
 LABELS: dict[str, tuple[Label, ...]] = {
     "sst2": _SENTIMENT,
     "sst5": tuple(Label(word, (str(grade),), word, word) for grade, word in enumerate(_GRADES)),
@@ -62,6 +73,9 @@ LABELS: dict[str, tuple[Label, ...]] = {
     "mpqa": _SENTIMENT,
     "subj": tuple(Label(word, (str(n),), word, word) for n, word in enumerate(("subjective", "objective"))),
     "fever": _FEVER,
+    "rte": _ENTAILED,
+    "qnli": _ENTAILED,
+    "mrpc": _SAME,
 }
 TITLES = {
     "sst2": "SST-2",
@@ -73,6 +87,9 @@ TITLES = {
     "mpqa": "MPQA",
     "subj": "Subj",
     "fever": "FEVER",
+    "rte": "RTE",
+    "qnli": "QNLI",
+    "mrpc": "MRPC",
 }
 
 

@@ -67,6 +67,6 @@ def _records(folder: Path, form: Form, encodings: Mapping[str, str]) -> Iterator
 
 def _sides(form: Form, by_side: Mapping[Side | None, list[Sentence]]) -> dict[Side, list[Sentence]]:
     if None in by_side:
-        return divided(by_side[None], form.sizes)
+        return divided(by_side[None], form.sizes, by_side.get("train"))
     found: dict[Side, list[Sentence]] = {side: rows for side, rows in by_side.items() if side}
     return found if "dev" in found else found | with_dev(found["train"])

@@ -1,7 +1,7 @@
 """The prompts of PGRA's reranker and of in-context learning (Guo et al. 2023), from the templates of PromptSource.
 
-PromptSource shortens a field of more than 2,053 characters to at most 2,048 and strips the prompt. FEVER has no
-published prompt: its text here is Nightjar's own.
+PromptSource shortens a field of more than 2,053 characters to at most 2,048 and strips the prompt. The texts
+of FEVER and of the pairs (RTE, QNLI, MRPC) are Nightjar's own.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from nightjar.benchmarks.classification.demonstrations import Labelled
-from nightjar.benchmarks.classification.labels import label_of, labels_of
+from nightjar.benchmarks.classification.labels import PAIR, label_of, labels_of
 
 _SENTIMENT = "Does the following sentence have a positive or negative sentiment?\n{}"
 TEMPLATES = {
@@ -24,6 +24,9 @@ TEMPLATES = {
     "mpqa": _SENTIMENT,
     "subj": "Is this a subjective or objective description?\n{}",
     "fever": "Is the following claim true? Yes, No or Not Sure\n{}",
+    "rte": "Does the first sentence entail the second? Yes or No\n{}\n{}",
+    "qnli": "Does the sentence answer the question? Yes or No\n{}\n{}",
+    "mrpc": "Do the two sentences differ in meaning? Yes or No\n{}\n{}",
 }
 CUE = "\nThe answer is"
 HEAD, SEPARATOR = "Follow the demonstrations:\n", "\n\n"
@@ -39,10 +42,12 @@ def shortened(text: str, most: int = FIELD) -> str:
 
 
 def prompt(task: str, text: str) -> str:
-    """What a task asks about a sentence. Raises NightjarError for an unknown task."""
+    """What a task asks about a sentence, or a pair with PAIR between. Raises NightjarError for an unknown task."""
     labels_of(task)
-    before, after = TEMPLATES[task].split("{}")
-    return (before + shortened(text) + after).strip()
+    first, *others = TEMPLATES[task].split("{}")
+    fields = text.split(PAIR, maxsplit=len(others) - 1)
+    fields += [""] * (len(others) - len(fields))
+    return (first + "".join(shortened(it) + after for it, after in zip(fields, others, strict=True))).strip()
 
 
 def query(task: str, text: str) -> str:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from nightjar.benchmarks.classification import prompts
 from nightjar.benchmarks.classification.demonstrations import SHOTS, Labelled, demonstrations
-from nightjar.benchmarks.classification.labels import LABELS, NAME, names
+from nightjar.benchmarks.classification.labels import LABELS, NAME, PAIR, names
 from nightjar.benchmarks.classification.reader_texts import (
     encoder_inputs,
     reader_passage,
@@ -103,8 +103,8 @@ def _question(row: dict[str, str], shared: Mapping[str, Any]) -> Question:
 
 
 def query(parts: Mapping[str, Any]) -> str:
-    """What evidence is searched by: the sentence."""
-    return str(parts["text"])
+    """What evidence is searched by: the sentence, or the two of a pair."""
+    return str(parts["text"]).replace(PAIR, " ")
 
 
 def prompt(question: Question, asking: Asking) -> str:
@@ -131,10 +131,20 @@ def inputs(question: Question, passages: Sequence[str], form: str) -> list[str]:
     return encoder_inputs(question.task_id, question.parts["text"], passages, form)  # type: ignore[arg-type]
 
 
-def demonstrated(question: Question, examples: Sequence[Question], form: str) -> str:
-    """One text for the reader: the question, then the examples with their labels (LM-BFF in Guo et al. 2023)."""
+def demonstrated(
+    question: Question, examples: Sequence[Question], form: str, words: int | None = None
+) -> str:
+    """One text for the reader: the question, then the examples with their labels (LM-BFF in Guo et al. 2023).
+
+    Of each example's text at most `words` words; its label remains.
+    """
     task = question.task_id
-    shown = [reader_passage(task, it.parts["text"], it.references[0]) for it in examples]
+    texts = [
+        it.parts["text"] if words is None else " ".join(it.parts["text"].split()[:words]) for it in examples
+    ]
+    shown = [
+        reader_passage(task, text, it.references[0]).strip() for it, text in zip(examples, texts, strict=True)
+    ]
     asked = reader_question(task, question.parts["text"], form)  # type: ignore[arg-type]
     return " ".join([asked, *shown])
 

@@ -41,16 +41,24 @@ class Sentence(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
-def divided(found: Sequence[Sentence], sizes: Sizes) -> dict[Side, list[Sentence]]:
+def divided(
+    found: Sequence[Sentence], sizes: Sizes, train: Sequence[Sentence] | None = None
+) -> dict[Side, list[Sentence]]:
     """A set without a published split: test, train and dev sentences, each side in the order of the checksums.
 
-    The order mixes labels that are in separate files. A set that is too small for `sizes` has TEST percent test
-    sentences.
+    With `train`, published training sentences, the set only tests; a training sentence with the text of a test sentence
+    is "rest". The order mixes labels that are in separate files. A set that is too small for `sizes` has TEST percent
+    test sentences.
     """
-    small = len(found) < SMALL * sizes.test
+    small = train is None and len(found) < SMALL * sizes.test
     tests, others = _taken(_ordered(found), len(found) * TEST // 100 if small else sizes.test)
-    used, rest = (others, []) if small or sizes.train is None else _taken(others, sizes.train)
-    return {"test": tests, **with_dev(used), "rest": rest}
+    rest: list[Sentence] = []
+    if train is not None:
+        tested = {_checksum(it.text) for it in tests}
+        rest, others = others, _ordered(it for it in train if _checksum(it.text) not in tested)
+        rest += [it for it in train if _checksum(it.text) in tested]
+    used, left = (others, []) if small or sizes.train is None else _taken(others, sizes.train)
+    return {"test": tests, **with_dev(used), "rest": rest + left}
 
 
 def with_dev(train: Sequence[Sentence]) -> dict[Side, list[Sentence]]:

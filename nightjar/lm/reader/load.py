@@ -79,7 +79,9 @@ def read_record(folder: Path) -> tuple[dict[str, Any], ReaderRecipe]:
     """
     record = read_object(folder / RECORD, AGAIN)
     recipe = checked(
-        ReaderRecipe, {name: record.get(name) for name in ReaderRecipe.model_fields}, folder / RECORD
+        ReaderRecipe,
+        {name: record[name] for name in ReaderRecipe.model_fields if name in record},
+        folder / RECORD,
     )
     for key, kind in _KEYS.items():
         if not isinstance(record.get(key), kind):

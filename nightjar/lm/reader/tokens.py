@@ -66,6 +66,10 @@ class Tokens:
         found = [value for name in names if (value := getattr(self._tokenizer, name)) is not None]
         return int(found[0])
 
+    def length(self, text: str) -> int:
+        """How many tokens an encoder's input of a text has before it is cut."""
+        return len(self._head) + len(self._ids(text)) + len(self._tail)
+
     def input(self, text: str, question: str, most: int) -> list[int]:
         """The ids of an encoder's input, at most `most`: what `text` has beside its `question` is cut.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,10 @@ POINTS = 8
 
 @dataclass(frozen=True)
 class Point:
-    """Questions with about the same share of consistent passages (0 to 1), and how many of them were answered right.
+    """Questions with about the same share of consistent passages, and how many of them were answered right.
 
-    Numbers in percent; the ends of the interval are None for too few questions.
+    `share` is the greatest that belongs to the point (0 to 1). Numbers in percent; the ends of the interval are None
+    for too few questions.
     """
 
     share: float
@@ -69,14 +71,14 @@ def context(card: Card, found: Ranked, order: Mapping[str, int]) -> dict[str, An
 def points(found: Ranked, stage: str, system: str) -> list[Point]:
     """The questions of all tasks by the share of consistent passages among those that `system` read, the least first.
 
-    Shares are rounded to the nearest of equal steps, at most POINTS.
+    Of at most POINTS equal steps, a share belongs to the one that ends with it or after it; 0 has a point of its own.
     """
     steps = min(found.depth, POINTS)
     bins: dict[int, list[float]] = {}
     for row in found.rows:
         right = found.right[system].get((row["task_id"], row["id"]))
         if row["ranking"] == stage and right is not None:
-            bins.setdefault(round(steps * row["consistent"]), []).append(float(right))
+            bins.setdefault(ceil(round(steps * row["consistent"], 9)), []).append(float(right))
     result = []
     for step, values in sorted(bins.items()):
         low, high = Bootstrap().percent_interval(np.array(values))

@@ -16,8 +16,24 @@ from nightjar.core.errors import NightjarError
 from tests.made_card import CARD, NAME
 
 
-def demonstrated(question: Question, examples: Any, form: str) -> str:
-    return " ".join([question.id, *(f"{it.id}={it.references[0]}" for it in examples)])
+def demonstrated(question: Question, examples: Any, form: str, words: int | None) -> str:
+    shown = [question.id]
+    for it in examples:
+        shown += ["word"] * min(LONG.get(it.id, 0), 99 if words is None else words)
+        shown.append(f"{it.id}={it.references[0]}")
+    return " ".join(shown)
+
+
+class Words:
+    """A tokenizer by blanks."""
+
+    def length(self, text: str) -> int:
+        return len(text.split())
+
+
+TOKENS: Any = Words()
+# Words that an example has beside its label.
+LONG: dict[str, int] = {}
 
 
 def inputs(question: Question, passages: Any, form: str) -> list[str]:
@@ -51,6 +67,12 @@ def test_weights_are_the_softmax_of_the_passages_that_are_read(tmp_path: Path) -
     np.testing.assert_allclose(np.exp(read.prior), np.exp([2.0, 1.0]) / np.exp([2.0, 1.0]).sum())
 
 
+def test_a_temperature_divides_the_scores(tmp_path: Path) -> None:
+    found, index = artifacts(tmp_path, [0.9, 0.8, 0.7])
+    (read,) = with_passages(READING, "plain", [QUESTIONS[1]], found, index, "dev", 2, 0.05)
+    np.testing.assert_allclose(np.exp(read.prior), [1 / (1 + np.exp(-2)), 1 / (1 + np.exp(2))])
+
+
 def test_a_question_without_passages_is_read_alone(tmp_path: Path) -> None:
     found, index = artifacts(tmp_path, [])
     (read,) = with_passages(READING, "plain", [QUESTIONS[1]], found, index, "dev", 2)
@@ -73,16 +95,36 @@ def test_one_example_of_each_answer_and_never_the_question_itself() -> None:
     larger = pool_of(QUESTIONS, ["yes", "no"], 4, 0)
     assert all({one.id for one in pool[name]} < {one.id for one in larger[name]} for name in pool)
     members = {one.id for own in pool.values() for one in own}
-    for read in with_demonstrations(READING, "plain", QUESTIONS, {"task": pool}, 5):
+    orders = set()
+    for read in with_demonstrations(READING, "plain", QUESTIONS, {"task": pool}, 5, TOKENS, 99):
         own, *shown = read.texts[0].split()
         assert own == read.question
-        assert [it.partition("=")[2] for it in shown] == ["yes", "no"]
+        orders.add(labels := tuple(it.partition("=")[2] for it in shown))
+        assert sorted(labels) == ["no", "yes"]
         assert {it.partition("=")[0] for it in shown} <= members - {own}
+    # The seed draws the order.
+    assert len(orders) == 2
+
+
+@pytest.mark.parametrize(
+    ("most", "words"), [(99, (9, 2)), (14, (9, 2)), (13, (8, 2)), (8, (3, 2)), (5, (1, 1)), (2, (0, 0))]
+)
+def test_examples_are_cut_evenly_and_keep_their_labels(
+    most: int, words: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.LONG", {"q1": 9, "q3": 2})
+    pool = {"yes": [QUESTIONS[1]], "no": [QUESTIONS[3]]}
+    (read,) = with_demonstrations(READING, "plain", [QUESTIONS[0]], {"task": pool}, 5, TOKENS, most)
+    shown = read.texts[0].split()
+    assert {"q1=yes", "q3=no"} < set(shown)
+    assert shown.count("word") == sum(words)
 
 
 def test_the_only_example_of_an_answer_does_not_show_itself() -> None:
     few = QUESTIONS[:3]
-    (read,) = with_demonstrations(READING, "plain", [few[0]], {"task": pool_of(few, ["yes", "no"], 1, 0)}, 0)
+    (read,) = with_demonstrations(
+        READING, "plain", [few[0]], {"task": pool_of(few, ["yes", "no"], 1, 0)}, 0, TOKENS, 99
+    )
     assert "q0=no" not in read.texts[0]
 
 

@@ -18,6 +18,8 @@ from tests.conftest import ROOT
     [
         ({"shots_per_label": 16, "passages": 3}, "demonstrations or passages"),
         ({"fusion": "rag_sequence"}, "rag_sequence needs passages"),
+        ({"by_task": [{"task": "mr"}, {"task": "mr"}]}, "by_task has a duplicate task"),
+        ({"temperature": 0.1}, "only rag_sequence weights passages"),
         ({"trains": "encoder"}, "trains = 'encoder' is not allowed"),
         ({"batch_size": 0}, "batch_size = 0 is not allowed"),
         ({"text_maxlength": 4}, "text_maxlength = 4 is not allowed"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import (
     AutoModel,
+    AutoModelForSeq2SeqLM,
     AutoTokenizer,
     BertConfig,
     BertModel,
@@ -218,10 +218,24 @@ def test_texts_without_tokens_or_too_long_in_context(tiny: Path) -> None:
     assert np.isfinite(found).all()
 
 
-@pytest.mark.parametrize("make", [language_model, encoder_decoder])
-def test_a_model_that_writes_is_no_encoder(make: Callable[[Path], Path], tmp_path: Path) -> None:
+def test_a_model_that_writes_is_no_encoder(tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="no sentence encoder but a model that writes text"):
-        SentenceEncoder(make(tmp_path))
+        SentenceEncoder(language_model(tmp_path))
+
+
+def test_the_vectors_of_an_encoder_decoder_are_means_of_its_encoder(tmp_path: Path) -> None:
+    folder = encoder_decoder(tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSeq2SeqLM.from_pretrained(folder).eval().get_encoder()
+    texts = ["A short one.", "is in the of a " * 300]
+    found = SentenceEncoder(folder).encode(texts)
+    for text, vector in zip(texts, found, strict=True):
+        ids = tokenizer([text], return_tensors="pt", truncation=True, max_length=512)
+        with torch.no_grad():
+            mean = model(**ids).last_hidden_state[0].double().mean(dim=0).numpy()
+        assert vector == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
+    with pytest.raises(NightjarError, match="this encoder has no pooler"):
+        SentenceEncoder(folder, pooling="pooler")
 
 
 def roberta(folder: Path) -> Path:

@@ -106,17 +106,28 @@ def test_the_query_is_never_cut(lm: LanguageModel, texts: list[str], most: int) 
         assert len(row) <= most
         whole = decode(row.tolist())
         assert whole.startswith(prefix + query("")[:20]) and whole.endswith("\nThe answer is")
-        alone = len(encode(query(text))) <= most
-        assert (place not in made.cut) == alone
-        if alone:
+        fits = len(encode(prefix + query(text))) <= most
+        assert (place not in made.cut) == fits
+        if fits:
             assert row.tolist() == encode(prefix + query(text))
         else:
             kept = whole.removeprefix(prefix).removeprefix(query("")[:22]).removesuffix("...\nThe answer is")
             assert text.startswith(kept)
-    # No demonstration is left out that would fit with all.
-    if made.left_out and not made.cut:
+    # A demonstration is left out only if most texts, or the prompt of an empty one, would not fit with it.
+    if made.left_out:
         longer = PREFIXES[made.left_out - 1]
-        assert max(len(encode(longer + query(text))) for text in texts) > most
+        whole_ones = sum(len(encode(longer + query(text))) <= most for text in texts)
+        assert 2 * whole_ones < len(texts) + 1 or len(encode(longer + query("..."))) >= most - 1
+
+
+def test_one_long_text_takes_the_demonstrations_from_no_other(lm: LanguageModel) -> None:
+    long = "a line of many words " * 300
+    made = prompts(lm.tokenizer, query, PREFIXES, [*TEXTS, long], 300)
+    without = prompts(lm.tokenizer, query, PREFIXES, TEXTS, 300)
+    assert made.left_out == without.left_out == 0
+    assert made.cut == [len(TEXTS)] and len(made.rows[-1]) <= 300
+    for row, expected in zip(made.rows, without.rows, strict=False):
+        assert row.tolist() == expected.tolist()
 
 
 def test_tokens_that_do_not_hold_a_prompt(lm: LanguageModel) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nightjar.core.contracts import DOCUMENTS
 from nightjar.core.errors import NightjarError
+from nightjar.core.tables import ArtifactWriter
+from pipelines.commands.study import check_cuts
 from pipelines.execution.profiles import put
 from pipelines.study import kinds as study_kinds
 from pipelines.study import plot as study_plot
@@ -59,6 +63,24 @@ def test_the_key_of_a_kind(kind: str, system: str, key: str, tmp_path: Path) -> 
     (tmp_path / "config.json").write_text("{}")
     values = [str(tmp_path)] if kind == "reranker" else []
     assert {name for it in made_points(kind, system, values) for name in it.settings} == {key}
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "refused"),
+    [
+        ("A nightjar hunts moths at dusk.", "", True),
+        ("It hunts moths. It lays two eggs.", "", False),
+        ("A nightjar hunts moths at dusk.", "Nightjar", False),
+    ],
+)
+def test_a_corpus_of_one_sentence_a_document_has_one_granularity(
+    text: str, title: str, refused: bool, tmp_path: Path
+) -> None:
+    row = {"dataset": "corpus", "file": "a.txt", "title": title, "url": "", "date": None, "text": text}
+    with ArtifactWriter(tmp_path / "data/ingest/corpus") as writer:
+        writer.write(DOCUMENTS, [{**row, "id": str(number)} for number in range(3)])
+    with pytest.raises(NightjarError, match="3 of 3 documents") if refused else nullcontext():
+        check_cuts(tmp_path, 100)
 
 
 def test_a_system_that_the_setting_is_not_for() -> None:

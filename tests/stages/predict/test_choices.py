@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from tests.nightjar.lm.test_choices import plain
 from tests.questions import write_questions
 from tests.stages.predict.test_answers import Asked
 from tests.stages.predict.test_stage import ends_as_unbroken, finish
-from tests.tiny_models import sentence_encoder
+from tests.tiny_models import encoder_decoder, sentence_encoder
 
 ITEM = "classification-icl"
 DEMONSTRATIONS = [
@@ -92,12 +93,21 @@ def test_a_killed_run_ends_as_an_unbroken_one(tiny_model: Path, tmp_path: Path) 
     ends_as_unbroken(whole, killed, ITEM, 3)
 
 
+@pytest.mark.parametrize(
+    ("encoder", "weights"),
+    [(sentence_encoder, "models/base/sentence_encoder"), (encoder_decoder, "models/t5-base")],
+)
 def test_neighbours_answer_with_labels_of_training_questions(
-    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    encoder: Callable[[Path], Path],
+    weights: str,
+    tiny_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = project(tmp_path, tiny_model)
-    sentence_encoder(folder / "models/base/sentence_encoder")
+    encoder(folder / weights)
     values = read_yaml(folder / "params.yaml")
+    values["predict"]["systems"]["classification-knn"]["weights"] = weights
     values["predict"]["classification"]["neighbours"] = 1
     (folder / "params.yaml").write_text(json.dumps(values))
     finish(folder, monkeypatch, "classification-knn")

@@ -128,14 +128,25 @@ def test_candidates_and_those_that_are_kept(project: Path) -> None:
     assert numbers.tolist() == passages[:2] and np.allclose(scores, probabilities[:2], atol=1e-5)
 
 
-def test_demonstrations_are_left_out_before_a_text_is_cut(project: Path) -> None:
+def test_demonstrations_are_left_out_where_most_texts_would_be_cut(project: Path) -> None:
     settings(project, max_tokens=220)
     done = run_stage("rerank", NAME)
-    assert (
-        "rerank: sst2: 1 of 2 demonstrations are left out, the longest text needs their tokens" in done.stderr
-    )
+    assert "rerank: sst2: 1 of 2 demonstrations are left out, most texts need their tokens" in done.stderr
     facts = json.loads((project / f"data/metrics/rerank-{NAME}.json").read_text())["tasks"]
     assert [facts[task]["demonstrations_left_out"] for task in ("sst2", "subj")] == [1, 0]
+
+
+def test_one_long_passage_is_cut_and_counted(project: Path) -> None:
+    texts = [*PASSAGE_TEXTS[:5], "What a night of rain and moths! " * 100]
+    with ArtifactWriter(project / "data/index") as writer:
+        blank = {"document_id": "d", "title": "", "start": 0}
+        writer.write(PASSAGES, [{**blank, "passage": n, "text": it} for n, it in enumerate(texts)])
+    done = run_stage("rerank", NAME)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads((project / f"data/metrics/rerank-{NAME}.json").read_text())["tasks"]
+    assert [facts[task]["demonstrations_left_out"] for task in ("sst2", "subj")] == [0, 0]
+    assert [facts[task]["texts_cut"] for task in ("sst2", "subj")] == [1, 1]
+    assert "rerank: sst2: texts cut to 512 tokens, with 2 demonstrations: 1 of 9" in done.stderr
 
 
 def test_a_run_that_was_killed_resumes_with_the_same_bytes(

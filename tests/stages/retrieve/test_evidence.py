@@ -21,6 +21,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.core.contracts import DEV, DEV_QUESTIONS, DOCUMENTS, EVIDENCE, QUESTIONS, TRAIN, TRAIN_QUESTIONS
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Index
+from nightjar.core.search_params import Retrieval
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.fuse import Rankings
@@ -74,14 +75,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+def wanted(passages: int, **more: Any) -> Retrieval:
+    return Retrieval(training="data/split", passages=passages, retriever="dense", **more)
+
+
 def write(retriever: Retriever, made: Path, output: Path, passages: int) -> Facts:
     sides = sources(CARD, made / "questions", made / "split")
-    return write_found(retriever, CARD, sides, output, passages)
+    return write_found(retriever, CARD, sides, output, wanted(passages))
 
 
-def numbers(retriever: Retriever, texts: list[str], k: int, holding: bool = False) -> list[list[int]]:
+def numbers(retriever: Retriever, texts: list[str], k: int, beside: float = 0) -> list[list[int]]:
     """The passages found for each text, best first."""
-    rankings = retriever.rank(texts, k, holding).rankings
+    rankings = retriever.rank(texts, k, beside).rankings
     return [[number for number, _ in ranking] for ranking in rankings.lists()]
 
 
@@ -166,9 +171,9 @@ def test_references_play_no_part(made: Path) -> None:
     retriever = Retriever(made / "index", made / "encoder", "bm25")
     rank = retriever.rank
 
-    def remembered(texts: Sequence[str], k: int, holding: bool = False) -> Found:
+    def remembered(texts: Sequence[str], k: int, beside: float = 0) -> Found:
         asked.extend(texts)
-        return rank(texts, k, holding)
+        return rank(texts, k, beside)
 
     retriever.rank = remembered  # type: ignore[method-assign]
     write(retriever, made, made / "asked", 1)
@@ -178,7 +183,7 @@ def test_references_play_no_part(made: Path) -> None:
 def test_questions_alone(made: Path, tmp_path: Path) -> None:
     retriever = Retriever(made / "index", made / "encoder", "dense")
     sides = sources(CARD, made / "questions", None)
-    facts = write_found(retriever, CARD, sides, tmp_path / "out", 1)
+    facts = write_found(retriever, CARD, sides, tmp_path / "out", wanted(1))
     assert facts.queries == len(TEST_INPUTS)
     assert {row["split"] for row in read_rows(tmp_path / "out", EVIDENCE)} == {"test"}
 
@@ -292,7 +297,7 @@ def test_no_label_leaks_from_a_corpus_with_the_test_sentences(
     retriever = Retriever(leaking / "index", made / "encoder", kind)
     sides = sources(card, leaking / "questions", None)
     with caplog.at_level(logging.WARNING, "nightjar"):
-        facts = write_found(retriever, card, sides, tmp_path / "out", 50)
+        facts = write_found(retriever, card, sides, tmp_path / "out", wanted(50))
     assert [record.getMessage() for record in caplog.records] == [
         "retrieve: 50 passages are wanted, the index has 6: no text gets more",
         "retrieve: passages that are equal to test texts, and left out there: 1",
@@ -309,7 +314,7 @@ def test_no_label_leaks_from_a_corpus_with_the_test_sentences(
         assert np.all(np.diff(found[side][1]) <= 0)
     with pytest.raises(NightjarError, match="contains it: 'a warm, funny film about Loss'"):
         leak = Rankings(np.array([[3, 1]]), np.zeros((1, 2)))
-        check_no_leak([ASKED["test"]], leak, retriever.passages["text"], tmp_path)
+        check_no_leak([ASKED["test"]], leak, retriever.passages["text"], 2, tmp_path)
 
 
 def _scratch(made: Path, kind: str, query: str) -> list[int]:
@@ -317,10 +322,30 @@ def _scratch(made: Path, kind: str, query: str) -> list[int]:
 
 
 def test_a_passage_that_contains_the_text_is_evidence_elsewhere(made: Path) -> None:
-    """A passage that says more than a question does may be its answer; only rankings leave it out."""
+    """A passage that says more than a question does may be its answer; only `beside` leaves it out."""
     retriever = Retriever(made / "index", made / "encoder", "bm25")
     assert numbers(retriever, ["lights the heath"], 9)[0][0] == 2
-    assert 2 not in numbers(retriever, ["lights the heath"], 9, holding=True)[0]
+    assert 2 not in numbers(retriever, ["lights the heath"], 9, beside=2)[0]
+    assert 2 in numbers(retriever, ["lights the heath"], 9, beside=1)[0]
+
+
+@pytest.mark.parametrize(("leaves_out", "kept"), [("own", {1, 3, 4, 5}), ("containing", {3, 4, 5})])
+def test_a_natural_passage_of_a_short_phrase_is_kept(
+    leaves_out: str, kept: set[int], made: Path, leaking: Path, tmp_path: Path
+) -> None:
+    """Sentences contain a phrase of two or three words by chance."""
+    phrase = Question("classification", "mpqa", "1", {"text": "a warm, funny film"}, ("positive",))
+    with ArtifactWriter(tmp_path / "questions") as writer:
+        writer.write(QUESTIONS, [phrase.row()])
+        for table in (TRAIN_QUESTIONS, DEV_QUESTIONS):
+            writer.write(table, [])
+    retriever = Retriever(leaking / "index", made / "encoder", "dense")
+    card = registry.card("classification")
+    settings = wanted(50, leaves_out=leaves_out)
+    write_found(retriever, card, sources(card, tmp_path / "questions", None), tmp_path / "out", settings)
+    numbers, _ = read_rankings(tmp_path / "out", "test")["mpqa", "1"]
+    # Passage 2 is a part of the phrase. Passage 0 is the phrase and two words more, passage 1 has three more.
+    assert set(numbers.tolist()) == kept
 
 
 @pytest.mark.parametrize("kind", ["dense", "hybrid"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pyarrow as pa
@@ -21,15 +22,16 @@ def _words(text: str) -> str:
     return " ".join(re.findall(r"[a-z]+", text.lower()))
 
 
-@given(TEXTS, TEXTS, st.booleans())
-def test_all_pairs_are_found(queries: list[str], passages: list[str], holding: bool) -> None:
+@given(TEXTS, TEXTS, st.sampled_from([0, 1, 2, math.inf]))
+def test_all_pairs_are_found(queries: list[str], passages: list[str], beside: float) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(overlap, "PASSAGES_PER_CHUNK", 5)
-        found = Corpus(pa.chunked_array([passages], pa.string())).overlaps(queries, holding)
+        found = Corpus(pa.chunked_array([passages], pa.string())).overlaps(queries, beside)
     expected = []
     for i, query in enumerate(map(_words, queries)):
         for j, passage in enumerate(map(_words, passages)):
-            held = f" {passage} " in f" {query} " or (holding and f" {query} " in f" {passage} ")
+            more = len(passage.split()) - len(query.split())
+            held = f" {passage} " in f" {query} " or (f" {query} " in f" {passage} " and more <= beside)
             if query and passage and held:
                 expected.append((i, j, query == passage))
     assert (

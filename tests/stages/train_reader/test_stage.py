@@ -45,8 +45,8 @@ def inputs(question: Question, passages: Any, form: str) -> list[str]:
     return [f"{passage} {asked}" for passage in passages] or [asked]
 
 
-def demonstrated(question: Question, examples: Any, form: str) -> str:
-    shown = [f"{it.parts['question']} is {it.references[0]}" for it in examples]
+def demonstrated(question: Question, examples: Any, form: str, words: int | None) -> str:
+    shown = [f"{' '.join(it.parts['question'].split()[:words])} is {it.references[0]}" for it in examples]
     return " ".join([*inputs(question, (), form), *shown])
 
 
@@ -66,6 +66,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     reading = Reading(("plain",), inputs, demonstrated, targets, lambda task, text, form: text)
     card = replace(CARD, reading=reading, training=lambda sources, settings, seed: iter(()))
     monkeypatch.setattr(registry, "card", lambda name: {NAME: card}[name])
+    # Its code is in no package that the graph would have to watch.
+    monkeypatch.setattr(registry, "OWN", registry.OWN | {NAME: "tests.made_card"})
     with tables.ArtifactWriter(tmp_path / f"data/questions/{NAME}") as writer:
         for side, (contract, count) in SIDES.items():
             rows = [asked(task, side, n).row() for task in TASKS for n in range(count)]
@@ -179,6 +181,27 @@ def test_readers_learn_and_answer(project: Path, changes: dict[str, Any]) -> Non
     lines = rows[0]["prompt"].split("\n")
     assert len(lines) == (3 if "passages" in changes else 1)
     assert not Path(".nightjar/readers/own").exists() or not any(Path(".nightjar/readers/own").iterdir())
+
+
+def test_few_shots_choose_the_weights_too(project: Path) -> None:
+    configure(project, shots_per_label=2, text_maxlength=120, **FEW)
+    finish(train, "train_reader@own")
+    tasks = json.loads(Path("models/readers/own/reader.json").read_text())["tasks"]
+    sizes = [(facts["train_questions"], facts["dev_questions"]) for facts in tasks.values()]
+    assert sizes == [(4, 4), (4, 4)]
+
+
+def test_a_task_has_rates_of_its_own(project: Path) -> None:
+    def trained(**changes: Any) -> list[dict[str, bytes]]:
+        configure(project, **FEW | changes)
+        finish(train, "train_reader@own")
+        return [contents(Path("models/readers/own") / task) for task in TASKS]
+
+    plain, slow = trained(batch_size=4), trained(batch_size=2, learning_rate=0.0001)
+    mixed = trained(batch_size=4, by_task=[{"task": "words", "batch_size": 2, "learning_rate": 0.0001}])
+    assert mixed == [plain[0], slow[1]]
+    with pytest.raises(NightjarError, match="by_task has 'verbs', which is no task; tasks are sums, words"):
+        trained(by_task=[{"task": "verbs"}])
 
 
 class Killed(BaseException):

@@ -37,6 +37,42 @@ def reasons(rows: Rows) -> list[tuple[str | None, str]]:
     return [(it.id, it.reason) for it in rows if isinstance(it, Refused)]
 
 
+def test_pairs(tmp_path: Path) -> None:
+    two = "index\tsentence1\tsentence2\tlabel"
+    head = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
+    put(
+        tmp_path,
+        RTE_in_train__tsv=f"{two}\n0\tA cat.\tAn animal.\tentailment\n1\tA.\t\tentailment\n",
+        RTE_in_dev__tsv=f"{two}\n0\tA dog.\tA cat.\tnot_entailment\n",
+        MRPC_in_train__tsv=f'\ufeff{head}\r\n1\t7\t8\tHe "left" .\tHe went .\r\n0\t7\t8\tHe left .\r\n',
+        MRPC_in_dev__tsv=f"{head}\n0\t7\t8\tHe left .\tShe sang .\n",
+    )
+    rows = list(load(tmp_path))
+    assert sorted(told(rows)) == [
+        ("test", "different", "He left .\tShe sang ."),
+        ("test", "not_entailment", "A dog.\tA cat."),
+        ("train", "entailment", "A cat.\tAn animal."),
+        ("train", "equivalent", 'He "left" .\tHe went .'),
+    ]
+    assert reasons(rows) == [
+        ("RTE/train.tsv:3", "a sentence of the pair is blank"),
+        ("MRPC/train.tsv:3", "the label is none of 0, 1"),
+    ]
+
+
+def test_fever_with_its_own_training_file(tmp_path: Path) -> None:
+    def claims(side: str, count: int) -> str:
+        rows = ({"id": f"{side}{n}", "label": "REFUTES", "claim": f"{side} {n}"} for n in range(count))
+        return "".join(json.dumps(row) + "\n" for row in rows)
+
+    put(tmp_path, fever__paper_dev__jsonl=claims("dev", 1200), fever__train__jsonl=claims("train", 6000))
+    sides = Counter((side, text.partition(" ")[0]) for side, _, text in told(list(load(tmp_path))))
+    assert sides == {
+        ("test", "dev"): 1000, ("rest", "dev"): 200,
+        ("train", "train"): 4500, ("dev", "train"): 500, ("rest", "train"): 1000,
+    }  # fmt: skip
+
+
 def test_label_and_text(tmp_path: Path) -> None:
     put(
         tmp_path,

@@ -38,6 +38,13 @@ def test_prompts_of_the_eight_tasks(task: str) -> None:
         prompts.prompt("sst", "a film .")
 
 
+def test_the_prompt_of_a_pair() -> None:
+    asked = "Does the first sentence entail the second? Yes or No\n"
+    assert prompts.prompt("rte", "A cat.\tAn animal.") == f"{asked}A cat.\nAn animal."
+    # A passage is no pair.
+    assert prompts.prompt("rte", "A cat.") == f"{asked}A cat."
+
+
 @given(st.lists(st.text("ab ", min_size=0, max_size=9), max_size=9).map(" ".join), st.integers(4, 40))
 def test_fields_are_shortened_as_by_jinja(text: str, most: int) -> None:
     environment = Environment(autoescape=True)

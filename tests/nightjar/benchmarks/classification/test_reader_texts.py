@@ -46,6 +46,14 @@ def test_the_intended_form() -> None:
     assert encoder_inputs("cola", "it is .", []) == ["it is . This is <extra_id_0> ."]
 
 
+@pytest.mark.parametrize("form", ["intended", "published"])
+def test_a_pair_has_its_mask_between_the_sentences(form: str) -> None:
+    question = reader_question("rte", "A cat.\tAn animal.", form)  # type: ignore[arg-type]
+    assert question == "A cat. ? <extra_id_0> , An animal."
+    assert reader_passage("rte", "A cat.\tAn animal.", "entailment") == "A cat. ? Yes , An animal."
+    assert target("mrpc", "equivalent") == "<extra_id_0> No <extra_id_1>"
+
+
 def test_words_of_the_reader() -> None:
     assert target("fever", "NOT ENOUGH INFO") == "<extra_id_0> Not Sure <extra_id_1>"
     assert reader_passage("trec", "what is wwf ?", "Abbreviation") == "Expression :  what is wwf ? ."

@@ -72,5 +72,5 @@ def test_unknown_tasks_and_references_are_errors() -> None:
         NightjarError, match="the reference is 'good', which is no label of mr; labels are negative"
     ):
         score([question._replace(references=("good",))], [["positive"]])
-    with pytest.raises(NightjarError, match="no task 'qnli'"):
-        score([question._replace(task_id="qnli")], [["positive"]])
+    with pytest.raises(NightjarError, match="no task 'wnli'"):
+        score([question._replace(task_id="wnli")], [["positive"]])

@@ -15,6 +15,19 @@ def sentences(texts: list[str]) -> list[Sentence]:
     return [Sentence("f", n, text, "positive", f"f:{n}") for n, text in enumerate(texts, start=1)]
 
 
+def test_a_published_training_side_leaves_the_set_to_test() -> None:
+    found = sentences([f"claim {n}" for n in range(30)])
+    train = [
+        it._replace(file="t", id=f"t:{it.line}") for it in sentences([f"claim {n}" for n in range(20, 80)])
+    ]
+    sides = divided(found, Sizes(25, 40), train)
+    assert [len(sides[side]) for side in ("test", "train", "dev")] == [25, 36, 4]  # type: ignore[index]
+    assert {it.file for it in sides["test"]} == {"f"} and {it.file for it in sides["train"]} == {"t"}
+    tested = {it.text for it in sides["test"]}
+    assert not tested & {it.text for side in ("train", "dev") for it in sides[side]}  # type: ignore[index]
+    assert sum(map(len, sides.values())) == 90
+
+
 texts = st.lists(st.text("abAB ", min_size=1, max_size=4), max_size=60)
 
 

@@ -105,6 +105,17 @@ def test_shares_of_a_deep_ranking_are_rounded_to_steps(ranked: Ranked) -> None:
     assert len(found) <= consistency.POINTS + 1 and sum(it.n for it in found) == len(QUESTIONS)
 
 
+@pytest.mark.parametrize(("depth", "steps"), [(16, 8), (24, 8), (48, 8), (8, 8), (7, 7)])
+def test_every_step_of_the_figure_holds_equally_many_shares(depth: int, steps: int, ranked: Ranked) -> None:
+    """One question for each share from 0 to 1: python's round would give some steps 1 share and others 3 of 16."""
+    one = next(row for row in ranked.rows if row["ranking"] == "retrieve")
+    rows = [{**one, "id": str(place), "consistent": place / depth} for place in range(depth + 1)]
+    right = {"fid": {(one["task_id"], row["id"]): True for row in rows}}
+    found = consistency.points(replace(ranked, depth=depth, rows=rows, right=right), "retrieve", "fid")
+    assert [it.n for it in found] == [1] + [depth // steps] * steps
+    assert [it.share for it in found] == [step / steps for step in range(steps + 1)]
+
+
 def test_questions_that_reranking_moves_come_first(ranked: Ranked) -> None:
     chosen = cases.choose(ranked, cases.compared(ranked), 5)
     assert set(chosen) == {"sums", "days"}
