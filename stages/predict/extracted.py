@@ -72,7 +72,7 @@ def extracted(
     for one in asked:
         own = list(islice(answers, len(one.prompts)))
         texts = [(f"{answer}.", weight) for answer, weight in zip(own, one.weights, strict=True) if answer]
-        tokens = sum(len(lm.tokenizer.encode(answer)) for answer in own)
+        tokens = sum(len(lm.tokenizer.continuation(answer)) for answer in own)
         found.append(ranked_row(card, texts, settings) | {"calls": [], "new_tokens": tokens})
     seconds = round((time.monotonic() - started) / len(asked), 6)
     return [row | {"seconds": seconds} for row in found]
