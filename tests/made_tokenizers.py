@@ -90,10 +90,10 @@ def gpt2(folder: Path) -> int:
 
 
 def neox(folder: Path) -> int:
-    """GPT-NeoX and Pythia: as GPT-2, and the spans of tokens leave their blank out."""
+    """GPT-NeoX's kind: as GPT-2, and where the file is read as it is, the spans of tokens leave their blank out."""
     end = "<|endoftext|>"
     backend = _byte_level([end], trim_offsets=True, add_prefix_space=False)
-    settings = {"tokenizer_class": "GPTNeoXTokenizer", "bos_token": end, "eos_token": end, "unk_token": end}
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": end, "eos_token": end}
     return _write(folder, backend, settings)
 
 

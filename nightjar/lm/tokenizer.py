@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +76,14 @@ class Tokenizer:
         return ids
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """The ids of `text` without special tokens, and for each the characters (start, end) it covers."""
+        """The ids of `text` without special tokens, and for each the characters (start, end) it covers.
+
+        Where a tokenizer trims its spans (trim_offsets of GPT-NeoX's kind), the blank before a word is the word's.
+        """
         encoded = self.backend.encode(text, add_special_tokens=False)
-        return encoded.ids, encoded.offsets
+        before = accumulate((end for _, end in encoded.offsets), max, initial=0)
+        spans = [(min(start, last), end) for (start, end), last in zip(encoded.offsets, before, strict=False)]
+        return encoded.ids, spans
 
     def target(self, text: str) -> list[int]:
         """The ids of an answer to be learnt, the end token last."""

@@ -28,9 +28,10 @@ from nightjar.lm.weights import write_checksums
 from nightjar.prompts.encodings import NAMED
 from nightjar.prompts.remember import Remembering, remembering
 from nightjar.search.reranker import embed, prompts
-from nightjar.tools import Call, Text, Toolbox, answer, call_losses
+from nightjar.tools import Call, Text, Toolbox, answer, call_losses, insert, remove
 from nightjar.tools.annotate import Annotator, Settings
 from nightjar.tools.calculator import Calculator
+from nightjar.tools.filter import Tokens
 from stages.encode.build import Encoder
 from tests import plain_annotation as plain
 from tests.made_tokenizers import KINDS, gpt2, neox, opt, t5
@@ -161,6 +162,20 @@ def test_a_result_that_is_fed_in_has_none(made: dict[Kind, Path], monkeypatch: p
     assert [(call.input, call.result) for call in given.calls] == [("2 + 3", "5")]
     assert given.text == " is [Calculator(2 + 3) -> 5] 5"
     assert {(ids[0], ids.count(ids[0])) for ids in read} == {(lm.tokenizer.begin[0], 1)}
+
+
+@pytest.mark.parametrize("kind", CAUSAL, ids=lambda kind: kind.__name__)
+def test_a_call_is_put_before_the_blank_of_its_word(kind: Kind, made: dict[Kind, Path]) -> None:
+    """GPT-NeoX's spans leave the blank out (trim_offsets); then a call has two blanks before it and none behind."""
+    tokenizer, body = load_tokenizer(made[kind]), "The number is 18 + 36 =  54, is it?"
+    tokens = Tokens.of(tokenizer, Text(body))
+    call = Call("Calculator", "18 + 36")
+    (found,) = [n for n, start in enumerate(tokens.offsets) if f" {body}"[start:].startswith(" 54")][:1]
+    written = insert(f" {body}", [(tokens.offsets[found], call, "54")])
+    assert written == " The number is 18 + 36 =  [Calculator(18 + 36) -> 54] 54, is it?"
+    assert tokens.offsets[0] == 0 and tokens.offsets == sorted(tokens.offsets)
+    for place in tokens.offsets:
+        assert remove(insert(f" {body}", [(place, call, "54")])) == f" {body}"
 
 
 TASK = {"task_id": "t", "definition": "The answer.", "positive_examples": [], "negative_examples": []}
