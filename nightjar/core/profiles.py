@@ -43,8 +43,8 @@ OPEN = frozenset(
 class Supply(Model):
     """What a profile reads and the repository does not have: its publisher's address, its licence and its size.
 
-    `parameters` and `width` (numbers of a vector) are of models. `counts` are of data: `train_tasks` and `test_tasks`,
-    `documents` and their `tokens`, `tasks`, `questions` and `train_questions`.
+    `parameters`, `layers` and `width` (numbers of a vector) are of models. `counts` are of data: `train_tasks`
+    and `test_tasks`, `documents` and their `tokens`, `tasks`, `questions` and `train_questions`.
     """
 
     what: Name
@@ -52,6 +52,7 @@ class Supply(Model):
     licence: Name
     gigabytes: Gigabytes
     parameters: Annotated[float, Field(ge=1)] | None = None
+    layers: Positive | None = None
     width: Positive | None = None
     counts: dict[Item, Positive] = Field(default_factory=dict)
 
