@@ -20,6 +20,8 @@ from nightjar.tools.translators import Apertium, Few, TranslationModel, Translat
 
 # Characters of a text to translate.
 LONGEST = 500
+# A language is likelier than all others together above this confidence. That of documents is language.CONFIDENCE.
+MAJORITY = 0.5
 # Toolformer's rule (appendix A), as it is counted.
 QUOTED = f"{language.CHUNK} tokens in another language, with English before and after"
 
@@ -37,10 +39,10 @@ class Settings(Model):
 
 
 class MachineTranslation(Tool):
-    """Translation as a tool. Input that is certainly English, or that has no letter, has no result.
+    """Translation as a tool. Input that is English, or that has no letter, has no result.
 
-    A word or two is often too short for fastText to be certain. It is read as the likeliest other language that there
-    is an engine for.
+    A word or two is often too short for fastText. Where no language is likelier than all others together, the input is
+    read as the likeliest but English that there is an engine for.
     """
 
     name = "MT"
@@ -93,7 +95,7 @@ class MachineTranslation(Tool):
         if len(request.input) > LONGEST:
             return f"too long: {len(request.input)} characters, at most {LONGEST} are allowed"
         guess = language.identify(request.input)
-        if guess.english:
+        if guess.language == language.ENGLISH and guess.confidence > MAJORITY:
             return "it is English"
         if not any(map(str.isalpha, request.input)):
             return "it has no letter"
@@ -104,7 +106,7 @@ class MachineTranslation(Tool):
         if len(text) > LONGEST or not any(map(str.isalpha, text)):
             return None
         best, *others = language.likeliest(text)
-        possible = [best] if best.english or best.foreign else [best, *others]
+        possible = [best] if best.confidence > MAJORITY else [best, *others]
         spoken = [guess.language for guess in possible if guess.language != language.ENGLISH]
         able = ((n, name) for name in spoken for n, one in enumerate(self.translators) if one.knows(name))
         return next(able, None)

@@ -57,6 +57,10 @@ def test_a_word_or_two_is_translated(text: str) -> None:
 
 def test_a_certain_language_is_read_as_no_other() -> None:
     assert MachineTranslation([Fixed("one", "es")]).run([Request("O homem suprimido")]) == [None]
+    # English with confidences of 0.73 and 0.76.
+    tool = MachineTranslation([Fixed("all", "es", "de", "fr", "it")])
+    for text in ("the turtle", "house"):
+        assert tool.run([Request(text)]) == [None] and tool.why(Request(text)) == "it is English"
 
 
 def test_documents() -> None:
