@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nightjar.core import cost
-from nightjar.core.predict_params import System
+from nightjar.core.predict_params import PredictBenchmark, System
+from nightjar.core.profiles import Shape
 from pipelines.execution.setup import BASE_MODELS, Setup
 from pipelines.project.stage_name import StageName
 
@@ -34,8 +35,8 @@ LANGUAGE_MODEL, ENCODER = BASE_MODELS
 @dataclass(frozen=True)
 class Work:
     """`tokens` run through a model of `parameters`, at `factor` operations each, on `gpus` that share the `held` bytes
-    of each parameter. `beside`: bytes of the models that tools run, and of the keys and values of what is sampled.
-    `disk`: bytes that the stage writes.
+    of each parameter. `activations`: bytes of what is computed, and of the models that tools run, on each. `disk`:
+    bytes that the stage writes.
     """
 
     tokens: float
@@ -43,8 +44,8 @@ class Work:
     factor: int = READ
     held: float = 0.0
     gpus: int = 1
-    beside: float = 0.0
     disk: float = 0.0
+    activations: float = 0.0
 
     @property
     def operations(self) -> float:
@@ -52,8 +53,8 @@ class Work:
 
     @property
     def memory(self) -> float:
-        """Bytes on each GPU, without activations and other caches."""
-        return self.held * self.parameters / self.gpus + self.beside
+        """Bytes on each GPU."""
+        return self.held * self.parameters / self.gpus + self.activations
 
     def hours(self, device: str) -> float:
         """Hours of one GPU; as many GPUs need that much together."""
@@ -118,21 +119,21 @@ def _augment(setup: Setup, item: str) -> Work:
     size = _known(setup.parameters(LANGUAGE_MODEL))
     each = annotation_tokens(augment.max_text_tokens, tool.positions, tool.samples, augment.max_call_tokens)
     width = WIDTHS[augment.precision]
-    beside = _sampled(setup, item) + _models(setup, [item], LANGUAGE_MODEL, width)
-    return Work(texts * each, size, held=width, beside=beside)
+    activations = _sampled(setup, item) + _models(setup, [item], LANGUAGE_MODEL, width)
+    return Work(texts * each, size, held=width, activations=activations)
 
 
 def _sampled(setup: Setup, item: str) -> float:
-    """The bytes of the keys and values of texts and samples at their longest; 0 where no supply gives the layers."""
+    """The bytes of the keys and values of texts and samples at their longest; 0 without the model's shape."""
     augment = setup.params.augment
-    tool, model = augment.tools[item], setup.described(setup.source(LANGUAGE_MODEL))
-    if model is None or model.layers is None or model.width is None:
+    tool, shape = augment.tools[item], setup.shape(LANGUAGE_MODEL)
+    if shape is None:
         return 0.0
     one = tool.samples * (augment.max_call_tokens + 1)
     drawn = min(augment.batch_texts * tool.positions * one, max(cost.MOST_SAMPLED, one))
     # A prompt has its text twice.
     tokens = augment.batch_texts * 2 * augment.max_text_tokens + drawn
-    return float(tokens * 2 * model.layers * model.width * WIDTHS[augment.precision])
+    return float(tokens * 2 * shape.layers * shape.keys * WIDTHS[augment.precision])
 
 
 def _models(setup: Setup, tools: Iterable[str], loaded: str, width: int) -> float:
@@ -192,11 +193,13 @@ def _predict(setup: Setup, item: str) -> Work:
         reader = setup.params.readers.recipe(Path(system.weights).name)
         prompt = max(reader.passages, 1) * reader.text_maxlength
     tokens = rows * (prompt + settings.samples * settings.max_new_tokens)
-    size = _known(setup.parameters(system.weights))
-    width = WIDTHS[settings.precision]
-    tools = setup.params.augment.tools if _calls(setup, system) else ()
-    beside = _models(setup, tools, system.weights, width)
-    return Work(tokens, size, held=width, beside=beside, disk=rows * PREDICTION)
+    size, held = _known(setup.parameters(system.weights)), WIDTHS[settings.precision]
+    shape = setup.shape(system.weights)
+    activations = held * _written(shape, prompt, settings) if shape else 0.0
+    activations += (
+        _models(setup, setup.params.augment.tools, system.weights, held) if _calls(setup, system) else 0
+    )
+    return Work(tokens, size, held=held, disk=rows * PREDICTION, activations=activations)
 
 
 def _calls(setup: Setup, system: System) -> bool:
@@ -204,6 +207,17 @@ def _calls(setup: Setup, system: System) -> bool:
     folder, name = Path(system.weights).parent, Path(system.weights).name
     trained = folder == Path("models/train") and setup.params.train.recipe(name).calls
     return system.calls == "on" or (system.calls is None and trained)
+
+
+def _written(shape: Shape, prompt: int, settings: PredictBenchmark) -> float:
+    """Numbers in memory while a language model answers: keys and values of a batch, and T5's bias of a prompt.
+
+    The bias of the positions is there as made and once more in the order that attention reads (lm/encoder_decoder.py).
+    """
+    longest = prompt + settings.max_new_tokens
+    tokens = max(longest, min(settings.batch_tokens, settings.batch_size * longest))
+    bias = 2 * shape.heads * prompt**2 if shape.encoder_decoder else 0
+    return 2 * shape.layers * shape.keys * tokens + bias
 
 
 _WORKS: Mapping[str, Callable[[Setup, str], Work]] = {
