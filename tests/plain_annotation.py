@@ -16,11 +16,16 @@ from nightjar.tools import Call, Losses, Text, Tool, write
 UNNORMALISED = [1.0, 0.8, 0.6, 0.4, 0.2]
 
 
+def _begin(lm: LanguageModel) -> list[int]:
+    ids: list[int] = lm.tokenizer.backend.encode("").ids
+    return ids
+
+
 def _ids(lm: LanguageModel, tool: Tool, text: Text) -> tuple[list[int], list[int]]:
     """The prompt with the text's context, and the body."""
-    encode = lm.tokenizer.encode
+    encode = lm.tokenizer.continuation
     shown = f"{text.context} {text.body}".strip()
-    prompt = encode(f"{tool.instructions}Input: {shown}\nOutput:")
+    prompt = _begin(lm) + encode(f"{tool.instructions}Input: {shown}\nOutput:")
     return prompt + (encode(f" {text.context}") if text.context else []), encode(f" {text.body}")
 
 
@@ -38,7 +43,7 @@ def marker_probabilities(lm: LanguageModel, tool: Tool, text: Text) -> list[floa
     """p_i of every token of the body."""
     prompt, body = _ids(lm, tool, text)
     table = _logits(lm, prompt + body).softmax(-1)
-    marker = lm.tokenizer.encode(" [")[0]
+    marker = lm.tokenizer.continuation(" [")[0]
     values: list[float] = table[len(prompt) - 1 : len(prompt) - 1 + len(body), marker].tolist()
     return values
 
@@ -56,7 +61,7 @@ def sample(
     """One text sampled behind the marker before the token at `place`, and whether it came to its "]"."""
     prompt, body = _ids(lm, tool, text)
     random, written = Random(seed), list[int]()
-    read = [*prompt, *body[:place], lm.tokenizer.encode(" [")[0]]
+    read = [*prompt, *body[:place], lm.tokenizer.continuation(" [")[0]]
     cache = None
     while len(written) < most:
         with torch.inference_mode():
@@ -80,9 +85,9 @@ def losses(lm: LanguageModel, text: Text, place: int, call: Call, result: str) -
 
 def loss(lm: LanguageModel, text: Text, place: int, before: str) -> float:
     """L_i with `before` in front of the whole text."""
-    encode = lm.tokenizer.encode
+    encode = lm.tokenizer.continuation
     context, body = encode(f" {text.context}") if text.context else [], encode(f" {text.body}")
-    ids = [lm.tokenizer.end, *(encode(before) if before else []), *context, *body]
+    ids = [*(_begin(lm) or [lm.tokenizer.end]), *(encode(before) if before else []), *context, *body]
     table = _log_probabilities(lm, ids)
     first = len(ids) - len(body) + place
     known = [float(table[n - 1, ids[n]]) for n in range(first, min(first + 5, len(ids)))]

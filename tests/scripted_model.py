@@ -48,7 +48,7 @@ class ScriptedModel:
         mask = torch.ones_like(ids) if attention_mask is None else attention_mask
         kept = logits_to_keep or input_ids.shape[1]
         logits = torch.full((len(ids), kept, self.size), OTHER)
-        logits[:, :, self.tokenizer.encode(" [")] = UNLIKELY
+        logits[:, :, self.tokenizer.continuation(" [")] = UNLIKELY
         for row in range(len(ids)):
             for place in range(kept):
                 columns = ids.shape[1] - kept + 1 + place
@@ -68,7 +68,7 @@ class ScriptedModel:
             whole -= 1
         begun, tokens = seen[whole:], []
         for text in self.script(self.tokenizer.decode(seen[:whole])):
-            ids = [self.tokenizer.end] if text is None else self.tokenizer.encode(text)
+            ids = [self.tokenizer.end] if text is None else self.tokenizer.continuation(text)
             if ids[: len(begun)] == begun:
                 tokens.append(ids[len(begun)])
         return tokens

@@ -58,7 +58,8 @@ class PublishedTable:
 class PublishedCurve:
     """What a paper gives for one system at several values of a setting, which is that of a kind of study.
 
-    `points` are by the value, as `nightjar study` shows it: values by track, in the unit of the track's first metric.
+    `points` are by the value, as `nightjar study` shows it: values by track, in the unit of the track's first metric,
+    or by a name of what the paper gives instead, such as the average of its tasks.
     """
 
     study: str

@@ -28,11 +28,13 @@ class Continued(NamedTuple):
 def continued(tokenizer: Tokenizer, prompt: str, text: str) -> Continued:
     """`prompt` and `text` as one text: a piece with characters of both belongs to the continuation.
 
-    A continuation without anything before it follows the end-of-text token, as the first token of a document does.
+    They follow what the tokenizer puts before a text. A continuation without anything before it follows the end-of-text
+    token, as the first token of a document does.
     """
     ids, places = tokenizer.encode_with_offsets(prompt + text)
     first = next((number for number, (_, end) in enumerate(places) if end > len(prompt)), len(ids))
-    return Continued(tuple(ids), first) if first else Continued((tokenizer.end, *ids), 1)
+    before = tokenizer.before_text if not first else tokenizer.begin
+    return Continued((*before, *ids), len(before) + first)
 
 
 def continuation_sums(

@@ -249,7 +249,7 @@ class _Engine:
             if text is None:
                 row.take_back()
                 continue
-            row.feed(self.lm.tokenizer.encode(text))
+            row.feed(self.lm.tokenizer.continuation(text))
 
     def _fits(self, prompt: Prompt) -> bool:
         """Whether the pool may take the prompt; one that is alone always fits."""

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
@@ -20,6 +21,8 @@ from nightjar.lm.rows import enable
 from nightjar.lm.tokenizer import PROBE, Tokenizer, load_tokenizer
 from nightjar.lm.weights import verify
 
+# The models that this process has loaded and still uses.
+LOADED: WeakSet[LanguageModel] = WeakSet()
 # Never float16: T5's activations leave its range.
 PRECISIONS = ("float32", "bfloat16")
 
@@ -93,7 +96,9 @@ def load(path: AnyPath, precision: str = "float32", adapter: AnyPath | None = No
     model = model.to(device).eval()
     check_finite(model, tokenizer.encode(PROBE), adapter or path)
     reads_rows = not tokenizer.encoder_decoder and enable(model)
-    return LanguageModel(model, tokenizer, base_digest, adapter_digest, reads_rows)
+    lm = LanguageModel(model, tokenizer, base_digest, adapter_digest, reads_rows)
+    LOADED.add(lm)
+    return lm
 
 
 def read_whole(

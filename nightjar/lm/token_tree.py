@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
+from nightjar.core.cost import MOST_SAMPLED
 from nightjar.lm.forward import Prefix, causal_only, common_length
 from nightjar.lm.load import LanguageModel
 
@@ -82,6 +83,7 @@ class TokenTree:
                 for part in (layer.keys, layer.values)
             )
             self._cache.update(keys, values, number)
+            layer.keys = layer.values = None  # a layer at a time stands in memory twice
 
     @torch.inference_mode()
     def probabilities(self, token: int) -> list[list[float]]:
@@ -105,17 +107,41 @@ class TokenTree:
         """For each beginning and each of its seeds a text sampled behind `token`, from softmax(logits / temperature).
 
         A sample ends at `stop`, at the end token, after `most` tokens, or as soon as its text is not `possible`. What
-        it draws depends on its seed and its beginning alone. The tree is used up: samples can be drawn once.
+        it draws depends on its seed and its beginning alone. Beginnings grow in groups that have at most MOST_SAMPLED
+        tokens, or one beginning. The tree is used up: samples can be drawn once.
         """
         self._logits = []
         results: list[list[Sampled]] = [[Sampled("", False)] * len(one.seeds) for one in beginnings]
+        columns = self._cache.layers[0].keys.shape[2]
+        groups = _groups([len(one.seeds) * (most + 1) for one in beginnings])
+        for group in groups:
+            # The rows stay for the groups that follow.
+            kept = columns if group is not groups[-1] else 0
+            self._grow(group, beginnings, results, (token, temperature, most, stop), possible, kept)
+            for layer in self._cache.layers if kept else ():
+                layer.keys, layer.values = (part[:, :, :kept].clone() for part in (layer.keys, layer.values))
+        return results
+
+    def _grow(
+        self,
+        group: Sequence[int],
+        beginnings: Sequence[Beginning],
+        results: list[list[Sampled]],
+        how: tuple[int, float, int, str],
+        possible: Callable[[str], bool],
+        kept: int,
+    ) -> None:
+        """Put the samples of the beginnings of these numbers into `results`; the first `kept` columns stay."""
+        token, temperature, most, stop = how
         nodes = [
             _Node(
-                [token], one.length, [(number, place, Random(seed)) for place, seed in enumerate(one.seeds)]
+                [token],
+                beginnings[number].length,
+                [(number, place, Random(seed)) for place, seed in enumerate(beginnings[number].seeds)],
             )
-            for number, one in enumerate(beginnings)
+            for number in group
         ]
-        seen = self._seen(beginnings)
+        seen = self._seen([beginnings[number] for number in group])
         while nodes:
             drawn, seen = self._step(nodes, seen, temperature)
             children = [
@@ -132,8 +158,7 @@ class TokenTree:
                     parents.append(number)
                 for beginning, place, _ in child.samples:
                     results[beginning][place] = Sampled(text, ended)
-            seen = _compact(self._cache, seen[parents]) if nodes else seen
-        return results
+            seen = _compact(self._cache, seen[parents], kept) if nodes else seen
 
     def _seen(self, beginnings: Sequence[Beginning]) -> torch.Tensor:
         """Of each beginning, which columns it sees: those that all rows share, and its own row's up to its length."""
@@ -216,9 +241,24 @@ def _draw(logits: torch.Tensor, temperature: float, nodes: Sequence[_Node]) -> l
     return [row[: len(node.samples)] for row, node in zip(places, nodes, strict=True)]
 
 
-def _compact(cache: Any, seen: torch.Tensor) -> torch.Tensor:
-    """Remove the columns that no node sees once they are more than half of all; what each node sees of the others."""
+def _groups(tokens: Sequence[int]) -> list[list[int]]:
+    """The numbers of neighbours that have at most MOST_SAMPLED together, or one that has more."""
+    groups: list[list[int]] = []
+    room = 0
+    for number, own in enumerate(tokens):
+        if not groups or own > room:
+            groups.append([])
+            room = MOST_SAMPLED
+        groups[-1].append(number)
+        room -= own
+    return groups
+
+
+def _compact(cache: Any, seen: torch.Tensor, kept: int) -> torch.Tensor:
+    """Remove the columns behind the first `kept` that no node sees once they are more than half of all; what each node
+    sees of the others."""
     used = seen.any(0)
+    used[:kept] = True
     if 2 * int(used.sum()) > seen.shape[1]:
         return seen
     columns = used.nonzero()[:, 0]

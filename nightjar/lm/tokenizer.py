@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -47,29 +48,46 @@ _LARGE = 100_000
 class Tokenizer:
     """Text to ids and back; special tokens never come back as text. `end` is the id that ends a text.
 
-    For an encoder-decoder the end token closes what `encode` gives, as its training saw it and as the published length
-    checks count it (Tk-Instruct's ni_collator.py); for a causal model nothing is added.
+    `begin`: the ids that the tokenizer's own settings put before a text of a causal model, as OPT, Llama, Gemma and
+    Mistral expect one. For an encoder-decoder the end token closes what `encode` gives, as its training saw it and as
+    the published length checks count it (Tk-Instruct's ni_collator.py); for a causal model nothing is added behind.
     """
 
     backend: tokenizers.Tokenizer
     end: int
     encoder_decoder: bool = False
+    begin: tuple[int, ...] = ()
+
+    @property
+    def before_text(self) -> list[int]:
+        """What the first token of a text is predicted from: `begin`, or the end token of the text before it."""
+        return list(self.begin) or [self.end]
 
     def encode(self, text: str) -> list[int]:
-        ids: list[int] = self.backend.encode(text, add_special_tokens=self.encoder_decoder).ids
-        if self.encoder_decoder and ids[-1:] != [self.end]:
-            ids.append(self.end)
+        """The ids of a text that nothing comes before, as the model expects it."""
+        if not self.encoder_decoder:
+            return [*self.begin, *self.continuation(text)]
+        ids: list[int] = self.backend.encode(text).ids
+        return ids if ids[-1:] == [self.end] else [*ids, self.end]
+
+    def continuation(self, text: str) -> list[int]:
+        """The ids of a text that follows another one, without special tokens."""
+        ids: list[int] = self.backend.encode(text, add_special_tokens=False).ids
         return ids
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """The ids of `text` without special tokens, and for each the characters (start, end) it covers."""
+        """The ids of `text` without special tokens, and for each the characters (start, end) it covers.
+
+        Where a tokenizer trims its spans (trim_offsets of GPT-NeoX's kind), the blank before a word is the word's.
+        """
         encoded = self.backend.encode(text, add_special_tokens=False)
-        return encoded.ids, encoded.offsets
+        before = accumulate((end for _, end in encoded.offsets), max, initial=0)
+        spans = [(min(start, last), end) for (start, end), last in zip(encoded.offsets, before, strict=False)]
+        return encoded.ids, spans
 
     def target(self, text: str) -> list[int]:
-        """The ids of an answer to be learnt: as `encode`, the end token last for either kind."""
-        ids = self.encode(text)
-        return ids if self.encoder_decoder else [*ids, self.end]
+        """The ids of an answer to be learnt, the end token last."""
+        return self.encode(text) if self.encoder_decoder else [*self.continuation(text), self.end]
 
     def fit(self, ids: list[int], length: int) -> list[int]:
         """The beginning of `ids`, at most `length` long; what ends an encoder-decoder's input still does."""
@@ -99,11 +117,19 @@ def load_tokenizer(path: AnyPath) -> Tokenizer:
         raise NightjarError("the tokenizer has no end-of-text token", path, fix)
     backend.no_truncation()
     backend.no_padding()
-    tokenizer = Tokenizer(backend, end, is_encoder_decoder(path))
+    encoder_decoder = is_encoder_decoder(path)
     with refusing("this tokenizer cannot be used", path):
+        tokenizer = Tokenizer(backend, end, encoder_decoder, () if encoder_decoder else _begin(backend))
         if not tokenizer.decode(tokenizer.encode(PROBE)):
             raise NightjarError("this tokenizer makes no tokens of a text", path, AGAIN)
     return tokenizer
+
+
+def _begin(backend: tokenizers.Tokenizer) -> tuple[int, ...]:
+    """The ids that the tokenizer puts before a text."""
+    whole = backend.encode(PROBE)
+    marked = zip(whole.ids, whole.special_tokens_mask, strict=True)
+    return tuple(id for id, _ in takewhile(lambda one: one[1], marked))
 
 
 def is_encoder_decoder(path: Path) -> bool:

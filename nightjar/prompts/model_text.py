@@ -62,7 +62,9 @@ def _with_evidence(
     passages: Sequence[Mapping[str, Any]],
 ) -> str:
     block = evidence_block(passages)
-    room = options.max_source_length - len(tokenizer.encode(block)) if block else 0
+    # What a tokenizer adds around a text counts once, with the rest.
+    own = len(tokenizer.encode(block)) - len(tokenizer.encode(""))
+    room = options.max_source_length - own if block else 0
     while room > 0:
         bounded = options.model_copy(update={"max_source_length": room, "trim_input": False})
         encoded = encode(task, instance_input, bounded, tokenizer)

@@ -31,11 +31,11 @@ class Remembering:
     """A Tokenizer whose `encode` and `decode` are those of `tokenizer`; see `remembering`."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
+        self._tokenizer, self._begin = tokenizer, tokenizer.encode("")
         self._part = lru_cache(maxsize=_PARTS)(self._read)
 
     def encode(self, text: str) -> list[int]:
-        ids: list[int] = []
+        ids = list(self._begin)
         parts = _CUT.split(text)
         for part, following in zip(parts, [*parts[1:], ""], strict=True):
             kind = "" if not following else " " if following[0] == " " else "x"
@@ -46,7 +46,7 @@ class Remembering:
         return self._tokenizer.decode(ids)
 
     def _read(self, part: str, kind: str) -> array[int]:
-        ids = self._tokenizer.encode(part + _BEHIND[kind])
+        ids = self._tokenizer.encode(part + _BEHIND[kind])[len(self._begin) :]
         return array("i", ids[:-1] if kind else ids)
 
 
@@ -67,7 +67,8 @@ def remembering(tokenizer: Tokenizer, backend: tokenizers.Tokenizer) -> Tokenize
     for token in backend.get_added_tokens_decoder().values():
         if "\n" in token.content or token.lstrip or token.rstrip or token.single_word:
             return tokenizer
-    # Nothing is added around a text, and each mark is one id.
-    if tokenizer.encode("") or any(len(tokenizer.encode(mark)) != 1 for mark in ("N", " N")):
+    # Nothing is added behind a text, and each mark is one id.
+    begin = tokenizer.encode("")
+    if any(tokenizer.encode(mark)[:-1] != begin for mark in ("N", " N")):
         return tokenizer
     return Remembering(tokenizer)

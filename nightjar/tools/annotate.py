@@ -222,7 +222,7 @@ class Annotator:
                 earlier = (*one.earlier, (one.call, one.result))
                 origin = Candidate(one.token, one.offset, 0.0, "", None, earlier=earlier)
                 text = piece.body[: one.token - piece.window.begin]
-                ids = [*self._prompt(piece), *text, *self.lm.tokenizer.encode(origin.before)]
+                ids = [*self._prompt(piece), *text, *self.lm.tokenizer.continuation(origin.before)]
                 if self.limit is None or len(ids) + self.settings.max_call_tokens < self.limit:
                     yield ids, origin
 
@@ -319,8 +319,9 @@ class Annotator:
         """The result, or None if the model cannot read call and result, behind its chain, in front of the text."""
         if result is None or self.limit is None or one.call is None:
             return result
-        read = len(piece.tokens.context) + len(piece.tokens.body) + 1
-        if read + len(self.lm.tokenizer.encode(one.before + write(one.call, result))) <= self.limit:
+        tokenizer = self.lm.tokenizer
+        read = len(tokenizer.before_text) + len(piece.tokens.context) + len(piece.tokens.body)
+        if read + len(tokenizer.continuation(one.before + write(one.call, result))) <= self.limit:
             return result
         self.toolbox.problems[f"{self.tool.name}: too long for the model"] += 1
         return None

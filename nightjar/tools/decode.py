@@ -41,7 +41,7 @@ def marker_token(lm: LanguageModel) -> int:
     Raises NightjarError if the vocabulary has no single one for it, or the model is an encoder-decoder.
     """
     causal_only(lm, "calling tools")
-    ids = lm.tokenizer.encode(START)
+    ids = lm.tokenizer.continuation(START)
     if len(ids) != 1:
         what = f"the tokenizer has no single token for {START!r}"
         raise NightjarError(what, "models.language_model", "use another model, or none with calls")
@@ -213,7 +213,7 @@ class ToolController(Controller):
         opened, state.opened = state.opened, None
         rest = write(call, result).removeprefix(write(call, "").removesuffix(END).rstrip())
         row.uncounted += len(row.ids) - opened
-        end = len(self.lm.tokenizer.decode([*row.ids, *self.lm.tokenizer.encode(rest)]))
+        end = len(self.lm.tokenizer.decode([*row.ids, *self.lm.tokenizer.continuation(rest)]))
         state.executed.append(Executed(call.tool, call.input, result, state.start, end))
         return rest
 

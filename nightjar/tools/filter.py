@@ -33,7 +33,7 @@ class Tokens:
     def of(cls, tokenizer: Tokenizer, text: Text) -> Tokens:
         """The tokens of `text`."""
         ids, spans = tokenizer.encode_with_offsets(f" {text.body}")
-        context = tokenizer.encode(f" {text.context}") if text.context else []
+        context = tokenizer.continuation(f" {text.context}") if text.context else []
         return cls(context, ids, [start for start, _ in spans])
 
 
@@ -75,11 +75,11 @@ def losses_at(lm: LanguageModel, texts: Sequence[tuple[Tokens, Sequence[Placed]]
             for before in _prefixes(call, result, earlier):
                 places.setdefault((number, before), set()).add(place)
     # The first token needs something to be predicted from.
-    first = [lm.tokenizer.end]
+    first = lm.tokenizer.before_text
     rows: list[tuple[list[int], list[int]]] = []
     for (number, before), own in places.items():
         tokens = texts[number][0]
-        ids = [*first, *(lm.tokenizer.encode(before) if before else ()), *tokens.context]
+        ids = [*first, *(lm.tokenizer.continuation(before) if before else ()), *tokens.context]
         counted = sorted(
             {one for place in own for one in range(place, min(place + WINDOW, len(tokens.body)))}
         )

@@ -12,7 +12,7 @@ from importlib.metadata import version as version_of
 from typing import Any
 
 ENGLISH = "en"
-# A language counts where the confidence is above this (strict).
+# A language is certain where the confidence is above this (strict). Toolformer chooses documents by it.
 CONFIDENCE = 0.8
 # Tokens of a chunk.
 CHUNK = 10
@@ -53,10 +53,14 @@ def _detector() -> Any:
 
 def identify(text: str) -> Guess:
     """The likeliest language of `text`; of a text without letters, English with a confidence near 0.1."""
+    return likeliest(text, 1)[0]
+
+
+def likeliest(text: str, most: int = 176) -> list[Guess]:
+    """At most `most` languages of `text`, the likeliest first; the model knows 176."""
     # Halves of surrogate pairs have no UTF-8.
     readable = text.encode("utf-8", "replace").decode("utf-8")
-    best = _detector().detect(readable)[0]
-    return Guess(str(best["lang"]), float(best["score"]))
+    return [Guess(str(one["lang"]), float(one["score"])) for one in _detector().detect(readable, k=most)]
 
 
 def quotes_another_language(paragraph: str) -> bool:

@@ -10,13 +10,13 @@ import torch
 
 from nightjar.lm.forward import Prefix, prefill
 from nightjar.lm.generate import Controller, Row, generate
-from nightjar.lm.load import LanguageModel, load
+from nightjar.lm.load import LOADED, LanguageModel, load
 
 # Rows of a batch.
 BATCH = 16
 # Logits as near as this may change their order with the rows that share a batch: in float32 these change the last bits,
-# by about 1e-4.
-NEAR = 0.01
+# by about 1e-4; in bfloat16, where a logit of 16 to 32 is rounded to 1/8, by more. On the CPU no row depends on others.
+NEAR, NEAR_IN_BFLOAT16 = 0.01, 0.5
 
 
 class _Margins(Controller):
@@ -32,9 +32,16 @@ class _Margins(Controller):
 
 
 @lru_cache(maxsize=2)
-def model(folder: Path) -> LanguageModel:
-    """The model of a directory in float32, loaded once for all tools that ask it."""
-    return load(folder)
+def model(folder: Path, sha256: str) -> LanguageModel:
+    """The model of a directory with this digest, loaded once for all tools that ask it.
+
+    One that the process has loaded is used as it is, so that its weights are in memory once. Otherwise it is loaded in
+    float32; on a GPU, where memory is short, in the precision of the model beside it.
+    """
+    beside = [one for one in LOADED if one.device.type != "cpu" or one.model.dtype == torch.float32]
+    same = [one for one in beside if (one.sha256, one.adapter_sha256) == (sha256, None)]
+    precisions = sorted({str(one.model.dtype).removeprefix("torch.") for one in beside})
+    return same[0] if same else load(folder, *precisions[:1])
 
 
 @lru_cache(maxsize=4)
@@ -53,13 +60,14 @@ def lines(lm: LanguageModel, head: str, prompts: Sequence[str], most: int) -> li
         return [generate(lm, [one], most, ["\n"])[0].text.strip() for one in ids]
     base = _state(lm, head)
     order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
-    found = {}
+    rounded = lm.device.type != "cpu" and lm.model.dtype != torch.float32
+    near, found = NEAR_IN_BFLOAT16 if rounded else NEAR, {}
     for first in range(0, len(order), BATCH):
         rows = order[first : first + BATCH]
         margins = _Margins(len(rows))
         given = generate(lm, [ids[row] for row in rows], most, ["\n"], controller=margins, base=base)
         for row, one, margin in zip(rows, given, margins.smallest, strict=True):
-            alone = len(rows) > 1 and margin < NEAR
+            alone = len(rows) > 1 and margin < near
             text = generate(lm, [ids[row]], most, ["\n"], base=base)[0].text if alone else one.text
             found[row] = text.strip()
     return [found[row] for row in range(len(ids))]

@@ -20,6 +20,8 @@ from nightjar.tools.translators import Apertium, Few, TranslationModel, Translat
 
 # Characters of a text to translate.
 LONGEST = 500
+# A language is likelier than all others together above this confidence. That of documents is language.CONFIDENCE.
+MAJORITY = 0.5
 # Toolformer's rule (appendix A), as it is counted.
 QUOTED = f"{language.CHUNK} tokens in another language, with English before and after"
 
@@ -37,7 +39,11 @@ class Settings(Model):
 
 
 class MachineTranslation(Tool):
-    """Translation as a tool. Input that is English, or whose language is not certain, has no result."""
+    """Translation as a tool. Input that is English, or that has no letter, has no result.
+
+    A word or two is often too short for fastText. Where no language is likelier than all others together, the input is
+    read as the likeliest but English that there is an engine for.
+    """
 
     name = "MT"
     instructions = head("MT")
@@ -47,7 +53,7 @@ class MachineTranslation(Tool):
     def __init__(self, translators: Sequence[Translator]) -> None:
         self.translators = translators
         engines = ", ".join(one.identity for one in translators)
-        self.version = f"1 {language.version()}, {engines}"
+        self.version = f"2 {language.version()}, {engines}"
 
     @classmethod
     def make(cls, resource: Path | None, settings: Settings) -> MachineTranslation:
@@ -76,9 +82,8 @@ class MachineTranslation(Tool):
         results: list[str | None] = [None] * len(asked)
         work: dict[int, list[tuple[int, str, str]]] = {}
         for place, request in enumerate(asked):
-            spoken = _language(request.input)
-            engine = self._engine(spoken)
-            if engine is not None:
+            if found := self._read_as(request.input):
+                engine, spoken = found
                 work.setdefault(engine, []).append((place, spoken, " ".join(request.input.split())))
         for engine, rows in work.items():
             made = self.translators[engine].translate([(spoken, text) for _, spoken, text in rows])
@@ -90,19 +95,18 @@ class MachineTranslation(Tool):
         if len(request.input) > LONGEST:
             return f"too long: {len(request.input)} characters, at most {LONGEST} are allowed"
         guess = language.identify(request.input)
-        if guess.english:
+        if guess.language == language.ENGLISH and guess.confidence > MAJORITY:
             return "it is English"
-        if not guess.foreign:
-            return f"its language is not certain ({guess.language}, {guess.confidence:.2f})"
+        if not any(map(str.isalpha, request.input)):
+            return "it has no letter"
         return f"there is no engine for its language ({guess.language})"
 
-    def _engine(self, spoken: str) -> int | None:
-        """The number of the first engine that reads the language."""
-        able = (number for number, one in enumerate(self.translators) if spoken and one.knows(spoken))
+    def _read_as(self, text: str) -> tuple[int, str] | None:
+        """The number of the engine that translates `text`, and the language that it reads it as; None for neither."""
+        if len(text) > LONGEST or not any(map(str.isalpha, text)):
+            return None
+        best, *others = language.likeliest(text)
+        possible = [best] if best.confidence > MAJORITY else [best, *others]
+        spoken = [guess.language for guess in possible if guess.language != language.ENGLISH]
+        able = ((n, name) for name in spoken for n, one in enumerate(self.translators) if one.knows(name))
         return next(able, None)
-
-
-def _language(text: str) -> str:
-    """The language to translate `text` from; empty for English, where it is not certain, and for a text too long."""
-    guess = language.identify(text) if len(text) <= LONGEST else None
-    return guess.language if guess and guess.foreign else ""

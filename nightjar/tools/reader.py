@@ -34,4 +34,4 @@ class Reader:
         """The likeliest line after `head` and each of `prompts`, of at most `most` tokens (see `lines.lines`)."""
         from nightjar.tools.lines import lines, model
 
-        return lines(model(self.folder), self.head, prompts, most)
+        return lines(model(self.folder, self.sha256), self.head, prompts, most)

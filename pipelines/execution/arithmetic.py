@@ -5,12 +5,12 @@ formulas and their assumptions. Sequences are counted at their longest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from nightjar.core import cost
-from nightjar.core.predict_params import PredictBenchmark
+from nightjar.core.predict_params import PredictBenchmark, System
 from nightjar.core.profiles import Shape
 from pipelines.execution.setup import BASE_MODELS, Setup
 from pipelines.project.stage_name import StageName
@@ -35,7 +35,8 @@ LANGUAGE_MODEL, ENCODER = BASE_MODELS
 @dataclass(frozen=True)
 class Work:
     """`tokens` run through a model of `parameters`, at `factor` operations each, on `gpus` that share the `held` bytes
-    of each parameter. `activations`: bytes of what is computed, on each. `disk`: bytes that the stage writes.
+    of each parameter. `activations`: bytes of what is computed, and of the models that tools run, on each. `disk`:
+    bytes that the stage writes.
     """
 
     tokens: float
@@ -100,7 +101,7 @@ def _train(setup: Setup, item: str) -> Work:
     if recipe.method == "lora":
         return Work(tokens, size, LORA, WIDTHS[recipe.precision], setup.processes())
     kept = WIDTHS["float32"] + (CHECKPOINT if recipe.checkpoint_every else 0)
-    return Work(tokens, size, FULL, TRAINED, setup.processes(), kept * size)
+    return Work(tokens, size, FULL, TRAINED, setup.processes(), disk=kept * size)
 
 
 def _train_reader(setup: Setup, item: str) -> Work:
@@ -117,7 +118,44 @@ def _augment(setup: Setup, item: str) -> Work:
     texts = min(augment.max_documents or math.inf, _known(setup.rows("ingest@corpus", "documents")))
     size = _known(setup.parameters(LANGUAGE_MODEL))
     each = annotation_tokens(augment.max_text_tokens, tool.positions, tool.samples, augment.max_call_tokens)
-    return Work(texts * each, size, held=WIDTHS[augment.precision])
+    width = WIDTHS[augment.precision]
+    activations = _sampled(setup, item) + _models(setup, [item], LANGUAGE_MODEL, width)
+    return Work(texts * each, size, held=width, activations=activations)
+
+
+def _sampled(setup: Setup, item: str) -> float:
+    """The bytes of the keys and values of texts and samples at their longest; 0 without the model's shape."""
+    augment = setup.params.augment
+    tool, shape = augment.tools[item], setup.shape(LANGUAGE_MODEL)
+    if shape is None:
+        return 0.0
+    one = tool.samples * (augment.max_call_tokens + 1)
+    drawn = min(augment.batch_texts * tool.positions * one, max(cost.MOST_SAMPLED, one))
+    # A prompt has its text twice.
+    tokens = augment.batch_texts * 2 * augment.max_text_tokens + drawn
+    return float(tokens * 2 * shape.layers * shape.keys * WIDTHS[augment.precision])
+
+
+def _models(setup: Setup, tools: Iterable[str], loaded: str, width: int) -> float:
+    """The bytes of the models that the project's tools run beside the one `loaded`, whose weights they share.
+
+    Those that read are in its precision, of `width` bytes; the translation model is in float32.
+    """
+    read, translates = set[str](), set[str]()
+    for name in tools:
+        own = setup.params.tools[name]
+        if name == "question_answering":
+            read.add(own.get("model", LANGUAGE_MODEL))
+        elif name == "machine_translation":
+            engine = own.get("engine", "auto")
+            if engine in ("auto", "language_model"):
+                read.add(own.get("language_model", LANGUAGE_MODEL))
+            if engine in ("auto", "model") and own.get("model"):
+                translates.add(own["model"])
+    known = {path: _known(setup.parameters(path)) for path in (read - {loaded}) | translates}
+    return sum(width * known[path] for path in read - {loaded}) + sum(
+        WIDTHS["float32"] * known[path] for path in translates
+    )
 
 
 def _index(setup: Setup, item: str) -> Work:
@@ -158,7 +196,17 @@ def _predict(setup: Setup, item: str) -> Work:
     size, held = _known(setup.parameters(system.weights)), WIDTHS[settings.precision]
     shape = setup.shape(system.weights)
     activations = held * _written(shape, prompt, settings) if shape else 0.0
+    activations += (
+        _models(setup, setup.params.augment.tools, system.weights, held) if _calls(setup, system) else 0
+    )
     return Work(tokens, size, held=held, disk=rows * PREDICTION, activations=activations)
+
+
+def _calls(setup: Setup, system: System) -> bool:
+    """Whether a system may call tools; by default one that was trained to."""
+    folder, name = Path(system.weights).parent, Path(system.weights).name
+    trained = folder == Path("models/train") and setup.params.train.recipe(name).calls
+    return system.calls == "on" or (system.calls is None and trained)
 
 
 def _written(shape: Shape, prompt: int, settings: PredictBenchmark) -> float:

@@ -122,18 +122,23 @@ def markdown(result: Result) -> str:
             for title, rows in matrices(result, track).items():
                 blocks += [[f"{title}; columns: evaluated with"], markdown_table(rows)]
         blocks.append(markdown_table(table(result, track)))
-        published = {
-            f"{one['system']} ({one['source']})": [
-                f"{at}: {number(of[track], 1)}" for at, of in one["points"].items() if track in of
-            ]
-            for one in result.get("published", [])
-        }
-        blocks.append(
-            [f"- Published for {of}: {', '.join(values)}" for of, values in published.items() if values]
-        )
+        blocks.append(_published(result, track, ""))
+    given = {name for one in result.get("published", []) for of in one["points"].values() for name in of}
+    others = sorted(given - {*tracks(result), *result.get("tracks", {}), result.get("average")})
+    blocks += [_published(result, name, f", {name}") for name in others]
     lost = [point for point in points if point["state"] != "done"]
     blocks.append([f"- {it['value']}: {it['state']}. {it.get('error') or ''}".rstrip() for it in lost])
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
+
+
+def _published(result: Result, name: str, of_what: str) -> list[str]:
+    """A line for each published system with its values for a track, or for what a paper gives instead."""
+    lines = []
+    for one in result.get("published", []):
+        values = [f"{at}: {number(of[name], 1)}" for at, of in one["points"].items() if name in of]
+        if values:
+            lines.append(f"- Published for {one['system']} ({one['source']}){of_what}: {', '.join(values)}")
+    return lines
 
 
 def check_folder(root: Path, name: str) -> None:

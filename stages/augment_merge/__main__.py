@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,11 @@ def _write(merged: Sequence[dict[str, Any]], held: Sequence[dict[str, Any]], cho
 def _examples(
     candidates: Sequence[Mapping[str, Any]], bodies: Mapping[Key, Body], rules: Rules
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """The texts with calls of each tool, by source and tool, if all tools had a threshold of table 2."""
+    """The texts with calls of each tool, by source and tool, if all tools had a threshold of table 2.
+
+    As in the paper, before the limit of examples of a tool (appendix B).
+    """
+    rules = replace(rules, most=None)
     found: dict[str, dict[str, dict[str, int]]] = {source: {} for source in SOURCES}
     for threshold in THRESHOLDS:
         calls = choose((row for row in candidates if row["gain"] >= threshold), bodies, rules).calls

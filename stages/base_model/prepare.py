@@ -41,9 +41,9 @@ def make_ready(
     """Put the model of `source` into the directory `output`, as safetensors with checksums; whole or not at all.
 
     `add` is called for what is no language model, with the folder that the model comes from and the one that is being
-    made, to check it and add files. Returns where it came from, the names of its files, its architecture and both
-    digests. Raises NightjarError if the weights are missing, damaged, pickled, not those of the configuration, or not
-    those that the pinned sha256 names.
+    made, to check it and add files. Returns where it came from, the names of its files, its architecture, both digests
+    and the tokens that a language model's prompts begin with. Raises NightjarError if the weights are missing, damaged,
+    pickled, not those of the configuration, or not those that the pinned sha256 names.
     """
     folder = find(source)
     found = digest(folder)
@@ -80,6 +80,7 @@ def make_ready(
         "architecture": _architecture(output),
         "source_sha256": found,
         "sha256": ready,
+        **({} if add else {"prompts_begin_with": _begin(output)}),
     }
 
 
@@ -115,6 +116,13 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
     replace(temporary, output)
     facts = {"source": source.source, "files": [RECORD], "architecture": None}
     return {**facts, "source_sha256": found, "sha256": found}
+
+
+def _begin(folder: Path) -> list[str]:
+    from nightjar.lm.tokenizer import load_tokenizer
+
+    tokenizer = load_tokenizer(folder)
+    return [str(tokenizer.backend.id_to_token(id)) for id in tokenizer.begin]
 
 
 def _architecture(folder: Path) -> str | None:

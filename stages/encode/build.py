@@ -77,7 +77,7 @@ class Encoder:
         written = model_target(text, self.tokenizer.encoder_decoder)
         if self.tokenizer.encoder_decoder:
             return self.tokenizer.fit(self.tokenizer.encode(written), self.options.max_target_length)
-        return [*self.tokenizer.encode(written)[: self.options.max_target_length], self.tokenizer.end]
+        return [*self.tokenizer.continuation(written)[: self.options.max_target_length], self.tokenizer.end]
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class QuestionBuild:
             return "it has no reference"
         text = self.card.prompt(question, Asking(options, tokenizer, (), tokenizer.encoder_decoder))
         prompt = tokenizer.encode(text)
-        if not prompt:
+        if not text:
             return "its prompt is empty"
         if len(prompt) > options.max_source_length:
             return f"its prompt has {len(prompt)} tokens, more than encoding.max_source_length"

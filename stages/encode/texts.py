@@ -1,8 +1,8 @@
 """From documents to token ids, as plain language modelling trains on them (Toolformer, section 4.1).
 
-A text is an instance with an empty prompt: the end token alone, from which the first token is predicted, and the text
-as target, so that the loss is over all tokens. A text longer than the limit becomes several windows; every token is in
-exactly one of them.
+A text is an instance with an empty prompt: what the tokenizer puts before a text, or the end token, from which the
+first token is predicted, and the text as target, so that the loss is over all tokens. A text longer than the limit
+becomes several windows; every token is in exactly one of them.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class TextBuild:
         for row in rows:
             for place, ids in enumerate(windows(self.tokenizer, row["text"], self.length)):
                 # The id of a document may have any form; with the place after it, it stays unique.
-                encoded.append([TASK, f"{row['id']}#{place}", [[self.tokenizer.end]], [ids]])
+                encoded.append([TASK, f"{row['id']}#{place}", [self.tokenizer.before_text], [ids]])
         with_calls = len(rows) if self.recipe.calls and unit.side != DEV else 0
         return {"targets_with_calls": with_calls, "rows": encoded, "read": len(rows)}
 

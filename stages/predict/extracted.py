@@ -74,7 +74,7 @@ def extracted(
         own = list(islice(answers, len(one.prompts)))
         given = ((answer.removesuffix("."), weight) for answer, weight in zip(own, one.weights, strict=True))
         texts = [(f"{answer}.", weight) for answer, weight in given if answer]
-        tokens = sum(len(lm.tokenizer.encode(answer)) for answer in own)
+        tokens = sum(len(lm.tokenizer.continuation(answer)) for answer in own)
         found.append(ranked_row(card, texts, whole) | {"calls": [], "new_tokens": tokens})
     seconds = round((time.monotonic() - started) / len(asked), 6)
     return [row | {"seconds": seconds} for row in found]

@@ -92,7 +92,7 @@ def predict(stage: Stage, card: Card, system: System, toolbox: Toolbox) -> None:
 
         def one(number: int) -> dict[str, Any]:
             return _answered(
-                server, card, asked[number], settings, toolbox, lambda text: len(tokenizer.encode(text))
+                server, card, asked[number], settings, toolbox, lambda text: len(tokenizer.continuation(text))
             )
 
         def answer_all(numbers: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -23,7 +23,8 @@ def window(lm: LanguageModel, most: int) -> int:
 def answer_text(lm: LanguageModel, asked: Asked, window: int) -> dict[str, Any]:
     """The answer "NLL TOKENS" to a text, in the columns of `answers.answering`. A text without tokens has no answer."""
     started = time.monotonic()
-    answers = [f"{text_loss(lm, asked.ids, window):.6f} {len(asked.ids)}"] if asked.ids else []
+    ids = asked.ids[len(lm.tokenizer.begin) :]
+    answers = [f"{text_loss(lm, ids, window):.6f} {len(ids)}"] if ids else []
     return {
         "answers": answers,
         "text": "",

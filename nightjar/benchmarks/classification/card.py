@@ -7,7 +7,7 @@ from nightjar.benchmarks.classification.labels import LABELS, NAME, TITLES, name
 from nightjar.benchmarks.classification.load import load
 from nightjar.benchmarks.classification.prompts import choice
 from nightjar.benchmarks.classification.prompts import query as reranker_query
-from nightjar.benchmarks.classification.published import CONSISTENCY, PUBLISHED, TABLES
+from nightjar.benchmarks.classification.published import CONSISTENCY, CURVES, PUBLISHED, TABLES
 from nightjar.benchmarks.classification.questions import (
     Settings,
     alone,
@@ -58,6 +58,7 @@ CARD = Card(
     levels=("overall",),
     published=PUBLISHED,
     tables=TABLES,
+    curves=CURVES,
     training=training,
     reranking=Reranking(reranker_query, prefixes),
     # The form of the paper, and the one that the published code really has (PGRA's src/data.py).

@@ -1,8 +1,8 @@
-"""The results of the paper (Guo et al. 2023): its tables 2 and 8, FEVER, and label consistency."""
+"""The results of the paper (Guo et al. 2023): its tables 2 and 8, FEVER, label consistency, and its studies."""
 
 from __future__ import annotations
 
-from nightjar.benchmarks.papers import Published, PublishedTable
+from nightjar.benchmarks.papers import Published, PublishedCurve, PublishedTable
 
 _PAPER = "Guo et al. 2023"
 # The columns of table 2.
@@ -70,6 +70,25 @@ CONSISTENCY = tuple(
         f"reranked by {model}", dict(zip(("sst2", "sst5", "cola", "mr", "mpqa"), values, strict=True)), _PAPER
     )
     for model, values in _CONSISTENT.items()
+)
+# Studies of the paper. It gives the averages of the eight tasks alone; with FiD at 48 passages too.
+_AVERAGES: tuple[tuple[str, str, dict[str, float]], ...] = (
+    ("candidates", "PGRA, T5-base", {"16": 81.9, "50": 82.2, "100": 82.2, "150": 82.6}),
+    ("passages", "PGRA, T5-base", {"4": 82.3, "8": 82.3, "16": 82.6, "24": 82.6}),
+    ("passages", "FiD, T5-base", {"8": 81.8, "48": 82.0}),
+    (
+        "reranker",
+        "PGRA, T5-base",
+        {"OPT-350m": 81.8, "OPT-1.3b": 82.1, "OPT-2.7b": 82.1, "OPT-6.7b": 82.3, "OPT-13b": 82.6},
+    ),
+    ("retriever", "PGRA, T5-base", {"bm25": 82.1, "dense": 82.6, "SimCSE": 82.3}),
+    ("retriever", "FiD, T5-base", {"bm25": 81.5, "dense": 81.8, "SimCSE": 81.9}),
+)
+CURVES = tuple(
+    PublishedCurve(
+        study, system, _PAPER, {at: {"average of the eight tasks": value} for at, value in averages.items()}
+    )
+    for study, system, averages in _AVERAGES
 )
 TABLES = (
     PublishedTable(

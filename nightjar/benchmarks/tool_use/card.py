@@ -5,7 +5,7 @@ from __future__ import annotations
 from nightjar.benchmarks.card import Card, Files, Metric, Task
 from nightjar.benchmarks.tool_use import mlqa
 from nightjar.benchmarks.tool_use.load import load
-from nightjar.benchmarks.tool_use.published import PUBLISHED, TABLES
+from nightjar.benchmarks.tool_use.published import CURVES, PUBLISHED, TABLES
 from nightjar.benchmarks.tool_use.questions import Settings, prompt, query, questions
 from nightjar.benchmarks.tool_use.scoring import score
 from nightjar.benchmarks.tool_use.tasks import NAME
@@ -70,4 +70,5 @@ CARD = Card(
     levels=("overall",),
     published=PUBLISHED,
     tables=TABLES,
+    curves=CURVES,
 )

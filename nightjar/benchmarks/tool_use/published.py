@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.papers import Published, PublishedCalls, PublishedTable
+from nightjar.benchmarks.papers import Published, PublishedCalls, PublishedCurve, PublishedTable
 from nightjar.benchmarks.tool_use import lama, mlqa, web_questions
 from nightjar.benchmarks.tool_use.tasks import LAMA, MATHS, OPENS, TEMPORALS, TEXTS
 
@@ -96,6 +96,15 @@ PUBLISHED = tuple(
     Published(system, dict(zip(tracks, values, strict=True)), f"{_PAPER}, table {number}")
     for number, (tracks, rows) in _TABLES.items()
     for system, values in rows.items()
+)
+# By how likely a marker must be to start a call. Figure 4, on sizes of models, is a plot without numbers.
+CURVES = (
+    PublishedCurve(
+        "calls",
+        "Toolformer",
+        f"{_PAPER}, table 9",
+        {str(k): {track: rows[k][0] for track, rows in _BY_K.items()} for k in (0, 1, 3, 10)},
+    ),
 )
 TABLES = (
     *(

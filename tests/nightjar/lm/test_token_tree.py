@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 import torch
@@ -96,6 +97,41 @@ def test_samples_are_those_of_texts_read_alone(
     assert results[2] != results[3]
     again = TokenTree(lm, rows, base).sample(beginnings[3:4], marker, 0.7, 9, "]", possible)
     assert again == results[3:4]
+
+
+@pytest.mark.parametrize("most", [1, 120, 300])
+def test_samples_in_groups_are_the_same_and_take_less_memory(
+    lm: LanguageModel,
+    rows: list[tuple[list[int], list[int]]],
+    most: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    marker = lm.tokenizer.encode(" [")[0]
+    beginnings = [
+        Beginning(row, len(rows[row][0]) + place, [f"{row} {place} {sample}" for sample in range(6)])
+        for row in range(3)
+        for place in (0, 2, 1)[: len(rows[row][1])]
+    ]
+
+    def drawn() -> tuple[list[list[Sampled]], int]:
+        tree, widest = TokenTree(lm, rows, None), [0]
+        before = tree._cache.layers[0].keys.shape[2]
+
+        def look(*_: object, past_key_values: Any, **__: object) -> None:
+            widest.append(past_key_values.layers[0].keys.shape[2] - before)
+
+        hook = lm.model.register_forward_pre_hook(lambda model, args, given: look(**given), with_kwargs=True)
+        try:
+            return tree.sample(beginnings, marker, 1.0, 9, "]", lambda text: True), max(widest)
+        finally:
+            hook.remove()
+
+    together, wide = drawn()
+    monkeypatch.setattr(token_tree, "MOST_SAMPLED", most)
+    apart, narrow = drawn()
+    assert apart == together
+    # 6 samples of one beginning have at most 60 tokens.
+    assert narrow <= max(most, 60) and (narrow < wide or most >= wide)
 
 
 def test_samples_that_began_alike_are_computed_once(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from weakref import WeakSet
 
 import pytest
+import torch
 
-from nightjar.lm.load import load
+from nightjar.lm.load import LanguageModel, load
 from nightjar.tools import lines as module
 from nightjar.tools.lines import lines
 
@@ -44,6 +48,25 @@ def test_close_choices_are_made_again_alone(tiny_model: Path, monkeypatch: pytes
     monkeypatch.setattr(module, "generate", noisy)
     monkeypatch.setattr(module, "NEAR", 0.05)
     assert lines(lm, "Input: ", PROMPTS, 8) == alone
+
+
+def test_a_model_that_is_loaded_is_shared(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second copy of the same weights would take their memory again; another precision is shared on a GPU alone."""
+    for precision in ("float32", "bfloat16"):
+        loaded = WeakSet([lm := load(tiny_model, precision)])
+        monkeypatch.setattr(module, "LOADED", loaded)
+        module.model.cache_clear()
+        assert (module.model(tiny_model, lm.sha256) is lm) == (precision == "float32")
+        assert module.model(tiny_model, lm.sha256).model.dtype == torch.float32
+    module.model.cache_clear()
+    monkeypatch.setattr(LanguageModel, "device", SimpleNamespace(type="cuda"))
+    assert module.model(tiny_model, lm.sha256) is lm
+    # Other weights beside it have its precision.
+    module.model.cache_clear()
+    monkeypatch.setattr(module, "LOADED", WeakSet([other := replace(lm, adapter_sha256="0" * 64)]))
+    assert module.model(tiny_model, lm.sha256) is not other
+    assert module.model(tiny_model, lm.sha256).model.dtype == torch.bfloat16
+    module.model.cache_clear()
 
 
 def test_an_encoder_decoder_reads_too(tiny_t5: Path) -> None:

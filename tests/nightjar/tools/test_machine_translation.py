@@ -35,14 +35,32 @@ def test_the_first_engine_that_knows_the_language_translates_it() -> None:
         None,  # English
         f"second: de: {GERMAN}",
         None,
-        None,
+        "second: de: hola",
         None,
         None,
         f"first: es: {SPANISH}",
     ]
     why = [tool.why(Request(text)) for text in (ENGLISH, "12 + 3", asked[5], "O homem suprimido")]
-    for reason, told in zip(why, ("it is English", "not certain", "too long", "no engine"), strict=True):
+    for reason, told in zip(why, ("it is English", "no letter", "too long", "no engine"), strict=True):
         assert told in reason
+
+
+@pytest.mark.parametrize("text", ["tortuga", "Hund", "chat noir", "casa", "南京", "O homem suprimido"])
+def test_a_word_or_two_is_translated(text: str) -> None:
+    """The confidence of 0.8 is for the choice of documents; the first is an example of the paper."""
+    (result,) = MachineTranslation([Fixed("all", "es", "de", "fr", "it", "zh", "pt")]).run([Request(text)])
+    assert result is not None and result.endswith(f": {text}")
+    certain = {"chat noir": "fr", "casa": "it", "南京": "zh", "O homem suprimido": "pt"}.get(text)
+    assert certain is None or result == f"all: {certain}: {text}"
+    assert MachineTranslation([]).run([Request(text)]) == [None]
+
+
+def test_a_certain_language_is_read_as_no_other() -> None:
+    assert MachineTranslation([Fixed("one", "es")]).run([Request("O homem suprimido")]) == [None]
+    # English with confidences of 0.73 and 0.76.
+    tool = MachineTranslation([Fixed("all", "es", "de", "fr", "it")])
+    for text in ("the turtle", "house"):
+        assert tool.run([Request(text)]) == [None] and tool.why(Request(text)) == "it is English"
 
 
 def test_documents() -> None:

@@ -81,7 +81,20 @@ def test_the_cost_of_the_published_trainings(works: Callable[[str], dict[str, An
 def test_the_cost_of_reading_and_writing(works: Callable[[str], dict[str, Any]]) -> None:
     augmented, answered = works("toolformer")["augment@calendar"], works("zeroscrolls")
     assert augmented.tokens == 25_000 * 59_072
-    assert augmented.memory == 2 * 6.7e9
+    # Two bytes for each parameter; keys and values of 28 layers of 4,096 numbers for 8 texts of 1,024 tokens, twice in
+    # their prompts, and for 25 samples of 65 tokens each, or at most 16,384.
+    token = 2 * 28 * 4096 * 2
+    assert augmented.memory == 2 * 6.7e9 + token * (8 * 2 * 1024 + 8 * 25 * 65)
+    calculated = works("toolformer")["augment@calculator"]
+    assert calculated.memory == 2 * 6.7e9 + token * (8 * 2 * 1024 + 16_384)
+    # Questions are answered by the weights that annotate, and beside a fine-tuned model by a second one.
+    assert works("toolformer")["augment@question_answering"].memory == augmented.memory
+    translated = works("toolformer")["augment@machine_translation"]
+    assert translated.memory == calculated.memory + 4 * 6.15e8
+    called, disabled = (
+        works("toolformer")[f"predict@tool_use-{name}"] for name in ("toolformer", "toolformer_disabled")
+    )
+    assert called.memory - disabled.memory == pytest.approx(2 * 6.7e9 + 4 * 6.15e8)
     predicted = answered["predict@zeroscrolls-untuned"]
     assert predicted.operations == pytest.approx(2 * 1.11e10 * 4378 * (8192 + 1024))
     index, reader = works("pgra")["index"], works("pgra")["train_reader@pgra"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from nightjar.benchmarks import registry
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import check_training, load, validate
@@ -199,6 +200,14 @@ def test_published_hyper_parameters_of_zeroscrolls(project: Path) -> None:
     assert params.models.language_model.source == "hub:google/flan-t5-xxl"
     assert params.predict.benchmark("zeroscrolls").max_new_tokens == 1024
     assert params.benchmarks["zeroscrolls"].settings()["questions_per_task"] is None
+
+
+def test_the_profile_of_toolformer_leaves_the_tasks_their_tokens(project: Path) -> None:
+    apply(project, "toolformer")
+    settings = load(project / "params.yaml").predict.benchmark("tool_use")
+    own = {name: task.max_new_tokens for name, task in registry.card("tool_use").tasks.items()}
+    assert {own["web_questions"], own["mlqa_es"]} == {64, 48}
+    assert all(limit is None or limit <= settings.max_new_tokens for limit in own.values())
 
 
 def test_recipes_and_systems_of_a_profile_have_what_they_read(project: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nightjar.benchmarks import registry
 from pipelines.study import plot as study_plot
 from pipelines.study import results
 
@@ -139,6 +140,29 @@ def test_published_values_are_beside_those_of_a_study() -> None:
     assert "- Published for Large (a paper): 512: 17.5, 8192: 29.0" in mean
     assert "- Published for Large (a paper): 8192: 9.0" in text.partition("## T0")[2].partition("## ")[0]
     assert "Published" not in text.partition("## English track")[2].partition("## ")[0]
+
+
+def test_the_published_curves_of_the_cards_are_shown() -> None:
+    """Toolformer's table 9, and of PGRA's studies the averages, which are no track of the benchmark."""
+    for benchmark, study, told in (
+        (
+            "tool_use",
+            "calls",
+            "Toolformer (Schick et al. 2023, table 9): 0: 18.9, 1: 19.3, 3: 26.3, 10: 26.3",
+        ),
+        ("classification", "candidates", "eight tasks: 16: 81.9, 50: 82.2, 100: 82.2, 150: 82.6"),
+        ("classification", "passages", "eight tasks: 4: 82.3, 8: 82.3, 16: 82.6, 24: 82.6"),
+        ("classification", "reranker", "OPT-350m: 81.8, OPT-1.3b: 82.1"),
+        ("classification", "retriever", "bm25: 82.1, dense: 82.6"),
+    ):
+        card = registry.card(benchmark)
+        result = made(["web_questions"]) | {"bootstrap_samples": 10, "commit": "0" * 40, "changed_files": []}
+        result |= {"study": study, "tracks": dict(card.tracks)}
+        for point in result["points"]:
+            point |= {"axes": [point["value"]], "differences": [], "state": "done", "calls": []}
+        curves = [one for one in card.curves if one.study == study]
+        result["published"] = [vars(one) for one in curves]
+        assert told in results.markdown(result) and "lama" not in results.markdown(result)
 
 
 def test_published_models_have_no_place_on_the_axis() -> None:

@@ -101,6 +101,13 @@ def test_every_threshold_of_table_2_is_counted_from_one_run(project: Path) -> No
     # One document, whether one or two of its calls reach the threshold.
     assert found["corpus"]["calendar"] == {"0.5": 1, "1.0": 1}
     assert found["train"] == {"calculator": {"0.5": 1, "1.0": 1}}
+    # Before the limit of examples.
+    values = yaml.safe_load(Path("params.yaml").read_text())
+    values["augment"]["examples_per_tool"] = 1
+    Path("params.yaml").write_text(yaml.safe_dump(values))
+    assert run_stage("augment_merge").returncode == 0
+    facts = json.loads(Path("data/metrics/augment_merge.json").read_text())
+    assert facts["reasons"]["beyond the limit of examples of its tool"] and facts["examples"] == found
 
 
 @pytest.mark.parametrize(
