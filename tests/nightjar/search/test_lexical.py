@@ -132,7 +132,23 @@ def test_errors(tmp_path: Path) -> None:
     (tmp_path / "mode.json").write_text('{"mode": "letters"}')
     with pytest.raises(NightjarError, match="no record of how this lexical index splits"):
         LexicalIndex.load(tmp_path)
-    objects = np.array([{}], dtype=object)
-    np.save(tmp_path / "data.csc.index.npy", objects, allow_pickle=True)
-    with pytest.raises(NightjarError, match="unreadable"):
-        LexicalIndex.load(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["objects", "shorter", "cut off", "another type"])
+def test_a_damaged_index_is_one_line(damage: str, tmp_path: Path) -> None:
+    LexicalIndex.build(["a b", "c", "d", "e"]).save(tmp_path)
+    for file in sorted(tmp_path.glob("*.npy")):
+        whole = file.read_bytes()
+        values = np.load(file)
+        if damage == "cut off":
+            file.write_bytes(whole[:20])
+        elif damage == "objects":
+            np.save(file, np.array([{}], dtype=object), allow_pickle=True)
+        elif len(values) or damage == "another type":
+            np.save(file, values[:-1] if damage == "shorter" else values.astype(np.float16))
+        else:
+            continue
+        with pytest.raises(NightjarError, match="unreadable lexical index"):
+            LexicalIndex.load(tmp_path)
+        file.write_bytes(whole)
+    assert LexicalIndex.load(tmp_path).search(["c"], 1).ids.tolist() == [[1]]
