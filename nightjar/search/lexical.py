@@ -31,6 +31,7 @@ import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -47,6 +48,10 @@ K1, B, EPSILON = 1.5, 0.75, 0.25
 # Words in at least one of so many passages are kept as rows: adding one is faster than adding its entries, and it can
 # be left out of all passages but those that it may bring among the best.
 OFTEN = 8
+# Passages that are scored at a time: their sums stay in a processor's cache, and the best of some bound the next.
+WINDOW = 131_072
+# Words that are in many passages are added to single passages where these are fewer than one of so many.
+FEW = 16
 Mode = Literal["words", "published"]
 
 # The mode, the number of passages, and a digest of the texts: with the passages, it identifies the index.
@@ -99,7 +104,7 @@ _TYPES = _Arrays(*map(np.dtype, ("u1", "<i8", "<u4", "<i4", "<i8", "<i4", "<f8",
 
 class _Word(NamedTuple):
     """A word of a query: how often it counts, its passages and what it adds to their scores, or (`numbers` is None)
-    what it adds to the scores of all and the most that it adds to any.
+    what it adds to the scores of all and the most that it adds to any when it counts once.
     """
 
     count: int
@@ -107,21 +112,18 @@ class _Word(NamedTuple):
     gains: NDArray[np.float64]
     top: float = 0.0
 
-    @property
-    def row(self) -> bool:
-        return self.numbers is None
-
-    def add(self, sums: NDArray[np.float64]) -> None:
-        """Add what the word adds to the scores of all passages to `sums`."""
-        gains = self.gains if self.count == 1 else self.count * self.gains
+    def cuts(self, firsts: list[int]) -> list[int]:
+        """Where in `gains` each of these passages is, or would be."""
         if self.numbers is None:
-            sums += gains
-        else:
-            np.add.at(sums, self.numbers, gains)
+            return firsts
+        if len(firsts) == 2:
+            return [0, len(self.numbers)]
+        found: list[int] = self.numbers.searchsorted(np.array(firsts, np.int32)).tolist()
+        return found
 
-    def passages(self) -> NDArray[Any]:
-        """The passages that have the word."""
-        return np.flatnonzero(self.gains) if self.numbers is None else self.numbers
+    def added(self, places: slice | NDArray[np.int64]) -> NDArray[np.float64]:
+        """What the word, as often as it counts, adds: `gains` at these places."""
+        return self.gains[places] if self.count == 1 else self.count * self.gains[places]
 
 
 class LexicalIndex:
@@ -131,7 +133,8 @@ class LexicalIndex:
         self.mode: Mode = record["mode"]
         self._arrays, self._record, self._split = arrays, record, _SPLIT[self.mode]
         self._often = {column: row for row, column in enumerate(arrays.often.tolist())}
-        self._tops = arrays.tops.tolist()
+        # Queries have many words in common.
+        self._word = lru_cache(10_000)(self._look_up)
 
     def __len__(self) -> int:
         return int(self._record["passages"])
@@ -171,7 +174,7 @@ class LexicalIndex:
         """The score of every passage, shape (number of passages,); 0 where no word of the query occurs."""
         sums = np.zeros(len(self))
         for word in self._words(query):
-            word.add(sums)
+            sums[slice(None) if word.numbers is None else word.numbers] += word.added(slice(None))
         return sums.round(_DECIMALS)
 
     def search(self, queries: Sequence[str], k: int) -> Rankings:
@@ -182,7 +185,7 @@ class LexicalIndex:
         check_texts(queries, "queries")
         check_count(k, "k")
         found = Rankings.empty(len(queries), k)
-        sums = np.empty(len(self))
+        sums = np.empty(min(len(self), WINDOW))
         for row, query in enumerate(queries):
             candidates, scores = self._candidates(self._words(query), k, sums)
             # The same terms added up in another order give a last bit that would decide between ties.
@@ -195,59 +198,78 @@ class LexicalIndex:
         self, words: list[_Word], k: int, sums: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Passages among which are the `k` best, and their sums, not rounded; `sums` is overwritten."""
-        sums.fill(0)
-        often = [word for word in words if word.row]
-        for word in words:
-            if not word.row:
-                word.add(sums)
-        if often and all(word.top > 0 for word in often):
-            # What has less than the k-th best by more than these words can add is not among the best with them.
-            border = _reached(sums, k) - sum(word.top for word in often) - _MARGIN
-            if border > 0 and len(candidates := np.flatnonzero(sums >= border)) < len(sums) // 16:
-                scores = sums[candidates]
-                for word in often:
-                    scores += word.count * word.gains[candidates]
-                best = scores >= np.partition(scores, len(scores) - k)[len(scores) - k] - _MARGIN
-                return candidates[best], scores[best]
-        for word in often:
-            word.add(sums)
-        border = _reached(sums, k) - _MARGIN
-        if border > 0:
-            candidates = np.flatnonzero(sums >= border)
-        else:
-            shared = np.zeros(len(self), np.bool_)
-            for word in words:
-                shared[word.passages()] = True
-            candidates = np.flatnonzero(shared)
-            if self.mode == "published":
-                # Of the passages with score 0, only the last can be among the best.
-                candidates = np.concatenate([candidates, np.flatnonzero(~shared)[-k:]])
-        return candidates, sums[candidates]
+        firsts = range(0, len(self), WINDOW)
+        cuts = [word.cuts([*firsts, len(self)]) for word in words]
+        often = [number for number, word in enumerate(words) if word.numbers is None]
+        tops = [words[number].count * words[number].top for number in often]
+        # What these words add at most, where none of them takes away.
+        rest = sum(tops) if min(tops, default=1) > 0 else np.inf
+        candidates, scores = np.empty(0, np.int64), np.empty(0)
+        border = 0.0  # where it is above 0, at least `k` passages reach it
+        for window, first in enumerate(firsts):
+            parts = [slice(cut[window], cut[window + 1]) for cut in cuts]
+            here = sums[: len(self) - first]
+            here.fill(0)
+            for word, part in zip(words, parts, strict=True):
+                if word.numbers is not None and part.start < part.stop:
+                    numbers = word.numbers[part]
+                    np.add.at(here, numbers - first if first else numbers, word.added(part))
+            if not border and rest < np.inf:
+                border = max(0.0, _reached(here, k) - _MARGIN)
+            found = np.flatnonzero(here >= border - rest) if border > rest else None
+            if found is not None and len(found) * FEW < len(here):
+                for number in often:
+                    here[found] += words[number].added(first + found)
+            else:
+                for number in often:
+                    here += words[number].added(parts[number])
+                border = max(border, _reached(here, k) - _MARGIN)
+                found = (
+                    np.flatnonzero(here >= border) if border else self._sharing(words, parts, first, here, k)
+                )
+            candidates, scores = np.append(candidates, first + found), np.append(scores, here[found])
+            if len(scores) > k:
+                border = max(border, float(np.partition(scores, len(scores) - k)[len(scores) - k]) - _MARGIN)
+                if border:
+                    best = scores >= border
+                    candidates, scores = candidates[best], scores[best]
+        return candidates, scores
+
+    def _sharing(
+        self, words: list[_Word], parts: list[slice], first: int, here: NDArray[np.float64], k: int
+    ) -> NDArray[np.int64]:
+        """The passages of a window that share a word, and of the others those that may be among the best `k`."""
+        shared = np.zeros(len(here), np.bool_)
+        for word, part in zip(words, parts, strict=True):
+            if word.numbers is None:
+                shared |= word.gains[part] != 0
+            else:
+                shared[word.numbers[part] - first] = True
+        found = np.flatnonzero(shared)
+        # Of the passages with score 0, only the last can be among the best.
+        return np.append(found, np.flatnonzero(~shared)[-k:]) if self.mode == "published" else found
 
     def _words(self, query: str) -> list[_Word]:
         """The words of the query that occur."""
-        own, found = self._arrays, []
         counts = Counter(self._split(query))
-        coded = [_coded(word) for word in counts]
-        keys = np.array([zlib.crc32(word) for word in coded], np.uint32)
-        for word, count, place in zip(
-            coded, counts.values(), own.keys.searchsorted(keys).tolist(), strict=True
-        ):
-            column = self._column(word, place)
-            if column is not None and (row := self._often.get(column)) is not None:
-                found.append(_Word(count, None, own.rows[row], count * self._tops[row]))
-            elif column is not None:
-                entries = slice(own.starts[column], own.starts[column + 1])
-                found.append(_Word(count, own.numbers[entries], own.gains[entries]))
-        return found
+        return [
+            found._replace(count=count) if count > 1 else found
+            for word, count in counts.items()
+            if (found := self._word(word))
+        ]
 
-    def _column(self, word: bytes, place: int) -> int | None:
-        """The number of `word`, whose key, if it is there, begins at `place` among the sorted keys."""
-        own, key = self._arrays, zlib.crc32(word)
+    def _look_up(self, word: str) -> _Word | None:
+        """The word, counted once, or None if it does not occur."""
+        own, coded = self._arrays, _coded(word)
+        key = zlib.crc32(coded)
+        place = int(own.keys.searchsorted(np.uint32(key)))
         while place < len(own.keys) and own.keys[place] == key:
             column = int(own.columns[place])
-            if own.words[own.word_starts[column] : own.word_starts[column + 1]].tobytes() == word:
-                return column
+            if own.words[own.word_starts[column] : own.word_starts[column + 1]].tobytes() == coded:
+                if (row := self._often.get(column)) is not None:
+                    return _Word(1, None, own.rows[row], float(own.tops[row]))
+                entries = slice(own.starts[column], own.starts[column + 1])
+                return _Word(1, own.numbers[entries], own.gains[entries])
             place += 1
         return None
 

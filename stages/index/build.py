@@ -38,7 +38,8 @@ Resumed = Callable[[int, Compute, Callable[[int], int]], AbstractContextManager[
 @dataclass(frozen=True)
 class Facts:
     """Documents read, indexed and rejected; what they were cut into, passages and words; pieces dropped by reason; the
-    kind of dense index, or none; the encoder's identity, empty without a dense index. documents = indexed + rejected, pieces = passages + dropped.
+    kind of dense index, or none; the encoder's identity, empty without a dense index.
+    documents = indexed + rejected, pieces = passages + dropped.
     """
 
     documents: int
