@@ -99,7 +99,7 @@ class _Arrays(NamedTuple):
     tops: NDArray[np.float64]
 
 
-_TYPES = _Arrays(*map(np.dtype, ("u1", "<i8", "<u4", "<i4", "<i8", "<i4", "<f8", "<i4", "<f8", "<f8")))  # type: ignore[arg-type]
+_TYPES = tuple(map(np.dtype, ("u1", "<i8", "<u4", "<i4", "<i8", "<i4", "<f8", "<i4", "<f8", "<f8")))
 
 
 class _Word(NamedTuple):
@@ -107,7 +107,7 @@ class _Word(NamedTuple):
     what it adds to the scores of all and the most that it adds to any when it counts once.
     """
 
-    count: int
+    times: int
     numbers: NDArray[np.int32] | None
     gains: NDArray[np.float64]
     top: float = 0.0
@@ -123,7 +123,7 @@ class _Word(NamedTuple):
 
     def added(self, places: slice | NDArray[np.int64]) -> NDArray[np.float64]:
         """What the word, as often as it counts, adds: `gains` at these places."""
-        return self.gains[places] if self.count == 1 else self.count * self.gains[places]
+        return self.gains[places] if self.times == 1 else self.times * self.gains[places]
 
 
 class LexicalIndex:
@@ -201,7 +201,7 @@ class LexicalIndex:
         firsts = range(0, len(self), WINDOW)
         cuts = [word.cuts([*firsts, len(self)]) for word in words]
         often = [number for number, word in enumerate(words) if word.numbers is None]
-        tops = [words[number].count * words[number].top for number in often]
+        tops = [words[number].times * words[number].top for number in often]
         # What these words add at most, where none of them takes away.
         rest = sum(tops) if min(tops, default=1) > 0 else np.inf
         candidates, scores = np.empty(0, np.int64), np.empty(0)
@@ -253,7 +253,7 @@ class LexicalIndex:
         """The words of the query that occur."""
         counts = Counter(self._split(query))
         return [
-            found._replace(count=count) if count > 1 else found
+            found._replace(times=count) if count > 1 else found
             for word, count in counts.items()
             if (found := self._word(word))
         ]
@@ -311,10 +311,8 @@ class LexicalIndex:
         letters, entries = arrays.word_starts[-1:].sum(), arrays.starts[-1:].sum()
         vocabulary = (letters,), (count + 1,), (count,), (count,)
         shapes = (*vocabulary, (count + 1,), (entries,), (entries,), (often,), (often, passages), (often,))
-        if any(
-            array.shape != shape or array.dtype != dtype
-            for array, shape, dtype in zip(arrays, shapes, _TYPES, strict=True)
-        ):
+        expected = list(zip(shapes, _TYPES, strict=True))
+        if [(array.shape, array.dtype) for array in map(np.asarray, arrays)] != expected:
             raise NightjarError("unreadable lexical index", folder, _AGAIN)
         return cls(arrays, record)
 
@@ -326,6 +324,10 @@ def _reached(sums: NDArray[np.float64], k: int) -> float:
     groups = len(sums) // max(1, min(64, len(sums) // (8 * k)))
     highest = sums[: len(sums) // groups * groups].reshape(-1, groups).max(axis=0)
     return float(np.partition(highest, groups - k)[groups - k])
+
+
+def _type(name: str) -> np.dtype[Any]:
+    return _TYPES[_Arrays._fields.index(name)]
 
 
 def _coded(word: str) -> bytes:
@@ -346,10 +348,10 @@ def _write(folder: Path, postings: Postings) -> None:
     """Write the arrays of an index into `folder`."""
 
     def save(name: str, values: Any) -> None:
-        np.save(folder / f"{name}.npy", np.asarray(values, getattr(_TYPES, name)))
+        np.save(folder / f"{name}.npy", np.asarray(values, _type(name)))
 
     def create(name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-        return np.lib.format.open_memmap(folder / f"{name}.npy", "w+", getattr(_TYPES, name), shape)
+        return np.lib.format.open_memmap(folder / f"{name}.npy", "w+", _type(name), shape)
 
     def ends(sizes: Any) -> NDArray[np.int64]:
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])

@@ -78,9 +78,9 @@ def build(
             )
         texts = _Texts(writer.temporary, titles=settings.granularity == "words")
         # The passages are read again, once for each index, instead of being held in memory.
-        dense = kind_for(settings.dense, count, settings.exact_up_to)
+        dense = None if settings.dense == "none" else kind_for(settings.dense, count, settings.exact_up_to)
         with resumed(*_encoding(texts, count, model)) if model else nullcontext() as values:
-            if model:
+            if model and dense:
                 folder = writer.folder("dense")
                 array = _on_disk(values or (), count, model.dimension, folder / "vectors.raw")
                 starts = range(0, count, VECTORS)
@@ -97,7 +97,7 @@ def build(
             passages=count,
             words=source.words,
             dropped=dict(sorted(source.dropped.items())),
-            dense=dense,
+            dense=dense or "none",
             encoder=identity(model) if model else {},
         )
 
