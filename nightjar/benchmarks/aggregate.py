@@ -112,7 +112,7 @@ def compare(
     """Rows of contracts.COMPARISONS: for each (system, baseline) the paired difference, by track, level and metric.
 
     The bootstrap draws instances, not scores, so that what makes an instance hard for both cancels out. See
-    `difference` for the columns. Raises ValueError if two systems were not scored on the same instances.
+    `difference` for the columns. Raises NightjarError if two systems were not scored on the same instances.
     """
     by_name = {one.system: one for one in scores}
     table = []

@@ -43,6 +43,7 @@ def analyse(
     an unknown benchmark or analysis, for an encoder that it does not use, and for what its reader refuses.
     """
     from nightjar.benchmarks import files, registry
+    from nightjar.benchmarks.scores import nothing_to_score
 
     card = registry.card(benchmark)
     analysis = card.analyses.get(name)
@@ -53,5 +54,7 @@ def analyse(
         raise NightjarError(f"the analysis {name} uses no encoder", encoder, "leave the encoder out")
     files.check_pipes([references, file])
     questions = files.read_references(card, references)
+    if nothing := nothing_to_score(card, questions):
+        raise nothing
     found = analysis.run(questions, file, encoder, progress)
     return {"benchmark": benchmark, "analysis": name, "title": analysis.title, **found}

@@ -19,6 +19,7 @@ from pydantic import ConfigDict, Field
 from nightjar.benchmarks.analysis import Analysis
 from nightjar.benchmarks.papers import Collection, Published, PublishedCurve, PublishedTable
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
+from nightjar.benchmarks.ranked_lists import Lists
 from nightjar.benchmarks.readers import Readers
 from nightjar.benchmarks.submission import Submission
 from nightjar.core.config import Count, Item, Limit, Model, Name
@@ -113,7 +114,7 @@ class Files:
     by_task: bool = True
     shown: tuple[str, ...] = ()
     readers: Readers | None = None
-    submission: Submission | None = None
+    submission: Submission | Lists | None = None
     unanswered: Literal["empty", "left out"] = "empty"
 
 

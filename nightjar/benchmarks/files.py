@@ -178,8 +178,9 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[
 
         own = read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
         return _matched(card, path, own, questions)
-    if card.files.submission and path.suffix == submission.ENDING:
-        return _submitted(card, card.files.submission, path, questions)
+    form = card.files.submission
+    if isinstance(form, submission.Submission) and path.suffix == form.ending:
+        return _submitted(card, form, path, questions)
     if card.files.readers:
         return read_own_answers(card.files.readers, path, _named(card, questions), len(questions))
     wanted, named = _named(card, questions), itemgetter(*_key_of(card))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from nightjar.core.errors import NightjarError
 
@@ -107,11 +107,18 @@ def drawn(
 
 
 class Tokenizer(Protocol):
-    """What decides lengths: ids without special tokens, and the text of ids."""
+    """What decides lengths: the ids of a text, which end in the end token for an encoder-decoder, and their text."""
 
     def encode(self, text: str) -> list[int]: ...
 
     def decode(self, ids: list[int]) -> str: ...
+
+
+@runtime_checkable
+class Placing(Tokenizer, Protocol):
+    """A tokenizer that gives the ids without special tokens too, with the characters (start, end) of each."""
+
+    def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]: ...
 
 
 @dataclass(frozen=True)

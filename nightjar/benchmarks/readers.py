@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
@@ -13,18 +13,22 @@ from nightjar.core.json_text import shown
 if TYPE_CHECKING:
     from nightjar.benchmarks.question import Question
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Readers:
     """How the files of a benchmark are read that has published forms of its own.
 
     `predictions` yields the place, the question's id and the answers of each prediction, `references` the place and the
-    question of each row; both raise NightjarError. `line` is the row of a question that `references` reads.
+    question of each row; both raise NightjarError. `line` is the row of a question that `references` reads. `asked`
+    reads questions as `references` does, but they need no references; None: all have some.
     """
 
     predictions: Callable[[Path], Iterable[tuple[str, str, list[str]]]]
     references: Callable[[Path], Iterable[tuple[str, Question]]]
     line: Callable[[Question], Mapping[str, Any]]
+    asked: Callable[[Path], Iterable[tuple[str, Question]]] | None = None
 
 
 def read_own_references(readers: Readers, path: Path, wanted: str) -> list[Question]:
@@ -32,14 +36,11 @@ def read_own_references(readers: Readers, path: Path, wanted: str) -> list[Quest
 
     `wanted` says what the file should hold.
     """
-    found: dict[str, Question] = {}
-    for where, question in readers.references(path):
-        if question.id in found:
-            raise _doubled(question.id, where)
-        found[question.id] = question
+    rows = ((where, question.id, question) for where, question in readers.references(path))
+    found = [question for _, _, question in once(rows)]
     if not found:
         raise NightjarError("no references", path, wanted)
-    return list(found.values())
+    return found
 
 
 def read_own_answers(
@@ -50,13 +51,21 @@ def read_own_answers(
     Raises NightjarError if an id is unknown or occurs twice, or the reader refuses the file.
     """
     given: list[list[str] | None] = [None] * count
-    for where, id, answers in readers.predictions(path):
+    for where, id, answers in once(readers.predictions(path)):
         if id not in places:
             raise unknown_id(id, where)
-        if given[places[id]] is not None:
-            raise _doubled(id, where)
         given[places[id]] = answers
     return given
+
+
+def once(rows: Iterable[tuple[str, str, T]]) -> Iterator[tuple[str, str, T]]:
+    """The rows of place, id and value. Raises NightjarError at an id that occurs twice."""
+    seen = set()
+    for where, id, value in rows:
+        if id in seen:
+            raise _doubled(id, where)
+        seen.add(id)
+        yield where, id, value
 
 
 def unknown_id(id: str, where: str) -> NightjarError:

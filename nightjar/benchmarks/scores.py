@@ -112,7 +112,11 @@ def nothing_to_score(
         return None
     fix = "ask questions with references"
     if card.files.submission:
-        given = f" --predictions {predictions} --output {card.name}.csv" if predictions else ""
+        given = (
+            f" --predictions {predictions} --output {card.name}{card.files.submission.ending}"
+            if predictions
+            else ""
+        )
         fix = f"hand the predictions in: nightjar submission --benchmark {card.name}{given}"
     return NightjarError("nothing to score: no question has a reference", card.name, fix)
 

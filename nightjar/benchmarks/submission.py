@@ -10,29 +10,30 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, folder_output, write_output
 from nightjar.core.json_text import is_text, read_object, shown
-
-ENDING = ".csv"
 
 
 @dataclass(frozen=True)
 class Submission:
     """`columns`: the names of those of the task, the id and the prediction. `tasks`: exactly those of a file, in their
     order. `site`: where the file is handed in. `not_an_answer`: the one text that the leaderboard reads as missing.
+    `answer` makes what is handed in of a task and a prediction.
     """
 
+    ending: ClassVar[str] = ".csv"
     columns: tuple[str, str, str]
     tasks: tuple[str, ...]
     site: str
     not_an_answer: str
+    answer: Callable[[str, str], str] = lambda task, prediction: prediction
 
 
 class Answer(NamedTuple):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import files, registry, submission
+from nightjar.benchmarks import files, ranked_lists, registry, submission
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.ranked_lists import Lists
+from nightjar.benchmarks.readers import read_own_references
 from nightjar.benchmarks.submission import Answer, Submission
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output
@@ -23,8 +26,10 @@ def submit(
     by_task: Path | None = None,
 ) -> dict[str, Any]:
     """Write the leaderboard's file of `predictions`: JSON Lines {task, id, prediction}, such a file, a folder of files
-    TASK.json {id: prediction}, or an artifact of the stage predict. `by_task`, if given, is a folder that gets the
-    files TASK.json: new, empty, or that of an earlier submission. Both places are checked before anything is read.
+    TASK.json {id: prediction}, or an artifact of the stage predict. Ranked lists are read in the benchmark's own form,
+    and written in it: `output` is a file .jsonl or .json, and `by_task` is None. `by_task`, if given, is a folder that
+    gets the files TASK.json: new, empty, or that of an earlier submission. Both places are checked before anything is
+    read.
 
     `questions` are what must be answered: an artifact of the stage questions, or references in the benchmark's form.
     For an artifact of the stage predict they are those of the project if none are given. Returns {"benchmark",
@@ -33,9 +38,17 @@ def submit(
     would not be taken.
     """
     card, form = _form(benchmark)
-    if questions is None and predictions.is_dir() and not submission.has_tasks(form, predictions):
+    by_tasks = isinstance(form, Submission) and submission.has_tasks(form, predictions)
+    if questions is None and predictions.is_dir() and not by_tasks:
         questions = files.QUESTIONS / card.name
     inputs = [predictions, questions]
+    if isinstance(form, Lists):
+        if by_task is not None:
+            raise NightjarError("ranked lists have no files by task", by_task, "leave --by-task out")
+        ranked_lists.check_name(output, inputs)
+        lists, asked = _lists(card, predictions, questions)
+        ranked_lists.write(form, output, lists, inputs)
+        return _report(form, card, output, {card.name: len(lists)}, asked)
     check_output(output, inputs)
     with contextlib.ExitStack() as stack:
         folder = None
@@ -43,25 +56,52 @@ def submit(
             folder = stack.enter_context(submission.tasks_folder(form, by_task, inputs))
             if output.resolve().is_relative_to(by_task.resolve()):
                 raise NightjarError(f"it is in {by_task} of --by-task", output, "name a file elsewhere")
-        asked = files.read_references(card, questions) if questions else []
-        answers = _answers(card, form, predictions)
+        asked = _asked(card, questions)
+        given = _answers(card, form, predictions)
+        answers = [one._replace(prediction=form.answer(one.task, one.prediction)) for one in given]
         submission.check(form, answers, predictions, _ids(asked))
         if folder is not None:
             submission.write_tasks(form, folder, answers)
         submission.write(form, output, answers, inputs)
-    return _report(benchmark, form, output, answers, asked)
+    return _report(form, card, output, _counts(form, answers), asked)
 
 
 def check_submission(benchmark: str, file: Path, questions: Path | None = None) -> dict[str, Any]:
     """Check a leaderboard's file, with the ids of `questions` if they are given. Returns and raises as `submit`."""
     card, form = _form(benchmark)
-    asked = files.read_references(card, questions) if questions else []
+    if isinstance(form, Lists):
+        lists, asked = _lists(card, file, questions)
+        return _report(form, card, file, {card.name: len(lists)}, asked)
+    asked = _asked(card, questions)
     answers = [answer for _, answer in submission.read(form, file)]
     submission.check(form, answers, file, _ids(asked))
-    return _report(benchmark, form, file, answers, asked)
+    return _report(form, card, file, _counts(form, answers), asked)
 
 
-def _form(benchmark: str) -> tuple[Card, Submission]:
+def _asked(card: Card, path: Path | None) -> list[Question]:
+    """The questions that must be answered, with references or without; none where they are not known."""
+    if path is None:
+        return []
+    readers = card.files.readers
+    if readers and readers.asked and not path.is_dir():
+        return read_own_references(replace(readers, references=readers.asked), path, card.files.reference)
+    return files.read_references(card, path)
+
+
+def _lists(
+    card: Card, predictions: Path, questions: Path | None
+) -> tuple[ranked_lists.Answers, list[Question]]:
+    """The checked lists of `predictions`, in the order of the questions where these are known, and the questions."""
+    readers = card.files.readers
+    if readers is None:
+        raise ValueError(f"the card {card.name} has ranked lists but no readers of them")
+    asked = _asked(card, questions)
+    lists, ids = ranked_lists.read(readers, predictions), files.ids(card, asked)
+    ranked_lists.check(lists, predictions, ids)
+    return {id: lists[id] for id in ids or lists}, asked
+
+
+def _form(benchmark: str) -> tuple[Card, Submission | Lists]:
     card = registry.card(benchmark)
     if card.files.submission is None:
         have = [name for name in registry.names() if registry.card(name).files.submission]
@@ -81,7 +121,7 @@ def _answers(card: Card, form: Submission, path: Path) -> list[Answer]:
 
         rows = read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
         return [Answer(row["task_id"], row["id"], (row["answers"] or [""])[0]) for row in rows]
-    if path.suffix == submission.ENDING:
+    if path.suffix == form.ending:
         return [answer for _, answer in submission.read(form, path)]
     found = []
     task = card.files.task
@@ -102,10 +142,13 @@ def _ids(questions: Sequence[Question]) -> Mapping[str, Sequence[str]]:
     return found
 
 
+def _counts(form: Submission, answers: Sequence[Answer]) -> dict[str, int]:
+    return {task: sum(answer.task == task for answer in answers) for task in form.tasks}
+
+
 def _report(
-    benchmark: str, form: Submission, file: Path, answers: Sequence[Answer], asked: Sequence[Question]
+    form: Submission | Lists, card: Card, file: Path, tasks: Mapping[str, int], asked: Sequence[Question]
 ) -> dict[str, Any]:
-    tasks = {task: sum(answer.task == task for answer in answers) for task in form.tasks}
-    told = {"benchmark": benchmark, "file": str(file), "site": form.site, "n": len(answers), "tasks": tasks}
+    told = {"benchmark": card.name, "file": str(file), "site": form.site, "n": sum(tasks.values())}
     hidden = sum(not question.references for question in asked) / len(asked) if asked else None
-    return told | {"ids_checked": bool(asked), "hidden": hidden}
+    return told | {"tasks": tasks, "ids_checked": bool(asked), "hidden": hidden}

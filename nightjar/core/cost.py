@@ -54,6 +54,7 @@ _TRAINING = [
 _ANSWERS = [
     "encoding",
     "max_new_tokens",
+    "task_limits",
     "batch_size",
     "batch_tokens",
     "precision",
@@ -128,7 +129,9 @@ def _predict(item: str, params: Params) -> Cost:
     benchmark = item.partition("-")[0]
     keys = (f"predict.{benchmark}.{key}" for key in _ANSWERS)
     settings = (*_datasets(benchmark, params), *_MODEL, "encoding", f"predict.systems.{item}", *keys)
-    return Cost((_asked(benchmark),), settings, start=MODEL_START)
+    samples = f"predict.{benchmark}.samples"
+    times = samples if value(params, samples) else ""
+    return Cost((_asked(benchmark),), settings, times, MODEL_START)
 
 
 def _evaluate(item: str, params: Params) -> Cost:

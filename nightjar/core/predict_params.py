@@ -27,7 +27,8 @@ EncodingName = Literal[
 
 class PredictBenchmark(Model):
     """`batch_tokens` bounds the tokens of all rows in memory: prompts and longest answers. `encoding` names another
-    encoding than the training's (null: the same). `neighbours`: how many training questions vote in k-NN.
+    encoding than the training's (null: the same). `task_limits`: whether an answer also ends at the tokens that the
+    card gives its task. `neighbours`: how many training questions vote in k-NN.
 
     For tasks that are answered by a ranked list: `samples` of each question are drawn, and the first `keep` answers of
     the list remain. `require_full_stop`: a sample without a full stop is an empty answer, which is listed; otherwise it
@@ -36,6 +37,7 @@ class PredictBenchmark(Model):
 
     encoding: EncodingName | None
     max_new_tokens: Positive
+    task_limits: bool = True
     batch_size: Positive
     batch_tokens: Positive
     temperature: Annotated[float, Field(ge=0, le=100)]

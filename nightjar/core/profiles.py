@@ -40,11 +40,22 @@ OPEN = frozenset(
 )
 
 
+class Shape(Model):
+    """What the memory of a language model grows with beside its parameters: the decoder's layers, the heads of its
+    attention, and the size of the keys of all heads that have keys of their own.
+    """
+
+    layers: Positive
+    heads: Positive
+    keys: Positive
+    encoder_decoder: bool = False
+
+
 class Supply(Model):
     """What a profile reads and the repository does not have: its publisher's address, its licence and its size.
 
-    `parameters` and `width` (numbers of a vector) are of models. `counts` are of data: `train_tasks` and `test_tasks`,
-    `documents` and their `tokens`, `tasks`, `questions` and `train_questions`.
+    `parameters`, `width` (numbers of a vector) and `shape` are of models. `counts` are of data: `train_tasks` and
+    `test_tasks`, `documents` and their `tokens`, `tasks`, `questions` and `train_questions`.
     """
 
     what: Name
@@ -53,6 +64,7 @@ class Supply(Model):
     gigabytes: Gigabytes
     parameters: Annotated[float, Field(ge=1)] | None = None
     width: Positive | None = None
+    shape: Shape | None = None
     counts: dict[Item, Positive] = Field(default_factory=dict)
 
 

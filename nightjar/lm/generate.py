@@ -25,7 +25,18 @@ from nightjar.lm.row import Answer, Controller, Generated, Prompt, Row
 from nightjar.lm.rows import PASS, Pool, advance
 from nightjar.lm.sample import Sampling
 
-__all__ = ["BATCH", "Answer", "Controller", "Generated", "Prompt", "Row", "arrange", "generate", "stream"]
+__all__ = [
+    "BATCH",
+    "Answer",
+    "Controller",
+    "Generated",
+    "Prompt",
+    "Row",
+    "arrange",
+    "batches",
+    "generate",
+    "stream",
+]
 
 # Rows of a batch, if the caller does not say.
 BATCH = 16
@@ -270,16 +281,26 @@ def _encoded(
     batch_size: int,
     batch_tokens: int | None,
 ) -> Iterator[tuple[int, Generated]]:
-    """As `stream`, for an encoder-decoder: batches of the prompts in their order, each decoded to its end."""
+    """As `stream`, for an encoder-decoder: each batch is decoded to its end."""
+    for batch in batches(prompts, batch_size, batch_tokens):
+        yield from _together(lm, batch, sampling)
+
+
+def batches(prompts: Iterable[Prompt], batch_size: int, batch_tokens: int | None) -> Iterator[list[Prompt]]:
+    """The batches in which an encoder-decoder answers prompts, in their order.
+
+    The keys and values of a batch are padded: each row counts as the longest prompt with the longest continuation.
+    """
     batch: list[Prompt] = []
     for prompt in prompts:
-        tokens = (len(batch) + 1) * max(one.most for one in [*batch, prompt])
+        some = [*batch, prompt]
+        tokens = len(some) * (max(len(one.ids) for one in some) + max(one.max_new_tokens for one in some))
         if batch and (len(batch) == batch_size or (batch_tokens is not None and tokens > batch_tokens)):
-            yield from _together(lm, batch, sampling)
+            yield batch
             batch = []
         batch.append(prompt)
     if batch:
-        yield from _together(lm, batch, sampling)
+        yield batch
 
 
 @torch.inference_mode()

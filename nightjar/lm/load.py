@@ -55,6 +55,9 @@ def prepare(seed: int, threads: int) -> None:
     """
     check_count(threads, "threads")
     garbage.as_usual()
+    # Read at the first matrix product: with AMX, those in bfloat16 sum in another order where more than 32 rows are
+    # together. Answers would depend on the batch, and with tools on the time that these take (docs/reliability.md).
+    os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
     # Read when CUDA starts: without it, its matrix products may differ in the last bits from run to run.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.manual_seed(seed)

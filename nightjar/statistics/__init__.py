@@ -2,7 +2,7 @@
 
 A statistic is a callable from (draws, n, parts) to (draws,): `mean`, `matthews`, `geometric_mean`, `perplexity`, or
 one's own. `Bootstrap` gives intervals of it, `permutation_p` the paired test of two systems, `Contrast` both of a
-metric, and `seen` the one rule by which a difference is significant. NaN and infinity are refused with ValueError.
+metric, and `seen` the one rule by which a difference is significant. NaN and infinity are refused with NightjarError.
 """
 
 from nightjar.statistics.agreement import nominal_alpha, raw_agreement

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
+from nightjar.core.errors import NightjarError
+
 
 def raw_agreement(items: Sequence[Sequence[str]]) -> float | None:
     """Share of the pairs of judges that gave an item the same label, as a mean over items with two judges or more.
@@ -55,9 +57,12 @@ def blanc(one: Sequence[Hashable], other: Sequence[Hashable]) -> Blanc | None:
     A pair of items is a link of a clustering that has both in one cluster, else a non-link. If a pairs are links of
     one, b of the other and c of both, F1 of the links is 2c / (a + b); for non-links likewise. BLANC is the mean of
     both, 1.0 for equal clusterings. If neither clustering has links, or neither has non-links, it is the F1 of the
-    other kind; a kind that only one of them has has F1 0. None for fewer than two items. Raises ValueError for
+    other kind; a kind that only one of them has has F1 0. None for fewer than two items. Raises NightjarError for
     clusterings of different lengths.
     """
+    if len(one) != len(other):
+        what = f"clusterings of {len(one)} and {len(other)} items"
+        raise NightjarError(what, "blanc", "give the cluster of every item in both")
     cells = Counter(zip(one, other, strict=True))
     pairs = _pairs([len(one)])
     if not pairs:

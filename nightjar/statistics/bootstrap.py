@@ -32,7 +32,7 @@ class Bootstrap:
     def interval(self, values: Floats, statistic: Statistic = mean) -> tuple[float, float]:
         """Low and high end for the statistic of `values`, the parts of the instances: (n, parts) or, of one part, (n,).
 
-        Raises ValueError for no instance, NaN and infinity.
+        Raises NightjarError for no instance, NaN and infinity.
         """
         rows = as_rows(values)
         if statistic is mean and rows.shape[1] == 1 and ((rows == 0) | (rows == 1)).all():
@@ -51,8 +51,9 @@ class Bootstrap:
         """Low and high end for the sum of weight x statistic over the runs; the interval of -contrast is its mirror.
 
         The runs have the parts of the same instances in the same order. An instance is drawn for all runs at once, so
-        what makes it hard for all cancels out. The weights add up to 0, and are -weights in reverse. Raises ValueError
-        for no instance, unequal shapes, NaN and infinity. The ends are NaN where the statistic of a resample is.
+        what makes it hard for all cancels out. The weights add up to 0, and are -weights in reverse. Raises
+        NightjarError for no instance, unequal shapes, NaN and infinity. The ends are NaN where the statistic of a
+        resample is.
         """
         rows = [as_rows(run) for run in runs]
         value = contrast(weights, [statistic(run[None]) for run in rows])[0]

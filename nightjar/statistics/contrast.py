@@ -67,7 +67,7 @@ class Contrast(NamedTuple):
 
         `low`, `high` and `p` are None below MINIMUM instances (`rule`), the ends also where the statistic is not
         defined on every resample; how many instances are better, worse and equal is None for a metric of several parts.
-        Raises ValueError for NaN and infinity.
+        Raises NightjarError for NaN and infinity.
         """
         measure, n = self.measure, len(self.runs[0])
         p, ends = None, (math.nan, math.nan)

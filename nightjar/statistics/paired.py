@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.core.errors import NightjarError
 from nightjar.statistics.resample import as_rows, blocks
 from nightjar.statistics.statistic import Floats, OfSums, Statistic, contrast, mean
 
@@ -42,10 +43,10 @@ class Moved:
 def moved(differences: NDArray[np.float64]) -> Moved:
     """Counts of the differences above, below and at zero; scores are equal to the last bit or differ.
 
-    Raises ValueError for NaN and infinity.
+    Raises NightjarError for NaN and infinity.
     """
     if not np.isfinite(differences).all():
-        raise ValueError("a difference is NaN or infinite")
+        raise NightjarError("NaN or infinite", "differences", "leave out what does not apply")
     better, worse = int((differences > 0).sum()), int((differences < 0).sum())
     return Moved(better, worse, len(differences) - better - worse)
 
@@ -74,12 +75,13 @@ def contrast_p(
     The runs have the parts of the same instances in the same order, shape (n, parts) or (n,) each; the weights are
     -weights in reverse. It is exact if at most 16 instances change by a reversal, or if all contrasts of a mean have
     one size (as those of exact match: then it is the sign test, McNemar's exact form); 1 if none changes. A way on
-    which the statistic is not defined counts as extreme. Raises ValueError for no instance, unequal shapes, NaN and
+    which the statistic is not defined counts as extreme. Raises NightjarError for no instance, unequal shapes, NaN and
     infinity. Memory beside the arguments: some arrays of the size of all runs, and of `samples` x runs x terms.
     """
     rows = [as_rows(run) for run in runs]
     if len({run.shape for run in rows}) > 1:
-        raise ValueError(f"the systems have arrays of shapes {' and '.join(str(run.shape) for run in rows)}")
+        what = f"arrays of shapes {' and '.join(str(run.shape) for run in rows)}"
+        raise NightjarError(what, "systems", "give the parts of the same instances")
     stacked, scale = np.stack(rows), 1.0
     if statistic is mean:
         forward = contrast(weights, rows)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.core.errors import NightjarError
 from nightjar.statistics.counts import Draws
 from nightjar.statistics.statistic import Floats, OfSums, Statistic
 
@@ -30,7 +31,7 @@ def resampled(
     """The statistic of each system on the same `samples` resamples of the instances, shape (systems, samples).
 
     Each system has an array of shape (n, parts), rows in the same order of instances; (n,) is one part. Memory beside
-    the arguments and the result: a few arrays of max(BLOCK, n x parts) numbers. Raises ValueError for no instance.
+    the arguments and the result: a few arrays of max(BLOCK, n x parts) numbers. Raises NightjarError for no instance.
     """
     stacked = np.stack([as_rows(values) for values in systems])
     if isinstance(statistic, OfSums):
@@ -51,15 +52,18 @@ def resampled(
 def as_rows(values: Floats) -> Floats:
     """`values` of shape (n, parts) as floats; (n,) is one part.
 
-    Raises ValueError for no instance, another shape, NaN and infinity: what does not apply to an instance is left out
-    before (`benchmarks.scores.SystemScores.of`).
+    Raises NightjarError for no instance, another shape, NaN and infinity: what does not apply to an instance is left
+    out before (`benchmarks.scores.SystemScores.of`).
     """
     rows = np.asarray(values, dtype=np.float64)
     rows = rows[:, None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or not rows.size:
-        raise ValueError(f"no instances, or not (n, parts): an array of shape {rows.shape}")
+        raise NightjarError(
+            f"no instances, or not (n, parts): an array of shape {rows.shape}", "values", "give (n, parts)"
+        )
     if not np.isfinite(rows).all():
-        raise ValueError(f"{np.count_nonzero(~np.isfinite(rows))} of {rows.size} values are NaN or infinite")
+        what = f"{np.count_nonzero(~np.isfinite(rows))} of {rows.size} are NaN or infinite"
+        raise NightjarError(what, "values", "leave out what does not apply")
     return rows
 
 

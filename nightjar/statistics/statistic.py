@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.core.errors import NightjarError
+
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
 
@@ -32,13 +34,14 @@ class OfSums:
     value: Callable[[Floats, int], Floats]
 
     def terms(self, values: Floats) -> Floats:
-        """What is summed: (draws, n, parts) to (draws, n, terms). Raises ValueError for another shape."""
+        """What is summed: (draws, n, parts) to (draws, n, terms). Raises NightjarError for another shape."""
         if values.ndim != 3 or not values.shape[1] or values.shape[2] != (self.parts or values.shape[2]):
-            raise ValueError(f"{self.name} of an array of shape {values.shape}")
+            what = f"an array of shape {values.shape}"
+            raise NightjarError(what, self.name, f"give (draws, n, {self.parts or 'parts'})")
         return self.summed(values)
 
     def __call__(self, values: Floats) -> Floats:
-        """The statistic of each draw: (draws, n, parts) to (draws,). Raises ValueError for another shape."""
+        """The statistic of each draw: (draws, n, parts) to (draws,). Raises NightjarError for another shape."""
         return self.value(self.terms(values).sum(axis=1), values.shape[1])
 
 
@@ -63,7 +66,7 @@ def _geometric(sums: Floats, n: int) -> Floats:
 
 def _token_losses(values: Floats) -> Floats:
     if not (values[..., 1] > 0).all():
-        raise ValueError("perplexity needs at least one token in every instance")
+        raise NightjarError("an instance without tokens", "perplexity", "leave it out")
     return values
 
 
@@ -107,5 +110,5 @@ The means are over the corpus, as in the public metric of SCROLLS; it is 0 if on
 perplexity = OfSums("perplexity", 2, _token_losses, _exp_of_mean)
 """exp(total loss / total tokens) of the parts (loss of the instance in nats, its tokens). Source: Schick et al. 2023.
 
-Raises ValueError for an instance without tokens.
+Raises NightjarError for an instance without tokens.
 """

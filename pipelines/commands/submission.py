@@ -30,9 +30,9 @@ def _print(result: dict[str, Any]) -> None:
 @click.command()
 @benchmark_option
 @click.option(
-    "--predictions", type=FILE, help="JSON Lines {task, id, prediction}, or a folder of data/predict."
+    "--predictions", type=FILE, help="JSON Lines in the benchmark's form, or a folder of data/predict."
 )
-@click.option("--output", type=OUTPUT, help="The CSV to write.")
+@click.option("--output", type=OUTPUT, help="The file to write: a CSV; of ranked lists .jsonl or .json.")
 @click.option("--by-task", type=OUTPUT, help="Also write files TASK.json {id: prediction} into this folder.")
 @click.option("--check", "file", type=FILE, help="Check this file of anybody's instead of writing one.")
 @click.option(
@@ -52,12 +52,13 @@ def submission(
     """Make the file that a benchmark's leaderboard takes, or check one.
 
     The file must have all tasks of the benchmark, each id once, and texts alone; with --questions, exactly their ids.
-    What is written is read again as the leaderboard reads it. Where references exist, `nightjar score` scores such a
-    file.
+    A CSV that is written is read again as the leaderboard reads it. Where references exist, `nightjar score` scores
+    such a file.
 
     \b
     Example:
       nightjar submission --benchmark zeroscrolls --predictions mine.jsonl --output mine.csv
+      nightjar submission --benchmark protoqa --predictions data/predict/protoqa/protoqa --output mine.jsonl
       nightjar submission --benchmark zeroscrolls --check theirs.csv --questions data/questions/zeroscrolls
     """
     from nightjar.benchmarks.submit import check_submission, submit

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nightjar.core import cost
+from nightjar.core.predict_params import PredictBenchmark
+from nightjar.core.profiles import Shape
 from pipelines.execution.setup import BASE_MODELS, Setup
 from pipelines.project.stage_name import StageName
 
@@ -33,7 +35,7 @@ LANGUAGE_MODEL, ENCODER = BASE_MODELS
 @dataclass(frozen=True)
 class Work:
     """`tokens` run through a model of `parameters`, at `factor` operations each, on `gpus` that share the `held` bytes
-    of each parameter. `disk`: bytes that the stage writes.
+    of each parameter. `activations`: bytes of what is computed, on each. `disk`: bytes that the stage writes.
     """
 
     tokens: float
@@ -42,6 +44,7 @@ class Work:
     held: float = 0.0
     gpus: int = 1
     disk: float = 0.0
+    activations: float = 0.0
 
     @property
     def operations(self) -> float:
@@ -49,8 +52,8 @@ class Work:
 
     @property
     def memory(self) -> float:
-        """Bytes on each GPU, without activations and caches."""
-        return self.held * self.parameters / self.gpus
+        """Bytes on each GPU."""
+        return self.held * self.parameters / self.gpus + self.activations
 
     def hours(self, device: str) -> float:
         """Hours of one GPU; as many GPUs need that much together."""
@@ -154,8 +157,21 @@ def _predict(setup: Setup, item: str) -> Work:
         reader = setup.params.readers.recipe(Path(system.weights).name)
         prompt = max(reader.passages, 1) * reader.text_maxlength
     tokens = rows * (prompt + settings.samples * settings.max_new_tokens)
-    size = _known(setup.parameters(system.weights))
-    return Work(tokens, size, held=WIDTHS[settings.precision], disk=rows * PREDICTION)
+    size, held = _known(setup.parameters(system.weights)), WIDTHS[settings.precision]
+    shape = setup.shape(system.weights)
+    activations = held * _written(shape, prompt, settings) if shape else 0.0
+    return Work(tokens, size, held=held, disk=rows * PREDICTION, activations=activations)
+
+
+def _written(shape: Shape, prompt: int, settings: PredictBenchmark) -> float:
+    """Numbers in memory while a language model answers: keys and values of a batch, and T5's bias of a prompt.
+
+    The bias of the positions is there as made and once more in the order that attention reads (lm/encoder_decoder.py).
+    """
+    longest = prompt + settings.max_new_tokens
+    tokens = max(longest, min(settings.batch_tokens, settings.batch_size * longest))
+    bias = 2 * shape.heads * prompt**2 if shape.encoder_decoder else 0
+    return 2 * shape.layers * shape.keys * tokens + bias
 
 
 _WORKS: Mapping[str, Callable[[Setup, str], Work]] = {

@@ -14,7 +14,7 @@ from typing import Any
 from nightjar.core import cost, profiles
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.params import Params, validate
-from nightjar.core.profiles import Supply
+from nightjar.core.profiles import Shape, Supply
 from nightjar.lm import weights
 from pipelines.execution.preflight import LAUNCHERS, check_project
 from pipelines.graph import graph as graphs
@@ -100,6 +100,11 @@ class Setup:
         source = self.source(path)
         known = self.described(source)
         return weights.parameters(self.root / source) or (known.parameters if known else None)
+
+    def shape(self, path: str) -> Shape | None:
+        """The shape of the language model in `path`, if a supply gives it."""
+        known = self.described(self.source(path))
+        return known.shape if known else None
 
     def rows(self, stage: str, table: str) -> float | None:
         """The rows of a table: from the facts of the stage that makes it, else from the settings and the supplies."""

@@ -73,7 +73,8 @@ def remains(graph: Graph) -> Remains:
     found = {path for path in made if path not in holding and outs.isdisjoint(path.parents)}
     paths = sorted(found - _in_git(graph.root, found))
     sizes = {str(path): _size(graph.root / path) for path in paths if (graph.root / path).exists()}
-    return Remains(sizes, list(gone), [it.path for it in find(graph, graph) if it.path not in sizes])
+    unknown = [it.path for it in find(graph, graph) if not _within(graph.root, Path(it.path), sizes)]
+    return Remains(sizes, list(gone), unknown)
 
 
 def clean(graph: Graph, found: Remains) -> None:
@@ -112,6 +113,14 @@ def _entries(root: Path) -> dict[str, Any]:
     whole = parse(read_text(root / LOCK), root / LOCK)
     entries = whole.get("stages") if isinstance(whole, dict) else None
     return {str(name): entry for name, entry in (entries or {}).items() if isinstance(entry, dict)}
+
+
+def _within(root: Path, path: Path, paths: Collection[str]) -> bool:
+    """Whether a path is one of `paths`, or a folder that holds nothing else."""
+    folder = root / path
+    if path.as_posix() in paths or not folder.is_dir():
+        return path.as_posix() in paths
+    return all(_within(root, path / child.name, paths) for child in folder.iterdir())
 
 
 def _size(path: Path) -> int:

@@ -69,8 +69,10 @@ def make_ready(
             check_complete(temporary)
         ready = write_checksums(temporary)
         replace(temporary, output)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, NightjarError):  # what was copied is named where the user has it
+            error.where = error.where.replace(str(temporary), str(folder))
         raise
     return {
         "source": source.source,

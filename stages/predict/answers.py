@@ -12,8 +12,9 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.core.params import Encoding
 from nightjar.core.predict_params import PredictBenchmark
-from nightjar.lm.generate import arrange
+from nightjar.lm.generate import arrange, batches
 from nightjar.lm.load import LanguageModel
+from nightjar.lm.row import Prompt
 from nightjar.lm.sample import Sampling, generator_for
 from nightjar.lm.tokenizer import Tokenizer
 from nightjar.tools import Answered, Calls, Query, Toolbox, answers
@@ -61,7 +62,7 @@ def stops(card: Card, task_id: str, settings: PredictBenchmark) -> list[str]:
 
 def limit(card: Card, task_id: str, settings: PredictBenchmark) -> int:
     """The most tokens of an answer to a question of the task."""
-    own = card.task(task_id).max_new_tokens
+    own = card.task(task_id).max_new_tokens if settings.task_limits else None
     return settings.max_new_tokens if own is None else min(own, settings.max_new_tokens)
 
 
@@ -91,7 +92,7 @@ def answering(
         options["sampling"] = Sampling(
             settings.temperature, lambda number: generator_for(seed, asked[number].sha256), settings.top_p
         )
-    groups, shared = _groups(lm, asked, settings.batch_size)
+    groups, shared = _groups(lm, card, asked, settings)
 
     def query(number: int) -> Query:
         one = asked[number]
@@ -120,7 +121,9 @@ def answering(
     return answer_these
 
 
-def _groups(lm: LanguageModel, asked: Sequence[Asked], size: int) -> tuple[list[list[int]], list[int]]:
+def _groups(
+    lm: LanguageModel, card: Card, asked: Sequence[Asked], settings: PredictBenchmark
+) -> tuple[list[list[int]], list[int]]:
     """The questions in the order in which they are answered, and how many ids each shares with its neighbours.
 
     For a causal model in one group. An encoder-decoder answers batches, in which a row may depend on the others in its
@@ -129,7 +132,9 @@ def _groups(lm: LanguageModel, asked: Sequence[Asked], size: int) -> tuple[list[
     order, shared = arrange(lm, [one.ids for one in asked])
     if not lm.encoder_decoder:
         return [order], shared
-    return [order[first : first + size] for first in range(0, len(order), size)], shared
+    prompts = (Prompt(n, asked[n].ids, limit(card, asked[n].question.task_id, settings)) for n in order)
+    made = batches(prompts, settings.batch_size, settings.batch_tokens)
+    return [[prompt.number for prompt in batch] for batch in made], shared
 
 
 def _row(given: Answered, settings: PredictBenchmark) -> dict[str, Any]:

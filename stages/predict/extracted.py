@@ -62,18 +62,20 @@ def extracted(
 ) -> list[dict[str, Any]]:
     """The answers to questions of one task, in the columns of `answers.answering`; their passages are read together.
 
-    A passage without an answer does not count. An extracted answer is whole: it ends with the full stop that
-    `require_full_stop` asks for.
+    A passage without an answer does not count. An extracted answer is whole: the rules for samples, `cut_at_full_stop`
+    and `require_full_stop`, do not apply to it.
     """
+    whole = settings.model_copy(update={"cut_at_full_stop": False, "require_full_stop": False})
     started = time.monotonic()
     most = limit(card, asked[0].question.task_id, settings)
     answers = iter(lines(lm, HEAD, [prompt for one in asked for prompt in one.prompts], most))
     found = []
     for one in asked:
         own = list(islice(answers, len(one.prompts)))
-        texts = [(f"{answer}.", weight) for answer, weight in zip(own, one.weights, strict=True) if answer]
+        given = ((answer.removesuffix("."), weight) for answer, weight in zip(own, one.weights, strict=True))
+        texts = [(f"{answer}.", weight) for answer, weight in given if answer]
         tokens = sum(len(lm.tokenizer.encode(answer)) for answer in own)
-        found.append(ranked_row(card, texts, settings) | {"calls": [], "new_tokens": tokens})
+        found.append(ranked_row(card, texts, whole) | {"calls": [], "new_tokens": tokens})
     seconds = round((time.monotonic() - started) / len(asked), 6)
     return [row | {"seconds": seconds} for row in found]
 

@@ -21,7 +21,12 @@ from nightjar.core.json_text import shown
 from nightjar.statistics.agreement import blanc
 
 # Precision, recall and F1 of table 4, and the mean BLANC of two annotators (Boratko et al. 2020).
-TABLE_4 = {"exact_match": (1.0, 0.466, 0.636), "wordnet": (0.996, 0.581, 0.734)}
+# The paper's encoder is RoBERTa.
+TABLE_4 = {
+    "exact_match": (1.0, 0.466, 0.636),
+    "wordnet": (0.996, 0.581, 0.734),
+    ENCODER: (0.762, 0.661, 0.708),
+}
 PUBLISHED_BLANC = 0.8317
 _FIGURES = ("precision", "recall", "f1")
 

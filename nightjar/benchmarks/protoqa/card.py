@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nightjar.benchmarks.analysis import Analysis
 from nightjar.benchmarks.card import Card, Files, Matching, Metric, Readers, Scoring, Task
+from nightjar.benchmarks.protoqa import readers
 from nightjar.benchmarks.protoqa.agreement import assess, compare_clusterings
 from nightjar.benchmarks.protoqa.concept_net import coverage
 from nightjar.benchmarks.protoqa.encoder import encoder_similarity
@@ -28,6 +29,7 @@ from nightjar.benchmarks.protoqa.readers import (
 from nightjar.benchmarks.protoqa.scoring import ENCODER, RULES, explained, metric_name, score
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 from nightjar.benchmarks.question import DEFAULT_TRACK
+from nightjar.benchmarks.ranked_lists import Lists
 
 _TITLES = {
     "exact_match": "exact match",
@@ -88,7 +90,9 @@ CARD = Card(
         prediction=PREDICTION,
         reference=REFERENCE,
         by_task=False,
-        readers=Readers(predictions, references, reference),
+        readers=Readers(predictions, references, reference, readers.questions),
+        # As the published predictions (protoqa-evaluator).
+        submission=Lists("https://github.com/iesl/protoqa-data", ("question_id", "ranked_answers")),
         # As published: the mean is over the questions that have predictions (protoqa-evaluator, evaluation.py).
         unanswered="left out",
     ),

@@ -1,6 +1,7 @@
-"""How many answers ConceptNet connects with their question (paper, section 5.1; the definition is ours).
+"""How many answers ConceptNet connects with their question (Boratko et al. 2020, section 5.1).
 
-A string of a cluster is connected if an edge, in either direction, leads from a content word of the question to it.
+A string of a cluster is connected if an edge has a keyword of the question in its head and one of the string in its
+tail, or the other way round.
 """
 
 from __future__ import annotations
@@ -8,14 +9,15 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.analysis import Progress
 from nightjar.benchmarks.protoqa.formats import clusters_of
-from nightjar.benchmarks.protoqa.tokens import tokens
+from nightjar.benchmarks.protoqa.tokens import STOP_WORDS, tokens
 from nightjar.benchmarks.protoqa.wordnet import wordnet
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError, from_os_error
@@ -25,6 +27,8 @@ from nightjar.core.files import check_input
 _LONGEST = 2**20
 # A string: the numbers of its question and of its cluster, and itself.
 Place = tuple[int, int, str]
+# Words of questions that only ask.
+_ASKING = frozenset({"name", "tell", "give", "something", "someone", "someplace", "another"})
 FORM = "give ConceptNet's assertions (.csv or .csv.gz), or lines of start TAB relation TAB end"
 
 
@@ -33,26 +37,32 @@ def coverage(
 ) -> dict[str, Any]:
     """The share of strings, of clusters with a connected string, and of people who gave an answer of such a cluster.
 
-    In lower case, a string has a node for itself, for its tokens without stop words, and for the base forms of these in
-    WordNet; so have the words of the question. The memory needed does not depend on the file. Malformed lines are
-    counted by their reason. Raises NightjarError for a file that cannot be read or has no edge of English terms.
+    Keywords are the words that are not stop words, in lower case, and their base forms in WordNet; words that ask, such
+    as "name", are none of a question. The memory needed does not depend on the file. Malformed lines are counted by
+    their reason. Raises NightjarError for a file that cannot be read or has no edge of English terms.
     """
     words: dict[str, set[int]] = defaultdict(set)
     nodes: dict[str, set[Place]] = defaultdict(set)
     clusters = {(n, c): one for n, q in enumerate(questions) for c, one in enumerate(clusters_of(q.parts))}
     for number, question in enumerate(questions):
-        for form in chain(*map(_forms, tokens(str(question.parts["question"]).lower()))):
+        for form in _keywords(tokens(str(question.parts["question"]).lower())) - _ASKING:
             words[form].add(number)
     for place, cluster in clusters.items():
         for string in cluster.answers:
-            for form in {string.strip().lower()} | _forms(" ".join(tokens(string.lower()))):
+            for form in _keywords(tokens(string.lower())):
                 nodes[form].add((*place, string))
     connected: set[Place] = set()
+    known: set[tuple[str, str]] = set()
     counts: Counter[str] = Counter()
     for ends in _edges(file, counts, progress):
-        for word, node in (ends, ends[::-1]):
-            if word in words and node in nodes:
-                connected |= {place for place in nodes[node] if place[0] in words[word]}
+        one, other = (_keywords(term.split()) for term in ends)
+        for pair in {
+            *product(one & words.keys(), other & nodes.keys()),
+            *product(other & words.keys(), one & nodes.keys()),
+        }:
+            if pair not in known:
+                known.add(pair)
+                connected |= {place for place in nodes[pair[1]] if place[0] in words[pair[0]]}
     if not counts["edges"]:
         raise NightjarError(f"no edge between English terms in {counts['lines']} lines", file, FORM)
     hit = {place[:2] for place in connected}
@@ -69,8 +79,15 @@ def coverage(
     return {"rows": rows, **facts, "malformed": dict(counts)}
 
 
-def _forms(text: str) -> set[str]:
-    return {text, *wordnet().base_forms(text)}
+def _keywords(words: Iterable[str]) -> set[str]:
+    return {form for word in words for form in _forms(word)}
+
+
+@lru_cache(maxsize=2**16)
+def _forms(word: str) -> frozenset[str]:
+    """A word and its base forms; none of a stop word and of a sign."""
+    known = word in STOP_WORDS or not any(map(str.isalnum, word))
+    return frozenset() if known else frozenset({word, *wordnet().base_forms(word)})
 
 
 def _edges(path: Path, counts: Counter[str], progress: Progress) -> Iterator[tuple[str, str]]:

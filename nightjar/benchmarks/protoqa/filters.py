@@ -1,6 +1,7 @@
-"""Labels for questions that the paper's filters are about: taxonomic questions and stereotypes (appendices C and D).
+"""Labels for questions that the paper's filters are about: taxonomic ones, stereotypes (appendices C and D), scattered.
 
-The paper's own lists are not published, so these rules are ours. They label questions; none is left out by them.
+The paper's own lists are not published, so the rules for the first two are ours. They label questions; none is left out
+by them.
 """
 
 from __future__ import annotations
@@ -8,14 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from nightjar.benchmarks.protoqa.formats import Asked
+from nightjar.benchmarks.protoqa.formats import Asked, by_count
 from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
 
-TAXONOMIC, STEREOTYPE = "taxonomic", "stereotype"
+TAXONOMIC, STEREOTYPE, SCATTERED = "taxonomic", "stereotype", "scattered"
+# Published: questions are dropped when the 8 largest clusters hold fewer than 85 of 100 answers.
+_LARGEST, _PERCENT = 8, 85
 MEANINGS = {
     TAXONOMIC: "the question asks for a kind of something, and at least half of its answers, by count, are kinds of it "
     "in WordNet (appendix C of the paper filters such questions)",
     STEREOTYPE: "the question names people by gender (appendix D of the paper filters stereotypes)",
+    SCATTERED: f"the {_LARGEST} largest clusters hold fewer than {_PERCENT}% of the raw answers (the paper drops such "
+    "questions)",
 }
 # Words for people by gender. Of the 29 questions that the data set omits as stereotypes, all but one have one.
 _GROUPS = """
@@ -41,12 +46,17 @@ def labels(question: Asked) -> Iterator[str]:
     """The labels of a question. Raises NightjarError if WordNet is not installed.
 
     `taxonomic`: it asks for a kind of something, such as "name a fruit", and answers with at least half of the count
-    are kinds of it in WordNet. `stereotype`: it names people by gender.
+    are kinds of it in WordNet. `stereotype`: it names people by gender. `scattered`: its 8 largest clusters hold fewer
+    than 85% of the raw answers, or of those in clusters where there are no raw answers.
     """
     if _is_taxonomic(question, wordnet()):
         yield TAXONOMIC
     if not GROUPS.isdisjoint(re.findall(r"[a-z]+", question.text.lower())):
         yield STEREOTYPE
+    counts = [cluster.count for cluster in by_count(question.clusters)]
+    answers = sum(counts if question.raw is None else question.raw.values())
+    if counts and 100 * sum(counts[:_LARGEST]) < _PERCENT * answers:
+        yield SCATTERED
 
 
 def _is_taxonomic(question: Asked, database: WordNet) -> bool:

@@ -14,12 +14,15 @@ from nightjar.core.files import check_input
 from nightjar.core.json_text import NotJson, doubled_key, exact, shown
 
 # What a file holds, by a part of its name; any other *.jsonl holds questions.
-PREDICTIONS, ASSESSMENTS, PAIRS = ".predictions.", "assessments", "pairs"
+PREDICTIONS, ASSESSMENTS, PAIRS, FINETUNE = ".predictions.", "assessments", "pairs", "finetune"
 
 
 def load(folder: Path) -> Iterator[Record | Refused]:
     """The rows of the files in `folder`: *.jsonl are questions, or assessments if their name has that word, and *.txt
-    with `pairs` in their name are training pairs, "question TAB answer". Predictions (.predictions.) are not read.
+    with `pairs` or `finetune` in their name are training pairs. Predictions (.predictions.) are not read.
+
+    A line of `pairs` is "question TAB answer". One of `finetune` has the prompt itself and a full stop at the end,
+    as ProtoQA_GPT2's finetune_train.txt: the prompt is the part `statement`.
 
     The task of a record is the name of its file without the ending. A question's parts are those of formats.Asked with
     `remarks`, what is odd in it, and `labels`, the filters that it meets; its references are the list with the largest
@@ -49,6 +52,8 @@ def load(folder: Path) -> Iterator[Record | Refused]:
 def _reader(path: Path) -> Callable[[Path, int, bytes], Record] | None:
     if PREDICTIONS in path.name:
         return None
+    if path.suffix == ".txt" and FINETUNE in path.name:
+        return _finetune
     if path.suffix == ".txt" and PAIRS in path.name:
         return _pair
     if path.suffix != ".jsonl":
@@ -91,14 +96,28 @@ def _assessment(path: Path, number: int, line: bytes) -> Record:
 
 
 def _pair(path: Path, number: int, line: bytes) -> Record:
+    question, answer = (side.strip() for side in _sides(line, number))
+    return _training(path, number, {"question": question}, answer)
+
+
+def _finetune(path: Path, number: int, line: bytes) -> Record:
+    # A published prompt may begin or end with a blank.
+    prompt, answer = _sides(line, number)
+    parts = {"question": prompt.strip(), "statement": prompt}
+    return _training(path, number, parts, answer.strip().removesuffix("."))
+
+
+def _sides(line: bytes, number: int) -> list[str]:
     try:
-        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        sides = line.decode("utf-8-sig" if number == 1 else "utf-8").split("\t")
     except UnicodeDecodeError as error:
         raise Unfit(f"not UTF-8: at byte {error.start}") from None
-    sides = text.split("\t")
     if len(sides) != 2:
         raise Unfit(f"{len(sides) - 1} tabs, not one between question and answer")
-    question, answer = (side.strip() for side in sides)
-    if not question or not answer:
-        raise Unfit("the question is blank" if not question else "the answer is blank")
-    return Record(path.stem, str(number), path.name, {"question": question}, (answer,))
+    return sides
+
+
+def _training(path: Path, number: int, parts: dict[str, str], answer: str) -> Record:
+    if not parts["question"] or not answer:
+        raise Unfit("the answer is blank" if parts["question"] else "the question is blank")
+    return Record(path.stem, str(number), path.name, parts, (answer,))

@@ -17,9 +17,9 @@ from nightjar.core.errors import NightjarError
 
 
 class Settings(Model):
-    """`evaluated`, `train` and `dev` are names of files of the dataset without their ending: questions with clusters to
-    be answered, training pairs, and questions whose strings are the pairs of the dev side. `train` and `dev` are
-    None if no system trains on pairs.
+    """`evaluated`, `train` and `dev` are names of files of the dataset without their ending: questions to be answered,
+    and the pairs of both sides of the training, or questions whose strings these are. `train` and `dev` are None if no
+    system trains on pairs.
 
     `questions`, `train_pairs`, `dev_pairs`: at most so many, drawn by the seed; None means all.
     """
@@ -35,11 +35,14 @@ class Settings(Model):
 def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
     """The questions of the file `evaluated` that have clusters; their references are the list with the largest score.
 
-    Raises NightjarError if the file was not ingested, or none of its questions has clusters.
+    If none has clusters, as of the published test questions, all are asked, without references.
+
+    Raises NightjarError if the file was not ingested or has no such questions.
     """
-    found = [one for one in _ingested(sources, settings.evaluated, "evaluated") if one.parts.get("clusters")]
+    known = [one for one in _ingested(sources, settings.evaluated, "evaluated") if "clusters" in one.parts]
+    found = [one for one in known if one.parts["clusters"]] or known
     if not found:
-        what = f"no question of {settings.evaluated} has clusters"
+        what = f"{settings.evaluated} has no questions to answer"
         raise NightjarError(what, sources.data, "set benchmarks.protoqa.evaluated to another file")
     yield from drawn(found, settings.questions, seed, attrgetter("key"))
 
@@ -47,18 +50,23 @@ def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Quest
 def training(
     sources: Sources, settings: Settings, seed: int
 ) -> Iterator[tuple[Literal["train", "dev"], Question]]:
-    """The pairs of the file `train`, and those of the questions of `dev`: one for each string of a cluster.
+    """The pairs of the files `train` and `dev`: those of a file of pairs, or one for each string of each cluster.
 
-    The reference is the answer. Raises NightjarError if a file was not ingested.
+    The reference is the answer. Raises NightjarError if a file was not ingested or has no answers.
     """
-    if settings.train is not None:
-        pairs = list(_ingested(sources, settings.train, "train"))
-        for one in drawn(pairs, settings.train_pairs, seed, attrgetter("key")):
-            yield "train", one
-    if settings.dev is not None:
-        held_out = [pair for one in _ingested(sources, settings.dev, "dev") for pair in _pairs(one)]
-        for one in drawn(held_out, settings.dev_pairs, seed, attrgetter("key")):
-            yield "dev", one
+    sides: tuple[tuple[Literal["train", "dev"], str | None, int | None], ...] = (
+        ("train", settings.train, settings.train_pairs),
+        ("dev", settings.dev, settings.dev_pairs),
+    )
+    for side, file, most in sides:
+        if file is None:
+            continue
+        pairs = [pair for one in _ingested(sources, file, side) for pair in _pairs(one)]
+        if not pairs:
+            what = f"no question of {file} has an answer"
+            raise NightjarError(what, sources.data, f"set benchmarks.protoqa.{side} to another file")
+        for one in drawn(pairs, most, seed, attrgetter("key")):
+            yield side, one
 
 
 def query(parts: Mapping[str, Any]) -> str:
@@ -67,8 +75,8 @@ def query(parts: Mapping[str, Any]) -> str:
 
 
 def prompt(question: Question, asking: Asking) -> str:
-    """The beginning of a statement that an answer completes."""
-    return statement(query(question.parts))
+    """The beginning of a statement that an answer completes; that of a file for fine-tuning as it is."""
+    return str(question.parts.get("statement") or statement(query(question.parts)))
 
 
 def target(question: Question) -> str:
@@ -77,6 +85,9 @@ def target(question: Question) -> str:
 
 
 def _pairs(question: Question) -> Iterator[Question]:
+    if "clusters" not in question.parts:
+        yield from [question] if question.references else []
+        return
     strings = [string for cluster in clusters_of(question.parts) for string in cluster.answers]
     for number, string in enumerate(strings):
         parts = {"question": question.parts["question"]}

@@ -84,16 +84,21 @@ def references(path: Path) -> Iterator[tuple[str, Question]]:
 
     Raises NightjarError for a line that is no such question, has no clusters, or whose counts are all 0.
     """
+    for where, found in questions(path):
+        if not found.references:
+            raise NightjarError(f"the question {shown(found.id)} has no clusters", where, REFERENCE)
+        if not any(cluster["count"] for cluster in found.parts["clusters"]):
+            raise NightjarError(f"the counts of {shown(found.id)} are all 0", where, "remove the question")
+        yield where, found
+
+
+def questions(path: Path) -> Iterator[tuple[str, Question]]:
+    """The place and the question of every line, with clusters or without. Raises NightjarError for another line."""
     for where, row in _rows(path, REFERENCE):
         try:
-            found = asked(row)
+            yield where, question(asked(row), NAME, path.name)
         except Unfit as error:
             raise NightjarError(str(error), where, REFERENCE) from None
-        if not found.clusters:
-            raise NightjarError(f"the question {shown(found.id)} has no clusters", where, REFERENCE)
-        if not any(cluster.count for cluster in found.clusters):
-            raise NightjarError(f"the counts of {shown(found.id)} are all 0", where, "remove the question")
-        yield where, question(found, NAME, path.name)
 
 
 def assessments(path: Path) -> Iterator[tuple[str, str, dict[str, str]]]:

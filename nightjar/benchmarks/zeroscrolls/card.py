@@ -5,6 +5,7 @@ from __future__ import annotations
 from nightjar.benchmarks.card import Average, Card, Files, Form, Metric, Submission, Task
 from nightjar.benchmarks.zeroscrolls.baselines import baselines
 from nightjar.benchmarks.zeroscrolls.load import load
+from nightjar.benchmarks.zeroscrolls.prompts import highlighted
 from nightjar.benchmarks.zeroscrolls.published import AVERAGE, CURVES, PUBLISHED, TABLES
 from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query, questions, whole
 from nightjar.benchmarks.zeroscrolls.scoring import METRICS, score
@@ -29,6 +30,7 @@ CARD = Card(
             tuple(TASKS),
             "https://zero.scrolls-benchmark.com/submission",
             "!@#$%^&*()",
+            lambda task, answer: highlighted(TASKS[task], answer),
         ),
     ),
     settings=Settings,

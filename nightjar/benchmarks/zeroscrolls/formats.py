@@ -91,7 +91,7 @@ def forgiving(task: LongTask, answer: str, references: Sequence[str]) -> float:
     named or a small letter. Exponential similarity: "60 %", "60 percent", or the only number. Concordance: the first
     run of numbers that has exactly the ids. Raises ValueError for a summary, whose form is not asked for.
     """
-    text = unicodedata.normalize("NFKC", highlighted(task, answer))
+    text = unicodedata.normalize("NFKC", highlighted(task, answer).strip())
     if task.kind == "f1":
         line = next(iter(text.split("\n")), "").strip()
         texts = {answer.strip(), _LABEL.sub("", line, count=1) if _LABEL.match(line) else line}

@@ -38,8 +38,9 @@ def load(folder: Path) -> Iterator[Record | Refused]:
     """The examples of the files in `folder`, which has one folder a task, named like it; other folders are not read.
 
     A file is one of the benchmark's own (rows with `input` and offsets; several rows of an id are one example with
-    several references), one of the task's source set, or a table. Of a larger file of a source set 500 examples are
-    drawn. A row without a reference is kept. Raises NightjarError if there is no such file, or one cannot be read.
+    several references), one of the task's source set, or a table. Of a task with more examples of its source set 500
+    are taken, from all its files together. A row without a reference is kept. Raises NightjarError if there is no such
+    file, or one cannot be read.
     """
     files = {task: _files(folder / task) for task in TASKS}
     if not any(files.values()):
@@ -48,8 +49,14 @@ def load(folder: Path) -> Iterator[Record | Refused]:
             what, folder, f"make folders such as {next(iter(TASKS))}; tasks are {', '.join(TASKS)}"
         )
     for task, paths in files.items():
+        made: dict[Made, str] = {}
         for path in paths:
-            yield from _read(task, path, f"{task}/{path.name}")
+            yield from _read(task, path, f"{task}/{path.name}", made)
+        some = chosen(task, list(made))
+        if len(some) < len(made):
+            log.info("%s: %s of %s examples are taken", task, len(some), len(made))
+        for one in some:
+            yield _checked(task, made[one], one)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -59,10 +66,10 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix in ENDINGS and path.name not in skipped)
 
 
-def _read(task: str, path: Path, file: str) -> Iterator[Record | Refused]:
+def _read(task: str, path: Path, file: str, made: dict[Made, str]) -> Iterator[Record | Refused]:
+    """The benchmark's own examples in a file, and the rows that are refused; adds those of a source set to `made`."""
     merged: dict[str, _Merged] = {}
     of_table: list[Row] = []
-    of_source: list[Made] = []
     for row in rows(path):
         if row.value is not None and _PUBLISHED & row.value.keys():
             if refused := _merge(merged, row, file):
@@ -74,17 +81,17 @@ def _read(task: str, path: Path, file: str) -> Iterator[Record | Refused]:
             if isinstance(found, Refused):
                 yield found
             else:
-                of_source += found
+                made.update(dict.fromkeys(found, file))
     for id, one in merged.items():
         remarks = ("several rows of an id",) if one.rows > 1 else ()
         yield _record(task, id, file, one.example, one.references, remarks)
-    some = chosen(task, of_source)
-    if len(some) < len(of_source):
-        log.info("%s: %s of %s examples are drawn", file, len(some), len(of_source))
-    for made in some:
-        yield _checked(task, file, made)
-    if of_table:
-        yield from _made(task, file, of_table)
+    for it in MAKERS[task](of_table) if of_table else ():
+        if isinstance(it, Made):
+            made[it] = file
+            continue
+        what, reason = it
+        raw, name = (what.raw, None) if isinstance(what, Row) else (what, what)
+        yield Refused(file, reason, raw, name)
 
 
 def _merge(merged: dict[str, _Merged], row: Row, file: str) -> Refused | None:
@@ -120,16 +127,6 @@ def _built(task: str, path: Path, file: str, row: Row) -> list[Made] | Refused:
         id = row.value.get("id")
         return Refused(file, str(error), row.raw, id if is_text(id) else None)
     return found
-
-
-def _made(task: str, file: str, found: Sequence[Row]) -> Iterator[Record | Refused]:
-    for one in MAKERS[task](found):
-        if isinstance(one, Made):
-            yield _checked(task, file, one)
-            continue
-        what, reason = one
-        raw, id = (what.raw, None) if isinstance(what, Row) else (what, what)
-        yield Refused(file, reason, raw, id)
 
 
 def _checked(task: str, file: str, made: Made) -> Record | Refused:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from nightjar.benchmarks.question import Tokenizer
+from nightjar.benchmarks.question import Placing, Tokenizer
 from nightjar.benchmarks.zeroscrolls.examples import Example
 from nightjar.benchmarks.zeroscrolls.tasks import LongTask
 from nightjar.core.errors import NightjarError
@@ -32,9 +32,9 @@ def prompt(
 ) -> str:
     """The prompt in at most `limit` tokens, those of the answer not included; trimmed if it is longer.
 
-    With `encoder_decoder` a completion is trimmed as for the published T5 models: `limit` includes the end token, and
-    the document's tokens are cut apart from the query's. Raises NightjarError if the limit has no room for any token
-    before the query.
+    With `encoder_decoder` a completion is trimmed as for the published T5 models: `limit` includes the end token, which
+    counts once whether or not `tokenizer` adds it; the document's tokens are cut apart from the query's and joined to
+    them as words of their own. Raises NightjarError if the limit has no room for any token before the query.
     """
     if style == "claude":
         return _claude(task, example, tokenizer, limit)
@@ -45,13 +45,18 @@ def prompt(
         text, free = example.input, _FREE
     suffix = example.truncation_seperator + text[example.query_start_index :]
     ids = tokenizer.encode(text)
+    taken = len(tokenizer.encode(suffix))
     if style == "completion" and encoder_decoder:
-        if len(ids) + 1 <= limit:
+        free = 0 if tokenizer.encode("") else 1
+        if len(ids) + free <= limit:
             return text
-        ids, free = tokenizer.encode(text[: example.query_start_index]), 1
-    elif len(ids) <= limit:
+        before = _beginning(tokenizer, text[: example.query_start_index], _kept(limit, taken, free))
+        # As published, the ids are joined: for T5 the suffix begins a word, which a blank says and no token counts.
+        blank = " " if tokenizer.encode(f" {suffix}") == tokenizer.encode(suffix) else ""
+        return before + blank + suffix
+    if len(ids) <= limit:
         return text
-    return tokenizer.decode(ids[: _kept(limit, len(tokenizer.encode(suffix)), free)]) + suffix
+    return tokenizer.decode(ids[: _kept(limit, taken, free)]) + suffix
 
 
 def whole(task: LongTask, example: Example, style: Style = "completion") -> str:
@@ -84,9 +89,15 @@ def requested(example: Example, request: str) -> Example:
 
 
 def highlighted(task: LongTask, answer: str) -> str:
-    """An answer to a prompt in Claude's form: the text before the closing tag, without an opening one."""
-    before = answer.partition(f"</{task.tag}>")[0]
-    return before.rpartition(f"<{task.tag}>")[2].strip()
+    """What is scored and handed in of an answer: the text between the tags that Claude's form asks for.
+
+    The text before the closing tag, without an opening one. An answer without a tag, and a summary, which no tag is
+    asked for, stays as it is.
+    """
+    opening, closing = f"<{task.tag}>", f"</{task.tag}>"
+    if task.summary or (opening not in answer and closing not in answer):
+        return answer
+    return answer.partition(closing)[0].rpartition(opening)[2].strip()
 
 
 def _for_claude(task: LongTask, example: Example) -> tuple[Example, str]:
@@ -109,6 +120,17 @@ def _claude(task: LongTask, example: Example, tokenizer: Tokenizer, limit: int) 
     keep = _kept(limit, len(tokenizer.encode(f"{_HUMAN} {end}")), _FREE)
     # As published: the place is counted with "\n\nHuman: " and used in the text without it.
     return f"{_HUMAN} {text[: len(tokenizer.decode(ids[:keep]))]}{end}"
+
+
+def _beginning(tokenizer: Tokenizer, text: str, count: int) -> str:
+    """The text of its first `count` tokens, as it is where the tokenizer tells their places.
+
+    A T5 tokenizer lacks characters, such as braces and line ends: the text of its ids would be without them.
+    """
+    if isinstance(tokenizer, Placing):
+        places = tokenizer.encode_with_offsets(text)[1][:count]
+        return text[: places[-1][1] if places else 0]
+    return tokenizer.decode(tokenizer.encode(text)[:count])
 
 
 def _kept(limit: int, suffix: int, free: int) -> int:

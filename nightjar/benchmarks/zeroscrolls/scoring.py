@@ -18,6 +18,7 @@ from nightjar.benchmarks.zeroscrolls.metrics import (
     f1,
     rouge,
 )
+from nightjar.benchmarks.zeroscrolls.prompts import highlighted
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
@@ -63,8 +64,9 @@ PARTS = tuple(dict.fromkeys(part for metric in METRICS for part in metric.parts)
 def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
     """The parts of the metrics from the first answer of each question, arrays of shape (questions,).
 
-    A question without an answer scores as an empty one. NaN where a part does not apply to the task, and for a question
-    without references. Raises NightjarError for a question of an unknown task.
+    A question without an answer scores as an empty one, and of an answer in Claude's form what it highlights. NaN where
+    a part does not apply to the task, and for a question without references. Raises NightjarError for a question of an
+    unknown task.
     """
     found = {part: np.full(len(questions), np.nan) for part in PARTS}
     for place, (question, given) in enumerate(zip(questions, answers, strict=True)):
@@ -72,7 +74,8 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
             what = f"no task {shown(question.task_id)}"
             raise NightjarError(what, NAME, f"tasks are {', '.join(TASKS)}")
         if question.references:
-            parts = _parts(question.task_id, given[0] if given else "", question.references)
+            answer = highlighted(TASKS[question.task_id], given[0] if given else "")
+            parts = _parts(question.task_id, answer, question.references)
             for part, value in parts.items():
                 found[part][place] = value
     return found

@@ -9,31 +9,36 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nightjar.benchmarks.question import drawn
 from nightjar.benchmarks.zeroscrolls.examples import Unfit
 from nightjar.benchmarks.zeroscrolls.rows import need
 from nightjar.core.json_text import is_text, shown
 
+T = TypeVar("T")
 LETTERS = "ABCD"
 # The seed of the published runs; which examples, reviews and orders the makers drew is not published.
 SEED = 43
-# The most examples of a file, and how many of them a larger file of MuSiQue has with and without an answer.
+# The most examples of a task, and how many of them MuSiQue has with and without an answer if there are more.
 EXAMPLES, ANSWERABLE, UNANSWERED = 500, 400, 100
 # What MuSiQue and Qasper write for a question that the document does not answer.
 UNANSWERABLE = "unanswerable"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Made:
-    """An example before it is checked: its texts may be anything that the row has. `n`: how many summaries."""
+    """An example before it is checked: its texts may be anything that the row has.
+
+    `n`: how many summaries. `ratings`: how many ratings the hotel has.
+    """
 
     id: str
     document: Any
     references: Sequence[Any]
     query: Any = ""
     n: int = 0
+    ratings: int = 0
 
 
 @dataclass(frozen=True)
@@ -192,12 +197,17 @@ BUILDERS: Mapping[str, Builder] = {
 
 
 def chosen(task: str, made: Sequence[Made]) -> Sequence[Made]:
-    """At most EXAMPLES of the examples of a file, drawn, in their order.
+    """At most EXAMPLES of the examples of a task, drawn, in their order.
 
-    Of MuSiQue at most ANSWERABLE with an answer and UNANSWERED without, if there are more than EXAMPLES in all.
+    Of MuSiQue at most ANSWERABLE with an answer and UNANSWERED without, if there are more than EXAMPLES in all. Of
+    SpaceDigest those of the most rated hotels, and of BookSumSort all orders of the books that are drawn.
     """
     if len(made) <= EXAMPLES:
         return made
+    if task == "space_digest":
+        return most_rated(made, EXAMPLES, lambda it: (it.ratings, it.id))
+    if task == "book_sum_sort":
+        return drawn(made, EXAMPLES, SEED, lambda it: ("book", it.id.rpartition("-")[0]))
     groups = [(made, EXAMPLES)]
     if task == "musique":
         without = [one for one in made if list(one.references) == [UNANSWERABLE]]
@@ -205,6 +215,16 @@ def chosen(task: str, made: Sequence[Made]) -> Sequence[Made]:
         groups = [(answered, ANSWERABLE), (without, UNANSWERED)]
     kept = {id(one) for group, most in groups for one in drawn(group, most, SEED, lambda it: (task, it.id))}
     return [one for one in made if id(one) in kept]
+
+
+def most_rated(members: Sequence[T], most: int, key: Callable[[T], tuple[int, str]]) -> list[T]:
+    """At most `most` of `members`, in their order, those with the most ratings, of equals the first by name.
+
+    `key` gives the ratings and the name of a member.
+    """
+    ratings = [key(one) for one in members]
+    order = sorted(range(len(members)), key=lambda place: (-ratings[place][0], ratings[place][1]))
+    return [members[place] for place in sorted(order[:most])]
 
 
 def _objects(value: Any, name: str) -> list[dict[str, Any]]:

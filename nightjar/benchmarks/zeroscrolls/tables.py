@@ -6,17 +6,17 @@ The tables have the columns hotel, rating, review, and book, chapter, summary.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from nightjar.benchmarks.question import drawn
 from nightjar.benchmarks.zeroscrolls.examples import Unfit
 from nightjar.benchmarks.zeroscrolls.rows import Row, need
-from nightjar.benchmarks.zeroscrolls.sources import SEED, Made
+from nightjar.benchmarks.zeroscrolls.sources import EXAMPLES, SEED, Made, most_rated
 from nightjar.core.json_text import is_text, shown
 
-HOTELS, REVIEWS = 500, 50
-BOOKS, ORDERS = 125, 4
+REVIEWS = 50
+ORDERS = 4
 SUMMARIES = range(3, 87)
 
 T = TypeVar("T")
@@ -28,33 +28,36 @@ def space_digest(rows: Sequence[Row]) -> Iterator[Made | Fault]:
     """An example for each hotel with at least REVIEWS reviews that are positive (5, 4) or negative (2, 1).
 
     REVIEWS of them are drawn, those with a rating of 3 not among them. The reference is the percentage of positive
-    ones. Of more than HOTELS hotels so many are drawn.
+    ones. Every example has the number of the hotel's ratings, those of 3 included.
     """
     hotels: dict[str, list[tuple[str, bool]]] = {}
+    ratings: Counter[str] = Counter()
     for row, found in _read(rows, _review):
         if isinstance(found, str):
             yield row, found
         else:
             hotel, rating, text = found
             hotels.setdefault(hotel, [])
+            ratings[hotel] += 1
             if rating != 3:
                 hotels[hotel].append((text, rating > 3))
     for hotel, reviews in hotels.items():
         if len(reviews) < REVIEWS:
             yield hotel, f"the hotel has {len(reviews)} reviews with 1, 2, 4 or 5 points, not {REVIEWS}"
     enough = [hotel for hotel, reviews in hotels.items() if len(reviews) >= REVIEWS]
-    for hotel in drawn(enough, HOTELS, SEED, lambda name: ("hotel", name)):
+    # No more than a task has, so that the documents of other hotels need no memory.
+    for hotel in most_rated(enough, EXAMPLES, lambda name: (ratings[name], name)):
         chosen = random.Random(f"{SEED}\x1f{hotel}").sample(hotels[hotel], REVIEWS)
         document = "\n\n".join(f"Review {n}:\n{text}" for n, (text, _) in enumerate(chosen, start=1))
         share = 100 * sum(positive for _, positive in chosen) / REVIEWS
-        yield Made(hotel, document, [f"{share:g}%"])
+        yield Made(hotel, document, [f"{share:g}%"], ratings=ratings[hotel])
 
 
 def book_sum_sort(rows: Sequence[Row]) -> Iterator[Made | Fault]:
     """ORDERS examples for each book of 3 to 86 summaries: the summaries in a random order, numbered from 1.
 
     Chapters are in the order of their numbers, or of the table if one is not a number. The reference lists the numbers
-    of the summaries in that order. Of more than BOOKS books so many are drawn.
+    of the summaries in that order.
     """
     books: dict[str, dict[str, str]] = {}
     for row, found in _read(rows, _summary):
@@ -70,7 +73,7 @@ def book_sum_sort(rows: Sequence[Row]) -> Iterator[Made | Fault]:
         if len(chapters) not in SUMMARIES:
             yield book, f"the book has {len(chapters)} summaries, not 3 to 86"
     fit = [book for book, chapters in books.items() if len(chapters) in SUMMARIES]
-    for book in drawn(fit, BOOKS, SEED, lambda name: ("book", name)):
+    for book in fit:
         yield from _orders(book, _in_order(books[book]))
 
 

@@ -59,8 +59,10 @@ def test_predictions_that_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_benchmark_without_a_leaderboard_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(NightjarError, match="it has no leaderboard's file; those that have are zeroscrolls"):
-        check_submission("protoqa", tmp_path / "p.csv")
+    with pytest.raises(
+        NightjarError, match="it has no leaderboard's file; those that have are protoqa, zeroscrolls"
+    ):
+        check_submission("tool_use", tmp_path / "p.csv")
 
 
 def test_a_file_is_scored_by_the_tasks_that_have_references(tmp_path: Path) -> None:

@@ -38,6 +38,18 @@ def _before(stages: dict[str, graphs.Stage], name: str) -> set[str]:
     return near.union(*(_before(stages, other) for other in near))
 
 
+@pytest.mark.parametrize(("samples", "size"), [(8, 56.0), (300, 2100.0), (None, 7.0)])
+def test_predictions_grow_with_the_samples_of_a_question(
+    tmp_path: Path, samples: int | None, size: float
+) -> None:
+    file = tmp_path / metrics_file("questions@protoqa")
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"tables": {"data/questions/protoqa": {"questions": {"rows": 7}}}}))
+    params = {"predict": {"protoqa": {} if samples is None else {"samples": samples}}}
+    found = cost.of("predict@protoqa-untuned", params)
+    assert found is not None and cost.size(tmp_path, found, params) == size
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"tables": {"data/split": {"test": {"rows": "many"}}}}'])
 def test_broken_facts_give_no_size(tmp_path: Path, text: str) -> None:
     file = tmp_path / metrics_file("split")

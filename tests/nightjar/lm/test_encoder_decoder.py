@@ -10,8 +10,9 @@ import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.lm.forward import prefill
-from nightjar.lm.generate import Controller, generate
+from nightjar.lm.generate import Controller, batches, generate
 from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.lm.row import Prompt
 from nightjar.lm.sample import Sampling, generator_for
 from nightjar.lm.score import continuation_logprobs
 
@@ -46,6 +47,35 @@ def test_a_batch_of_uneven_prompts_gives_what_transformers_gives_each_alone(lm: 
     # The prompts and what was written before matter, or this would show little.
     assert len(set(map(tuple, wanted))) == 4
     assert any(len(set(ids)) > 6 for ids in wanted)
+
+
+@pytest.mark.parametrize("lengths", [[2060, 900, 890, 5], [40] * 3, [700, 400]])
+def test_prompts_of_a_batch_are_read_in_passes_without_much_padding(
+    lm: LanguageModel, lengths: list[int]
+) -> None:
+    """T5's bias is a number for each row that is padded, head and pair of tokens: a long prompt is read alone."""
+    prompts = [[2 + (place * step) % 300 for place in range(1, n + 1)] for step, n in enumerate(lengths, 3)]
+    read: list[tuple[int, int, bool]] = []
+
+    def watch(module: object, given: object, named: dict[str, torch.Tensor]) -> None:
+        read.append((*named["input_ids"].shape, named["attention_mask"] is not None))
+
+    hook = lm.model.get_encoder().register_forward_pre_hook(watch, with_kwargs=True)
+    together = generate(lm, prompts, 4)
+    hook.remove()
+    assert sum(rows for rows, _, _ in read) == len(prompts)
+    assert all(rows == 1 or rows * width <= 2048 for rows, width, _ in read)
+    assert all(not masked for rows, _, masked in read if rows == 1)
+    assert [one.text for one in together] == [lm.tokenizer.decode(theirs(lm, it, 4)) for it in prompts]
+
+
+def test_a_batch_is_bounded_with_its_padding() -> None:
+    """Each row has the keys and values of the longest prompt and the longest continuation."""
+    prompts = [Prompt(0, [5] * 90, 10), Prompt(1, [5] * 10, 90), Prompt(2, [5] * 10, 10)]
+    made = [[one.number for one in batch] for batch in batches(prompts, 3, 360)]
+    assert made == [[0, 1], [2]]
+    assert [len(batch) for batch in batches(prompts, 2, None)] == [2, 1]
+    assert [len(batch) for batch in batches(prompts, 3, 1)] == [1, 1, 1]
 
 
 def test_the_end_token_ends_a_text(lm: LanguageModel) -> None:

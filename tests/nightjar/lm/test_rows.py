@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -120,6 +122,20 @@ def test_what_a_row_computes_does_not_depend_on_the_others_to_the_last_bit(
         for together in (True, False):
             for row, found in zip(rows, last(rows, together), strict=True):
                 assert torch.equal(found, whole[row])
+
+
+def test_a_product_of_the_size_of_a_real_model_does_not_depend_on_its_rows() -> None:
+    """Processors with AMX sum in another order above 32 rows. Made-up models are too small for it."""
+    code = (
+        "import torch\n"
+        "from nightjar.lm.load import prepare\n"
+        "prepare(seed=0, threads=1)\n"
+        "weights, rows = torch.randn(576, 1536).bfloat16(), torch.randn(1, 128, 1536).bfloat16()\n"
+        "found = [torch.nn.functional.linear(rows[:, :count], weights)[:, :8] for count in (8, 32, 40, 64, 128)]\n"
+        "print(all(torch.equal(found[0], other) for other in found))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 def test_a_gap_is_filled_and_a_pool_does_not_grow_without_need() -> None:

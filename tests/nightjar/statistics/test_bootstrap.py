@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.core.errors import NightjarError
 from nightjar.statistics.bootstrap import Bootstrap, percent
 from nightjar.statistics.rule import MINIMUM
 from nightjar.statistics.statistic import geometric_mean, mean
@@ -78,7 +79,7 @@ def test_the_difference_is_paired() -> None:
 
 def test_a_statistic_has_its_parts() -> None:
     for values in (np.ones((30, 2)), np.ones((30, 2, 2)), np.ones((0, 1))):
-        with pytest.raises(ValueError, match="shape"):
+        with pytest.raises(NightjarError, match="shape"):
             BOOTSTRAP.interval(values)
 
 

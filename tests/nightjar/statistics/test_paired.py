@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.core.errors import NightjarError
 from nightjar.statistics import paired, resample
 from nightjar.statistics.bootstrap import Bootstrap
 from nightjar.statistics.paired import contrast_p, permutation_p
@@ -139,7 +140,7 @@ def test_ends_of_permutation() -> None:
     losses = np.column_stack([np.linspace(1, 9, 60), np.full(60, 5)])
     assert permutation_p(perplexity, losses, losses, rng()) == 1.0
     assert permutation_p(perplexity, losses, losses + np.array([3.0, 0.0]), rng(), samples=999) == 1 / 9991
-    with pytest.raises(ValueError, match="shapes"):
+    with pytest.raises(NightjarError, match="shapes"):
         permutation_p(perplexity, losses, losses[1:], rng())
 
 
@@ -153,9 +154,9 @@ def test_what_is_no_number_is_refused(bad: float) -> None:
             lambda given=given: Bootstrap().interval(given),
             lambda given=given: Bootstrap().interval_of_difference(np.ones(len(given)), given),
         ):
-            with pytest.raises(ValueError, match=f"1 of {len(given)} values are NaN or infinite"):
+            with pytest.raises(NightjarError, match=f"1 of {len(given)} are NaN or infinite"):
                 refused()
-        with pytest.raises(ValueError, match="NaN or infinite"):
+        with pytest.raises(NightjarError, match="NaN or infinite"):
             paired.moved(given)
 
 

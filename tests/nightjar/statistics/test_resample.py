@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.core.errors import NightjarError
 from nightjar.statistics import counts, resample
 from nightjar.statistics.resample import as_rows, blocks, resampled, sums
 from nightjar.statistics.statistic import Floats, geometric_mean, mean
@@ -88,7 +89,7 @@ def test_distinct_rows(rows: list[tuple[float, int]], largest: int) -> None:
 def test_many_draws_of_one_value_and_of_none() -> None:
     assert (sums(np.full((1000, 1), 0.25), 50, rng()) == 250).all()
     for values in (np.zeros(0), np.zeros((3, 0)), np.zeros((2, 2, 2))):
-        with pytest.raises(ValueError, match="no instances"):
+        with pytest.raises(NightjarError, match="no instances"):
             resampled(mean, [values], 10, rng())
 
 

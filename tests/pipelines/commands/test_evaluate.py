@@ -273,7 +273,12 @@ def test_a_model_that_lacks_weights_is_refused_and_leaves_nothing(
     change(project.parent / "mine")
     assert run("--model", "../mine", "--benchmark", "supernatinst", "--output", "../run") == 2
     told = capsys.readouterr().err.strip()
-    assert "\n" not in told and "missing: " in told and "weight" in told
+    assert (
+        told.startswith("nightjar: ../mine: ")
+        and "\n" not in told
+        and "missing: " in told
+        and "weight" in told
+    )
     assert not (project.parent / "run").exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -38,6 +39,29 @@ def test_write_and_check(mine: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run("--check", "mine.csv", "--json") == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["n"], result["tasks"]) == (10, dict.fromkeys(TASKS, 1))
+
+
+@pytest.mark.parametrize("source", ["mine.jsonl", "mine.csv", "tasks"])
+def test_tags_are_not_handed_in(mine: Path, source: str) -> None:
+    tags = dict.fromkeys(TASKS, "answer") | {
+        "space_digest": "percentage_of_positive_reviews",
+        "book_sum_sort": "summary_ids_in_correct_order",
+    }
+    rows = [{"task": task, "id": "1", "prediction": f"x\n</{tags[task]}> I think"} for task in TASKS]
+    mine.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (mine.parent / "tasks").mkdir()
+    for row in rows:
+        (mine.parent / "tasks" / f"{row['task']}.json").write_text(json.dumps({"1": row["prediction"]}))
+    with (mine.parent / "mine.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows([("Task", "ID", "Prediction"), *(row.values() for row in rows)])
+    assert run("--predictions", source, "--output", "out.csv", "--by-task", "by_task") == 0
+    found = list(csv.DictReader((mine.parent / "out.csv").open(newline="")))
+    # No tag is asked for around a summary.
+    summaries = {"gov_report", "summ_screen_fd", "qmsum", "squality"}
+    for row, given in zip(found, rows, strict=True):
+        assert row["Prediction"] == (given["prediction"] if row["Task"] in summaries else "x")
+    assert json.loads((mine.parent / "by_task/musique.json").read_text()) == {"1": "x"}
 
 
 def test_only_answers_to_hidden_questions_can_be_handed_in(

@@ -88,6 +88,20 @@ def test_the_cost_of_reading_and_writing(works: Callable[[str], dict[str, Any]])
     assert unknown is None
 
 
+def test_keys_values_and_the_bias_of_a_t5_are_counted(works: Callable[[str], dict[str, Any]]) -> None:
+    found = works("zeroscrolls")["predict@zeroscrolls-untuned"]
+    # 65,536 tokens of 24 layers, and the bias of 64 heads for a prompt of 8,192 tokens, twice; 2 bytes each.
+    keys, bias = 2 * 2 * 24 * 4096 * 65_536, 2 * 64 * 8192**2
+    assert bias * 7 == pytest.approx(60e9, rel=0.01)
+    assert found.memory == 2 * 1.11e10 + keys + 2 * bias
+    # A batch of 8 prompts of 1,024 tokens is smaller than the tokens that are allowed.
+    settings = values(ROOT, "paper")["predict"]["supernatinst"]
+    tokens = min(settings["batch_tokens"], settings["batch_size"] * (1024 + settings["max_new_tokens"]))
+    smaller = works("paper")["predict@supernatinst-tk_instruct"]
+    assert smaller.activations == 2 * (2 * 24 * 2048 * tokens + 2 * 32 * 1024**2)
+    assert works("real")["predict@supernatinst-untuned"].activations == 0
+
+
 def test_the_numbers_of_the_documentation(works: Callable[[str], dict[str, Any]]) -> None:
     text = (ROOT / "docs/scaling.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| `([\w@-]+)` \| (.*) \|$", text, flags=re.M)

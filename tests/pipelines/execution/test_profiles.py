@@ -178,7 +178,7 @@ def test_published_hyper_parameters_of_protoqa(project: Path) -> None:
     assert (predict.temperature, predict.top_p, predict.samples) == (0.69, 0.9, 300)
     assert (predict.max_new_tokens, predict.keep, predict.require_full_stop) == (10, 10, True)
     settings = params.benchmarks["protoqa"].settings()
-    assert (settings["train"], settings["train_pairs"]) == ("train.question_answer_pairs", None)
+    assert (settings["train"], settings["train_pairs"]) == ("train", None)
 
 
 def test_published_hyper_parameters_of_zeroscrolls(project: Path) -> None:

@@ -112,6 +112,15 @@ def test_clean_lists_and_removes_what_removed_stages_made(project: Repo) -> None
     assert project.dvc("status", "predict@one", "predict@two").strip() == "Data and pipelines are up to date."
 
 
+def test_a_folder_of_removed_outputs_alone_is_not_named_beside_them(project: Repo) -> None:
+    moved = DVC.replace("data/predict/b", "data/predict/c")
+    project.write(dvc=moved, params="systems: [new]\n")
+    told = json.loads(project.here("clean", "--json").stdout)
+    outputs = {f"data/predict/b/{name}" for name in ("one", "old", "two")}
+    assert set(told["paths"]) == outputs | {f"data/metrics/{name}.json" for name in ("one", "old", "two")}
+    assert told["unknown"] == []
+
+
 def test_clean_keeps_what_git_knows_and_what_is_an_input(project: Repo) -> None:
     """An output of a removed stage that the user took over: added to Git, or named as an input."""
     project.write(

@@ -11,7 +11,9 @@ import pytest
 
 from nightjar.benchmarks.card import Task
 from nightjar.benchmarks.registry import card
+from nightjar.core import profiles
 from nightjar.core.params import load as load_params
+from nightjar.core.params import validate
 from nightjar.core.predict_params import PredictBenchmark
 from nightjar.lm.generate import generate
 from nightjar.lm.load import LanguageModel, load, prepare
@@ -150,3 +152,14 @@ def test_a_task_has_its_own_limit_and_stop_strings() -> None:
     assert (limit(own, "task1", wanted), stops(own, "task1", wanted)) == (4, ["y"])
     assert (limit(own, "task2", wanted), stops(own, "task2", wanted)) == (10, ["x"])
     assert (limit(own, "task3", wanted), stops(own, "task3", wanted)) == (10, ["x"])
+    longer = wanted.model_copy(update={"task_limits": False})
+    assert [limit(own, task, longer) for task in ("task1", "task2", "task3")] == [10, 10, 10]
+
+
+def test_a_published_t5_writes_up_to_1024_tokens_for_every_task() -> None:
+    own = card("zeroscrolls")
+    values = profiles.values(Path(__file__).parents[3], "zeroscrolls")
+    published = validate(values, "zeroscrolls").predict.benchmark("zeroscrolls")
+    assert {limit(own, task, published) for task in own.tasks} == {1024}
+    reserved = published.model_copy(update={"task_limits": True})
+    assert (limit(own, "quality", reserved), limit(own, "qmsum", reserved)) == (10, 512)

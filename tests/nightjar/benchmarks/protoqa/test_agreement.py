@@ -53,6 +53,15 @@ def test_figures_are_those_of_single_answers(seed: int) -> None:
     assert agreement(pairs).figures() == pytest.approx(expected)
 
 
+def test_table_4_of_the_published_assessments(real_data: Path) -> None:
+    folder = real_data / "protoqa"
+    references, file = folder / "dev.crowdsourced.jsonl", folder / "crowdsource_dev.assessments.jsonl"
+    found = analyse("protoqa", "assessments", references, file)
+    assert (found["questions"], found["answers"]) == (52, 973)
+    rows = {row["similarity"]: (row["assigned"], row["by_people"], row["same"]) for row in found["rows"]}
+    assert (rows["exact_match"], rows["wordnet"]) == ((346, 769, 346), (460, 769, 439))
+
+
 def test_figures_that_are_not_defined() -> None:
     assert agreement([]).figures() == {"precision": None, "recall": None, "f1": None}
     assert agreement([("a", None)]).figures() == {"precision": 0, "recall": None, "f1": 0}
@@ -99,6 +108,7 @@ def test_table_4_with_an_encoder(references: Path, tmp_path: Path) -> None:
     done = run("assessments", references, rows, "--json", "--encoder", sentence_encoder(tmp_path))
     assert done.returncode == 0, done.stderr
     (encoder,) = (one for one in json.loads(done.stdout)["rows"] if one["similarity"] == "encoder")
+    assert [encoder[f"published {name}"] for name in ("precision", "recall", "f1")] == [0.762, 0.661, 0.708]
     assert (encoder["assigned"], encoder["by_people"], encoder["same"]) == (2, 1, 1)
 
 

@@ -28,6 +28,7 @@ EDGES = [
     ("rain_shower", "IsA", "weather"),
     ("star", "AtLocation", "night"),
     ("the", "RelatedTo", "rain"),
+    ("something", "RelatedTo", "stars"),
 ]
 
 
@@ -60,12 +61,37 @@ def test_coverage(references: Path, tmp_path: Path, name: str) -> None:
     file = write(tmp_path / name, "tsv" if name.endswith("tsv") else "csv")
     found = analyse("protoqa", "concept_net", references, file)
     rows = {one["of"]: (one["n"], one["connected"]) for one in found["rows"]}
-    # rain by falls (fall), snowflakes by sky (snowflake); no edge leads from the question to the others.
-    assert rows == {"strings": (5, 2), "clusters": (3, 2), "people": (100, 90)}
-    assert [one["share"] for one in found["rows"]] == pytest.approx([0.4, 2 / 3, 0.9])
-    assert found["edges"] == 5
+    # Both strings with rain by falls (fall), snowflakes by sky (snowflake); no edge leads from the question to others.
+    assert rows == {"strings": (5, 3), "clusters": (3, 2), "people": (100, 90)}
+    assert [one["share"] for one in found["rows"]] == pytest.approx([0.6, 2 / 3, 0.9])
+    assert found["edges"] == 6
     assert found["other languages"] == (0 if name.endswith("tsv") else 2)
     assert found["malformed"] == {}
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "connected"),
+    [
+        ("leaving for work", "take a shower", 1),
+        ("showering", "get ready to go to work", 1),
+        ("go to work", "wear clothes", 0),
+        ("work", "leave", 0),
+        ("bathroom", "shower", 0),
+        ("take", "people", 1),
+        ("name something", "take a shower", 0),
+    ],
+)
+def test_keywords_of_the_question_in_one_end_and_of_the_answer_in_the_other(
+    tmp_path: Path, start: str, end: str, connected: int
+) -> None:
+    """The paper's rule (section 5.1): in the head and the tail, or the other way round."""
+    asked = row("q1", **{"a": {"count": 1, "answers": ["take a shower"]}})
+    asked["question"]["normalized"] = "name something people do before they leave for work."
+    references = put(tmp_path / "dev.jsonl", [asked])
+    file = tmp_path / "edges.tsv"
+    file.write_text(f"{start}\tHasPrerequisite\t{end}\n")
+    found = analyse("protoqa", "concept_net", references, file)
+    assert found["rows"][0]["connected"] == connected
 
 
 def test_an_edge_counts_for_its_own_question_only(tmp_path: Path) -> None:
@@ -94,7 +120,7 @@ def test_malformed_lines_are_counted_by_their_reason(
         "a term without a text": 2,
         "longer than 1,000 bytes": 2,
     }
-    assert found["rows"][0]["connected"] == 1
+    assert found["rows"][1]["connected"] == 1
 
 
 @pytest.mark.parametrize(
@@ -119,6 +145,6 @@ def test_the_command(references: Path, tmp_path: Path) -> None:
     done = captured(lambda given: main(given), [str(word) for word in (*words, file)])
     assert done.stdout.splitlines()[-1] == "malformed: none"
     done = captured(lambda given: main(given), [str(word) for word in (*words, file, "--json")])
-    assert json.loads(done.stdout)["edges"] == 5
+    assert json.loads(done.stdout)["edges"] == 6
     done = captured(lambda given: main(given), [str(word) for word in (*words, tmp_path / "none.tsv")])
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)

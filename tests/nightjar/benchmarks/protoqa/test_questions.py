@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+from typing import cast
+
 import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.protoqa.questions import Settings, questions, target, training
-from nightjar.benchmarks.question import Sources
+from nightjar.benchmarks.question import Asking, Sources
 from nightjar.core.errors import NightjarError
 from stages.ingest.datasets import ingest
 from tests.nightjar.benchmarks.protoqa.files import put, row
+
+# As ProtoQA_GPT2 writes lines: the prompt, and the answer with a full stop.
+FINETUNE = ["one thing that falls is\train.", " the best day is\td.c.", "Q: is it cold? A: \tyes, in may."]
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +27,9 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
     unanswered = {key: value for key, value in row("q9").items() if key not in ("answers", "num")}
     put(source / "dev.crowdsourced.jsonl", [*(row(f"q{number}") for number in range(5)), unanswered])
     put(source / "dev.scraped.jsonl", [row("s1")])
+    put(source / "train.jsonl", [row("t1"), row("t2"), dict(unanswered, metadata={"id": "t3"})])
+    put(source / "finetune_train.txt", FINETUNE)
+    put(source / "dev.assessments.jsonl", [{"question_id": "q1", "assessments": {"drizzle": "q1.rain"}}])
     put(source / "test.questions.jsonl", [unanswered])
     put(source / "train.question_answer_pairs.txt", [f"what falls?\tthing {number}" for number in range(9)])
     ingest("protoqa", source, folder / "data")
@@ -35,6 +45,14 @@ def test_questions_have_clusters_and_the_best_list(sources: Sources) -> None:
         "dev.crowdsourced",
         "default",
         "dev.crowdsourced.jsonl",
+    )
+
+
+def test_questions_whose_answers_are_not_published_are_asked(sources: Sources) -> None:
+    (found,) = questions(sources, Settings(evaluated="test.questions"), 1)
+    assert (found.id, found.references) == ("q9", ())
+    assert (
+        registry.card("protoqa").prompt(found, cast(Asking, None)) == "one thing that falls from the sky is"
     )
 
 
@@ -56,6 +74,36 @@ def test_training_pairs(sources: Sources) -> None:
     assert target(found[4][1]._replace(references=("A Shower",))) == "a shower."
 
 
+def test_a_file_of_questions_gives_a_pair_for_each_answer_of_each_cluster(sources: Sources) -> None:
+    """As protoqa-data is published: train.jsonl has questions with clusters."""
+    found = [one for side, one in training(sources, Settings(train="train"), 1) if side == "train"]
+    assert [one.references for one in found] == [("rain",), ("a shower",), ("snow",)] * 2
+    assert len({one.key for one in found}) == 6
+    assert [target(one) for one in found[:3]] == ["rain.", "a shower.", "snow."]
+
+
+def test_published_lines_for_finetuning_are_not_transformed_again(sources: Sources) -> None:
+    """ProtoQA_GPT2's finetune_train.txt: prompt and target are those of the line, blanks around the prompt too."""
+    card, asking = registry.card("protoqa"), cast(Asking, None)
+    found = [one for _, one in training(sources, Settings(train="finetune_train"), 1)]
+    assert [f"{card.prompt(one, asking)}\t{target(one)}" for one in found] == FINETUNE
+
+
+@pytest.mark.parametrize("file", ["test.questions", "dev.assessments"])
+def test_a_file_without_answers_to_train_on(sources: Sources, file: str) -> None:
+    with pytest.raises(NightjarError, match=f"no question of {file} has an answer"):
+        list(training(sources, Settings(train=file), 1))
+
+
+def test_real_pairs(real_data: Path, tmp_path: Path) -> None:
+    """The 4,963 lines that ProtoQA_GPT2 has of dev.scraped."""
+    (tmp_path / "source").mkdir()
+    shutil.copy(real_data / "protoqa/dev.scraped.jsonl", tmp_path / "source/train.jsonl")
+    ingest("protoqa", tmp_path / "source", tmp_path / "data")
+    settings = Settings(train="train")
+    assert len(list(training(Sources(tmp_path / "data", tmp_path / "data"), settings, 1))) == 4_963
+
+
 def test_no_training_pairs_without_files_of_them(sources: Sources) -> None:
     assert list(training(sources, Settings(), 1)) == []
     with pytest.raises(NightjarError, match=r"benchmarks\.protoqa\.train is absent, which is not in it"):
@@ -65,10 +113,11 @@ def test_no_training_pairs_without_files_of_them(sources: Sources) -> None:
 @pytest.mark.parametrize(
     ("file", "reason"),
     [
-        ("test.questions", "no question of test.questions has clusters"),
+        ("dev.assessments", "dev.assessments has no questions to answer"),
+        ("train.question_answer_pairs", "train.question_answer_pairs has no questions to answer"),
         (
             "absent",
-            "benchmarks.protoqa.evaluated is absent, which is not in it; files are dev.crowdsourced, dev",
+            "benchmarks.protoqa.evaluated is absent, which is not in it; files are dev.assessments, dev",
         ),
     ],
 )

@@ -77,6 +77,31 @@ def test_the_golden_corpus(tmp_path: Path, golden: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("task", "answer", "value"),
+    [
+        ("musique", "Paris</answer>", 100.0),
+        ("musique", "Paris</answer> because", 100.0),
+        ("musique", "<answer>\nParis", 100.0),
+        ("musique", "</answer>Paris", 0.0),
+        ("musique", "Paris</summary>", 0.0),
+        ("quality", "B</answer> not A", 100.0),
+        ("space_digest", "60%</percentage_of_positive_reviews>", 100.0),
+        ("book_sum_sort", "2, 1, 3</summary_ids_in_correct_order> of 3", 100.0),
+    ],
+)
+def test_what_claude_highlights_is_scored(tmp_path: Path, task: str, answer: str, value: float) -> None:
+    row = {"task": task, "id": "1"}
+    result = score_files(
+        NAME,
+        put(tmp_path / "p", [row | {"prediction": answer}]),
+        put(tmp_path / "r", [row | {"references": [GOLD.get(task, "Paris")]}]),
+    )
+    assert result["metrics"] == {task: value}
+    form = result["by_track"][task]["metrics"]
+    assert form["forgiving"] >= value and form["asked_form"] >= value
+
+
 def test_the_average_needs_all_ten_tasks(tmp_path: Path) -> None:
     references = put(tmp_path / "r.jsonl", lines("references", gold))
     answers = put(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,41 @@ def test_space_digest_draws_50_reviews_without_a_rating_of_3(tmp_path: Path) -> 
     assert list(load(tmp_path)) == list(load(tmp_path))
 
 
+def test_space_digest_has_the_500_most_rated_hotels_of_all_files(tmp_path: Path) -> None:
+    """Every sixth of 600 hotels has one rating less; the ratings of 3 count, though their reviews are not drawn."""
+    for name, numbers in (("a", range(400)), ("b", range(400, 600))):
+        rows = [
+            {"hotel": f"h{number}", "rating": 3 if it == 50 else 5, "review": f"r{it}"}
+            for number in numbers
+            for it in range(50 if number % 6 == 4 else 51)
+        ]
+        put_table(tmp_path / "space_digest" / f"{name}.csv", rows)
+    assert list(records(tmp_path)) == [f"h{number}" for number in range(600) if number % 6 != 4]
+
+
+def test_500_examples_are_those_of_a_task_not_of_a_file(tmp_path: Path) -> None:
+    answered, without = SOURCES["musique"]
+    for name in ("a", "b"):
+        rows = [{"id": f"{name}{number}", "report": "A report.", "summary": "x"} for number in range(300)]
+        put(tmp_path / "gov_report" / f"{name}.jsonl", rows)
+        both = [{**row, "id": f"{name}{number}"} for number in range(240) for row in (answered, without)]
+        put(tmp_path / "musique" / f"{name}.jsonl", both)
+        put_table(tmp_path / "book_sum_sort" / f"{name}.csv", books(3, [f"{name}{n}" for n in range(70)]))
+        # A file of the benchmark has been drawn already.
+        put(tmp_path / "qasper" / f"{name}.jsonl", [row(id=f"{name}{number}") for number in range(300)])
+    found = [one for one in load(tmp_path) if isinstance(one, Record)]
+    counts = Counter((one.task_id, one.references == ("unanswerable",)) for one in found)
+    assert counts == {
+        ("gov_report", False): 500,
+        ("musique", False): 400,
+        ("musique", True): 100,
+        ("book_sum_sort", False): 500,
+        ("qasper", False): 600,
+    }
+    orders = Counter(one.id.rpartition("-")[0] for one in found if one.task_id == "book_sum_sort")
+    assert len(orders) == 125 and set(orders.values()) == {4}
+
+
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
@@ -301,10 +337,9 @@ def test_real_files(tmp_path: Path, real_data: Path) -> None:
     for one in found:
         counts[one.file] = counts.get(one.file, 0) + 1
         assert isinstance(one, Record) and one.references
-    # 281 and 260 are the sizes of the benchmark's test sets of QMSum and SQuALITY.
+    # 260 is the size of the benchmark's test set of SQuALITY.
+    assert counts.pop("qmsum/test.jsonl") + counts.pop("qmsum/val.jsonl") == 500
     assert counts == {
-        "qmsum/test.jsonl": 281,
-        "qmsum/val.jsonl": 272,
         "squality/dev.jsonl": 125,
         "squality/test.jsonl": 260,
         "musique/sample200.json": 200,

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from nightjar.benchmarks.zeroscrolls.examples import Example, built, of_parts
 from nightjar.benchmarks.zeroscrolls.prompts import REQUEST, highlighted, prompt, requested, whole
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core.errors import NightjarError
+from nightjar.lm.tokenizer import Tokenizer
 from tests.nightjar.benchmarks.zeroscrolls.words import Words
 
 QUERY = "Who did it and why?"
@@ -116,6 +120,44 @@ def test_an_encoder_decoder_cuts_the_document_apart_and_counts_its_end_token() -
     found = prompt(TASKS["gov_report"], ours, tokenizer, size, encoder_decoder=True)
     assert len(tokenizer.encode(found)) + 1 == size
     assert found.endswith(f"{ours.truncation_seperator}Summary:\n")
+
+
+def t5_tokenizer(texts: list[str]) -> Tokenizer:
+    """A tokenizer of T5's kind: words with the blank before them, blanks and line ends as one, an end token; it lacks
+    braces, as T5's does."""
+    pieces = sorted({f"\u2581{word}" for text in texts for word in re.sub("[{}]", " ", text).split()})
+    vocabulary = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("\u2581", -9.0)]
+    vocabulary += [(piece, -1.0) for piece in pieces]
+    backend = tokenizers.Tokenizer(models.Unigram(vocabulary, unk_id=2, byte_fallback=False))
+    backend.normalizer = normalizers.Replace(tokenizers.Regex(r"\s+"), " ")
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+    )
+    backend.decoder = decoders.Metaspace()
+    backend.add_special_tokens(["<pad>", "</s>", "<unk>"])
+    backend.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return Tokenizer(backend, 1, encoder_decoder=True)
+
+
+@pytest.mark.parametrize("task", ["gov_report", "squality", "musique"])
+def test_a_t5_prompt_is_as_long_as_allowed_and_keeps_what_its_tokenizer_lacks(task: str) -> None:
+    document = " ".join(f"w{number}" + "{x}\n" * (number % 7 == 0) for number in range(400))
+    ours = built(TASKS[task], document, QUERY if TASKS[task].query else "")
+    suffix = ours.truncation_seperator + ours.input[ours.query_start_index :]
+    tokenizer = t5_tokenizer([ours.input, suffix])
+    ids = tokenizer.encode(ours.input)
+    assert ids.count(tokenizer.end) == 1
+    # The end token counts once: a prompt of as many tokens as allowed is whole.
+    assert prompt(TASKS[task], ours, tokenizer, len(ids), encoder_decoder=True) == ours.input
+    for limit in range(len(ids) - 12, len(ids)):
+        found = prompt(TASKS[task], ours, tokenizer, limit, encoder_decoder=True)
+        # As published: the ids of what is before the query, cut, and those of the omission message and the query.
+        tail = tokenizer.encode(suffix)
+        head = tokenizer.encode(ours.input[: ours.query_start_index])[:-1][: limit - len(tail)]
+        assert tokenizer.encode(found) == head + tail
+        before, _, after = found.partition(ours.truncation_seperator)
+        assert ours.input.startswith(before.removesuffix(" ")) and "w7{x}\n" in before
+        assert suffix.endswith(after)
 
 
 @pytest.mark.parametrize("style", ["completion", "chat", "claude"])
