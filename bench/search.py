@@ -35,7 +35,7 @@ from bench.ratios import record
 from nightjar.search.dense import DenseIndex, Kind
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.lexical import LexicalIndex, blank_separated, words
-from stages.index.passages import cut_sentences
+from nightjar.search.passages import cut_sentences
 
 BEST, BATCH = 150, 64
 T = TypeVar("T")

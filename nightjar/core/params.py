@@ -179,15 +179,16 @@ class Augment(Model):
 
 class Index(Model):
     """`granularity`: passages are runs of `passage_words` words or single sentences, of which longer ones are cut;
-    those of fewer than `min_words` words are dropped. `dense`: the kind of dense index (nightjar.search.dense); auto is
-    exact up to `exact_up_to` passages. `lexical`: how texts are split into words and equal scores are ordered
-    (nightjar.search.lexical).
+    those of fewer than `min_words` words are dropped. `corpus`: the artifact whose documents are cut. `dense`: the kind
+    of dense index (nightjar.search.dense); auto is exact up to `exact_up_to` passages, none encodes no passage.
+    `lexical`: how texts are split into words and equal scores are ordered (nightjar.search.lexical).
     """
 
+    corpus: Annotated[str, Field(min_length=1)] = "data/ingest/corpus"
     granularity: Literal["words", "sentences"] = "words"
     passage_words: Positive
     min_words: Positive = 1
-    dense: Literal["auto", "flat", "hnsw", "ivfpq"]
+    dense: Literal["none", "auto", "flat", "hnsw", "ivfpq"]
     exact_up_to: Positive = 200_000
     lexical: Literal["words", "published"]
 

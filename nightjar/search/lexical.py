@@ -1,13 +1,11 @@
-"""Lexical index: Okapi BM25 with the scores of rank_bm25's BM25Okapi, computed ahead as bm25s does.
+"""Lexical index: Okapi BM25 with the scores of rank_bm25's BM25Okapi, computed ahead and mapped from disk.
 
 The score of a passage is the sum over the query's words (a word counts as often as it occurs there) of
 
     idf * tf (k1 + 1) / (tf + k1 (1 - b + b length / mean length)),   idf = ln((N - n + 0.5) / (n + 0.5))
 
 with k1 = 1.5 and b = 0.75. Words in more than half of the passages, whose idf would be negative, get `epsilon` (0.25)
-times the mean idf instead, which is itself negative where most words are that frequent. None of bm25s' own variants
-has that idf: its "atire" term weight is the same, so the index is built with it and a positive idf, and each word's
-column is then scaled by the ratio of the two.
+times the mean idf instead, which is itself negative where most words are that frequent.
 
 The formula is that of rank_bm25 0.2.2 in full; scores differ from its scores by rounding alone, because terms are added
 in another order. To keep that from deciding between equal scores, scores are rounded to 9 decimals here.
@@ -26,14 +24,17 @@ clause is one word.
 
 from __future__ import annotations
 
+import hashlib
 import json
-import logging
 import re
+import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
-import bm25s
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,16 +42,25 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.given import AnyPath, as_path, check_count, check_texts
 from nightjar.core.json_text import recorded
 from nightjar.search.fuse import Rankings
-
-# It logs every step, whatever the level of the rest.
-logging.getLogger("bm25s").setLevel(logging.WARNING)
+from nightjar.search.postings import Postings
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
+# Words in at least one of so many passages are kept as rows: adding one is faster than adding its entries, and it can
+# be left out of all passages but those that it may bring among the best.
+OFTEN = 8
+# Passages that are scored at a time: their sums stay in a processor's cache, and the best of some bound the next.
+WINDOW = 131_072
+# Words that are in many passages are added to single passages where these are fewer than one of so many.
+FEW = 16
 Mode = Literal["words", "published"]
 
-_MODE = "mode.json"
+# The mode, the number of passages, and a digest of the texts: with the passages, it identifies the index.
+RECORD = "mode.json"
 _DECIMALS = 9
+# More than rounding changes the difference of two scores by.
+_MARGIN = 2 * 10.0**-_DECIMALS
 _WORD = re.compile(r"\w+")
+_AGAIN = "run: nightjar rebuild index"
 
 
 def words(text: str) -> list[str]:
@@ -66,46 +76,106 @@ def blank_separated(text: str) -> list[str]:
 _SPLIT: Mapping[str, Callable[[str], list[str]]] = {"words": words, "published": blank_separated}
 
 
-class LexicalIndex:
-    """Passages numbered 0, 1, 2, ... in the order they were given."""
+class _Arrays(NamedTuple):
+    """The arrays of an index, each in a file of its name.
 
-    def __init__(self, index: bm25s.BM25, mode: Mode = "words") -> None:
-        self.mode = mode
-        self._index = index
-        self._split = _SPLIT[mode]
-        self._data: NDArray[np.float64] = index.scores["data"]
-        self._numbers: NDArray[np.int32] = index.scores["indices"]
-        self._starts: NDArray[np.int64] = index.scores["indptr"]
-        self._vocabulary: dict[str, int] = index.vocab_dict
+    words, word_starts  the words in the order in which they first occur, UTF-8, and where each begins and the last ends
+    keys, columns       CRC-32 of the words, sorted, and the numbers of these words
+    starts              where the entries of each word begin, and the last end
+    numbers, gains      of each entry, the number of the passage and what the word adds to its score
+    often               the numbers of the words in at least 1 / OFTEN of the passages, which have no entries
+    rows, tops          what each of these adds to the scores of all passages, shape (words, passages), and its maximum
+    """
+
+    words: NDArray[np.uint8]
+    word_starts: NDArray[np.int64]
+    keys: NDArray[np.uint32]
+    columns: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    numbers: NDArray[np.int32]
+    gains: NDArray[np.float64]
+    often: NDArray[np.int32]
+    rows: NDArray[np.float64]
+    tops: NDArray[np.float64]
+
+
+_TYPES = tuple(map(np.dtype, ("u1", "<i8", "<u4", "<i4", "<i8", "<i4", "<f8", "<i4", "<f8", "<f8")))
+
+
+class _Word(NamedTuple):
+    """A word of a query: how often it counts, its passages and what it adds to their scores, or (`numbers` is None)
+    what it adds to the scores of all and the most that it adds to any when it counts once.
+    """
+
+    times: int
+    numbers: NDArray[np.int32] | None
+    gains: NDArray[np.float64]
+    top: float = 0.0
+
+    def cuts(self, firsts: list[int]) -> list[int]:
+        """Where in `gains` each of these passages is, or would be."""
+        if self.numbers is None:
+            return firsts
+        if len(firsts) == 2:
+            return [0, len(self.numbers)]
+        found: list[int] = self.numbers.searchsorted(np.array(firsts, np.int32)).tolist()
+        return found
+
+    def added(self, places: slice | NDArray[np.int64]) -> NDArray[np.float64]:
+        """What the word, as often as it counts, adds: `gains` at these places."""
+        return self.gains[places] if self.times == 1 else self.times * self.gains[places]
+
+
+class LexicalIndex:
+    """Passages numbered 0, 1, 2, ... in the order they were given. Made by `build`, or by `write` and `load`."""
+
+    def __init__(self, arrays: _Arrays, record: Mapping[str, Any]) -> None:
+        self.mode: Mode = record["mode"]
+        self._arrays, self._record, self._split = arrays, record, _SPLIT[self.mode]
+        self._often = {column: row for row, column in enumerate(arrays.often.tolist())}
+        # Queries have many words in common.
+        self._word = lru_cache(10_000)(self._look_up)
 
     def __len__(self) -> int:
-        return int(self._index.scores["num_docs"])
+        return int(self._record["passages"])
 
     @classmethod
     def build(cls, texts: Iterable[str], mode: Mode = "words") -> LexicalIndex:
-        """An index of `texts`. Raises NightjarError if there is no word in them, or they are no texts."""
+        """An index of `texts` in memory. Raises NightjarError if they are no texts, and as `write` does."""
         texts = list(texts) if not isinstance(texts, str) else texts
         check_texts(texts, "texts")
+        with tempfile.TemporaryDirectory() as folder:
+            cls.write(texts, folder, mode)
+            return cls._read(Path(folder), mapped=False)
+
+    @classmethod
+    def write(cls, texts: Iterable[str], folder: AnyPath, mode: Mode = "words") -> None:
+        """Write an index of `texts` into `folder`: arrays and a JSON file, no pickle; the same texts, the same bytes.
+
+        Memory is needed for the different words, for 4 bytes a passage and for blocks of fixed size: the texts may be
+        far larger than memory. Raises NightjarError if there is no word in them, or no such mode.
+        """
+        folder = as_path(folder, "folder")
         if mode not in _SPLIT:
             raise NightjarError(f"no mode {mode!r}", "mode", f"give one of {', '.join(_SPLIT)}")
-        split = _SPLIT[mode]
-        vocabulary: dict[str, int] = {}
-        ids = [[vocabulary.setdefault(word, len(vocabulary)) for word in split(text)] for text in texts]
-        if not vocabulary:
-            raise NightjarError(
-                "there is no word to index", "nightjar.search", "check that the corpus is not empty"
-            )
-        index = bm25s.BM25(k1=K1, b=B, method="atire", idf_method="lucene", dtype="float64", backend="numpy")
-        index.index((ids, vocabulary), create_empty_token=False, show_progress=False)
-        found_in = np.diff(index.scores["indptr"])  # n of each word: its column has one entry a passage
-        index.scores["data"] *= np.repeat(
-            _okapi_idf(found_in, len(ids)) / _lucene_idf(found_in, len(ids)), found_in
-        )
-        return cls(index, mode)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as runs:
+            digest = hashlib.sha256()
+            postings = Postings((_SPLIT[mode](_read_into(digest, text)) for text in texts), Path(runs))
+            if not postings.vocabulary:
+                raise NightjarError(
+                    "there is no word to index", "nightjar.search", "check that the corpus is not empty"
+                )
+            _write(folder, postings)
+        record = {"mode": mode, "passages": len(postings.lengths), "texts": digest.hexdigest()}
+        _write_record(folder, record)
 
     def scores(self, query: str) -> NDArray[np.float64]:
         """The score of every passage, shape (number of passages,); 0 where no word of the query occurs."""
-        return self._score(query)[0].round(_DECIMALS)
+        sums = np.zeros(len(self))
+        for word in self._words(query):
+            sums[slice(None) if word.numbers is None else word.numbers] += word.added(slice(None))
+        return sums.round(_DECIMALS)
 
     def search(self, queries: Sequence[str], k: int) -> Rankings:
         """The `k` best passages for each query, float64 scores; which ones, and the order of ties, is the mode's.
@@ -115,76 +185,211 @@ class LexicalIndex:
         check_texts(queries, "queries")
         check_count(k, "k")
         found = Rankings.empty(len(queries), k)
+        sums = np.empty(min(len(self), WINDOW))
         for row, query in enumerate(queries):
-            best, scores = self._best(query, k)
-            found.ids[row, : len(best)], found.scores[row, : len(best)] = best, scores
+            candidates, scores = self._candidates(self._words(query), k, sums)
+            # The same terms added up in another order give a last bit that would decide between ties.
+            scores = scores.round(_DECIMALS)
+            order = np.lexsort((-candidates if self.mode == "published" else candidates, -scores))[:k]
+            found.ids[row, : len(order)], found.scores[row, : len(order)] = candidates[order], scores[order]
         return found
 
-    def _best(self, query: str, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        sums, shared = self._score(query)
-        candidates = np.flatnonzero(shared)
-        if self.mode == "published":
-            # Of the passages with score 0, only the last can be among the best.
-            candidates = np.concatenate([candidates, np.flatnonzero(~shared)[-k:]])
-        scores = sums[candidates]
-        if len(scores) > k:
-            # All that reach the k-th best score after rounding: ties at the border are settled below.
-            border = np.partition(scores, len(scores) - k)[len(scores) - k] - 2 * 10.0**-_DECIMALS
-            reach = scores >= border
-            candidates, scores = candidates[reach], scores[reach]
-        # The same terms added up in another order give a last bit that would decide between ties.
-        scores = scores.round(_DECIMALS)
-        ties = -candidates if self.mode == "published" else candidates
-        order = np.lexsort((ties, -scores))[:k]
-        return candidates[order], scores[order]
+    def _candidates(
+        self, words: list[_Word], k: int, sums: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Passages among which are the `k` best, and their sums, not rounded; `sums` is overwritten."""
+        firsts = range(0, len(self), WINDOW)
+        cuts = [word.cuts([*firsts, len(self)]) for word in words]
+        often = [number for number, word in enumerate(words) if word.numbers is None]
+        tops = [words[number].times * words[number].top for number in often]
+        # What these words add at most, where none of them takes away.
+        rest = sum(tops) if min(tops, default=1) > 0 else np.inf
+        candidates, scores = np.empty(0, np.int64), np.empty(0)
+        border = 0.0  # where it is above 0, at least `k` passages reach it
+        for window, first in enumerate(firsts):
+            parts = [slice(cut[window], cut[window + 1]) for cut in cuts]
+            here = sums[: len(self) - first]
+            here.fill(0)
+            for word, part in zip(words, parts, strict=True):
+                if word.numbers is not None and part.start < part.stop:
+                    numbers = word.numbers[part]
+                    np.add.at(here, numbers - first if first else numbers, word.added(part))
+            if not border and rest < np.inf:
+                border = max(0.0, _reached(here, k) - _MARGIN)
+            found = np.flatnonzero(here >= border - rest) if border > rest else None
+            if found is not None and len(found) * FEW < len(here):
+                for number in often:
+                    here[found] += words[number].added(first + found)
+            else:
+                for number in often:
+                    here += words[number].added(parts[number])
+                border = max(border, _reached(here, k) - _MARGIN)
+                found = (
+                    np.flatnonzero(here >= border) if border else self._sharing(words, parts, first, here, k)
+                )
+            candidates, scores = np.append(candidates, first + found), np.append(scores, here[found])
+            if len(scores) > k:
+                border = max(border, float(np.partition(scores, len(scores) - k)[len(scores) - k]) - _MARGIN)
+                if border:
+                    best = scores >= border
+                    candidates, scores = candidates[best], scores[best]
+        return candidates, scores
 
-    def _score(self, query: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The sum for every passage, not rounded, and whether it shares a word with the query."""
-        shared = np.zeros(len(self), dtype=np.bool_)
-        numbers, gains = [], []
-        for word, count in Counter(self._split(query)).items():
-            column = self._vocabulary.get(word)
-            if column is not None:
-                entries = slice(self._starts[column], self._starts[column + 1])
-                numbers.append(self._numbers[entries])
-                gains.append(self._data[entries] if count == 1 else count * self._data[entries])
-                shared[numbers[-1]] = True
-        if not numbers:
-            return np.zeros(len(self)), shared
-        sums = np.bincount(np.concatenate(numbers), np.concatenate(gains), len(self))
-        return sums.astype(np.float64, copy=False), shared
+    def _sharing(
+        self, words: list[_Word], parts: list[slice], first: int, here: NDArray[np.float64], k: int
+    ) -> NDArray[np.int64]:
+        """The passages of a window that share a word, and of the others those that may be among the best `k`."""
+        shared = np.zeros(len(here), np.bool_)
+        for word, part in zip(words, parts, strict=True):
+            if word.numbers is None:
+                shared |= word.gains[part] != 0
+            else:
+                shared[word.numbers[part] - first] = True
+        found = np.flatnonzero(shared)
+        # Of the passages with score 0, only the last can be among the best.
+        return np.append(found, np.flatnonzero(~shared)[-k:]) if self.mode == "published" else found
+
+    def _words(self, query: str) -> list[_Word]:
+        """The words of the query that occur."""
+        counts = Counter(self._split(query))
+        return [
+            found._replace(times=count) if count > 1 else found
+            for word, count in counts.items()
+            if (found := self._word(word))
+        ]
+
+    def _look_up(self, word: str) -> _Word | None:
+        """The word, counted once, or None if it does not occur."""
+        own, coded = self._arrays, _coded(word)
+        key = zlib.crc32(coded)
+        place = int(own.keys.searchsorted(np.uint32(key)))
+        while place < len(own.keys) and own.keys[place] == key:
+            column = int(own.columns[place])
+            if own.words[own.word_starts[column] : own.word_starts[column + 1]].tobytes() == coded:
+                if (row := self._often.get(column)) is not None:
+                    return _Word(1, None, own.rows[row], float(own.tops[row]))
+                entries = slice(own.starts[column], own.starts[column + 1])
+                return _Word(1, own.numbers[entries], own.gains[entries])
+            place += 1
+        return None
 
     def save(self, folder: AnyPath) -> None:
-        """Write arrays and JSON files, no pickle, into `folder`; the same texts give the same bytes."""
+        """Write into `folder` what `write` writes for the same texts."""
         folder = as_path(folder, "folder")
-        self._index.save(folder, allow_pickle=False, show_progress=False)
-        (folder / _MODE).write_text(json.dumps({"mode": self.mode}) + "\n", encoding="utf-8")
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, values in self._arrays._asdict().items():
+            np.save(folder / f"{name}.npy", values)
+        _write_record(folder, self._record)
 
     @classmethod
     def load(cls, folder: AnyPath) -> LexicalIndex:
-        """Read what `save` wrote, into memory. Raises NightjarError if it is missing or unreadable."""
-        folder = as_path(folder, "folder")
+        """Map what `write` wrote into memory. Raises NightjarError if it is missing or unreadable."""
+        return cls._read(as_path(folder, "folder"), mapped=True)
+
+    @classmethod
+    def _read(cls, folder: Path, mapped: bool) -> LexicalIndex:
         try:
-            index = bm25s.BM25.load(
-                folder, mmap=False, allow_pickle=False, load_corpus=False, show_progress=False
+            arrays = _Arrays(
+                *(
+                    # A view of the base class: slices of a memmap take several times as long.
+                    np.load(folder / f"{name}.npy", "r" if mapped else None, allow_pickle=False).view(
+                        np.ndarray
+                    )
+                    for name in _Arrays._fields
+                )
             )
         except FileNotFoundError:
-            raise NightjarError("no lexical index", folder, "run: nightjar rebuild index") from None
-        except (ValueError, KeyError, TypeError, EOFError, json.JSONDecodeError):
-            raise NightjarError("unreadable lexical index", folder, "run: nightjar rebuild index") from None
-        mode: Any = recorded(folder / _MODE).get("mode")
-        if mode not in get_args(Mode):
+            raise NightjarError("no lexical index", folder, _AGAIN) from None
+        except (ValueError, EOFError, OSError):
+            raise NightjarError("unreadable lexical index", folder, _AGAIN) from None
+        record = recorded(folder / RECORD)
+        mode, passages = record.get("mode"), record.get("passages")
+        if mode not in _SPLIT or not isinstance(passages, int):
             what = "no record of how this lexical index splits texts"
-            raise NightjarError(what, folder / _MODE, "run: nightjar rebuild index")
-        return cls(index, mode)
+            raise NightjarError(what, folder / RECORD, _AGAIN)
+        count, often = len(arrays.keys), len(arrays.often)
+        letters, entries = arrays.word_starts[-1:].sum(), arrays.starts[-1:].sum()
+        vocabulary = (letters,), (count + 1,), (count,), (count,)
+        shapes = (*vocabulary, (count + 1,), (entries,), (entries,), (often,), (often, passages), (often,))
+        expected = list(zip(shapes, _TYPES, strict=True))
+        if [(array.shape, array.dtype) for array in map(np.asarray, arrays)] != expected:
+            raise NightjarError("unreadable lexical index", folder, _AGAIN)
+        return cls(arrays, record)
 
 
-def _lucene_idf(found_in: NDArray[np.int64], passages: int) -> NDArray[np.float64]:
-    idf: NDArray[np.float64] = np.log(1 + (passages - found_in + 0.5) / (found_in + 0.5))
-    return idf
+def _reached(sums: NDArray[np.float64], k: int) -> float:
+    """A number that at least `k` of `sums` reach, and not many more: the k-th highest of the maxima of groups."""
+    if len(sums) <= k:
+        return -np.inf
+    groups = len(sums) // max(1, min(64, len(sums) // (8 * k)))
+    highest = sums[: len(sums) // groups * groups].reshape(-1, groups).max(axis=0)
+    return float(np.partition(highest, groups - k)[groups - k])
 
 
-def _okapi_idf(found_in: NDArray[np.int64], passages: int) -> NDArray[np.float64]:
+def _type(name: str) -> np.dtype[Any]:
+    return _TYPES[_Arrays._fields.index(name)]
+
+
+def _coded(word: str) -> bytes:
+    return word.encode("utf-8", "surrogatepass")
+
+
+def _read_into(digest: Any, text: str) -> str:
+    """The text, whose bytes and end are added to the digest."""
+    digest.update(_coded(text) + b"\0")
+    return text
+
+
+def _write_record(folder: Path, record: Mapping[str, Any]) -> None:
+    (folder / RECORD).write_text(json.dumps(record) + "\n", encoding="utf-8")
+
+
+def _write(folder: Path, postings: Postings) -> None:
+    """Write the arrays of an index into `folder`."""
+
+    def save(name: str, values: Any) -> None:
+        np.save(folder / f"{name}.npy", np.asarray(values, _type(name)))
+
+    def create(name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+        return np.lib.format.open_memmap(folder / f"{name}.npy", "w+", _type(name), shape)
+
+    def ends(sizes: Any) -> NDArray[np.int64]:
+        return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+    coded = [_coded(word) for word in postings.vocabulary]
+    save("words", np.frombuffer(b"".join(coded), np.uint8))
+    save("word_starts", ends([len(word) for word in coded]))
+    keys = np.array([zlib.crc32(word) for word in coded], np.uint32)
+    order = np.argsort(keys, kind="stable")
+    save("keys", keys[order])
+    save("columns", order)
+    passages = len(postings.lengths)
+    idf = _idf(postings.found_in, passages)
+    # Where the idf is 0, a row would not tell which passages have the word.
+    often = np.flatnonzero((postings.found_in * OFTEN >= passages) & (idf != 0))
+    save("often", often)
+    row_of = {column: row for row, column in enumerate(often.tolist())}
+    rows = create("rows", (len(often), passages))
+    sizes = postings.found_in.copy()
+    sizes[often] = 0
+    starts = ends(sizes)
+    save("starts", starts)
+    numbers, gains = create("numbers", (int(starts[-1]),)), create("gains", (int(starts[-1]),))
+    norms = K1 * (1 - B + B * postings.lengths / postings.lengths.mean())
+    for part in postings:
+        own = np.repeat(idf[part.first : part.last], part.found_in)
+        added = own * part.times * (K1 + 1) / (part.times + norms[part.texts])
+        sparse = np.repeat(sizes[part.first : part.last] > 0, part.found_in)
+        here = slice(starts[part.first], starts[part.last])
+        numbers[here], gains[here] = part.texts[sparse], added[sparse]
+        begins = ends(part.found_in)
+        for column in often[(often >= part.first) & (often < part.last)].tolist():
+            entries = slice(begins[column - part.first], begins[column - part.first + 1])
+            rows[row_of[column], part.texts[entries]] = added[entries]
+    save("tops", [row.max() for row in rows])
+
+
+def _idf(found_in: NDArray[np.int64], passages: int) -> NDArray[np.float64]:
     idf = np.log(passages - found_in + 0.5) - np.log(found_in + 0.5)
     mean = idf.mean()  # over the vocabulary, with the negative ones in it
     return np.where(idf < 0, EPSILON * mean, idf)

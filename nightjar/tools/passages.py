@@ -1,21 +1,46 @@
-"""The passages that the tools search by BM25: those of an index, or the documents of a corpus, indexed in memory."""
+"""The passages that the tools search by BM25: those of an index, or of a corpus, cut and indexed in memory."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from nightjar.core.contracts import DOCUMENTS, PASSAGES
 from nightjar.core.errors import NightjarError
 from nightjar.core.journal import contents
-from nightjar.core.tables import read
-from nightjar.search.lexical import LexicalIndex
+from nightjar.core.tables import part_rows, read, read_part
+from nightjar.search.lexical import RECORD, LexicalIndex
+from nightjar.search.passages import cut, searchable
 from nightjar.tools.tool import Request
 
 INDEX = Path("data/index")
 # How far down a ranking is read at first.
 DEPTH = 20
+# Words of a passage of a corpus (DPR).
+WORDS = 100
+COLUMNS = ["title", "text"]
+
+
+class Stored:
+    """The passages of an index by number. Parts of the table are read as they are needed, the last 64 are kept."""
+
+    def __init__(self, folder: Path) -> None:
+        rows = part_rows(folder, PASSAGES)
+        self._names, self._ends = list(rows), np.array(list(accumulate(rows.values())))
+        self._part = lru_cache(64)(lambda name: read_part(folder, PASSAGES, name, COLUMNS))
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def slice(self, number: int, rows: int) -> pa.Table:
+        """So many rows from `number` on, at most to the end of their part. Raises NightjarError if it is damaged."""
+        part = int(self._ends.searchsorted(number, "right"))
+        table = self._part(self._names[part])
+        return table.slice(number - (self._ends[part] - len(table)), rows)
 
 
 class Passages:
@@ -24,7 +49,7 @@ class Passages:
     `version` identifies the passages. Raises NightjarError if index and table have different lengths.
     """
 
-    def __init__(self, table: pa.Table, index: LexicalIndex, version: str) -> None:
+    def __init__(self, table: pa.Table | Stored, index: LexicalIndex, version: str) -> None:
         if len(table) != len(index):
             what = f"{len(table)} passages, but {len(index)} of them indexed"
             raise NightjarError(what, "the index of the tools", "run: nightjar rebuild index")
@@ -32,19 +57,20 @@ class Passages:
 
     @classmethod
     def load(cls, folder: Path | None) -> Passages:
-        """The passages of an index (by default data/index), or the documents of a corpus (data/ingest/corpus).
+        """The passages of an index (by default data/index), mapped from disk, or those of a corpus
+        (data/ingest/corpus): its documents are cut into runs of WORDS words and indexed in memory.
 
         Raises NightjarError if `folder` is neither, or damaged.
         """
         folder = folder or INDEX
         if (folder / DOCUMENTS.name).is_dir():
-            documents = read(folder, DOCUMENTS, ["title", "text"])
-            titles, texts = documents["title"].to_pylist(), documents["text"].to_pylist()
-            index = LexicalIndex.build(f"{title}\n{text}" for title, text in zip(titles, texts, strict=True))
-            return cls(documents, index, contents(folder / DOCUMENTS.name)[:16])
+            documents = read(folder, DOCUMENTS, COLUMNS).to_pylist()
+            pieces = [(one["title"], text) for one in documents for _, text in cut(one["text"], WORDS)]
+            index = LexicalIndex.build([searchable(*piece) for piece in pieces])
+            table = pa.table(dict(zip(COLUMNS, zip(*pieces, strict=True), strict=True)))
+            return cls(table, index, f"{contents(folder / DOCUMENTS.name)[:16]} {WORDS}")
         index = LexicalIndex.load(folder / "lexical")
-        passages = read(folder, PASSAGES, ["title", "text"])
-        return cls(passages, index, contents(folder / PASSAGES.name, folder / "lexical")[:16])
+        return cls(Stored(folder), index, contents(folder / PASSAGES.name, folder / "lexical" / RECORD)[:16])
 
     def find(self, request: Request, most: int) -> list[tuple[str, str]]:
         """Titles and texts of the `most` best passages for the input that the text of the request does not contain.
@@ -57,9 +83,9 @@ class Passages:
         while True:
             ranking = self.index.search([request.input], depth).lists()[0]
             for number, _ in ranking[seen:]:
-                text = self.table["text"][number].as_py()
-                if text not in request.text:
-                    found.append((self.table["title"][number].as_py(), text))
+                passage = self.table.slice(number, 1).to_pylist()[0]
+                if passage["text"] not in request.text:
+                    found.append((passage["title"], passage["text"]))
                     if len(found) == most:
                         return found
             if len(ranking) < depth:

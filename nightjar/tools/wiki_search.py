@@ -1,6 +1,7 @@
 """Search by BM25: the best passage for a query, as "Title > snippet" (Toolformer appendix A.1).
 
-The paper searches the KILT dump of Wikipedia. Here the passages are those of an index (data/index) or of a corpus.
+The paper searches the KILT dump of Wikipedia. Here the passages are those of an index (data/index) or of a
+corpus.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nightjar.prompts.tool_prompts import head
-from nightjar.tools.passages import Passages, on_one_line
+from nightjar.search.lexical import words
+from nightjar.tools.passages import Passages
 from nightjar.tools.tool import NoSettings, Request, Tool
 
 # Words of a snippet; the paper prints snippets of about 25.
@@ -24,7 +26,7 @@ class WikiSearch(Tool):
     uses = frozenset({"text"})
 
     def __init__(self, passages: Passages) -> None:
-        self.passages, self.version = passages, f"1 {passages.version}"
+        self.passages, self.version = passages, f"2 {passages.version}"
 
     @classmethod
     def make(cls, resource: Path | None, settings: NoSettings) -> WikiSearch:
@@ -33,14 +35,23 @@ class WikiSearch(Tool):
     def run(self, asked: Sequence[Request]) -> list[str | None]:
         """The first passage of each ranking that the text of the call does not contain."""
         found = [self.passages.find(request, 1) for request in asked]
-        return [snippet(*best[0]) if best else None for best in found]
+        pairs = zip(asked, found, strict=True)
+        return [snippet(*best[0], request.input) if best else None for request, best in pairs]
 
     def why(self, request: Request) -> str:
         return "no passage has a word of it"
 
 
-def snippet(title: str, text: str) -> str:
-    """ "Title > snippet": the first SNIPPET_WORDS words of `text`, on one line."""
-    words = on_one_line(text, SNIPPET_WORDS)
+def snippet(title: str, text: str, query: str = "") -> str:
+    """ "Title > snippet" on one line: SNIPPET_WORDS words of `text` in a row with as many words of `query` as any."""
+    every, asked = text.split(), set(words(query))
+    hits = [len(asked.intersection(words(word))) for word in every]
+    found = [
+        sum(hits[start : start + SNIPPET_WORDS]) for start in range(max(1, len(every) - SNIPPET_WORDS + 1))
+    ]
+    best = [start for start, count in enumerate(found) if count == max(found)]
+    # The words stand in the middle, as what is asked for may follow them.
+    start = best[len(best) // 2] if any(hits) else 0
+    shown = " ".join(every[start : start + SNIPPET_WORDS])
     title = " ".join(title.split())
-    return f"{title} > {words}" if title else words
+    return f"{title} > {shown}" if title else shown

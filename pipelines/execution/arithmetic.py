@@ -159,6 +159,8 @@ def _models(setup: Setup, tools: Iterable[str], loaded: str, width: int) -> floa
 
 
 def _index(setup: Setup, item: str) -> Work:
+    if setup.params.index.dense == "none":
+        return Work(0)
     encoder = setup.described(setup.source(ENCODER))
     tokens, size = _known(setup.count("corpus", "tokens")), _known(setup.parameters(ENCODER))
     passages = tokens * WORDS_A_TOKEN / setup.params.index.passage_words

@@ -1,8 +1,8 @@
-"""python -m stages.index: data/index from data/ingest/corpus.
+"""python -m stages.index: data/index from the documents of index.corpus.
 
 passages/           contracts.PASSAGES, numbered from 0
 dense/              vectors.faiss: one vector a passage, in that order; index.json: their encoder, the version of
-                    FAISS, and a checksum
+                    FAISS, and a checksum; missing where index.dense is none
 lexical/            BM25 of the same passages, in that order; mode.json: how texts are split into words
 
 A run that was killed cuts the corpus again and resumes the encoding where it stopped.
@@ -17,8 +17,8 @@ from typing import Any
 from nightjar.core.harness import Stage, main
 from nightjar.core.journal import code, contents
 
-CORPUS, ENCODER, OUTPUT = Path("data/ingest/corpus"), Path("models/base/sentence_encoder"), Path("data/index")
-PACKAGES = ("pyarrow", "torch", "transformers", "bm25s")
+ENCODER, OUTPUT = Path("models/base/sentence_encoder"), Path("data/index")
+PACKAGES = ("pyarrow", "torch", "transformers")
 
 
 def run(stage: Stage) -> None:
@@ -26,10 +26,11 @@ def run(stage: Stage) -> None:
     from stages.index.build import Compute, build
 
     settings = stage.params.index
+    corpus = Path(settings.corpus)
     decides = {
         "index": [settings.granularity, settings.passage_words, settings.min_words, stage.params.threads],
         "code": [code("stages/index", "nightjar/search", "nightjar/lm/weights.py"), *map(version, PACKAGES)],
-        "reads": contents(CORPUS, ENCODER) if CORPUS.exists() and ENCODER.exists() else "",
+        "reads": contents(corpus, ENCODER) if corpus.exists() and ENCODER.exists() else "",
     }
 
     def resumed(
@@ -37,8 +38,8 @@ def run(stage: Stage) -> None:
     ) -> AbstractContextManager[Iterable[Any] | None]:
         return stage.resumed_in_any_order(decides, units, compute, "passages", size)
 
-    facts = build(CORPUS, ENCODER, OUTPUT, settings, stage.params.threads, resumed)
-    stage.reads(CORPUS, ENCODER)
+    facts = build(corpus, ENCODER, OUTPUT, settings, stage.params.threads, resumed)
+    stage.reads(corpus, ENCODER)
     stage.writes(OUTPUT)
     stage.count(facts.documents, facts.indexed, facts.rejected)
     stage.details.update(

@@ -16,14 +16,17 @@ from numpy.typing import NDArray
 from nightjar.core.contracts import PASSAGES
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Index
-from nightjar.core.tables import ArtifactWriter, batches
+from nightjar.core.tables import ROWS_PER_GROUP, ArtifactWriter, batches
 from nightjar.search.dense import DenseIndex, kind_for
 from nightjar.search.encoders import Encoder, identity, load_encoder
 from nightjar.search.lexical import LexicalIndex
-from stages.index.passages import searchable
+from nightjar.search.passages import searchable
 from stages.index.source import Source
 
-PASSAGES_PER_PART = 65_536
+# One row group a part: a tool reads the parts of the passages that it finds.
+PASSAGES_PER_PART = ROWS_PER_GROUP
+# Vectors that are added to the dense index together.
+VECTORS = 65_536
 # Passages that are encoded together; a run that was killed resumes after the last such unit.
 PASSAGES_PER_UNIT = 4096
 
@@ -35,7 +38,8 @@ Resumed = Callable[[int, Compute, Callable[[int], int]], AbstractContextManager[
 @dataclass(frozen=True)
 class Facts:
     """Documents read, indexed and rejected; what they were cut into, passages and words; pieces dropped by reason; the
-    kind of dense index; the encoder's identity. documents = indexed + rejected, pieces = passages + dropped.
+    kind of dense index, or none; the encoder's identity, empty without a dense index.
+    documents = indexed + rejected, pieces = passages + dropped.
     """
 
     documents: int
@@ -64,25 +68,27 @@ def build(
     The same documents, encoder, settings and threads give the same bytes. Raises NightjarError if there is no document,
     none has a word, or the encoder cannot be loaded.
     """
-    model = load_encoder(encoder, threads)
+    model = None if settings.dense == "none" else load_encoder(encoder, threads)
     with ArtifactWriter(output) as writer:
         source = Source(corpus, settings, writer)
         count = _write_passages(source, writer)
         if not count:
             raise NightjarError(
-                "no passage can be made of its documents", corpus, "check ingest.corpus.path, index.min_words"
+                "no passage can be made of its documents", corpus, "check index.corpus, index.min_words"
             )
         texts = _Texts(writer.temporary, titles=settings.granularity == "words")
         # The passages are read again, once for each index, instead of being held in memory.
-        dense = kind_for(settings.dense, count, settings.exact_up_to)
-        folder = writer.folder("dense")
-        with resumed(*_encoding(texts, count, model)) as values:
-            array = _on_disk(values or (), count, model.dimension, folder / "vectors.raw")
-            rows = (array[start : start + PASSAGES_PER_PART] for start in range(0, count, PASSAGES_PER_PART))
-            DenseIndex.build(rows, dense, threads).save(folder, identity(model))
-            (folder / "vectors.raw").unlink()
-            lexical = LexicalIndex.build((text for batch in texts for text in batch), settings.lexical)
-            lexical.save(writer.folder("lexical"))
+        dense = None if settings.dense == "none" else kind_for(settings.dense, count, settings.exact_up_to)
+        with resumed(*_encoding(texts, count, model)) if model else nullcontext() as values:
+            if model and dense:
+                folder = writer.folder("dense")
+                array = _on_disk(values or (), count, model.dimension, folder / "vectors.raw")
+                starts = range(0, count, VECTORS)
+                rows = (array[start : start + VECTORS] for start in starts)
+                DenseIndex.build(rows, dense, threads).save(folder, identity(model))
+                (folder / "vectors.raw").unlink()
+            every = (text for batch in texts for text in batch)
+            LexicalIndex.write(every, writer.folder("lexical"), settings.lexical)
         return Facts(
             documents=source.documents,
             indexed=source.documents - len(writer.rejected),
@@ -91,8 +97,8 @@ def build(
             passages=count,
             words=source.words,
             dropped=dict(sorted(source.dropped.items())),
-            dense=dense,
-            encoder=identity(model),
+            dense=dense or "none",
+            encoder=identity(model) if model else {},
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from nightjar.core.contracts import DOCUMENTS
 from nightjar.core.params import Index
 from nightjar.core.tables import ArtifactWriter, batches
-from stages.index.passages import cut, cut_sentences
+from nightjar.search.passages import cut, cut_sentences
 
 REPEATED, SHORT = "the same text as an earlier passage", "fewer than index.min_words words"
 NO_WORDS, NOTHING_LEFT = "no words", "no passage of its own that is long enough"

@@ -40,6 +40,6 @@ if __name__ == "__main__":
         "retrieve",
         run,
         items=lambda params: params.retrieve.benchmarks,
-        packages=("pyarrow", "torch", "transformers", "bm25s"),
+        packages=("pyarrow", "torch", "transformers"),
         threads=True,
     )

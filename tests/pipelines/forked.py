@@ -107,7 +107,6 @@ DVC_MODULES = (
 # What a stage with a model loads: four processor seconds.
 TORCH_MODULES = (
     "accelerate",
-    "bm25s",
     "faiss",
     "httpx",
     "jinja2",

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from nightjar.core.errors import NightjarError
+from nightjar.search import lexical, postings
 from nightjar.search.lexical import LexicalIndex, Mode, blank_separated, words
 
 # Few words, so that some stand in more than half of the passages, where the two idfs part.
@@ -132,7 +133,45 @@ def test_errors(tmp_path: Path) -> None:
     (tmp_path / "mode.json").write_text('{"mode": "letters"}')
     with pytest.raises(NightjarError, match="no record of how this lexical index splits"):
         LexicalIndex.load(tmp_path)
-    objects = np.array([{}], dtype=object)
-    np.save(tmp_path / "data.csc.index.npy", objects, allow_pickle=True)
-    with pytest.raises(NightjarError, match="unreadable"):
-        LexicalIndex.load(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["objects", "shorter", "cut off", "another type"])
+def test_a_damaged_index_is_one_line(damage: str, tmp_path: Path) -> None:
+    LexicalIndex.build(["a b", "c", "d", "e"]).save(tmp_path)
+    for file in sorted(tmp_path.glob("*.npy")):
+        whole = file.read_bytes()
+        values = np.load(file)
+        other = np.zeros(values.shape, np.float16)
+        if damage == "cut off":
+            file.write_bytes(whole[:20])
+        elif damage == "objects":
+            np.save(file, np.array([{}], dtype=object), allow_pickle=True)
+        elif len(values) or damage == "another type":
+            np.save(file, values[:-1] if damage == "shorter" else other)
+        else:
+            continue
+        with pytest.raises(NightjarError, match="unreadable lexical index"):
+            LexicalIndex.load(tmp_path)
+        file.write_bytes(whole)
+    assert LexicalIndex.load(tmp_path).search(["c"], 1).ids.tolist() == [[1]]
+
+
+@pytest.mark.parametrize("mode", ["words", "published"])
+@given(st.lists(st.text(st.sampled_from("abcdefgh "), max_size=9), min_size=8, max_size=40), st.data())
+def test_windows_and_blocks_change_no_ranking(mode: Mode, texts: list[str], data: st.DataObject) -> None:
+    """Windows of passages, blocks of words and runs on disk that are smaller than the texts, against the formula."""
+    split = words if mode == "words" else blank_separated
+    assume(any(split(text) for text in texts))
+    query, k = data.draw(st.text(st.sampled_from("abcdefgh "), max_size=9)), data.draw(st.integers(1, 6))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexical, "WINDOW", data.draw(st.integers(3, 9)))
+        patch.setattr(lexical, "OFTEN", data.draw(st.integers(0, 8)))
+        patch.setattr(lexical, "FEW", data.draw(st.integers(0, 4)))
+        patch.setattr(postings, "BLOCK", data.draw(st.integers(1, 30)))
+        ranking = LexicalIndex.build(texts, mode).search([query], k).lists()[0]
+    scores = BM25Okapi([split(text) for text in texts]).get_scores(split(query)).round(9)
+    shared = [
+        n for n, text in enumerate(texts) if mode == "published" or set(split(text)) & set(split(query))
+    ]
+    best = sorted(shared, key=lambda n: (-scores[n], -n if mode == "published" else n))[:k]
+    assert [number for number, _ in ranking] == best

@@ -95,6 +95,19 @@ def test_a_snippet_is_one_short_line() -> None:
     assert long.split(" > ")[1].split() == ["word"] * SNIPPET_WORDS
 
 
+@pytest.mark.parametrize("make_resource", [index, corpus])
+def test_an_answer_below_the_lead_is_found(tmp_path: Path, make_resource: Any) -> None:
+    """The article is cut into passages; of its passage the part with the words of the query is shown."""
+    lead, rest = ["lead"] * 250, ["The", "lighthouse", "keeper", "of", "Skerry", "was", "Ada", "Brock."]
+    article = [*lead, *rest, *["more"] * 300]
+    cut = [" ".join(article[start : start + 100]) for start in range(0, len(article), 100)]
+    given = cut if make_resource is index else [" ".join(article)]
+    tool = make(
+        "wiki_search", make_resource(tmp_path / "x", [("Skerry", text) for text in [*given, "Other"]])
+    )
+    assert "keeper of Skerry was Ada Brock." in str(tool.run([Request("lighthouse keeper")]))
+
+
 def test_the_version_follows_what_is_searched(tmp_path: Path) -> None:
     first = make("wiki_search", index(tmp_path / "a"))
     assert first.version == make("wiki_search", index(tmp_path / "b")).version

@@ -192,7 +192,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(clone(tmp_path))
     arguments = ["--profile", "toolformer", "--device", "h100"]
     text = CliRunner().invoke(plan, arguments, catch_exceptions=False).output
-    assert text.startswith("Profile toolformer, from nothing: 21 stages would run.\n")
+    assert text.startswith("Profile toolformer, from nothing: 22 stages would run.\n")
     assert re.search(r"^train@toolformer +1.05e\+19 +7.4 +8 +13.4 +26.8$", text, flags=re.M)
     assert re.search(r"^models/gpt-j-6b +Apache-2.0 +24.2 +missing *$", text, flags=re.M)
     assert "https://huggingface.co/EleutherAI/gpt-j-6b\n" in text

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.index.passages import cut, cut_sentences, searchable
+from nightjar.search.passages import cut, cut_sentences, searchable
 
 
 def test_cut() -> None:
