@@ -43,15 +43,15 @@ class WikiSearch(Tool):
 
 
 def snippet(title: str, text: str, query: str = "") -> str:
-    """ "Title > snippet" on one line: SNIPPET_WORDS words of `text` in a row with as many words of `query` as any."""
+    """ "Title > snippet" on one line: SNIPPET_WORDS words of `text` in a row with as many of the different words of
+    `query` as any. That is its beginning if it has as many; else the words are in the middle, as the answer may follow.
+    """
     every, asked = text.split(), set(words(query))
-    hits = [len(asked.intersection(words(word))) for word in every]
-    found = [
-        sum(hits[start : start + SNIPPET_WORDS]) for start in range(max(1, len(every) - SNIPPET_WORDS + 1))
-    ]
-    best = [start for start, count in enumerate(found) if count == max(found)]
-    # The words stand in the middle, as what is asked for may follow them.
-    start = best[len(best) // 2] if any(hits) else 0
+    held = [asked.intersection(words(word)) for word in every]
+    starts = range(max(1, len(every) - SNIPPET_WORDS + 1))
+    found = [len(set().union(*held[start : start + SNIPPET_WORDS])) for start in starts]
+    best = [start for start, count in zip(starts, found, strict=True) if count == max(found)]
+    start = best[len(best) // 2] if best[0] else 0
     shown = " ".join(every[start : start + SNIPPET_WORDS])
     title = " ".join(title.split())
     return f"{title} > {shown}" if title else shown

@@ -22,7 +22,7 @@ _LOOKED_AT, _DIFFERENT = 10_000, 0.01
 def check_cuts(root: Path, passage_words: int) -> None:
     """Raise NightjarError if nearly all documents of the corpus, once it is ingested, are one sentence each."""
     from nightjar.core import contracts, tables
-    from stages.index.passages import cut, cut_sentences
+    from nightjar.search.passages import cut, cut_sentences
 
     corpus = root / "data/ingest/corpus"
     if not (corpus / contracts.DOCUMENTS.name).exists():

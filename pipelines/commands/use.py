@@ -55,8 +55,9 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
     from pipelines.process.lock import rebuild_lock
     from pipelines.project import places
 
-    # The stages that a rebuild has not started yet would read the new parameters.
-    with nullcontext() if dry_run else rebuild_lock(Path(), fix="wait for it, or give --dry-run"):
+    # The stages that a rebuild has not started yet would read the new parameters. Without the file none runs.
+    alone = dry_run or not places.REBUILD_LOCK.exists()
+    with nullcontext() if alone else rebuild_lock(Path(), fix="wait for it, or give --dry-run"):
         changes = apply(Path(), profile, settings, write=not dry_run)
     if lost := own(Path(), changes):
         removed = "would be removed" if dry_run else "removed"

@@ -18,6 +18,8 @@ from nightjar.benchmarks.classification.labels import LABELS
 from nightjar.benchmarks.classification.load import load
 from nightjar.benchmarks.question import Record
 
+# The sample has no pairs of sentences.
+TASKS = sorted(set(LABELS) - {"rte", "qnli", "mrpc"})
 FOLDER = Path(__file__).parents[2] / "data" / "sample" / "classification"
 
 
@@ -38,14 +40,14 @@ def sentences(task: str, side: str) -> list[tuple[str, str]]:
 
 
 def test_every_task_is_there_and_small() -> None:
-    assert {row.task_id for row in records()} == set(LABELS)
+    assert {row.task_id for row in records()} == set(TASKS)
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 150_000
-    for task in LABELS:
+    for task in TASKS:
         sizes = [len(sentences(task, side)) for side in ("train", "dev", "test")]
         assert 45 <= sizes[0] <= 57 and 5 <= sizes[1] <= 8 and sizes[2] == 24, (task, sizes)
 
 
-@pytest.mark.parametrize("task", LABELS)
+@pytest.mark.parametrize("task", TASKS)
 def test_no_sentence_occurs_twice_and_every_label_is_on_each_side(task: str) -> None:
     texts = [text.casefold() for side in ("train", "dev", "test") for text, _ in sentences(task, side)]
     assert len(set(texts)) == len(texts)
@@ -55,7 +57,7 @@ def test_no_sentence_occurs_twice_and_every_label_is_on_each_side(task: str) -> 
         assert max(counts.values()) <= 3 * min(counts.values())
 
 
-@pytest.mark.parametrize("task", LABELS)
+@pytest.mark.parametrize("task", TASKS)
 def test_a_bag_of_words_learns_the_task(task: str) -> None:
     """Naive Bayes on the training side: well above the share of the commonest label on the test side."""
     words: dict[str, Counter[str]] = {}
