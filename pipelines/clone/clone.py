@@ -12,7 +12,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -20,14 +20,14 @@ from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from pipelines.clone.baseline import LOCK_FILE, Baseline
-from pipelines.execution.conduct import Conduct
 from pipelines.execution.results import Listener, Result
-from pipelines.execution.run_stage import dvc
+from pipelines.execution.run_stage import Stages, dvc
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph
 from pipelines.process.child import GRACE
 from pipelines.project import places
 from pipelines.project.git import git, try_git
+from pipelines.run.run import Run
 from pipelines.versions.files import cache_dir
 
 _AUTHOR = {
@@ -112,15 +112,22 @@ class Clone:
         return graphs.inputs(self.path, target, self.start.known | {PARAMS_FILE.as_posix()})
 
     def run(
-        self, target: str, params: str, logs: Path, listen: Listener, stop: threading.Event
+        self,
+        execute: Callable[[Run], dict[str, Result]],
+        target: str,
+        params: str,
+        logs: Path,
+        listen: Listener,
+        stop: threading.Event,
     ) -> dict[str, Result]:
-        """Run `target` and what it needs with `params` as params.yaml; returns the results by stage. Logs go to `logs`,
-        a folder of the project. Raises NightjarError if DVC or a setting refuses the graph.
+        """Run `target` and what it needs with `params` as params.yaml, by `execute`; returns the results by stage. Logs
+        go to `logs`, a folder of the project. Raises NightjarError if DVC or a setting refuses the graph.
         """
         write_text(self.path / PARAMS_FILE, params)
         graph = graphs.read(self.path).only([target])
         whole = Graph(self.root, graph.stages)
-        return Conduct(whole, logs, listen, stop, keep_going=False, clone=self.path).run()
+        with Stages(self.path) as stages:
+            return execute(Run(whole, stages, logs, listen, stop, keep_going=False, clone=self.path))
 
     def save(self, name: str, target: str, message: str, log: Path, stop: threading.Event) -> str:
         """Save the result of the last run as the experiment `name` of the project; returns its commit.

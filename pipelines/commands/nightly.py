@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -20,12 +19,13 @@ from pipelines.graph.graph import Graph
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import text
 from pipelines.process import lock
-from pipelines.process.signals import at_signals, stopped_by_signals
+from pipelines.process.signals import stopped_by_signals
 from pipelines.project import places
 from pipelines.project.notify import notify, warning
 
 if TYPE_CHECKING:
-    from pipelines.nightly.run import Asked
+    from pipelines.execution.results import End
+    from pipelines.nightly.run import Asked, Outcome
 
 
 @click.command()
@@ -71,36 +71,42 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
 def _run(whole: Graph, settings: Nightly, asked: Asked, verbose: bool, as_json: bool) -> int:
     """Run the night and show it; returns the exit status."""
     from pipelines.commands import show
-    from pipelines.commands.watched import STATUS, watched
-    from pipelines.execution.journal import Journal
-    from pipelines.nightly import run
+    from pipelines.commands.flow_run import run_flow
+    from pipelines.nightly.run import Outcome
     from pipelines.nightly.stages import selected
 
-    stop, graph = threading.Event(), selected(whole, settings.stages)
-    journal = Journal(graph.root, run.KIND, asdict(asked))
-    with at_signals(stop.set), watched(journal, stop, as_json):
-        with show.Progress(graph, graph.stages, verbose, as_json) as progress:
-            end, outcome = run.nightly(whole, settings, asked, journal, stop, progress.tell)
-        journal.end(end)
-        for line in outcome.warnings:
-            _warn(line)
-        facts = outcome.facts
-        if facts and as_json:
-            told = {name: facts[name] for name in ("run", "state", "message", "against")}
-            benchmarks = text.benchmarks(outcome.verdicts)
-            say_json(told | {"benchmarks": benchmarks, "verdicts": outcome.verdicts})
-        elif facts:
-            _table(outcome.verdicts)
-            where = "is in the ledger" if outcome.aside is None else "is not in the ledger"
-            say(f"{facts['run']} {where}: {facts['state']}")
-            if end.state == "completed":
-                say(facts["message"])
+    graph, outcome = selected(whole, settings.stages), Outcome()
+    with show.Progress(graph, graph.stages, verbose, as_json) as progress:
+
+        def ended(end: End) -> None:
+            progress.close()
+            _ended(end, outcome, as_json)
+
+        prepared = (whole, settings, outcome)
+        code = run_flow(graph.root, "nightly", asdict(asked), progress.tell, ended, prepared, as_json)
+    if outcome.aside is not None:
+        raise outcome.aside
+    return code
+
+
+def _ended(end: End, outcome: Outcome, as_json: bool) -> None:
+    for line in outcome.warnings:
+        _warn(line)
+    facts = outcome.facts
+    if facts and as_json:
+        told = {name: facts[name] for name in ("run", "state", "message", "against")}
+        benchmarks = text.benchmarks(outcome.verdicts)
+        say_json(told | {"benchmarks": benchmarks, "verdicts": outcome.verdicts})
+    elif facts:
+        _table(outcome.verdicts)
+        where = "is in the ledger" if outcome.aside is None else "is not in the ledger"
+        say(f"{facts['run']} {where}: {facts['state']}")
+        if end.state == "completed":
+            say(facts["message"])
     if outcome.aside is not None:
         say(f"nightjar: nightly: {facts['message']}", err=True)
-        raise outcome.aside
-    if end.state != "completed":
+    elif end.state != "completed":
         say(f"nightjar: nightly: {end.message}", err=True)
-    return STATUS[end.state]
 
 
 def _warn(line: str) -> None:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
+from typing import Any
 
 import click
 
 from nightjar.core.numbers import counted_as
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
-from pipelines.execution import checks as verify
 from pipelines.execution.headline import report_stages
 from pipelines.execution.headline import stale as stale_scores
-from pipelines.execution.results import GOOD
+from pipelines.execution.results import GOOD, End, Result
 from pipelines.graph import graph as graphs
-from pipelines.graph import leftovers
+from pipelines.graph import leftovers, lock_order
 from pipelines.graph.graph import Graph
-from pipelines.process.signals import at_signals, stopped_by_signals
+from pipelines.process.signals import stopped_by_signals
 
 
 @click.command()
@@ -39,8 +38,8 @@ def rebuild(
     """Rebuild what changed: STAGES and what they need, or everything.
 
     Stages run side by side as the graph, the memory that they need and the GPU allow (`meta` in dvc.yaml, `rebuild`
-    in params.yaml). While it runs, its address shows it in the Prefect UI; afterwards `nightjar ui` does. Without
-    Prefect it is not shown. `dvc repro` makes the same files, one stage after the other.
+    in params.yaml). It is a Prefect flow, and each stage a task: its address shows it in the Prefect UI, afterwards
+    `nightjar ui` does. `dvc repro` makes the same files without Prefect, one stage after the other.
 
     \b
     Example:
@@ -49,51 +48,60 @@ def rebuild(
       nightjar rebuild --fail-fast
     """
     from pipelines.commands import show
-    from pipelines.graph import lock_order
+    from pipelines.execution.run_stage import Stages
     from pipelines.process.lock import rebuild_lock
+    from pipelines.run.run import affected
 
     root, code = graphs.find_root(), 0
-    with rebuild_lock(root, wait):
+    with rebuild_lock(root, wait), Stages(root) as worker:
         whole = graphs.read(root)
         graph = whole.only(stages)
         left = leftovers.find(whole, graph)
         for it in left:
             say(str(it), err=as_json)
-        if graph.changed() or verify.failing(root, graph):
+        if ahead := affected(graph):
             # Here, not above: "Nothing to do" needs none of it, and it takes long to load.
-            from pipelines.commands.watched import STATUS, watched
+            from pipelines.commands.flow_run import run_flow
             from pipelines.execution import preflight
-            from pipelines.execution.journal import Journal
-            from pipelines.rebuild import run
 
             preflight.check(graph)
-            stop = threading.Event()
-            parameters = {"targets": list(stages), "jobs": jobs, "wait": False, "keep_going": keep_going}
-            journal = Journal(root, run.KIND, parameters)
-            with at_signals(stop.set), watched(journal, stop, as_json):
-                with show.Progress(graph, graph.changed(), verbose, as_json) as progress:
-                    end, results = run.rebuild(whole, stages, jobs, keep_going, journal, stop, progress.tell)
-                journal.end(end)
-                stale = stale_scores(whole, results.values())
-                if as_json:
-                    show.as_json(root, [result.facts() for result in results.values()], stale, left)
-                else:
-                    show.summary(graph, list(results.values()))
-                    _scores(graph, [name for name, it in results.items() if it.state in GOOD], stale)
-            if end.state != "completed":
-                say(f"nightjar: rebuild: {end.message}", err=True)
-            code = STATUS[end.state]
+            if unchanged := len(graph.stages) - len(ahead):
+                say(f"{counted_as(unchanged, 'stage')} unchanged, {len(ahead)} to look at.", err=as_json)
+            with show.Progress(graph, ahead, verbose, as_json) as progress:
+
+                def ended(end: End) -> None:
+                    progress.close()
+                    results = {it.stage: it for it in progress.results}
+                    stale = stale_scores(whole, results.values())
+                    if as_json:
+                        facts = [_facts(name, results.get(name)) for name in graph.stages]
+                        show.as_json(root, facts, stale, left)
+                    else:
+                        show.summary(graph, progress.results)
+                        good = (name for name in graph.stages if _good(results.get(name)))
+                        _scores(graph, good, stale)
+                    if end.state != "completed":
+                        say(f"nightjar: rebuild: {end.message}", err=True)
+
+                request = {"targets": list(stages), "jobs": jobs, "wait": False, "keep_going": keep_going}
+                code = run_flow(root, "rebuild", request, progress.tell, ended, (whole, worker), as_json)
         else:
             lock_order.forget(root)
             stale = stale_scores(whole, [])
             if as_json:
-                show.as_json(
-                    root, [{"stage": name, "state": "unchanged"} for name in graph.stages], stale, left
-                )
+                show.as_json(root, [_facts(name, None) for name in graph.stages], stale, left)
             else:
                 say(f"Nothing to do: {counted_as(len(graph.stages), 'stage')} up to date.")
                 _scores(graph, graph.stages, stale)
     raise SystemExit(code)
+
+
+def _facts(name: str, result: Result | None) -> dict[str, Any]:
+    return result.facts() if result else {"stage": name, "state": "unchanged"}
+
+
+def _good(result: Result | None) -> bool:
+    return result is None or result.state in GOOD
 
 
 def _scores(graph: Graph, good: Iterable[str], stale: str) -> None:

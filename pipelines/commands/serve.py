@@ -19,12 +19,12 @@ from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder
 from pipelines.commands.console import say, say_json
-from pipelines.prefect_view import server as servers
 from pipelines.process import lock
 from pipelines.process.child import Child, last_line
 from pipelines.process.signals import stopped_by_signals
 from pipelines.project import notify, places
 from pipelines.project.environment import WEBHOOK
+from pipelines.serving import server as servers
 
 LOG = places.PREFECT / "serve.log"
 WATCH_SECONDS = 1.5
@@ -65,8 +65,8 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
       nightjar serve --webhook https://chat.example.org/hooks/nightjar
     """
     from pipelines.graph import graph as graphs
-    from pipelines.prefect_view.api import Api
     from pipelines.serving import served_runs
+    from pipelines.serving.api import Api
 
     servers.require()
     root = graphs.read().root

@@ -9,8 +9,8 @@ import click
 
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_json
-from pipelines.prefect_view import server as servers
 from pipelines.process.signals import stopped_by_signals
+from pipelines.serving import server as servers
 
 
 @click.command()

@@ -21,8 +21,8 @@ from pydantic import ConfigDict
 
 from nightjar.core.config import Attempts, Model, checked
 from nightjar.core.errors import NightjarError
-from pipelines.execution.schedule import Limits, Needs
 from pipelines.graph.graph import Graph
+from pipelines.run.room import Limits, Needs
 
 if TYPE_CHECKING:
     from nightjar.core.driver_params import Rebuild

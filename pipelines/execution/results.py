@@ -45,7 +45,7 @@ class Result:
         return self.state not in UNDERWAY
 
     @property
-    def moved(self) -> bool:
+    def changed(self) -> bool:
         """Whether its outputs may have changed."""
         return self.state in ("ran", "restored")
 

@@ -22,9 +22,9 @@ from nightjar.core.driver_params import Shards, load_shards
 from nightjar.core.errors import NightjarError
 from pipelines.execution.results import Result
 from pipelines.execution.run_stage import Lines, Output, environment, run_command
-from pipelines.execution.schedule import Needs
 from pipelines.graph.graph import Graph, Stage
 from pipelines.process.child import GRACE, Child
+from pipelines.run.room import Needs
 
 # Characters that have a meaning for a shell. A command with one of them is not split into arguments.
 _SHELL = frozenset("|&;<>()$`*?[]{}~\n")

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -18,12 +18,14 @@ from nightjar.core.config import PARAMS_FILE, Model
 from nightjar.core.driver_params import load_nightly
 from nightjar.core.errors import NightjarError
 from nightjar.core.numbers import number
-from pipelines.execution.journal import Journal
 from pipelines.graph import describe
 from pipelines.graph.graph import Stage
 from pipelines.project import places
 from pipelines.project.intervals import interval
 from pipelines.project.notify import append_line
+
+if TYPE_CHECKING:
+    from pipelines.flows import Shown
 
 # Runs that a table shows.
 SHOWN = 6
@@ -128,14 +130,14 @@ def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
     ]
 
 
-def show(journal: Journal) -> None:
-    """Add the table of the last runs to a journal; nothing where no run has scores."""
+def show(shown: Shown) -> None:
+    """Add the table of the last runs to a flow run; nothing where no run has scores."""
     try:
-        if runs := history(journal.root):
+        if runs := history(shown.root):
             about = "The scores of the last rebuilds and nightlies, with intervals, the latest first"
-            journal.artifact("table", "scores-history", table(runs), about)
+            shown.artifact("table", "scores-history", table(runs), about)
     except Exception as error:  # a broken ledger
-        journal.log(f"no table of the scores: {error}", "warning")
+        shown.log(f"no table of the scores: {error}", "warning")
 
 
 def text(row: Mapping[str, Any]) -> str:

@@ -1,7 +1,5 @@
 """A nightly: evaluate every benchmark again, append to the ledger, give a verdict.
 
-As a program it is a run of `nightjar serve`: see execution/served.py.
-
 Model and data are checked out as dvc.lock has them, into a clone of the project in .nightjar/nightly. There the stages
 that predict and evaluate run, whether or not DVC finds them unchanged. Only the ledger changes, no other file of the
 project and nothing in its DVC cache.
@@ -10,23 +8,21 @@ project and nothing in its DVC cache.
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
+from nightjar.core.numbers import counted_as
 from pipelines.clone.baseline import baseline
 from pipelines.execution.estimate import duration
-from pipelines.execution.journal import Journal, new_name
-from pipelines.execution.results import End, Listener
-from pipelines.execution.served import serve
+from pipelines.execution.results import End, Result
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph
 from pipelines.history import entry as ledger_entry
@@ -41,8 +37,11 @@ from pipelines.nightly.verdicts import Good
 from pipelines.process import lock
 from pipelines.project import places
 from pipelines.project.notify import notify
+from pipelines.project.run_name import new_name
+from pipelines.run.run import Run
 
-KIND = "nightly"
+if TYPE_CHECKING:
+    from pipelines.flows import Shown
 
 Rows = list[dict[str, Any]]
 
@@ -75,33 +74,53 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
 
 
+def night(
+    shown: Shown, execute: Callable[[Run], dict[str, Result]], asked: Asked, due: datetime | None
+) -> End:
+    """Evaluate every benchmark again: see flows.nightly. A command that holds the nightly's lock gives the graph that
+    it read, the settings and an Outcome to fill, as `prepared`. `due` is when the schedule wanted the night.
+
+    Raises NightjarError for wrong input.
+    """
+    if shown.prepared is not None:
+        whole, settings, outcome = shown.prepared
+        return nightly(shown, execute, whole, settings, asked, outcome)
+    # Before the lock is taken, which records this start.
+    if due and (made_up := made_up_for(shown.root, due)):
+        return End("skipped", made_up)
+    root = shown.root
+    with lock.locked(root, places.NIGHTLY_LOCK, "a nightly", False, shown.stop, lock.WAIT_SERVED):
+        settings = load_nightly(root / PARAMS_FILE)
+        ledgers.prepare(root / settings.ledger)
+        return nightly(shown, execute, graphs.read(root), settings, asked, Outcome())
+
+
 def nightly(
+    shown: Shown,
+    execute: Callable[[Run], dict[str, Result]],
     whole: Graph,
     settings: Nightly,
     asked: Asked,
-    journal: Journal,
-    stop: threading.Event,
-    *shown: Listener,
-) -> tuple[End, Outcome]:
-    """Evaluate every benchmark again with the current model and data, append to the ledger, and give a verdict.
+    outcome: Outcome,
+) -> End:
+    """Run a night under the nightly's lock, with a ledger that is prepared, and fill `outcome`.
 
-    To be called under the nightly's lock, with a ledger that is prepared. The end is `completed` if no score is worse
-    than in earlier runs. Raises NightjarError for wrong input.
+    The end is `completed` if no score is worse than in earlier runs.
     """
-    root, outcome, graph = journal.root, Outcome(), selected(whole, settings.stages)
+    root, graph = shown.root, selected(whole, settings.stages)
     started, name = datetime.now(UTC), new_name()
+    shown.name(f"{counted_as(len(graph.stages), 'stage')} of {name}")
     try:
         with contextlib.ExitStack() as stack:
-            with lock.rebuild_lock(root, asked.wait, stop):  # dvc.lock as it is between rebuilds
-                good = _ready(root / settings.ledger, outcome, journal)
+            with lock.rebuild_lock(root, asked.wait, shown.stop):  # dvc.lock as it is between rebuilds
+                good = _ready(root / settings.ledger, outcome, shown)
                 scratch = stack.enter_context(Scratch(root, baseline(root)))
-            night = Night(graph, whole, scratch.path, root / places.LOGS / journal.name, stop, journal, shown)
-            journal.graph(graph)
+            night = Night(graph, whole, scratch.path, root / places.LOGS / name, shown)
             facts = nightly_facts.at_start(scratch.path, scratch.start)
             facts |= {"run": name, "started": started, "accepted": asked.accept}
             facts |= {"against": None, "stages": {}}
             try:
-                _evaluate(night, settings, facts, good, asked, outcome)
+                _evaluate(night, execute, settings, facts, good, asked, outcome)
             except NightjarError as error:
                 facts |= {"state": "failed", "message": str(error), "accepted": False}
             facts["ended"] = datetime.now(UTC)
@@ -109,19 +128,19 @@ def nightly(
             rows = outcome.scores, outcome.instances, outcome.verdicts
             outcome.aside = ledgers.append_or_aside(root, root / settings.ledger, facts, *rows)
             # Before the clone is removed, which may fail.
-            return _report(outcome, journal), outcome
+            return _report(outcome, shown)
     except (Cancelled, lock.WaitStopped):
-        return End("cancelled", "stopped; nothing was added to the ledger"), outcome
+        return End("cancelled", "stopped; nothing was added to the ledger")
 
 
-def _ready(ledger: Path, outcome: Outcome, journal: Journal) -> Good | None:
+def _ready(ledger: Path, outcome: Outcome, shown: Shown) -> Good | None:
     """Add entries to the ledger that could not be added before, and read the last good one.
 
     It is read now, because at the end of the night the ledger may be unavailable.
     """
     try:
-        for run in ledgers.recover(journal.root / ledgers.ASIDE, ledger, outcome.warnings.append):
-            journal.log(f"added {run} to the ledger, from {ledgers.ASIDE}")
+        for run in ledgers.recover(shown.root / ledgers.ASIDE, ledger, outcome.warnings.append):
+            shown.log(f"added {run} to the ledger, from {ledgers.ASIDE}")
     except (NightjarError, OSError) as error:  # the entries remain aside
         outcome.warnings.append(f"{ledgers.ASIDE} was not added to the ledger: {error}")
     return next(_good_runs(ledger, outcome.warnings.append), None)
@@ -137,7 +156,13 @@ def _good_runs(ledger: Path, warn: ledgers.Warn) -> Iterator[Good]:
 
 
 def _evaluate(
-    night: Night, settings: Nightly, facts: dict[str, Any], good: Good | None, asked: Asked, outcome: Outcome
+    night: Night,
+    execute: Callable[[Run], dict[str, Result]],
+    settings: Nightly,
+    facts: dict[str, Any],
+    good: Good | None,
+    asked: Asked,
+    outcome: Outcome,
 ) -> None:
     """Run the stages, complete the facts, and give the verdicts.
 
@@ -146,7 +171,7 @@ def _evaluate(
     take(night, asked.pull)
     sampled, new = sample.draw(night, settings, good.facts["stages"] if good else {})
     began = time.monotonic()
-    results = conduct(night, asked.jobs)
+    results = conduct(night, execute, asked.jobs)
     seconds = time.monotonic() - began
     stages = list(night.graph.stages.values())
     scores, instances, benchmarks = nightly_facts.scores(night.work, stages)
@@ -172,20 +197,22 @@ def _evaluate(
     }
 
 
-def _report(outcome: Outcome, journal: Journal) -> End:
+def _report(outcome: Outcome, shown: Shown) -> End:
     """Notify if something is wrong, add the artifacts, and return how the night ended."""
     facts = outcome.facts
     for line in outcome.warnings:
-        journal.log(f"ledger: {line}", "warning")
+        shown.log(f"ledger: {line}", "warning")
     message = "; ".join(filter(None, [facts["message"], str(outcome.aside or "")]))
     well = facts["state"] == "good" and outcome.aside is None
     if not well:
         kind = "failed" if facts["state"] == "good" else facts["state"]
         event = {"kind": f"nightly {kind}", "run": facts["run"], "ended": facts["ended"].isoformat()}
         cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
-        notify(journal.root, event | {"message": message, "worse": cells})
-    journal.artifact("markdown", KIND, nightly_text.markdown(facts, outcome.verdicts), facts["message"][:500])
-    score_history.show(journal)
+        notify(shown.root, event | {"message": message, "worse": cells})
+    shown.artifact(
+        "markdown", "nightly", nightly_text.markdown(facts, outcome.verdicts), facts["message"][:500]
+    )
+    score_history.show(shown)
     return End("completed" if well else "failed", message)
 
 
@@ -202,19 +229,3 @@ def made_up_for(root: Path, due: datetime, now: datetime | None = None) -> str:
     if not due <= began <= (now or datetime.now(UTC)):
         return ""
     return f"due {due:%Y-%m-%d %H:%M} UTC, made up for by the nightly of {began:%Y-%m-%d %H:%M} UTC"
-
-
-def _serve(request: dict[str, Any], journal: Journal, stop: threading.Event) -> End:
-    """What a run of a deployment asks for. It waits for a rebuild, and for no other nightly."""
-    root, asked = journal.root, Asked(request["pull"], request["jobs"], True, request["accept"])
-    # Before the lock is taken, which records this start.
-    if request["due"] and (made_up := made_up_for(root, datetime.fromisoformat(request["due"]))):
-        return End("skipped", made_up)
-    with lock.locked(root, places.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED):
-        settings = load_nightly(root / PARAMS_FILE)
-        ledgers.prepare(root / settings.ledger)
-        return nightly(graphs.read(root), settings, asked, journal, stop)[0]
-
-
-if __name__ == "__main__":
-    serve(KIND, _serve)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nightjar.core.errors import NightjarError
 from pipelines.clone.clone import Clone
-from pipelines.execution.conduct import Conduct
-from pipelines.execution.journal import Journal
-from pipelines.execution.results import Listener, Result, listeners
-from pipelines.execution.run_stage import dvc
+from pipelines.execution.results import Result
+from pipelines.execution.run_stage import Stages, dvc
 from pipelines.graph.graph import Graph
 from pipelines.project import places
 from pipelines.project.stage_name import StageName
+from pipelines.run.run import Run
+
+if TYPE_CHECKING:
+    from pipelines.flows import Shown
 
 TAKE = "take model and data"
 
@@ -38,9 +40,7 @@ class Night:
     whole: Graph
     work: Path
     logs: Path
-    stop: threading.Event
-    journal: Journal
-    shown: tuple[Listener, ...] = ()
+    shown: Shown
 
 
 class Cancelled(Exception):
@@ -75,8 +75,8 @@ def take(night: Night, pull: bool) -> None:
     if not wanted:
         return
     command = "pull" if pull else "checkout"
-    night.journal.tell(Result(TAKE, "running", why=f"dvc {command}"))
-    done = dvc([command, "--", *wanted], night.work, night.logs / f"{command}.log", night.stop)
+    night.shown.told(Result(TAKE, "running", why=f"dvc {command}"))
+    done = dvc([command, "--", *wanted], night.work, night.logs / f"{command}.log", night.shown.stop)
     missing = [path for path in wanted if not (night.work / path).exists()]
     fault = None
     # The message of DVC is long, and often begins with a file of the cache.
@@ -86,22 +86,25 @@ def take(night: Night, pull: bool) -> None:
         fault = NightjarError(what, missing[0], "nightjar rebuild, dvc pull or dvc commit adds it")
     elif done.state == "failed":
         fault = NightjarError(done.error, f"dvc {command}", "run `nightjar rebuild`, or give --pull")
-    state = "stopped" if night.stop.is_set() else "failed" if fault else "ran"
-    night.journal.tell(Result(TAKE, state, done.seconds, f"{len(wanted)} paths", str(fault or "stopped")))
-    if night.stop.is_set():
+    state = "stopped" if night.shown.stop.is_set() else "failed" if fault else "ran"
+    night.shown.told(Result(TAKE, state, done.seconds, f"{len(wanted)} paths", str(fault or "stopped")))
+    if night.shown.stop.is_set():
         raise Cancelled
     if fault:
         raise fault
 
 
-def conduct(night: Night, jobs: int) -> Mapping[str, Result]:
-    """Run every stage afresh once those before it are done, at most `jobs` at once; returns the results by stage.
+def conduct(night: Night, execute: Callable[[Run], dict[str, Result]], jobs: int) -> Mapping[str, Result]:
+    """Run every stage once those before it are done, at most `jobs` at once; returns the results by stage.
 
     Raises Cancelled, and NightjarError if one fails.
     """
-    listener = listeners(night.journal.tell, *night.shown)
-    run = Conduct(night.graph, night.logs, listener, night.stop, jobs, False, night.work, afresh=True)
-    results = run.run()
+    shown = night.shown
+    with Stages(night.work) as stages:
+        run = Run(
+            night.graph, stages, night.logs, shown.told, shown.stop, jobs, False, night.work, force=True
+        )
+        results = execute(run)
     if run.cancelled:
         raise Cancelled
     if bad := [result for result in results.values() if result.state == "failed"]:

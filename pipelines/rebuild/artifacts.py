@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nightjar.core.json_text import recorded
 from pipelines.execution.headline import HEADLINE, REPORT, stale
-from pipelines.execution.journal import Journal
 from pipelines.execution.results import GOOD, Result
 from pipelines.graph.graph import Graph
 from pipelines.graph.keys import CHECK
+
+if TYPE_CHECKING:
+    from pipelines.flows import Shown
 
 # Where the project's server serves the report (see server_app).
 REPORT_PATH = "/report/"
@@ -18,10 +20,10 @@ COUNTS = {"rows_in": "rows in", "rows_out": "rows out", "rows_rejected": "reject
 
 
 class Artifacts:
-    """Adds the artifacts of a rebuild to its journal; `graph` is the whole graph before it."""
+    """Adds the artifacts of a rebuild to its flow run; `graph` is the whole graph before it."""
 
-    def __init__(self, graph: Graph, journal: Journal) -> None:
-        self._graph, self._journal = graph, journal
+    def __init__(self, graph: Graph, shown: Shown) -> None:
+        self._graph, self._shown = graph, shown
 
     def tell(self, result: Result) -> None:
         """Add those of a stage that ended: its state, rows, outputs and log, and what its checks found."""
@@ -37,16 +39,16 @@ class Artifacts:
         lines = [f"**{stage.name}** {stage.description}", *(f"- output: `{path}`" for path in stage.outs)]
         lines += [f"- log: `{result.log}`"] if result.log else []
         table = [{name: value for name, value in row.items() if value != ""}]
-        self._journal.artifact("table", stage.key, table, "\n\n".join(lines), stage.name)
+        self._shown.artifact("table", stage.key, table, "\n\n".join(lines))
         if result.findings:
             from nightjar.core.checks import MOST_ROWS  # here, not above: Arrow takes long to load
 
             about = f"What the checks of **{stage.name}** found, with up to {MOST_ROWS} rows each"
-            self._journal.artifact("table", CHECK + stage.key, result.findings, about, stage.name)
+            self._shown.artifact("table", CHECK + stage.key, list(result.findings), about)
 
     def report(self, results: Mapping[str, Result]) -> None:
         """Add those of the run: the state of every stage, the headline of the report if it holds, and a link to it."""
-        root, journal = self._graph.root, self._journal
+        root, shown = self._graph.root, self._shown
         lines = [f"| {name} | {result.state} | {result.seconds:.1f} |" for name, result in results.items()]
         table = "\n".join(["| stage | state | seconds |", "| --- | --- | ---: |", *lines])
         headline = ""
@@ -60,6 +62,6 @@ class Artifacts:
             page = f"[The report]({link})"
             headline += f"{page}: `{REPORT.as_posix()}`\n\n"
             about = f"`{REPORT.as_posix()}`, served while the project's server runs"
-            journal.artifact("markdown", "report-page", page, about)
-        markdown = f"## Rebuild {journal.name}\n\n{headline}{table}\n"
-        journal.artifact("markdown", "rebuild", markdown, "The state of every stage")
+            shown.artifact("markdown", "report-page", page, about)
+        markdown = f"## Rebuild\n\n{headline}{table}\n"
+        shown.artifact("markdown", "rebuild", markdown, "The state of every stage")

@@ -1,62 +1,103 @@
 """A rebuild: the stages of the DVC graph that changed, side by side where the graph allows it.
 
-As a program it is a run of `nightjar serve`: see execution/served.py.
 It computes nothing itself: DVC decides for each stage whether its command runs (see run_stage).
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from pipelines.execution.conduct import Conduct
 from pipelines.execution.headline import report_stages
-from pipelines.execution.journal import Journal
-from pipelines.execution.results import End, Listener, Result, listeners
-from pipelines.execution.run_stage import dvc
-from pipelines.execution.served import failed, serve
+from pipelines.execution.results import End, Result, listeners
+from pipelines.execution.run_stage import Stages, dvc
 from pipelines.graph import graph as graphs
 from pipelines.graph import lock_order
 from pipelines.graph.graph import Graph
 from pipelines.history import scores
 from pipelines.process import lock
 from pipelines.project import places
+from pipelines.project.notify import notify
+from pipelines.project.run_name import new_name
 from pipelines.rebuild.artifacts import Artifacts
+from pipelines.run.run import Run, affected
 
-KIND = "rebuild"
+if TYPE_CHECKING:
+    from pipelines.flows import Shown
+
+# The longest reason in the name of a run, in characters.
+REASON = 60
+
+# Runs the stages of a run, each as a task, and returns their results.
+Execute = Callable[[Run], dict[str, Result]]
 
 
 def rebuild(
+    shown: Shown,
+    execute: Execute,
+    targets: Collection[str] | None,
+    jobs: int | None,
+    wait: bool,
+    keep_going: bool,
+) -> End:
+    """Rebuild what `targets` need, under the rebuild lock: see flows.rebuild. A command that holds the lock gives the
+    graph that it read, and the worker, as `prepared`.
+
+    Raises NightjarError for a bad parameter, before any stage starts.
+    """
+    with contextlib.ExitStack() as held:
+        if shown.prepared is not None:
+            whole, stages = shown.prepared
+        else:
+            held.enter_context(lock.rebuild_lock(shown.root, wait, shown.stop, lock.WAIT_SERVED))
+            stages = held.enter_context(Stages(shown.root))
+            whole = graphs.read(shown.root)
+        return _rebuild(shown, execute, whole, stages, targets or (), jobs, keep_going)
+
+
+def _rebuild(
+    shown: Shown,
+    execute: Execute,
     whole: Graph,
-    targets: Iterable[str],
+    stages: Stages,
+    targets: Collection[str],
     jobs: int | None,
     keep_going: bool,
-    journal: Journal,
-    stop: threading.Event,
-    *shown: Listener,
-) -> tuple[End, dict[str, Result]]:
-    """Rebuild what `targets` need of the graph `whole`, under the rebuild lock; returns the end and the results.
-
-    At most `jobs` stages run at once (by default rebuild.jobs of params.yaml), within the memory and the GPU that
-    they need. A failure stops only what depends on it, or all unless `keep_going`. `stop` ends it in order. Raises
-    NightjarError for a bad parameter, before any stage starts.
-    """
-    root, graph = whole.root, whole.only(targets)
-    artifacts = Artifacts(whole, journal)
-    listener = listeners(journal.tell, artifacts.tell, *shown)
-    logs = root / places.LOGS / journal.name
-    conduct = Conduct(graph, logs, listener, stop, jobs, keep_going)
+) -> End:
+    root, graph, artifacts = whole.root, whole.only(targets), Artifacts(whole, shown)
+    logs = root / places.LOGS / new_name()
+    run = Run(graph, stages, logs, listeners(shown.told, artifacts.tell), shown.stop, jobs, keep_going)
+    shown.name(name(graph))
     lock_order.remember(graph, targets)
-    journal.graph(graph)
-    results = conduct.run()
-    _bring_back(whole, results, logs, stop)
-    if not stop.is_set():  # otherwise time is short, and the rebuild that resumes does both
+    results = execute(run)
+    _bring_back(whole, results, logs, shown.stop)
+    if not shown.stop.is_set():  # otherwise time is short, and the rebuild that resumes does both
         lock_order.forget(root)
-        _keep_scores(graph, journal)
+        _keep_scores(graph, shown)
     artifacts.report(results)
-    return End.of(results.values(), conduct.cancelled), results
+    end = End.of(results.values(), run.cancelled)
+    if end.state == "failed" and shown.prepared is None:
+        notify(root, {"kind": "rebuild failed", "run": shown.run, "message": end.message})
+    return end
+
+
+def name(graph: Graph) -> str:
+    """A telling name of the run: how many stages it is about, and the first reason, with both values."""
+    found = affected(graph)
+    reasons = [
+        str(it)
+        for name in found
+        for it in graph.stages[name].reasons
+        if it.kind not in ("upstream", "always")
+    ]
+    why = dict.fromkeys(reason.removeprefix("params.yaml:") for reason in reasons)
+    first = next(iter(why), "checks that failed")
+    more = f" and {len(why) - 1} more" if len(why) > 1 else ""
+    first = first if len(first) <= REASON else f"{first[:REASON]}…"
+    return f"{len(found)} stage{'s' * (len(found) != 1)}: {first}{more}"
 
 
 def _bring_back(whole: Graph, results: Mapping[str, Result], logs: Path, stop: threading.Event) -> None:
@@ -66,23 +107,9 @@ def _bring_back(whole: Graph, results: Mapping[str, Result], logs: Path, stop: t
             dvc(["checkout", "--force", name], whole.root, logs / "checkout.log", stop)
 
 
-def _keep_scores(graph: Graph, journal: Journal) -> None:
+def _keep_scores(graph: Graph, shown: Shown) -> None:
     try:
         scores.keep(graph.root, scores.present(graph.root, graph.stages.values()))
     except Exception as error:  # a broken table is an error of the checks
-        journal.log(f"scores not kept: {error}", "warning")
-    scores.show(journal)
-
-
-def _serve(request: dict[str, Any], journal: Journal, stop: threading.Event) -> End:
-    """What a run of a deployment asks for."""
-    with lock.rebuild_lock(journal.root, request["wait"], stop, lock.WAIT_SERVED):
-        whole, targets = graphs.read(journal.root), request["targets"] or ()
-        end, _ = rebuild(whole, targets, request["jobs"], request["keep_going"], journal, stop)
-    if end.state == "failed":
-        failed(journal, end.message)
-    return end
-
-
-if __name__ == "__main__":
-    serve(KIND, _serve)
+        shown.log(f"scores not kept: {error}", "warning")
+    scores.show(shown)

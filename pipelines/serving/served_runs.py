@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 
-from pipelines.prefect_view.api import Api
-from pipelines.prefect_view.mirror import ENDED
+from pipelines.serving.api import Api
+from pipelines.serving.marks import ENDED
 
 # Of each answer, the latest first: more runs than end between two questions.
 MOST = 50

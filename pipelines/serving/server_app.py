@@ -1,7 +1,7 @@
 """The Prefect server of a project, and under /report/ its report, read-only (see report_pages).
 Pages of another origin have no access to either.
 
-    python pipelines/prefect_view/server_app.py HOST PORT
+    python pipelines/serving/server_app.py HOST PORT
 
 A page of the UI may link to the report there; a browser follows no link from it to a file.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 def main(host: str, port: int) -> None:
     """Serve the project in the current folder until the process is ended."""
     gc.set_threshold(100_000, 20, 20)  # what is loaded stays: looking for garbage in it takes half a second
-    from pipelines.prefect_view.same_origin import origins, same_origin
+    from pipelines.serving.same_origin import origins, same_origin
 
     # Before Prefect is imported, which reads it then. Left alone it allows every origin.
     os.environ["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"] = ",".join(origins(port))
@@ -25,7 +25,7 @@ def main(host: str, port: int) -> None:
     from prefect.server.api.server import create_app
     from starlette.routing import Route
 
-    from pipelines.prefect_view.report_pages import report_page
+    from pipelines.serving.report_pages import report_page
 
     app = create_app(final=True)
     app.router.routes.insert(0, Route("/report/{path:path}", report_page))

@@ -13,7 +13,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from typing import Any
 from nightjar.core import json_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder, write_text
-from pipelines.process import lock
 from pipelines.process.child import Child, end_group, last_line
 from pipelines.process.identity import alive, identity
 from pipelines.project import places
@@ -89,9 +87,9 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
         "SERVER_LOGGING_LEVEL": "WARNING",
         "LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         "LOGGING_INTERNAL_LEVEL": "CRITICAL",
-        # A server that fails during a call is noticed soon.
-        "CLIENT_MAX_RETRIES": "2",
-        "API_REQUEST_TIMEOUT": "10",
+        # A run waits while its server is started again, and for one that hangs until that is noticed (attend.py).
+        "CLIENT_MAX_RETRIES": "4",
+        "API_REQUEST_TIMEOUT": "5",
     }
     if url is not None:
         settings["API_URL"] = f"{url}/api"
@@ -189,20 +187,3 @@ def stop(root: Path, server: Server) -> None:
     with contextlib.suppress(OSError):
         if json_text.recorded(root / places.SERVER).get("pid") == server.pid:
             (root / places.SERVER).unlink()
-
-
-@contextlib.contextmanager
-def running(root: Path, port: int, owner: str) -> Iterator[Server]:
-    """The project's server: the one that runs, or one that is started now at `port` and ends with the block."""
-    process = None
-    with lock.locked(root, places.SERVER_LOCK, "a start of the server", wait=True):
-        if (server := find(root)) is None:
-            server, process = start(root, free_port(port), owner)
-    try:
-        if process is not None:
-            wait(root, server, process)
-        yield server
-    finally:
-        if process is not None:
-            stop(root, server)
-            process.wait()

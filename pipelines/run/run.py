@@ -1,0 +1,253 @@
+"""One run of the stages of a graph: what the task of a stage does, in a rebuild, a study and a night.
+
+Prefect decides when a stage's task begins (pipelines/flows.py), DVC whether its command runs, and the room on the
+machine how many commands run at once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nightjar.core import history
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.driver_params import Shards, load_rebuild
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import safe_name
+from pipelines.execution import checks, resources, shards
+from pipelines.execution.lease import Gpu, lease_file
+from pipelines.execution.results import GOOD, Listener, Result
+from pipelines.execution.run_stage import Stages
+from pipelines.graph import graph as graphs
+from pipelines.graph.graph import Graph, Stage
+from pipelines.run.room import Needs, Room, longest_way
+
+# The pause before another attempt is doubled each time, up to this many seconds.
+LONGEST_PAUSE = 300.0
+# Our stages, and most commands, end with this status for bad input. Another attempt would fail too.
+BAD_INPUT = 2
+
+
+@dataclass
+class Run:
+    """A run of those stages of `graph` that are `affected`, with logs in the folder `logs`.
+
+    A failure stops what depends on it, or all stages unless `keep_going`. When `stop` is set, commands that run are
+    ended and no other starts. With `clone`, the stages run in that copy of the repository, and their outputs are not
+    checked. With `force`, every stage runs, whether or not anything changed, and without shards. `stages` is DVC's
+    worker for the repository in which they run.
+    """
+
+    graph: Graph
+    stages: Stages
+    logs: Path
+    listen: Listener
+    stop: threading.Event
+    jobs: int | None = None
+    keep_going: bool = True
+    clone: Path | None = None
+    force: bool = False
+    results: dict[str, Result] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raises NightjarError for a bad setting, before any stage starts."""
+        settings = load_rebuild(self.graph.root / PARAMS_FILE)
+        limits = resources.limits(settings, self.jobs)
+        if limits.one_gpu:
+            lease_file()  # an error if its folder is not ours
+        self._backoff = settings.backoff_seconds
+        self._needs = resources.needs(self.graph, settings)
+        self._here = Graph(self.clone or self.graph.root, self.graph.stages)
+        self._shards = Shards() if self.force else shards.check(self._here, self._needs)
+        self._gpu = Gpu(self.graph.root, self._waits)
+        upstream = {name: stage.upstream for name, stage in self.graph.stages.items()}
+        way = longest_way(upstream, history.expected(self.graph.root))
+        self._room = Room(limits, way, self._gpu.take, self._gpu.release)
+        self._attempts: Counter[str] = Counter()
+        self._underway: set[str] = set()
+        self._failed_fast = ""
+        self.affected = (
+            affected(self.graph, self.clone is None) if not self.force else list(self.graph.stages)
+        )
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the run was stopped from outside, and not by a failure."""
+        return self.stop.is_set() and not self._failed_fast
+
+    @property
+    def busy(self) -> bool:
+        """Whether a stage is being attempted."""
+        return bool(self._underway)
+
+    @property
+    def attempted(self) -> int:
+        """How many stages were attempted."""
+        return len(self._attempts)
+
+    def needs(self, name: str) -> Needs:
+        """What the stage needs of the machine."""
+        return self._needs[name]
+
+    def pauses(self, name: str) -> list[float]:
+        """Seconds before each further attempt of the stage."""
+        return [min(self._backoff * 2**it, LONGEST_PAUSE) for it in range(self._needs[name].attempts - 1)]
+
+    def again(self, name: str) -> bool:
+        """Whether a further attempt of a stage that failed may help."""
+        result = self.results.get(name)
+        tried = result is not None and result.exit_code not in (None, BAD_INPUT)
+        return tried and self._attempts[name] < self._needs[name].attempts and not self.stop.is_set()
+
+    def attempt(self, name: str) -> Result:
+        """Look at a stage, and run it if DVC says so; returns the result, which the listener gets, too."""
+        stage = self.graph.stages[name]
+        self._attempts[name] += 1
+        self._underway.add(name)
+        try:
+            result = self._attempt(stage)
+        except NightjarError as error:
+            result = Result(name, "failed", error=str(error))
+        except Exception as error:
+            lines = tuple(traceback.format_exc().splitlines())
+            result = Result(name, "failed", error=f"{type(error).__name__}: {error}", lines=lines)
+        self._tell(result)
+        self._underway.discard(name)
+        return result
+
+    def fail(self, name: str, error: str) -> None:
+        """Give a stage that was not attempted its result."""
+        self._tell(Result(name, "failed", error=error))
+
+    def leave_out(self, names: Iterable[str]) -> list[str]:
+        """Give each of the stages `names`, whose tasks have ended and which were not attempted, its result: skipped if
+        one before it did not succeed, stopped if the run was. Returns those of which neither is true.
+        """
+        lost = []
+        for name in names:
+            bad = [it for up in self.upstream(name) if (it := self.results.get(up)) and it.state not in GOOD]
+            if bad and bad[0].state != "stopped":
+                cause = bad[0].error if bad[0].state == "skipped" else bad[0].stage
+                self._tell(Result(name, "skipped", why=f"needs {cause}", error=cause))
+            elif self.stop.is_set():
+                self._tell(Result(name, "stopped", error=self._stopped))
+            else:
+                lost.append(name)
+        return lost
+
+    def upstream(self, name: str) -> list[str]:
+        """The nearest affected stages before a stage, in the order of the graph."""
+        found: set[str] = set()
+        beyond = list(self.graph.stages[name].upstream)
+        while beyond:
+            other = beyond.pop()
+            if other in self.affected:
+                found.add(other)
+            elif other in self.graph.stages:
+                beyond += self.graph.stages[other].upstream
+        return [other for other in self.graph.stages if other in found]
+
+    @property
+    def _stopped(self) -> str:
+        return f"stopped because {self._failed_fast} failed" if self._failed_fast else "the run was stopped"
+
+    def _tell(self, result: Result) -> None:
+        self.results[result.stage] = result
+        if result.state == "failed" and self.again(result.stage):
+            number, pauses = self._attempts[result.stage], self.pauses(result.stage)
+            line = f"attempt {number} of {len(pauses) + 1} failed ({result.error}); next in {pauses[number - 1]:g} s"
+            self.listen(Result(result.stage, "running", why=line, lines=(line,)))
+            return
+        self.listen(result)
+        if result.state == "failed" and not self.keep_going and not self.stop.is_set():
+            self._failed_fast = result.stage
+            self.stop.set()
+
+    def _waits(self, stage: str, message: str) -> None:
+        self.listen(Result(stage, "waiting", why=message))
+
+    def _attempt(self, stage: Stage) -> Result:
+        if self.stop.is_set():
+            return Result(stage.name, "stopped", error=self._stopped)
+        runs, why = True, "force"
+        if not self.force:
+            before = [it for name in self.upstream(stage.name) if (it := self.results.get(name))]
+            known = _known(stage, [it for it in before if it.changed])
+            # Nothing before it changed since the graph was read, so the state that was found then still holds.
+            found: dict[str, Any] = {"state": stage.state}
+            if self._attempts[stage.name] > 1:
+                found = {"state": "would run", "why": "it failed"}
+            elif stage.state != "would run" or any(it.kind == "upstream" for it in stage.reasons):
+                found = self.stages.look(stage.name, self.stop)
+            if found["state"] in ("failed", "stopped"):
+                return Result(stage.name, found["state"], why=known, error=found["error"])
+            if found["state"] == "would fail":  # DVC would fail with an exception of Python
+                return Result(stage.name, "failed", why=known, error=found["why"])
+            if found["state"] == "up to date":
+                why = f"no difference in what it needs ({known})" if known else "nothing changed"
+                return self._checked(stage, Result(stage.name, "unchanged", why=why))
+            runs, why = found["state"] == "would run", known or found["why"]
+        with self._room.taken(stage.name, self._needs[stage.name] if runs else Needs(), self.stop) as had:
+            if not had:
+                return Result(stage.name, "stopped", error=self._stopped)
+            return self._checked(stage, self._run(stage, runs, why))
+
+    def _checked(self, stage: Stage, result: Result) -> Result:
+        good = result.state in GOOD and self.clone is None
+        return checks.checked(self.graph.root, stage, result) if good else result
+
+    def _run(self, stage: Stage, runs: bool, why: str) -> Result:
+        number = self._attempts[stage.name]
+        more = f".attempt-{number}" if number > 1 else ""
+        log = self.logs / f"{safe_name(stage.name)}{more}.log"
+
+        def hear(lines: list[str]) -> None:
+            self.listen(Result(stage.name, "running", why=lines[-1], lines=tuple(lines)))
+
+        self.listen(Result(stage.name, "running", why=why))
+        result, shared = None, 0.0
+        if runs and self._needs[stage.name].shards and self._shards.count > 1:
+            began = time.monotonic()
+            result = shards.share(self._here, stage, self._shards, log, hear, self.stop)
+            shared = time.monotonic() - began
+        if result is not None:
+            result = replace(result, seconds=shared)
+        else:
+            lease = self._gpu.descriptor(stage.name)
+            result = self.stages.run(stage.name, log, hear, self.stop, lease, shared, self.force)
+            if result.state == "failed":
+                result = replace(result, error=f"exit status {result.exit_code}: {result.error}")
+        if self.force and result.state in ("restored", "unchanged"):
+            return Result(stage.name, "failed", why=why, error="DVC did not run it; is it frozen?")
+        if result.state == "unchanged":
+            why = f"no difference in what it needs ({why})"
+        if number > 1:
+            why = f"after {number} attempts ({why})"
+            result = replace(result, error=f"{result.error} ({number} attempts)" if result.error else "")
+        return replace(result, why=why, log=Path(result.log).relative_to(self.graph.root).as_posix())
+
+
+def affected(graph: Graph, checked: bool = True) -> list[str]:
+    """The stages that are not up to date, or may not be once those before them have run, in the order of the graph;
+    where they are `checked`, also those that failed their checks.
+    """
+    wanted = {*graph.changed(), *(checks.failing(graph.root, graph) if checked else ())}
+    return [name for name in graph.stages if name in wanted]
+
+
+def _known(stage: Stage, changed: list[Result]) -> str:
+    """Why a stage may have changed, as far as is known without DVC: its own reasons, and the stages before it that
+    `changed`.
+    """
+    reasons = [str(reason) for reason in stage.reasons if reason.kind != "upstream"]
+    before = [
+        f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in changed[: graphs.SHOWN]
+    ]
+    more = [f"{len(changed) - graphs.SHOWN} more before it"] if len(changed) > graphs.SHOWN else []
+    return "; ".join([*reasons, *before, *more])

@@ -1,0 +1,86 @@
+"""Which flow runs have a process: each holds a file in .nightjar/runs while it runs, named after the flow run.
+
+The kernel frees the file when the process dies. The next run, or `nightjar serve`, then gives the flow run the state
+that the process wrote before its end, or marks it as crashed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from nightjar.core.files import own_folder
+from nightjar.core.json_text import recorded
+from pipelines.process import lock
+from pipelines.project import places
+from pipelines.project.notify import notify
+from pipelines.serving.api import Api
+
+ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
+KILLED = {"type": "CRASHED", "name": "Crashed", "message": "its process was killed"}
+
+# A state as the API takes it: type, name and message.
+State = dict[str, str]
+
+
+@contextlib.contextmanager
+def marked(root: Path, run: str, kind: str) -> Iterator[Callable[[State], None]]:
+    """Hold the file of the flow run `run`, of the flow `kind`, in the block, and yield what writes the state in which
+    it ends.
+    """
+    own_folder(root)
+    path = root / places.RUNS / run
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = lock.take(path, {"kind": kind})
+
+    def end(state: State) -> None:
+        with contextlib.suppress(OSError):
+            os.pwrite(descriptor, json.dumps({"kind": kind, "state": state}).encode().ljust(1000), 0)
+
+    try:
+        yield end
+    finally:
+        os.close(descriptor)
+
+
+def settle(root: Path, api: Api, deployments: Collection[str] = ()) -> None:
+    """Give every flow run whose process has ended its last state; also the runs of `deployments` without a file, whose
+    processes were killed at once. Those that the server does not take remain.
+    """
+    known = set()
+    for path in sorted((root / places.RUNS).glob("*")):
+        known.add(path.name)
+        with contextlib.suppress(lock.Taken, httpx.HTTPError, OSError):
+            known_of = recorded(path)
+            os.close(lock.take(path, known_of))
+            state = known_of.get("state") or KILLED
+            if _end(api, path.name, state) and state is KILLED:
+                kind = known_of.get("kind", "run")
+                notify(root, {"kind": f"{kind} crashed", "run": path.name, "message": KILLED["message"]})
+            path.unlink()
+    if deployments:
+        wanted: dict[str, Any] = {"deployment_id": {"any_": list(deployments)}}
+        wanted["state"] = {"type": {"any_": ["RUNNING", "CANCELLING"]}}
+        for run in api.ask("flow_runs/filter", {"flow_runs": wanted}):
+            if run["id"] not in known:
+                _end(api, run["id"], KILLED)
+
+
+def _end(api: Api, run: str, state: State) -> bool:
+    """End a flow run, unless it ended or is unknown; whether it did."""
+    try:
+        now = api.ask(f"flow_runs/{run}")["state"]
+    except httpx.HTTPStatusError as error:
+        if error.response.status_code == httpx.codes.NOT_FOUND:
+            return False
+        raise
+    if now["type"] in ENDED:
+        return False
+    api.ask(f"flow_runs/{run}/set_state", {"state": state, "force": True})
+    return True
