@@ -30,6 +30,7 @@ from prefect.context import FlowRunContext
 from prefect.events.worker import EventsWorker
 from prefect.futures import PrefectFuture
 from prefect.logging.handlers import APILogHandler
+from prefect.settings import PREFECT_API_URL
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import Field
@@ -101,6 +102,11 @@ class Shown:
     tasks: int = 0
     _sent: list[Future[Any]] = field(default_factory=list)
     _sender: ThreadPoolExecutor = field(default_factory=partial(ThreadPoolExecutor, 1))
+
+    @property
+    def url(self) -> str:
+        """The address of the server."""
+        return str(PREFECT_API_URL.value()).removesuffix("/api")
 
     def log(self, message: str, level: str = "info") -> None:
         """Add a line to the log; `level` is info or warning."""

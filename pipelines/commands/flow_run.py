@@ -41,6 +41,11 @@ def run_flow(
     """
     servers.require()
     stop, code, over, recorded = threading.Event(), 0, threading.Event(), True
+
+    def late() -> None:
+        told_of = f"Prefect has not recorded all of this run: the next one does (kept in {places.RUNS})"
+        say(f"nightjar: {kind}: {told_of}", err=True)
+
     attended = attend.Attended(root, kind)
     with at_signals(stop.set):
         try:
@@ -59,7 +64,7 @@ def run_flow(
                 nonlocal code, over, number
                 ended(how)
                 code, number = STATUS[how.state], (run, tasks)
-                over = attend.end_soon(code, STOPPED_SECONDS if stop.is_set() else LAST_SECONDS)
+                over = attend.end_soon(code, STOPPED_SECONDS if stop.is_set() else LAST_SECONDS, late)
 
             begin = lambda run: attended.watch(run, stop.set)  # noqa: E731
             terminal = flows.Terminal(stop, told, end, begin, prepared)
@@ -78,10 +83,10 @@ def run_flow(
                 raise terminal.error
             recorded = flows.drain(attend.LAST_SECONDS) and attended.recorded(*number)
             if recorded:
+                marks.forget(root, number[0])
                 over.set()
         finally:
             attended.close()
     if not recorded:
-        told_of = f"Prefect has not recorded all of this run: the next one does (kept in {places.RUNS})"
-        say(f"nightjar: {kind}: {told_of}", err=True)
+        late()
     return code

@@ -58,7 +58,7 @@ class Artifacts:
             text = (root / HEADLINE).read_text(encoding="utf-8", errors="replace").strip()
             headline = f"```\n{text}\n```\n\n"
         if (root / REPORT).is_file():
-            link = REPORT_PATH + REPORT.name
+            link = f"{self._shown.url}{REPORT_PATH}{REPORT.name}"
             page = f"[The report]({link})"
             headline += f"{page}: `{REPORT.as_posix()}`\n\n"
             about = f"`{REPORT.as_posix()}`, served while the project's server runs"

@@ -55,10 +55,11 @@ class Room:
         take_gpu: Callable[[str], bool] = lambda name: True,
         give_gpu: Callable[[str], None] = lambda name: None,
     ) -> None:
-        """`way`: see `longest_way`. `take_gpu` is asked last, for a stage that has room but for the GPU, whether it
-        was had; `give_gpu` gives it back.
+        """`way`: see `longest_way`; of equals, the first is first. `take_gpu` is asked last, for a stage that has room
+        but for the GPU, whether it was had; `give_gpu` gives it back.
         """
-        self._limits, self._way, self._take_gpu, self._give_gpu = limits, way, take_gpu, give_gpu
+        self._limits, self._take_gpu, self._give_gpu = limits, take_gpu, give_gpu
+        self._rank = {name: at for at, name in enumerate(sorted(way, key=lambda name: -way[name]))}
         self._changed = threading.Condition()
         self._waiting: dict[str, Needs] = {}
         self._running: dict[str, Needs] = {}
@@ -89,7 +90,7 @@ class Room:
         full = False
         if len(self._running) >= self._limits.jobs:
             return False
-        for other in sorted(self._waiting, key=lambda it: -self._way.get(it, 0.0)):
+        for other in sorted(self._waiting, key=self._rank.__getitem__):
             needs = self._waiting[other]
             if needs.memory_gb and (full := full or not self._fits(needs)):
                 continue
@@ -119,4 +120,4 @@ def longest_way(upstream: Mapping[str, Collection[str]], seconds: Mapping[str, f
         for other in upstream[name]:
             if other in after:
                 after[other] = max(after[other], way[name])
-    return way
+    return {name: way[name] for name in upstream}

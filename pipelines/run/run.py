@@ -119,7 +119,7 @@ class Run:
             result = Result(name, "failed", error=f"{type(error).__name__}: {error}", lines=lines)
         self._tell(result)
         self._underway.discard(name)
-        return result
+        return self.results[name]
 
     def fail(self, name: str, error: str) -> None:
         """Give a stage that was not attempted its result."""
@@ -132,7 +132,7 @@ class Run:
         lost = []
         for name in names:
             bad = [it for up in self.upstream(name) if (it := self.results.get(up)) and it.state not in GOOD]
-            if bad and bad[0].state != "stopped":
+            if bad and bad[0].state != "stopped" and not self._failed_fast:
                 cause = bad[0].error if bad[0].state == "skipped" else bad[0].stage
                 self._tell(Result(name, "skipped", why=f"needs {cause}", error=cause))
             elif self.stop.is_set():
@@ -164,6 +164,8 @@ class Run:
             line = f"attempt {number} of {len(pauses) + 1} failed ({result.error}); next in {pauses[number - 1]:g} s"
             self.listen(Result(result.stage, "running", why=line, lines=(line,)))
             return
+        if result.state == "failed" and (number := self._attempts[result.stage]) > 1:
+            result = self.results[result.stage] = replace(result, error=f"{result.error} ({number} attempts)")
         self.listen(result)
         if result.state == "failed" and not self.keep_going and not self.stop.is_set():
             self._failed_fast = result.stage
@@ -229,7 +231,6 @@ class Run:
             why = f"no difference in what it needs ({why})"
         if number > 1:
             why = f"after {number} attempts ({why})"
-            result = replace(result, error=f"{result.error} ({number} attempts)" if result.error else "")
         return replace(result, why=why, log=Path(result.log).relative_to(self.graph.root).as_posix())
 
 

@@ -21,8 +21,8 @@ from pipelines.serving.marks import ENDED
 
 # How often a run looks whether its server lives, and whether somebody cancelled the run.
 LOOK_SECONDS = 1.5
-# A server that gives no answer for so long is started again.
-HANGING_SECONDS = 15.0
+# A server that this run started, and that gives no answer for so long, is started again.
+HANGING_SECONDS = 30.0
 # How long the end of a run may take once its last stage has ended.
 LAST_SECONDS = 15.0
 # How long a server that ends with the run has to record the states of its tasks.
@@ -108,7 +108,7 @@ class Attended:
             if self._over.is_set():
                 return
             found = servers.recorded(self._root)
-            if found is not None and hanging:
+            if found is not None and hanging and self._process is not None:
                 servers.stop(self._root, found)
                 found = None
             if found is None:
@@ -127,17 +127,24 @@ def be_client(root: Path, url: str) -> None:
     os.environ.update((name, settings[name]) for name in ("NO_PROXY", "no_proxy", "DO_NOT_TRACK"))
     if "prefect.context" in sys.modules:  # it reads its settings while it is loaded
         from prefect.context import refresh_global_settings_context
+        from prefect.logging.configuration import setup_logging
 
         refresh_global_settings_context()
+        setup_logging()
 
 
-def end_soon(status: int, seconds: float = LAST_SECONDS) -> threading.Event:
-    """End this process with the exit status in so many seconds, unless the event that is returned is set before."""
+def end_soon(
+    status: int, seconds: float = LAST_SECONDS, late: Callable[[], None] = lambda: None
+) -> threading.Event:
+    """End this process with the exit status in so many seconds, after `late` was called, unless the event that is
+    returned is set before.
+    """
     over = threading.Event()
 
     def wait() -> None:
         if not over.wait(seconds):
             with contextlib.suppress(OSError, ValueError):
+                late()
                 sys.stdout.flush()
                 sys.stderr.flush()
             os._exit(status)

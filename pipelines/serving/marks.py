@@ -49,6 +49,11 @@ def marked(root: Path, run: str, kind: str) -> Iterator[Callable[[State], None]]
         os.close(descriptor)
 
 
+def forget(root: Path, run: str) -> None:
+    """Remove the file of a flow run that the server has recorded."""
+    (root / places.RUNS / run).unlink(missing_ok=True)
+
+
 def settle(root: Path, api: Api, deployments: Collection[str] = ()) -> None:
     """Give every flow run whose process has ended its last state; also the runs of `deployments` without a file, whose
     processes were killed at once. Those that the server does not take remain.

@@ -42,10 +42,14 @@ def deployments(root: Path, jobs: int, pull: bool) -> list[RunnerDeployment]:
     queue = ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.ENQUEUE)
     kind: dict[str, Any] = {"name": root.name, "entrypoint_type": EntrypointType.MODULE_PATH}
     own: dict[str, Any] = {"parameters": {"jobs": jobs}, "concurrency_limit": queue, "tags": [root.name]}
-    night: dict[str, Any] = {"parameters": {"jobs": jobs, "pull": pull}, "concurrency_limit": once, "schedule": schedule}
+    night: dict[str, Any] = {
+        "parameters": {"jobs": jobs, "pull": pull},
+        "concurrency_limit": once,
+        "schedule": schedule,
+    }
     made: list[Any] = [
         flows.rebuild.to_deployment(**kind, **own),
-        flows.nightly.to_deployment(**kind, **night, tags=[root.name, when]),
+        flows.nightly.to_deployment(**kind, **night, concurrency_limit=once, tags=[root.name, when]),
         flows.study.to_deployment(**kind, concurrency_limit=queue, tags=[root.name]),
     ]
     return made

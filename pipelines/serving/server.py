@@ -87,8 +87,8 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
         "SERVER_LOGGING_LEVEL": "WARNING",
         "LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         "LOGGING_INTERNAL_LEVEL": "CRITICAL",
-        # A run waits while its server is started again, and for one that hangs until that is noticed (attend.py).
-        "CLIENT_MAX_RETRIES": "4",
+        # A server that fails during a call is noticed soon.
+        "CLIENT_MAX_RETRIES": "2",
         "API_REQUEST_TIMEOUT": "5",
     }
     if url is not None:

@@ -7,13 +7,14 @@ import fcntl
 import io
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -23,8 +24,8 @@ import psutil
 import pytest
 
 from pipelines.cli import main
-from pipelines.prefect_view import server as servers
 from pipelines.project import places
+from pipelines.serving import server as servers
 from tests.conftest import shared_folder
 from tests.pipelines import forked, study_project
 
@@ -32,17 +33,16 @@ NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
 
 # Commands that only read and print: they are run in the tests' own process.
 READERS = frozenset({"check", "diff", "judge", "ledger", "plan"})
-# Commands that run stages: most tests of them need no Prefect.
-RUNS = frozenset({"rebuild", "nightly"})
-# What such a command then says on standard error.
-NOT_SHOWN = "nightjar: {}: not shown, Prefect is not installed\n"
+# Commands that run stages: they use the tests' own server, where the repository has none.
+RUNS = frozenset({"rebuild", "nightly", "study"})
 
 
 @dataclass(frozen=True)
 class Repo:
-    """A DVC repository in a temporary folder."""
+    """A DVC repository in a temporary folder, and the tests' Prefect server, which is started when it is needed."""
 
     root: Path
+    server: Callable[[], Api] | None = None
 
     def write(self, **files: str) -> None:
         """Write files; `dvc` is dvc.yaml, `params` params.yaml, any other key a text file of that name."""
@@ -55,20 +55,16 @@ class Repo:
         done.check_returncode()
         return done.stdout
 
-    def nightjar(
-        self, *arguments: str, timeout: float = 90, prefect: bool | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        """Run `nightjar`. A rebuild and a nightly are shown in Prefect if `api` serves the repository, or with
-        `prefect`.
-        """
+    def nightjar(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
+        """Run `nightjar`."""
         if arguments[0] in READERS:
             return self.here(*arguments)
-        return self._run("nightjar", arguments, timeout, prefect)
+        return self._run("nightjar", arguments, timeout)
 
     def _run(
-        self, program: str, arguments: Sequence[str], timeout: float, prefect: bool | None = None
+        self, program: str, arguments: Sequence[str], timeout: float
     ) -> subprocess.CompletedProcess[str]:
-        process = self._start(program, arguments, {}, prefect)
+        process = self._start(program, arguments)
         try:
             out, err = process.communicate(timeout)
         finally:
@@ -88,16 +84,15 @@ class Repo:
         assert isinstance(code, int)
         return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
-    def start(self, *arguments: str, prefect: bool | None = None, **waits: float) -> forked.Forked:
-        """`nightjar` in the background, as `nightjar` does; `waits` as in forked.start."""
-        return self._start("nightjar", arguments, waits, prefect)
+    def start(self, *arguments: str) -> forked.Forked:
+        """`nightjar` in the background, as `nightjar` does."""
+        return self._start("nightjar", arguments)
 
-    def _start(
-        self, program: str, arguments: Sequence[str], waits: Mapping[str, float], prefect: bool | None
-    ) -> forked.Forked:
-        if prefect is None:
-            prefect = arguments[0] not in RUNS or (self.root / places.SERVER).exists()
-        return forked.start(program, arguments, self.root, environment(), waits, prefect)
+    def _start(self, program: str, arguments: Sequence[str]) -> forked.Forked:
+        known = (self.root / places.SERVER).exists()
+        if program == "nightjar" and arguments[0] in RUNS and self.server and not known:
+            self.server().serve(self)
+        return forked.start(program, arguments, self.root, environment())
 
 
 def environment() -> dict[str, str]:
@@ -143,11 +138,11 @@ def empty_repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture()
-def repo(empty_repo: Path, tmp_path: Path) -> Repo:
+def repo(empty_repo: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Repo:
     """A DVC repository without stages."""
-    root = tmp_path / "repo"
+    root = tmp_path / f"repo-{secrets.token_hex(4)}"
     shutil.copytree(empty_repo, root)
-    return Repo(root)
+    return Repo(root, lambda: request.getfixturevalue("api"))
 
 
 @pytest.fixture(scope="session")
@@ -163,7 +158,9 @@ def study_prepared(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture()
-def study_repo(study_prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
+def study_repo(
+    study_prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Repo:
     """A copy of it; no Git identity to be found, as on a build machine."""
     root = tmp_path / "repo"
     shutil.copytree(study_prepared, root)
@@ -171,7 +168,7 @@ def study_repo(study_prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    return Repo(root)
+    return Repo(root, lambda: request.getfixturevalue("api"))
 
 
 @dataclass(frozen=True)
@@ -201,6 +198,13 @@ class Api:
         state = repo.root / places.SERVER
         state.parent.mkdir(exist_ok=True)
         state.write_text(json.dumps(self.server.__dict__), encoding="utf-8")
+
+
+def run_of(api: Api, repo: Repo) -> dict[str, Any]:
+    """The last flow run of the repository, whose name no other has."""
+    asked = {"flow_runs": {"tags": {"all_": [repo.root.name]}}, "sort": "START_TIME_DESC"}
+    run: dict[str, Any] = wait_for(lambda: api.ask("flow_runs/filter", **asked), 60, "the flow run")[0]
+    return run
 
 
 # Makes the tables as a server does at its first start.

@@ -3,9 +3,9 @@
     python -P forked.py DESCRIPTOR SET
 
 A rebuild spends most of its processor time on modules of others. Those alone are loaded ahead, one SET of them.
-Prefect, which reads its settings while it is loaded, and the project's own modules are loaded by each process for
-itself, as a user's would. `start` starts `nightjar` or `dvc`. `interpreter` is a `python` that has stages, launchers
-and DVC forked, and executes the interpreter for all else.
+The
+project's own modules are loaded by each process for itself, as a user's would. `start` starts `nightjar` or `dvc`.
+`interpreter` is a `python` that has stages, launchers and DVC forked, and executes the interpreter for all else.
 
 All workers of the tests share the process with each set. It listens at an abstract address: the worker that could bind
 it starts the process, which ends with the last worker that uses it.
@@ -36,7 +36,6 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-# Not coolname, whose generator would give every process the same names of runs.
 MODULES = (
     "anyio",
     "anyio.from_thread",
@@ -56,6 +55,11 @@ MODULES = (
     "jsonschema",
     "multiprocessing.connection",
     "pendulum",
+    "prefect.artifacts",
+    "prefect.events.worker",
+    "prefect.flow_engine",
+    "prefect.main",
+    "prefect.task_engine",
     "prometheus_client",
     "psutil",
     "pyarrow.compute",
@@ -168,7 +172,6 @@ if code < 0:
 os._exit(code)
 """
 _NUMBER = struct.Struct("i")
-NONE: Mapping[str, float] = {}
 
 
 class Forked:
@@ -326,20 +329,15 @@ def start(
     arguments: Sequence[str],
     cwd: Path,
     env: Mapping[str, str],
-    waits: Mapping[str, float] = NONE,
-    prefect: bool = True,
     python: str = "",
 ) -> Forked:
-    """`nightjar` or `dvc` with these arguments, in a session of its own. For `nightjar` alone, `waits` are seconds by
-    the name of the constant in pipelines/prefect_view/launch.py; without `prefect` it finds no Prefect to show a run;
-    it starts processes with `python`, by default one that forks those of DVC.
+    """`nightjar` or `dvc` with these arguments, in a session of its own. `nightjar` starts processes with `python`, by
+    default one that forks those of DVC.
     """
     order = {
         "words": ["-m", "dvc", *arguments] if program == "dvc" else [program, *arguments],
         "cwd": str(cwd),
         "env": dict(env),
-        "waits": dict(waits),
-        "prefect": prefect,
         "python": python or _dvc_python(),
     }
     return _forker("dvc").fork(order)
@@ -441,13 +439,6 @@ def _run(order: dict[str, Any]) -> int:
 
 def _nightjar(order: dict[str, Any]) -> None:
     sys.argv = order["words"]
-    if order["waits"]:
-        from pipelines.prefect_view import launch
-
-        for name, seconds in order["waits"].items():
-            setattr(launch, name, seconds)
-    if not order["prefect"]:
-        sys.modules["prefect"] = None  # type: ignore[assignment]
     from pipelines.cli import main
 
     main()
@@ -458,7 +449,7 @@ def _main() -> None:
     for name in SETS[sys.argv[2]]:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    assert not {"prefect", "stages", "nightjar", "pipelines", "coolname"} & sys.modules.keys()
+    assert not {"stages", "nightjar", "pipelines"} & sys.modules.keys()
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves were started by nohup
     gc.collect()
     gc.freeze()  # a child that looked for garbage in all this would copy it

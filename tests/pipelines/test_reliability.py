@@ -1,4 +1,4 @@
-"""What a rebuild does when it, its mirror, its server or the disk fails: real processes, real signals."""
+"""What a rebuild does when it, its server or the disk fails: real processes, real signals."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nightjar.core.config import read_yaml
-from pipelines.prefect_view import server as servers
+from nightjar.core.driver_params import Nightly
 from pipelines.project import places
-from tests.pipelines.conftest import Api, Repo, lend_database, lives, wait_for
+from pipelines.serving import marks
+from pipelines.serving import server as servers
+from pipelines.serving.api import Api as ServerApi
+from tests.pipelines.conftest import Api, Repo, lend_database, lives, run_of, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -48,15 +52,6 @@ def pid(repo: Repo) -> int:
     text: str = wait_for(lambda: path.exists() and path.read_text().strip(), 60, "the stage")
     path.unlink()
     return int(text)
-
-
-def run_of(api: Api, repo: Repo) -> dict[str, Any]:
-    """The last flow run whose logs lie in the repository."""
-    names = [path.name for path in (repo.root / ".nightjar/logs").iterdir()]
-    asked = {"flow_runs": {"name": {"any_": names}}, "sort": "EXPECTED_START_TIME_DESC"}
-    runs = wait_for(lambda: api.ask("flow_runs/filter", **asked), 60, "the flow run")
-    run: dict[str, Any] = runs[0]
-    return run
 
 
 def task_states(api: Api, run: dict[str, Any]) -> dict[str, str]:
@@ -92,9 +87,9 @@ def test_cancel_in_the_ui_ends_a_run_that_was_started_from_a_terminal(
     out, err = rebuild.communicate(timeout=30)
     assert rebuild.returncode == 130 and err.endswith("nightjar: rebuild: 1 ran, 2 stopped\n"), out + err
     assert_nothing_is_left(repo, stage, seconds)
-    wait_for(lambda: not list((repo.root / RUNS).iterdir()), 30, "the record in Prefect")
-    assert run_of(api, repo)["state"]["type"] == "CANCELLED"
-    assert task_states(api, run) == {"quick": "COMPLETED", "slow": "CANCELLED"}
+    assert run_of(api, repo)["state"]["type"] == "CANCELLED" and not list((repo.root / RUNS).iterdir())
+    states = task_states(api, run)
+    assert (states["quick"], states["slow"]) == ("COMPLETED", "CANCELLED")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
@@ -112,10 +107,13 @@ def test_a_rebuild_that_dies_takes_its_stages_along_and_is_known_to_have_crashed
     seconds = time.monotonic() - began
     rebuild.communicate(timeout=30)
     assert_nothing_is_left(repo, stage, seconds)
+    if number == signal.SIGKILL:  # as the next run does
+        assert list((repo.root / RUNS).iterdir())
+        marks.settle(repo.root, ServerApi(api.server.url))
+        event = json.loads((repo.root / Nightly().notifications).read_text())
+        assert (event["kind"], event["run"]) == ("rebuild crashed", run["id"])
     ended = "CANCELLED" if number == signal.SIGHUP else "CRASHED"
-    wait_for(lambda: not list((repo.root / RUNS).iterdir()), 30, "the record in Prefect")
-    assert run_of(api, repo)["state"]["type"] == ended
-    assert task_states(api, run) == {"quick": "COMPLETED", "slow": ended}
+    assert run_of(api, repo)["state"]["type"] == ended and not list((repo.root / RUNS).iterdir())
 
 
 FILLER = """
@@ -165,7 +163,7 @@ def test_a_full_disk_fails_the_stages_that_need_room_and_the_next_rebuild_goes_o
     mended.touch()
     again = repo.nightjar("rebuild", timeout=200)
     assert again.returncode == 0, again.stdout + again.stderr
-    assert "first: unchanged" in again.stdout
+    assert again.stdout.startswith("1 stage unchanged, 2 to look at.\n")
     assert repo.nightjar("rebuild").stdout == "Nothing to do: 3 stages up to date.\n"
     assert not [path for path in (root / ".nightjar").rglob(".*.tmp-*")]
 
@@ -192,24 +190,20 @@ def write_away(repo: Repo, tables: Path) -> None:
 
 
 @pytest.mark.timeout(400)
-def test_a_server_that_dies_and_one_that_hangs_stop_no_stage_and_are_replaced(
-    repo: Repo, tables: Path
-) -> None:
+def test_a_server_that_dies_stops_no_stage_and_is_replaced(repo: Repo, tables: Path) -> None:
     write_away(repo, tables)
-    rebuild = repo.start("rebuild", prefect=True, LAST_SECONDS=150.0)
+    rebuild = replace(repo, server=None).start("rebuild")
     wait_for((repo.root / "begun").exists, 60, "the stage")
     first = wait_for(lambda: shown(repo), 90, "the flow run")
     os.killpg(first.pid, signal.SIGKILL)
     second = wait_for(lambda: replaced(repo, first), 90, "another server")
     assert second.url == first.url
-    os.killpg(second.pid, signal.SIGSTOP)
     (repo.root / "go").touch()
-    wait_for((repo.root / "b.out").exists, 60, "the stage after it")
     out, err = rebuild.communicate(timeout=200)
     assert (rebuild.returncode, err) == (0, ""), out
-    assert known(repo) == [(1, "COMPLETED")] and not list((repo.root / RUNS).iterdir())
-    assert first.url in out
+    assert (repo.root / "b.out").exists() and first.url in out
     assert out.endswith("The report: data/report/index.html\nsystem  score\nplain   1.0\n")
+    assert known(repo) == [("COMPLETED", 1)] and not list((repo.root / RUNS).iterdir())
     assert not lives(second.pid) and not (repo.root / places.SERVER).exists()
 
 
@@ -223,17 +217,15 @@ def test_a_server_of_others_that_hangs_is_left_alone_and_the_next_run_records_th
     assert (ui.returncode, ui.stdout) == (0, f"The Prefect UI is at {url}\n"), ui.stderr
     server = servers.find(repo.root)
     assert server is not None
-    rebuild = repo.start("rebuild", LAST_SECONDS=1.0)
+    rebuild = repo.start("rebuild")
     wait_for((repo.root / "begun").exists, 60, "the stage")
     wait_for(lambda: shown(repo), 90, "the flow run")
     os.killpg(server.pid, signal.SIGSTOP)
     (repo.root / "go").touch()
-    out, err = rebuild.communicate(timeout=200)
-    assert (rebuild.returncode, err) == (
-        0,
-        "nightjar: rebuild: Prefect has not recorded this run: the next one records it "
-        "(kept in .nightjar/runs)\n",
-    ), out
+    wait_for((repo.root / "b.out").exists, 120, "the stage after it")
+    out, err = rebuild.communicate(timeout=60)
+    late = "Prefect has not recorded all of this run: the next one does (kept in .nightjar/runs)"
+    assert (rebuild.returncode, err) == (0, f"nightjar: rebuild: {late}\n"), out
     assert lives(server.pid)
     os.killpg(server.pid, signal.SIGCONT)
     again = repo.here("ui")
@@ -246,7 +238,7 @@ def test_a_server_of_others_that_hangs_is_left_alone_and_the_next_run_records_th
         {"url": url, "owner": "ui", "state": "stopped"},
     )
     assert repo.here("ui", "--stop").returncode == 2
-    assert known(repo) == [(2, "COMPLETED")] and not list((repo.root / RUNS).iterdir())
+    assert known(repo) == [("COMPLETED", 2)] and not list((repo.root / RUNS).iterdir())
 
 
 def replaced(repo: Repo, first: servers.Server) -> servers.Server | None:
@@ -266,11 +258,7 @@ def shown(repo: Repo) -> servers.Server | None:
     return None
 
 
-def known(repo: Repo) -> list[tuple[int, str]]:
-    """How many flow runs the database has, by their state; each has its two tasks, which ended."""
+def known(repo: Repo) -> list[tuple[str, int]]:
+    """The states of flow runs in the database, and how many have each."""
     with sqlite3.connect(repo.root / places.PREFECT / "prefect.db") as database:
-        runs = database.execute("select count(*), state_type from flow_run group by state_type").fetchall()
-        tasks = database.execute("select name, state_type from task_run order by name").fetchall()
-    number = sum(count for count, _ in runs)
-    assert tasks == [(name, "COMPLETED") for name in ("-{0}", "a") for _ in range(number)]
-    return runs
+        return database.execute("select state_type, count(*) from flow_run group by state_type").fetchall()

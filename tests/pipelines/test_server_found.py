@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from pipelines import cli
-from pipelines.prefect_view import launch
-from pipelines.prefect_view import server as servers
 from pipelines.process.identity import identity
 from pipelines.project import places
+from pipelines.serving import server as servers
 from tests.pipelines.conftest import Repo, lives
 
 
@@ -82,7 +81,7 @@ def test_a_server_that_ends_while_it_is_waited_for_is_none(busy: Busy, tmp_path:
     assert servers.find(tmp_path / "nothing recorded") is None
 
 
-@pytest.mark.parametrize("command", [["serve"], ["ui"]])
+@pytest.mark.parametrize("command", [["serve"], ["ui"], ["rebuild"]])
 def test_no_command_starts_a_server_beside_one_that_does_not_answer(
     busy: Busy,
     repo: Repo,
@@ -104,25 +103,6 @@ def test_no_command_starts_a_server_beside_one_that_does_not_answer(
         f"the Prefect server (process {server.pid}) does not answer" in last and "nightjar ui --stop" in last
     )
     assert lives(server.pid)
-    assert json.loads((repo.root / places.SERVER).read_text()) == asdict(server)
-
-
-def test_a_rebuild_beside_a_server_that_does_not_answer_runs_and_starts_none(
-    busy: Busy, repo: Repo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n")
-    busy.refusals = 1_000_000
-    server = busy.record(repo.root)
-    monkeypatch.setattr(launch, "LAST_SECONDS", 1.0)
-    monkeypatch.chdir(repo.root)
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["rebuild"])
-    told = capsys.readouterr()
-    assert ended.value.code == 0 and f"Watch it at {server.url}\n" in told.out
-    assert told.err == (
-        "nightjar: rebuild: Prefect has not recorded this run: the next one records it (kept in .nightjar/runs)\n"
-    )
-    assert (repo.root / "a").exists() and lives(server.pid)
     assert json.loads((repo.root / places.SERVER).read_text()) == asdict(server)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.prefect_view import server as servers
+from pipelines.serving import server as servers
 from tests.pipelines.conftest import Api, Repo, lend_database
 
 pytestmark = pytest.mark.slow

@@ -24,8 +24,8 @@ import pytest
 
 from pipelines import cli
 from pipelines.commands import serve as commands
-from pipelines.prefect_view import server as servers
 from pipelines.project import places
+from pipelines.serving import server as servers
 from tests.pipelines.conftest import Api, Repo, lives, prefect_server, wait_for
 from tests.pipelines.forked import Forked
 
@@ -237,8 +237,8 @@ def _missed(serving: Serving, days: int, until: int) -> list[str]:
 
 
 def test_late_runs_of_another_schedule_are_deleted_and_those_of_the_same_kept(api: Api) -> None:
-    from pipelines.prefect_view.api import Api as Client
     from pipelines.serving import serve
+    from pipelines.serving.api import Api as Client
 
     def runs() -> list[str]:
         found = api.ask("flow_runs/filter", flow_runs={"deployment_id": {"any_": [deployment]}})
@@ -274,8 +274,8 @@ def test_late_runs_of_another_schedule_are_deleted_and_those_of_the_same_kept(ap
 
 
 def test_a_run_that_was_killed_before_it_had_a_journal_has_crashed(api: Api, tmp_path: Path) -> None:
-    from pipelines.prefect_view.api import Api as Client
     from pipelines.serving import serve
+    from pipelines.serving.api import Api as Client
 
     flow = api.ask("flows/", name="early")["id"]
     deployment = api.ask("deployments/", name="early", flow_id=flow)["id"]

@@ -12,10 +12,10 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
-from pipelines.prefect_view import server as servers
-from pipelines.prefect_view.same_origin import same_origin
 from pipelines.project import places
 from pipelines.project.environment import SECRETS
+from pipelines.serving import server as servers
+from pipelines.serving.same_origin import same_origin
 from tests.pipelines.conftest import Api
 
 EVIL = "http://evil.example"

@@ -1,27 +1,28 @@
-"""The loop over the stages of a graph, with stages that are played: order, failures, stops, and what listeners get."""
+"""A run of stages that are played, by threads instead of Prefect: looks, failures, stops, and what listeners get."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from pipelines.execution import conduct
-from pipelines.execution.conduct import Conduct
-from pipelines.execution.results import Result
+from pipelines.execution.results import GOOD, Result
 from pipelines.graph.changes import Reason
 from pipelines.graph.graph import Graph, Stage
+from pipelines.run import run as runs
+from pipelines.run.run import Run
 
 CHAIN = {"a": (), "b": ("a",), "c": ("b",), "other": ()}
 
 
 def stage(name: str, upstream: tuple[str, ...], changed: bool, **meta: Any) -> Stage:
     reasons = (Reason("command", "edited"),) if changed else ()
-    return Stage(name, f"make {name}", "", (), (), (), {}, upstream, reasons, meta)
+    return Stage(name, f"make {name}", "", (), (), (), {}, upstream, reasons, meta, state="follows")
 
 
 @dataclass
@@ -40,21 +41,12 @@ class Played:
     stop: threading.Event = field(default_factory=threading.Event)
     code: int = 4
 
-    def __call__(self, root: Path) -> Played:
-        return self
-
-    def __enter__(self) -> Played:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
     def look(self, name: str, stop: threading.Event) -> dict[str, str]:
         self.looked.append(name)
         return {"state": self.finds.get(name, "would run"), "why": "found by DVC", "error": "cannot be read"}
 
-    def run(self, name: str, log: Path, lines: Any, stop: Any, lease: Any, earlier: Any, afresh: bool) -> Any:
-        self.ran.append((name, afresh))
+    def run(self, name: str, log: Path, lines: Any, stop: Any, lease: Any, earlier: Any, force: bool) -> Any:
+        self.ran.append((name, force))
         self.logs.append(log.name)
         lines([f"{name} began", f"{name} of 2"])
         self.acts.get(name, lambda stop: None)(stop)
@@ -69,19 +61,41 @@ class Played:
             for name, upstream in CHAIN.items()
         }
         graph = Graph(self.root, stages)
-        run = Conduct(graph, self.root / "logs", self.heard.append, self.stop, jobs=2, **options)
+        stages_run: Any = self
+        run = Run(graph, stages_run, self.root / "logs", self.heard.append, self.stop, jobs=2, **options)
         self.heard.clear()
-        results = run.run()
-        assert [it for it in self.heard if it.ended] == list(results.values())
+        results = execute(run)
+        assert {it.stage: it for it in self.heard if it.ended} == results
         self.cancelled = run.cancelled
         return {name: (it.state, it.error or it.why) for name, it in results.items()}
 
 
+def execute(run: Run) -> dict[str, Result]:
+    """What the flow does with a run, but for Prefect: a thread a stage, which waits for those before it."""
+    futures: dict[str, Future[None]] = {}
+
+    def task(name: str) -> None:
+        before = [futures[it] for it in run.upstream(name)]
+        wait(before)
+        if all(run.results[it].state in GOOD for it in run.upstream(name) if it in run.results) and all(
+            it in run.results for it in run.upstream(name)
+        ):
+            run.attempt(name)
+            while run.results[name].state == "failed" and run.again(name):
+                run.attempt(name)
+
+    with ThreadPoolExecutor(len(run.graph.stages)) as pool:
+        for name in run.affected:
+            futures[name] = pool.submit(task, name)
+    for future in futures.values():
+        future.result()
+    assert run.leave_out([name for name in run.affected if name not in run.results]) == []
+    return run.results
+
+
 @pytest.fixture()
-def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Played:
-    it = Played(tmp_path)
-    monkeypatch.setattr(conduct, "Stages", it)
-    return it
+def played(tmp_path: Path) -> Played:
+    return Played(tmp_path)
 
 
 def test_dvc_looks_at_every_stage_and_those_without_a_change_do_not_run(played: Played) -> None:
@@ -119,8 +133,8 @@ def test_what_the_graph_says_of_a_stage_with_nothing_before_it_holds(played: Pla
     first = replace(stage("first", (), True), state="would run")
     upstream = Reason("upstream", "first")
     after = replace(stage("after", ("first",), False), state="would run", reasons=(upstream,))
-    graph = Graph(played.root, {"first": first, "after": after})
-    results = Conduct(graph, played.root / "logs", played.heard.append, played.stop).run()
+    graph, stages_run = Graph(played.root, {"first": first, "after": after}), cast(Any, played)
+    results = execute(Run(graph, stages_run, played.root / "logs", played.heard.append, played.stop))
     assert [it.state for it in results.values()] == ["ran", "ran"] and played.looked == ["after"]
 
 
@@ -147,7 +161,8 @@ def test_only_a_stage_that_runs_waits_for_memory_and_the_gpu(
             assert not stop.wait(0.01)
 
     played.acts["runs"] = until_the_others_ended
-    results = Conduct(graph, played.root / "logs", listen, played.stop, jobs=3).run()
+    stages_run: Any = played
+    results = execute(Run(graph, stages_run, played.root / "logs", listen, played.stop, jobs=3))
     assert ended[2:] == ["runs", "waits"]
     assert [results[name].state for name in names] == ["ran", "unchanged", "restored", "ran"]
 
@@ -165,29 +180,29 @@ def test_a_stage_is_tried_until_it_does_not_fail_with_a_log_each(
     assert [it.why for it in played.heard if it.why.startswith("attempt")] == tried
     played.acts["a"] = lambda stop: played.states.update(a="failed" if len(played.logs) < 5 else "ran")
     assert played.conduct("a", attempts=3)["a"] == ("ran", "after 2 attempts (edited)")
-    played.states["a"], played.code = "failed", conduct.BAD_INPUT
+    played.states["a"], played.code = "failed", runs.BAD_INPUT
     played.acts.clear()
     assert played.conduct("a", attempts=3)["a"] == ("failed", "exit status 2: went wrong")
 
 
-def test_pauses_double_up_to_the_longest_and_a_stop_ends_them(
-    played: Played, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pauses_double_up_to_the_longest(played: Played) -> None:
     (played.root / "params.yaml").write_text("rebuild: {backoff_seconds: 120}\n")
-    played.finds = dict.fromkeys(("b", "c", "other"), "up to date")
+    graph = Graph(played.root, {"a": stage("a", (), True, attempts=5), "b": stage("b", (), True)})
+    stages_run: Any = played
+    run = Run(graph, stages_run, played.root / "logs", played.heard.append, played.stop)
+    assert (run.pauses("a"), run.pauses("b")) == ([120, 240, 300, 300], [])
+
+
+def test_only_affected_stages_are_looked_at_and_wait_for_the_nearest_before_them(played: Played) -> None:
+    """b is up to date between a and c, and d is not affected."""
+    stages = {name: stage(name, up, True) for name, up in CHAIN.items()}
+    stages["b"] = replace(stages["b"], state="up to date")
+    stages["other"] = replace(stages["other"], state="up to date")
+    stages_run: Any = played
+    run = Run(Graph(played.root, stages), stages_run, played.root / "logs", played.heard.append, played.stop)
+    assert run.affected == ["a", "c"] and run.upstream("c") == ["a"]
     played.states["a"] = "failed"
-    pauses: list[float | None] = []
-    wait = played.stop.wait
-
-    def waited(seconds: float | None = None) -> bool:
-        pauses.append(seconds)
-        if len(pauses) == 4:
-            played.stop.set()
-        return wait(0)
-
-    monkeypatch.setattr(played.stop, "wait", waited)
-    assert played.conduct("a", attempts=9)["a"] == ("stopped", "stopped before its next attempt")
-    assert pauses == [120, 240, 300, 300]
+    assert {name: it.state for name, it in execute(run).items()} == {"a": "failed", "c": "skipped"}
 
 
 def test_a_failure_skips_what_depends_on_it_and_nothing_else(played: Played) -> None:
@@ -227,14 +242,14 @@ def test_an_error_of_our_own_fails_the_stage_and_its_traceback_is_kept(played: P
     assert result.lines[0].startswith("Traceback")
 
 
-def test_in_a_clone_every_stage_runs_afresh_and_unchecked(
+def test_in_a_clone_every_stage_is_forced_and_unchecked(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conduct.checks, "checked", lambda *_: pytest.fail("its outputs were checked"))
-    found = played.conduct(clone=played.root / "clone", afresh=True)
-    assert set(found.values()) == {("ran", "afresh")} and sorted(played.ran) == [(it, True) for it in CHAIN]
+    monkeypatch.setattr(runs.checks, "checked", lambda *_: pytest.fail("its outputs were checked"))
+    found = played.conduct(clone=played.root / "clone", force=True)
+    assert set(found.values()) == {("ran", "force")} and sorted(played.ran) == [(it, True) for it in CHAIN]
     played.states["a"] = "unchanged"
-    assert played.conduct(clone=played.root, afresh=True)["a"] == (
+    assert played.conduct(clone=played.root, force=True)["a"] == (
         "failed",
         "DVC did not run it; is it frozen?",
     )
