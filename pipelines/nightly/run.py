@@ -22,8 +22,8 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
+from nightjar.core.numbers import duration
 from pipelines.clone.baseline import baseline
-from pipelines.execution.estimate import duration
 from pipelines.execution.journal import Journal, new_name
 from pipelines.execution.results import End, Listener
 from pipelines.execution.served import serve
