@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 import click
@@ -58,11 +58,10 @@ def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
         from pipelines.execution import preflight  # here, not above: it takes long to load
 
         preflight.check(graph)
-    seconds = history.expected(graph.root)
     if as_json:
-        _print_json(graph, seconds, left)
+        _print_json(graph, left)
         return
-    _print_table(graph, seconds)
+    _print_table(graph)
     for it in left:
         say(str(it))
 
@@ -74,7 +73,8 @@ def _ahead(graph: graphs.Graph, seconds: Mapping[str, float]) -> tuple[list[floa
     return known, len(names) - len(known)
 
 
-def _print_json(graph: graphs.Graph, seconds: Mapping[str, float], left: list[leftovers.Leftover]) -> None:
+def _print_json(graph: graphs.Graph, left: Sequence[leftovers.Leftover]) -> None:
+    seconds = history.expected(graph.root)
     known, unknown = _ahead(graph, seconds)
     rows = [
         {
@@ -91,11 +91,12 @@ def _print_json(graph: graphs.Graph, seconds: Mapping[str, float], left: list[le
     )
 
 
-def _print_table(graph: graphs.Graph, seconds: Mapping[str, float]) -> None:
+def _print_table(graph: graphs.Graph) -> None:
     if not graph.changed():
         say(f"{counted_as(len(graph.stages), 'stage')} up to date.")
         say("Nothing to do.")
         return
+    seconds = history.expected(graph.root)
     rows = [
         {"stage": name, "plan": stage.state, "why": stage.why, "expected": _cell(stage, seconds.get(name))}
         for name, stage in graph.stages.items()
