@@ -26,12 +26,11 @@ OWN = "nightjar/benchmarks/registry.py"
 # Benchmarks whose names are ordinary words, which prose may use as such.
 ORDINARY = {"classification"}
 DATASET = "natural_instructions"
-# The parameters of the dataset, the time of the stages that read it, two commands for files in its format, and the
+# The parameters of the dataset, two commands for files in its format, and the
 # card of an exported model, which names the data of its training.
 OF_THE_DATASET = {
     "pipelines/commands/model_card.py",
     "nightjar/core/params.py",
-    "nightjar/core/cost.py",
     "pipelines/commands/encode.py",
     "pipelines/commands/ingest.py",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from difflib import get_close_matches
@@ -60,6 +60,14 @@ def read_optional(path: Path) -> dict[str, Any]:
 
 def _read(path: Path, aliases: bool) -> Any:
     return parse(read_text(path), path, aliases)
+
+
+def value(params: Mapping[str, Any], key: str) -> Any:
+    """The parameter of that dotted key, such as `train.combined.epochs`; None if there is none."""
+    found: Any = params
+    for name in key.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
 
 
 def read_text(path: Path) -> str:

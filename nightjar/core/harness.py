@@ -1,8 +1,8 @@
 """What every stage's `python -m stages.<stage> [item]` shares: parameters in, errors as one line, facts out.
 
 The facts of a run (rows in, out and rejected, what it read and wrote, versions, seed) are a DVC metric in
-data/metrics. Seconds are not among them: with a clock inside, two equal runs would differ. They go to the local
-history, which `nightjar plan` reads its estimates from, unless a driver times the whole run. The machine is among the
+data/metrics. Seconds are not among them: with a clock inside, two equal runs would differ. Those of good runs go to the
+local history, which `nightjar plan` reads, unless a driver times the whole run. The machine is among the
 facts of stages that run a model: what a model computes depends on it, and it remains with the result where DVC restores
 that on another machine.
 """
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from nightjar.core import checks, display, garbage, history, machine
 from nightjar.core import params as params_module
@@ -151,12 +151,6 @@ def _facts(stage: Stage, packages: tuple[str, ...], model: bool) -> Mapping[str,
     }
 
 
-def _remember(stage: str, seconds: float, status: str) -> None:
-    """Add the run to the local history, unless whoever started it does."""
-    if not os.environ.get(history.TIMED):
-        history.append(Path(), stage, seconds, status)
-
-
 def main(
     folder: str,
     run: Callable[[Stage], None],
@@ -209,21 +203,19 @@ def main(
             metrics_file(name), json.dumps(_facts(stage, packages, threads), indent=2, sort_keys=True) + "\n"
         )
     except NightjarError as error:
-        _fail(name, started, error, shard)
+        _fail(error)
     except OSError as error:
         told = from_os_error(error, name)
         if told is None:
             raise
-        _fail(name, started, told, shard)
+        _fail(told)
     seconds = time.monotonic() - started
-    _remember(name, seconds, "done")
+    if not os.environ.get(history.TIMED):
+        history.append(Path(), name, seconds)
     counts = f"{stage.rows_in} rows in, {stage.rows_out} out, {stage.rows_rejected} rejected"
     log.info("%s: %s, %.1f s", name, counts, seconds)
 
 
-def _fail(name: str, started: float, error: NightjarError, shard: Shard | None) -> None:
+def _fail(error: NightjarError) -> NoReturn:
     print(f"nightjar: {error}", file=sys.stderr)
-    if not shard:
-        with contextlib.suppress(OSError):  # the disk may be the very thing that is full
-            _remember(name, time.monotonic() - started, "failed")
     raise SystemExit(2)

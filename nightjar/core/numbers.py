@@ -1,4 +1,4 @@
-"""How a number of a result is written, in the report, on the terminal and in the README."""
+"""How a number of a result, a count or a time is written, in the report, on the terminal and in the README."""
 
 from __future__ import annotations
 
@@ -25,3 +25,10 @@ def p(value: float) -> str:
 def counted_as(count: int, thing: str) -> str:
     """A count with its noun: "1 stage", "1,234 stages"."""
     return f"{count:,} {thing}{'s' * (count != 1)}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the largest unit of which there are two or more, such as `95 s`, `12 min` and `3.5 h`."""
+    if seconds < 119.5:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7170 else f"{seconds / 3600:.1f} h"

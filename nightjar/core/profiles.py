@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from nightjar.core.config import Gigabytes, Item, Model, Name, Positive, checked, read_yaml
+from nightjar.core.config import Gigabytes, Model, Name, checked, read_yaml
+from nightjar.core.config import value as value_of
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 
@@ -40,32 +41,13 @@ OPEN = frozenset(
 )
 
 
-class Shape(Model):
-    """What the memory of a language model grows with beside its parameters: the decoder's layers, the heads of its
-    attention, and the size of the keys of all heads that have keys of their own.
-    """
-
-    layers: Positive
-    heads: Positive
-    keys: Positive
-    encoder_decoder: bool = False
-
-
 class Supply(Model):
-    """What a profile reads and the repository does not have: its publisher's address, its licence and its size.
-
-    `parameters`, `width` (numbers of a vector) and `shape` are of models. `counts` are of data: `train_tasks` and
-    `test_tasks`, `documents` and their `tokens`, `tasks`, `questions` and `train_questions`.
-    """
+    """What a profile reads and the repository does not have: its publisher's address, its licence and its size."""
 
     what: Name
     url: Annotated[str, Field(pattern=r"^https?://\S+$")]
     licence: Name
     gigabytes: Gigabytes
-    parameters: Annotated[float, Field(ge=1)] | None = None
-    width: Positive | None = None
-    shape: Shape | None = None
-    counts: dict[Item, Positive] = Field(default_factory=dict)
 
 
 class About(Model):
@@ -181,10 +163,7 @@ def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], About, Path]]
 
 def _empty(values: Any, over: Mapping[str, Any], key: str, where: Path) -> None:
     """Empty the mapping `key` of `values`, which a profile gives whole. Raises NightjarError if it does not."""
-    given: Any = over
-    for name in key.split("."):
-        given = given.get(name) if isinstance(given, Mapping) else None
-    if key not in OPEN or not isinstance(given, Mapping):
+    if key not in OPEN or not isinstance(value_of(over, key), Mapping):
         what = f"replaces {shown(key, quoted=False)}, which it does not have"
         raise NightjarError(what, where, f"name some of {', '.join(sorted(OPEN))} that the profile has")
     *groups, last = key.split(".")

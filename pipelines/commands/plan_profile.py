@@ -1,85 +1,124 @@
-"""`nightjar plan --profile`: the stages of a profile, what must be supplied for them, and their cost by arithmetic."""
+"""`nightjar plan --profile`: the stages of a profile, and what must be supplied for them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
+from nightjar.core import profiles
+from nightjar.core.config import PARAMS_FILE, value
 from nightjar.core.numbers import counted_as
+from nightjar.core.params import validate
+from nightjar.core.profiles import Supply
 from pipelines.commands.console import say, say_table
-from pipelines.execution import arithmetic, setup
-from pipelines.graph.graph import SHOWN
+from pipelines.execution.preflight import check_project
+from pipelines.graph import graph as graphs
 
-# Of the table: titles, and the keys of a cost.
-COLUMNS = {
-    "operations": "operations",
-    "GPU hours": "gpu_hours",
-    "GPUs": "gpus",
-    "GB a GPU": "gpu_gigabytes",
-    "GB on disk": "disk_gigabytes",
-}
+# Groups of parameters that name weights, which no stage has as a dependency.
+WEIGHTS = ("models", "tools")
 
 
-def found(profile: str, stages: Sequence[str], device: str) -> dict[str, Any]:
-    """What the command prints. Raises NightjarError for a profile or a stage that is unknown or broken."""
-    it = setup.read(Path(), profile, stages)
-    works = arithmetic.works(it)
-    rows = [
-        {
-            "stage": name,
-            "state": "would run",
-            "description": stage.description,
-            "cost": _cost(works[name], device) if name in works else None,
-        }
-        for name, stage in it.graph.stages.items()
-    ]
-    supply = [_supply(it, source, readers) for source, readers in it.needed().items()]
-    return {"profile": profile, "device": device, "stages": rows, "supply": supply}
+@dataclass(frozen=True)
+class Needs:
+    """What a profile reads: its `stages` by source. `made` is what the stages of the whole graph write, `above` the
+    folders that it is in, `supply` what the profile says of sources.
+    """
+
+    stages: Mapping[str, Sequence[str]]
+    made: frozenset[str]
+    above: frozenset[str]
+    supply: Mapping[str, Supply]
+
+    def sources(self) -> dict[str, list[str]]:
+        """What must be supplied, with the stages that read it: supplies of the profile, and sources that no stage
+        makes, that are not here and that no supply describes. Packages are installed instead.
+        """
+        found: dict[str, list[str]] = {}
+        for source, stages in self.stages.items():
+            folders = [source, *map(str, Path(source).parents)]
+            described = next((one for one in folders if one in self.supply), None)
+            if described or self._missing(source):
+                readers = found.setdefault(described or source, [])
+                readers += [name for name in stages if name not in readers]
+        return found
+
+    def _missing(self, source: str) -> bool:
+        path = Path(source)
+        made = str(path) in self.made | self.above or any(str(it) in self.made for it in path.parents)
+        return source.startswith("hub:") or (len(path.parts) > 1 and not made and not _present(source))
 
 
-def _cost(work: arithmetic.Work | None, device: str) -> dict[str, Any]:
-    if work is None:
-        return {"unknown": True}
+def found(profile: str, stages: Sequence[str]) -> dict[str, Any]:
+    """What the command prints, for `stages` and what they need instead of those that the profile is for.
+
+    Raises NightjarError for a profile or a stage that is unknown or broken.
+    """
+    root = Path()
+    about, values = profiles.about(root, profile), profiles.values(root, profile)
+    check_project(validate(values, f"profile {profile}"), root, f"profile {profile}")
+    whole = graphs.outline_with(root, PARAMS_FILE, json.dumps(values))
+    graph = whole.only(stages or about.targets)
+    made = frozenset(out for stage in whole.stages.values() for out in stage.outs)
+    above = frozenset(str(it) for out in made for it in Path(out).parents)
+    needs = Needs(_readers(graph, values), made, above, about.supply)
     return {
-        "tokens": round(work.tokens),
-        "parameters": round(work.parameters),
-        "operations": work.operations,
-        "gpu_hours": work.hours(device),
-        "gpus": work.gpus if work.operations else 0,
-        "gpu_gigabytes": work.memory / arithmetic.GIGABYTE,
-        "disk_gigabytes": work.disk / arithmetic.GIGABYTE,
+        "profile": profile,
+        "stages": [
+            {"stage": name, "state": "would run", "description": stage.description}
+            for name, stage in graph.stages.items()
+        ],
+        "supply": [
+            _supply(source, about.supply.get(source), readers) for source, readers in needs.sources().items()
+        ],
     }
 
 
-def _supply(it: setup.Setup, source: str, readers: Sequence[str]) -> dict[str, Any]:
-    known = it.described(source)
-    state = "present" if it.present(source) else "to download" if source.startswith("hub:") else "missing"
-    facts = known.model_dump(include={"what", "url", "licence", "gigabytes"}) if known else {}
-    return {
-        "source": source,
-        "state": state,
-        **facts,
-        "described": known is not None,
-        "stages": readers,
-    }
+def _readers(graph: graphs.Graph, values: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The stages that read each source: what they depend on, and what their parameters name as weights."""
+    readers: dict[str, list[str]] = {}
+    for name, stage in graph.stages.items():
+        groups = (key for keys in stage.params.values() for key in keys if key.split(".")[0] in WEIGHTS)
+        named = (text for key in groups for text in _texts(value(values, key)))
+        for source in dict.fromkeys([*stage.deps, *named]):
+            readers.setdefault(source, []).append(name)
+    return readers
+
+
+def _texts(given: Any) -> Iterator[str]:
+    if isinstance(given, str):
+        yield given
+    elif isinstance(given, Mapping | list):
+        for one in given.values() if isinstance(given, Mapping) else given:
+            yield from _texts(one)
+
+
+def _present(source: str) -> bool:
+    """Whether a path is there, a package is installed, or a model of the hub was fetched before."""
+    kind, sign, name = source.partition(":")
+    if not sign:
+        return Path(source).exists()
+    if kind == "package":
+        return any(distributions(name=name))
+    from huggingface_hub import try_to_load_from_cache
+
+    name, _, revision = name.partition("@")
+    return isinstance(try_to_load_from_cache(name, "config.json", revision=revision or None), str)
+
+
+def _supply(source: str, known: Supply | None, readers: Sequence[str]) -> dict[str, Any]:
+    state = "present" if _present(source) else "to download" if source.startswith("hub:") else "missing"
+    facts = known.model_dump() if known else {}
+    return {"source": source, "state": state, **facts, "described": known is not None, "stages": readers}
 
 
 def show(plan: Mapping[str, Any]) -> None:
     """Print the plan as tables."""
     say(f"Profile {plan['profile']}, from nothing: {counted_as(len(plan['stages']), 'stage')} would run.")
-    costs = [{"stage": row["stage"], **_cells(row["cost"] or {})} for row in plan["stages"]]
-    say_table(costs, right=COLUMNS)
-    known = [row["cost"] for row in plan["stages"] if row["cost"] and "unknown" not in row["cost"]]
-    hours, disk = (sum(cost[key] for cost in known) for key in ("gpu_hours", "disk_gigabytes"))
-    say(
-        f"By arithmetic (docs/scaling.md): {number(hours)} hours of one {plan['device']} at "
-        f"{arithmetic.REACHED:.0%} of its bf16 rate, {number(disk)} GB on disk."
-    )
-    unknown = [row["stage"] for row in plan["stages"] if row["cost"] and "unknown" in row["cost"]]
-    if unknown:
-        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
-        say(f"Unknown sizes: {', '.join(unknown[:SHOWN])}{more}: known when their data are ingested.")
+    say_table([{"stage": row["stage"], "description": row["description"]} for row in plan["stages"]])
     say()
     rows = [
         {
@@ -96,16 +135,3 @@ def show(plan: Mapping[str, Any]) -> None:
         say(f"{row['source']}: {from_where}")
     if not rows:
         say("Nothing to supply.")
-
-
-def _cells(cost: Mapping[str, Any]) -> dict[str, str]:
-    if "unknown" in cost:
-        return {title: "?" if title == "operations" else "" for title in COLUMNS}
-    return {title: number(cost[key]) if cost.get(key) else "" for title, key in COLUMNS.items()}
-
-
-def number(value: float) -> str:
-    """A number in two or three digits, such as `0.15`, `23.5` and `1.05e+19`."""
-    if value >= 1e5:
-        return f"{value:.2e}"
-    return f"{value:.2g}" if value < 1 else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"

@@ -106,7 +106,7 @@ class Stages:
         seconds = time.monotonic() - began
         if ended["state"] == "ran":
             with contextlib.suppress(OSError):  # the outputs are recorded, even if the disk is full
-                history.append(self._root, stage, seconds, "done")
+                history.append(self._root, stage, seconds)
         error, code = ended.get("error", ""), ended.get("code")
         return Result(stage, ended["state"], seconds, error=error, log=str(log), exit_code=code)
 

@@ -19,9 +19,8 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
-from nightjar.core.numbers import counted_as
+from nightjar.core.numbers import counted_as, duration
 from pipelines.clone.baseline import baseline
-from pipelines.execution.estimate import duration
 from pipelines.execution.results import End, Result
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph

