@@ -10,6 +10,7 @@ import click
 from nightjar.core.numbers import counted_as
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
+from pipelines.execution import checks
 from pipelines.execution.headline import report_stages
 from pipelines.execution.headline import stale as stale_scores
 from pipelines.execution.results import GOOD, End, Result
@@ -50,7 +51,6 @@ def rebuild(
     from pipelines.commands import show
     from pipelines.execution.run_stage import Stages
     from pipelines.process.lock import rebuild_lock
-    from pipelines.run.run import affected
 
     root, code = graphs.find_root(), 0
     with rebuild_lock(root, wait), Stages(root) as worker:
@@ -59,7 +59,7 @@ def rebuild(
         left = leftovers.find(whole, graph)
         for it in left:
             say(str(it), err=as_json)
-        if ahead := affected(graph):
+        if ahead := checks.affected(graph):
             # Here, not above: "Nothing to do" needs none of it, and it takes long to load.
             from pipelines.commands.flow_run import run_flow
             from pipelines.execution import preflight

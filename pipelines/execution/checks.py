@@ -75,6 +75,14 @@ def failing(root: Path, graph: Graph) -> list[str]:
     return [name for name in graph.stages if _before(root, name).get("passed") is False]
 
 
+def affected(graph: Graph, checked: bool = True) -> list[str]:
+    """The stages that are not up to date, or may not be once those before them have run, in the order of the graph;
+    where they are `checked`, also those that failed their checks.
+    """
+    wanted = {*graph.changed(), *(failing(graph.root, graph) if checked else ())}
+    return [name for name in graph.stages if name in wanted]
+
+
 def artifacts(here: Path, stage: Stage, facts: Mapping[str, Any] | None) -> list[str]:
     """The outputs of `stage` that are artifacts, or are by its facts; `here` leads to the root."""
     from nightjar.core import checks

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipelines.execution import checks
 from pipelines.execution.headline import report_stages
 from pipelines.execution.results import End, Result, listeners
 from pipelines.execution.run_stage import Stages, dvc
@@ -23,7 +24,7 @@ from pipelines.project import places
 from pipelines.project.notify import notify
 from pipelines.project.run_name import new_name
 from pipelines.rebuild.artifacts import Artifacts
-from pipelines.run.run import Run, affected
+from pipelines.run.run import Run
 
 if TYPE_CHECKING:
     from pipelines.flows import Shown
@@ -86,7 +87,7 @@ def _rebuild(
 
 def name(graph: Graph) -> str:
     """A telling name of the run: how many stages it is about, and the first reason, with both values."""
-    found = affected(graph)
+    found = checks.affected(graph)
     reasons = [
         str(it)
         for name in found

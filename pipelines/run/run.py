@@ -73,7 +73,7 @@ class Run:
         self._underway: set[str] = set()
         self._failed_fast = ""
         self.affected = (
-            affected(self.graph, self.clone is None) if not self.force else list(self.graph.stages)
+            list(self.graph.stages) if self.force else checks.affected(self.graph, self.clone is None)
         )
 
     @property
@@ -232,14 +232,6 @@ class Run:
         if number > 1:
             why = f"after {number} attempts ({why})"
         return replace(result, why=why, log=Path(result.log).relative_to(self.graph.root).as_posix())
-
-
-def affected(graph: Graph, checked: bool = True) -> list[str]:
-    """The stages that are not up to date, or may not be once those before them have run, in the order of the graph;
-    where they are `checked`, also those that failed their checks.
-    """
-    wanted = {*graph.changed(), *(checks.failing(graph.root, graph) if checked else ())}
-    return [name for name in graph.stages if name in wanted]
 
 
 def _known(stage: Stage, changed: list[Result]) -> str:

@@ -29,6 +29,7 @@ from pipelines.graph import graph as graphs
 from pipelines.process.lock import rebuild_lock
 from pipelines.project import places
 from pipelines.project.stage_name import StageName
+from pipelines.run.run import Run
 from pipelines.study.kinds import Point, default_system, points
 from pipelines.study.scores import is_there
 
@@ -115,7 +116,13 @@ def plan(
     return Study(kind, benchmark, recipe, "-".join([kind, *others]), start, text, inputs, tuple(named))
 
 
-def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = False) -> dict[str, str]:
+def run(
+    root: Path,
+    study: Study,
+    tell: Callable[[str], None],
+    execute: Callable[[Run], dict[str, Result]],
+    wait: bool = False,
+) -> dict[str, str]:
     """Run the points that are missing, one after another; returns those that failed with the reason.
 
     `tell` gets a line for every step. A point that fails does not stop the others. Raises NightjarError if a rebuild or
@@ -137,7 +144,7 @@ def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = Fals
                 began = time.monotonic()
                 logs = root / places.STUDY_LOGS / point.name
                 try:
-                    _run(clone, study, point, logs, tell)
+                    _run(clone, study, point, logs, tell, execute)
                     tell(f"    {time.monotonic() - began:.1f} s")
                 except NightjarError as error:
                     failed[point.label] = f"{error} (see {logs.relative_to(root)})"
@@ -145,7 +152,14 @@ def run(root: Path, study: Study, tell: Callable[[str], None], wait: bool = Fals
     return failed
 
 
-def _run(clone: Clone, study: Study, point: Point, logs: Path, tell: Callable[[str], None]) -> None:
+def _run(
+    clone: Clone,
+    study: Study,
+    point: Point,
+    logs: Path,
+    tell: Callable[[str], None],
+    execute: Callable[[Run], dict[str, Result]],
+) -> None:
     """Run a point and save its experiment. Raises NightjarError if a stage fails or an input changes."""
     begun: set[str] = set()
 
@@ -155,12 +169,12 @@ def _run(clone: Clone, study: Study, point: Point, logs: Path, tell: Callable[[s
         elif result.lines and result.stage not in begun:
             begun.add(result.stage)
             tell(f"    {result.stage} …")
-        elif result.moved:
+        elif result.changed:
             tell(f"    {result.stage}: {result.state}, {result.seconds:.1f} s")
 
     _check_inputs(clone, study)
     stop = threading.Event()
-    results = clone.run(study.target, edited(study.params, point.settings), logs, listen, stop)
+    results = clone.run(execute, study.target, edited(study.params, point.settings), logs, listen, stop)
     if bad := next((it for it in results.values() if it.state == "failed"), None):
         raise NightjarError(bad.error, bad.stage, "correct it and start the study again")
     _check_inputs(clone, study)

@@ -11,11 +11,12 @@ import pytest
 from nightjar.core.errors import NightjarError
 from pipelines.clone.baseline import baseline
 from pipelines.clone.clone import Clone
-from pipelines.execution.conduct import Conduct
 from pipelines.execution.lease import Gpu, lease_file
 from pipelines.execution.results import Result
+from pipelines.run.run import Run
 from pipelines.study import study as studies
 from tests.pipelines.conftest import Repo
+from tests.pipelines.run.test_run import execute
 from tests.pipelines.study_project import commit
 
 
@@ -47,7 +48,7 @@ def test_the_clone_has_what_the_project_had_when_the_study_was_planned(
     subprocess.run(["git", "checkout", "-q", "HEAD", "notes.txt"], cwd=root, check=True)
     seen: list[str] = []
 
-    def look(self: Conduct) -> dict[str, Result]:
+    def look(self: Run) -> dict[str, Result]:
         assert self.clone is not None
         seen.append((self.clone / "params.yaml").read_text())
         assert (self.clone / "more.txt").read_text() == "more\n"
@@ -56,8 +57,7 @@ def test_the_clone_has_what_the_project_had_when_the_study_was_planned(
         assert "# another" not in (self.clone / "made.py").read_text()
         return {"train": Result("train", "failed", error="seen")}
 
-    monkeypatch.setattr(Conduct, "run", look)
-    assert studies.run(root, study, lambda _: None)["4"].startswith("train: seen; ")
+    assert studies.run(root, study, lambda _: None, look)["4"].startswith("train: seen; ")
     assert seen == [params.replace("train_tasks: null", "train_tasks: 4")]
 
 
@@ -103,7 +103,7 @@ def test_a_point_whose_input_changes_fails_and_is_not_saved(
     study = studies.plan(project.root, "tasks", ["2", "4"])
     ran: list[str] = []
 
-    def run(self: Clone, target: str, *_: object) -> dict[str, Result]:
+    def run(self: Clone, execute: object, target: str, *_: object) -> dict[str, Result]:
         ran.append(target)
         raw.write_text("edited\n")
         return {}
@@ -111,7 +111,7 @@ def test_a_point_whose_input_changes_fails_and_is_not_saved(
     monkeypatch.setattr(Clone, "run", run)
     if when == "before":
         raw.write_text("edited\n")
-    failed = studies.run(project.root, study, lambda _: None)
+    failed = studies.run(project.root, study, lambda _: None, execute)
     assert ran == ([] if when == "before" else [study.target])
     assert list(failed) == ["2", "4"]
     assert "data/raw: it changed since the study was started" in failed["2"]
@@ -157,7 +157,7 @@ def test_a_stage_on_the_gpu_holds_the_lease_while_it_runs(
     with Clone(repo.root, baseline(repo.root)) as clone:
 
         def run() -> dict[str, str]:
-            results = clone.run("last", params, repo.root / "logs", listen, threading.Event())
+            results = clone.run(execute, "last", params, repo.root / "logs", listen, threading.Event())
             return {name: result.state for name, result in results.items()}
 
         assert other.take("train")
@@ -168,7 +168,7 @@ def test_a_stage_on_the_gpu_holds_the_lease_while_it_runs(
         # Afterwards it is free; what is restored or unchanged does not wait for it.
         assert other.take("train")
         (clone.path / "last.out").unlink()
-        assert run() == {"first": "unchanged", "last": "restored"}
+        assert run() == {"last": "restored"}
         other.release("train")
     assert len(told) == 1
 
@@ -205,7 +205,7 @@ def test_a_folder_of_outputs_is_not_linked_into_the_clone(repo: Repo) -> None:
     (repo.root / "data/parts").mkdir(parents=True)
     (repo.root / "data/parts/one").write_text("the project's")
     with Clone(repo.root, baseline(repo.root)) as clone:
-        results = clone.run("all", "{}", repo.root / "logs", lambda _: None, threading.Event())
+        results = clone.run(execute, "all", "{}", repo.root / "logs", lambda _: None, threading.Event())
         assert {result.state for result in results.values()} == {"ran"}
         assert (clone.path / "all.txt").read_text() == "now"
     assert (repo.root / "data/parts/one").read_text() == "the project's"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.execution import journal as journals
+from pipelines.commands import flow_run
 from pipelines.history import ledger as ledgers
 from tests.pipelines.conftest import Repo
 from tests.pipelines.history.test_ledger import add, change, folder, rewrite
@@ -65,7 +65,7 @@ def test_a_ledger_that_cannot_be_written_is_told_before_anything_starts(
     def started(*_: object) -> None:
         raise AssertionError("the night was started")
 
-    monkeypatch.setattr(journals.Journal, "__init__", started)
+    monkeypatch.setattr(flow_run, "run_flow", started)
     repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n", params="nightly: {ledger: file.txt}\n")
     repo.write(file="no folder")
     told = repo.here("nightly")

@@ -23,9 +23,9 @@ from pipelines.commands.plan import plan
 from pipelines.commands.rebuild import rebuild
 from pipelines.execution import shards
 from pipelines.execution.results import Result
-from pipelines.execution.schedule import Needs
 from pipelines.execution.shards import simple
 from pipelines.graph import graph as graphs
+from pipelines.run.room import Needs
 from tests.conftest import ROOT
 from tests.pipelines.conftest import Repo, lives, wait_for
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.subset import WHOLE
 from nightjar.core import contracts, history, tables
 from nightjar.core.driver_params import Nightly
-from pipelines.execution.journal import Journal
 from pipelines.graph.graph import Graph, Stage
 from pipelines.nightly import sample
 from pipelines.nightly.stages import Night
@@ -48,8 +46,8 @@ def drawn(
         "predict@one-a": "one",
     }
     graph = Graph(root, {name: stage(name, benchmark) for name, benchmark in names.items()})
-    journal = Journal(root, "nightly", {})
-    night = Night(graph, graph, work, root / "logs", threading.Event(), journal)
+    shown: Any = None  # a sample shows nothing
+    night = Night(graph, graph, work, root / "logs", shown)
     settings = Nightly(minutes=minutes)
     facts, line = sample.draw(night, settings, before)
     asked = {name: {one.key for one in read_questions(work / "data/questions" / name)} for name in TASKS}
