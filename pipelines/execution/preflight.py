@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nightjar.core.config import PARAMS_FILE, read_optional
-from nightjar.core.driver_params import load_rebuild
+from nightjar.core.driver_params import load_checks, load_rebuild
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Params, check_training, load
 from pipelines.execution import resources, shards
@@ -26,6 +26,7 @@ LAUNCHERS = Path("profiles/accelerate")
 
 def check(graph: Graph) -> None:
     """Raise NightjarError for a setting with which a stage of `graph` that would run is certain to fail."""
+    load_checks(graph.root / PARAMS_FILE)
     shards.check(graph, resources.needs(graph, load_rebuild(graph.root / PARAMS_FILE)))
     ahead = [stage for stage in graph.stages.values() if stage.state in ("would run", "follows")]
     own = [stage.name for stage in ahead if stage.command.startswith(OWN)]

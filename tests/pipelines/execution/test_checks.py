@@ -130,7 +130,7 @@ def test_a_failed_check_stops_what_is_downstream_until_it_passes(made: Repo, api
     (made.root / places.CHECKS / "split.json").unlink()
     (made.root / "aside.out").unlink()
     bad = made.nightjar("rebuild")
-    assert bad.returncode == 1 and "checks.shared_inputs = 'many' is not allowed" in bad.stdout
+    assert bad.returncode == 2 and "checks.shared_inputs = 'many' is not allowed" in bad.stderr
     assert "Traceback" not in bad.stdout + bad.stderr
 
 
