@@ -25,7 +25,7 @@ def project(study_repo: Repo) -> Repo:
 
 
 def name(repo: Repo) -> str:
-    return studies.plan(repo.root, "tasks", ["4"]).points[0].name
+    return studies.plan(repo.root, ["tasks=4"]).points[0].name
 
 
 def test_the_clone_has_what_the_project_had_when_the_study_was_planned(
@@ -38,7 +38,7 @@ def test_the_clone_has_what_the_project_had_when_the_study_was_planned(
     (root / "notes.txt").unlink()
     (root / "notes.txt").symlink_to("more.txt")
     params = (root / "params.yaml").read_text()
-    study = studies.plan(root, "tasks", ["4"])
+    study = studies.plan(root, ["tasks=4"])
 
     # Afterwards everything is edited, taken back or removed.
     (root / "params.yaml").write_text(params.replace("seed: 42", "seed: 43"))
@@ -100,7 +100,7 @@ def test_a_point_whose_input_changes_fails_and_is_not_saved(
     project: Repo, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     raw = project.root / "data/raw/tasks.txt"
-    study = studies.plan(project.root, "tasks", ["2", "4"])
+    study = studies.plan(project.root, ["tasks=2,4"])
     ran: list[str] = []
 
     def run(self: Clone, target: str, *_: object) -> dict[str, Result]:
