@@ -202,13 +202,14 @@ def markdown(result: Result) -> str:
     for track, metrics in by_track(result).items():
         named = title(result, track)
         blocks += [[f"## {named[:1].upper()}{named[1:]}"], markdown_table(table(result, track, metrics))]
+    published: list[str] = []
     for one in result["published"]:
         for of in dict.fromkeys(name for values in one["points"].values() for name in values):
             listed = [f"{at}: {number(it[of], 1)}" for at, it in one["points"].items() if of in it]
             told = f"Published for {one['system']} ({one['source']}), {title(result, of)}"
-            blocks.append([f"- {told}: {', '.join(listed)}"])
+            published.append(f"- {told}: {', '.join(listed)}")
     lost = [it for it in result["points"] if it["state"] != "done"]
-    blocks.append([f"- {it['value']}: {it['state']}. {it['error'] or ''}".rstrip() for it in lost])
+    blocks += [published, [f"- {it['value']}: {it['state']}. {it['error'] or ''}".rstrip() for it in lost]]
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
 

@@ -15,7 +15,7 @@ from pipelines.study.plot import draw
 POINTS = {4: 30.0, 0: 10.0, 16: 44.04}
 
 
-def made(tracks: dict[str, list[str]], **more: Any) -> dict[str, Any]:
+def made(cells: dict[str, list[str]], **more: Any) -> dict[str, Any]:
     """A study of three values whose tracks have these metrics; all differences are from the first value."""
 
     def row(track: str, metric: str, value: float) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def made(tracks: dict[str, list[str]], **more: Any) -> dict[str, Any]:
             "experiment": f"calls-{at}",
             "state": "done",
             "error": None,
-            "scores": [row(track, metric, value) for track, names in tracks.items() for metric in names],
+            "scores": [row(track, metric, value) for track, names in cells.items() for metric in names],
         }
         for at, value in POINTS.items()
     ]
