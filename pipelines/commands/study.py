@@ -34,11 +34,12 @@ def _print(result: Any) -> None:
     for track, metrics in results.by_track(result).items():
         say()
         say_table(results.table(result, track, metrics), results.title(result, track))
+    for line in results.published(result):
+        say(f"Published: {line}")
     for point in result["points"]:
         if point["state"] != "done":
             say(f"nightjar: study: {point['value']} {point['state']}: {point['error']}", err=True)
-    say()
-    say(f"The results: {result['folder']}/study.md")
+    say(f"The results: {result['folder']}")
     say("The experiments: dvc exp show --only-changed")
 
 

@@ -26,6 +26,7 @@ def draw(result: Result, folder: Path) -> None:
     with matplotlib.rc_context({"svg.hashsalt": "nightjar", "font.size": 9}):
         drawn = Figure(figsize=(6.75, 5.4), layout="constrained")
         axes = drawn.subplots()
+        axes.set_prop_cycle(color=[matplotlib.colormaps["tab20"](n) for n in range(20)])
         for track, metric in mains.items():
             own = [row for row in rows if (row["track"], row["metric"]) == (track, metric)]
             ends = [

@@ -16,7 +16,6 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_text
 from nightjar.core.numbers import counted_as, number
 from pipelines.project.intervals import chance, interval
-from pipelines.project.markdown import table as markdown_table
 from pipelines.study.settings import text
 from pipelines.versions.files import provided
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from pipelines.study.study import Study
 
 FOLDER, SPLIT = Path("data/studies"), "data/split"
-FILES = ("study.json", "study.csv", "study.md", "plot.png", "plot.svg")
+FILES = ("study.json", "study.csv", "plot.png", "plot.svg")
 SCORE = ("track", "metric", "n", "value", "low", "high")
 # The difference from the first point, of a row of `difference_rows`.
 DIFFERENCE = {"difference": "difference", "difference_low": "low", "difference_high": "high", "p": "p"}
@@ -189,28 +188,14 @@ def _shown(row: Row | None, difference: bool) -> str:
     return f"{number(value, 1, difference)} {ends}{p}"
 
 
-def markdown(result: Result) -> str:
-    """The study for docs: what was done, a table of each track, what papers published, and the points that failed."""
-    head = [
-        f"# Study: {result['study']}, recipe {result['recipe']}, benchmark {result['benchmark']}",
-        f"Commit {result['commit'][:10]}, {counted_as(len(result['changed_files']), 'changed file')}; study.csv names "
-        f"the DVC experiments. Values have {100 * result['confidence']:g}% intervals from "
-        f"{result['bootstrap_samples']} bootstrap samples. Differences are paired, on the same test instances, from "
-        "the first row.",
-    ]
-    blocks = [[it] for it in head]
-    for track, metrics in by_track(result).items():
-        named = title(result, track)
-        blocks += [[f"## {named[:1].upper()}{named[1:]}"], markdown_table(table(result, track, metrics))]
-    published: list[str] = []
+def published(result: Result) -> list[str]:
+    """A line for each published system with its values for a track, or for what a paper gives instead."""
+    lines = []
     for one in result["published"]:
         for of in dict.fromkeys(name for values in one["points"].values() for name in values):
             listed = [f"{at}: {number(it[of], 1)}" for at, it in one["points"].items() if of in it]
-            told = f"Published for {one['system']} ({one['source']}), {title(result, of)}"
-            published.append(f"- {told}: {', '.join(listed)}")
-    lost = [it for it in result["points"] if it["state"] != "done"]
-    blocks += [published, [f"- {it['value']}: {it['state']}. {it['error'] or ''}".rstrip() for it in lost]]
-    return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
+            lines.append(f"{one['system']} ({one['source']}), {title(result, of)}: {', '.join(listed)}")
+    return lines
 
 
 def check_folder(root: Path, name: str) -> None:
@@ -227,8 +212,7 @@ def write(root: Path, name: str, result: Result) -> Path:
     writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    written = json.dumps(result, indent=2, ensure_ascii=False, default=str) + "\n"
-    for file, content in zip(FILES, (written, stream.getvalue(), markdown(result)), strict=False):
-        write_text(folder / file, content)
+    write_text(folder / FILES[0], json.dumps(result, indent=2, ensure_ascii=False, default=str) + "\n")
+    write_text(folder / FILES[1], stream.getvalue())
     draw(result, folder)
     return folder

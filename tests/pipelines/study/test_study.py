@@ -96,7 +96,6 @@ def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> N
     folder = project.root / "data/studies/tasks"
     kept = {name: (folder / name).read_bytes() for name in results.FILES}
     assert kept["plot.png"].startswith(b"\x89PNG")
-    assert "| 8 | 8 tasks, 32 instances | 16 | 50.0 n<20" in kept["study.md"].decode()
     assert (
         kept["study.csv"]
         .decode()
@@ -104,6 +103,7 @@ def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> N
     )
     again = project.here("study", "tasks=2,8")
     assert again.returncode == 0 and "2 of them done already" in again.stderr
+    assert "8      8 tasks, 32 instances  16  50.0 n<20" in again.stdout
     assert {name: (folder / name).read_bytes() for name in kept} == kept
     assert len(runs(project)) == 4
     # Without its files an experiment counts as missing.
@@ -160,8 +160,8 @@ def test_two_settings_give_the_product_of_their_values(project: Repo) -> None:
         None,
         -12.5,
     ]
-    text = (project.root / "data/studies/table/study.md").read_text()
-    assert "| encodings | predict.supernatinst.encoding | n |" in text
+    text = (project.root / "data/studies/table/study.csv").read_text()
+    assert text.startswith("encodings,predict.supernatinst.encoding,experiment,state,track,metric,n,")
     assert not (project.root / "data/studies/table/plot.png").exists(), "names have no curve"
 
 
@@ -365,11 +365,11 @@ def test_the_place_of_the_results_is_checked_before_the_experiments(project: Rep
     (project.root / "data/studies").mkdir(parents=True, exist_ok=True)
     (project.root / "data/studies/notes").write_text("precious")
     (project.root / "data/studies/linked").mkdir()
-    (project.root / "data/studies/linked/study.md").symlink_to("../notes")
+    (project.root / "data/studies/linked/study.csv").symlink_to("../notes")
     for name, told in (
         ("notes", "data/studies/notes: not a folder"),
         ("x" * 256, "is not a folder's name"),
-        ("linked", "study.md: a symbolic link to ../notes"),
+        ("linked", "study.csv: a symbolic link to ../notes"),
     ):
         done = project.here(*words, name)
         assert done.returncode == 2 and told in done.stderr and done.stderr.count("\n") == 1, done.stderr
