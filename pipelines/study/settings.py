@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -134,10 +134,10 @@ def chosen(
         fix = f"these depend on it: {known}" if known else "profiles/sample.yaml has every key"
         raise NightjarError(what, "--benchmark, --recipe" if known else "KEY=V1,V2", fix)
     system = min(found, key=rank)
-    for key, times in Counter(axis.key_of(system) for axis in varied).items():
-        if times > 1:
+    for key, other in permutations([f"{axis.key_of(system)}." for axis in varied], 2):
+        if key.startswith(other):
             raise NightjarError(
-                "it is given twice", shown(key, quoted=False), "give all values at once: KEY=A,B"
+                "it is given twice", shown(key[:-1], quoted=False), "give all values at once: KEY=A,B"
             )
     return system
 

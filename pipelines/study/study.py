@@ -90,24 +90,23 @@ def plan(root: Path, given: Sequence[str], benchmark: str | None = None, recipe:
     present, graph = params.model_dump(mode="json"), graphs.outline(root)
     system = chosen(graph, params, varied, benchmark, recipe)
     target = str(StageName.predict(system.benchmark, system.system))
-    name = "-".join([*(it.partition("=")[0].strip() for it in given), *filter(None, (benchmark, recipe))])[
-        :100
-    ]
+    names = [*(it.partition("=")[0].strip() for it in given), *filter(None, (benchmark, recipe))]
+    name = "-".join(names)[:200]
     grid = [dict(zip(varied, values, strict=True)) for values in product(*(axis.values for axis in varied))]
     sets = [settings(root, graph, start.known, params, values, system) for values in grid]
-    wholes = []
-    for it in sets:
-        wholes.append(deepcopy(present))
-        put(wholes[-1], it, "study", EVERY_KEY)
-        registry.check(validate(wholes[-1], "study"), "study")
+    wholes = [deepcopy(present) for _ in sets]
+    for whole, own in zip(wholes, sets, strict=True):
+        put(whole, own, "study", EVERY_KEY)
+        registry.check(validate(whole, "study"), "study")
     points = []
-    inputs = _inputs(root, start, target, text, sets)
-    for values, own, whole, read in zip(grid, sets, wholes, inputs, strict=True):
-        told, at = label(values), {axis.name: value for axis, value in values.items()}
+    for values, own, whole, read in zip(
+        grid, sets, wholes, _inputs(root, start, target, text, sets), strict=True
+    ):
         decides = json.dumps([start.digest, read, target, whole], sort_keys=True, default=str)
         digest = sha256(decides.encode()).hexdigest()[:10]
-        slug = re.sub(r"[^a-z0-9_]+", "-", f"{name[:60]}-{told[-60:]}".lower()).strip("-")
-        points.append(Point(at, told, own, read, f"{slug}-{digest}"))
+        slug = re.sub(r"[^a-z0-9_]+", "-", f"{name[:60]}-{label(values)[-60:]}".lower()).strip("-")
+        at = {axis.name: value for axis, value in values.items()}
+        points.append(Point(at, label(values), own, read, f"{slug}-{digest}"))
     return Study(tuple(varied), system.benchmark, system.system, name, start, text, tuple(points))
 
 
@@ -117,7 +116,7 @@ def _inputs(
     """The hashes of each point's inputs. A setting with a text may be a path in the graph: then DVC reads the graph of
     each point, in a clone that is made for this.
     """
-    if not any(isinstance(it, str | list) for sets in grid for it in sets.values()):
+    if not any(isinstance(it, str | list | dict) for sets in grid for it in sets.values()):
         return [graphs.inputs(root, target, start.known | {PARAMS_FILE.as_posix()})] * len(grid)
     found = []
     with ExitStack() as opened:

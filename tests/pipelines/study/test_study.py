@@ -18,6 +18,7 @@ from nightjar.core.config import parse
 from nightjar.core.errors import NightjarError
 from pipelines.study import results
 from pipelines.study import study as studies
+from pipelines.study.settings import axes
 from tests.pipelines.conftest import Repo, lives, wait_for
 from tests.pipelines.study_project import commit
 from tests.questions import question, write_questions
@@ -215,6 +216,7 @@ def test_points_on_different_test_instances_are_not_compared(
         (["nightly.stages=report"], "no such system depends on 'nightly.stages'"),
         (["train.protoqa.epochs=1,2"], "no such system depends on 'train.protoqa.epochs'"),
         (["tasks=4", "split.train_tasks=8"], "split.train_tasks: it is given twice"),
+        (["encoding.definition=true", "encodings=def"], "encoding.definition: it is given twice"),
     ],
 )
 def test_a_wrong_key_or_value_is_refused_before_any_work(project: Repo, given: list[str], told: str) -> None:
@@ -243,6 +245,20 @@ def test_wrong_options_are_one_line_before_any_work(
     done = project.here("study", *arguments)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert told in done.stderr and len(done.stderr) < 600
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("models=hub:google/t5-v1_1-base, models/a", ("hub:google/t5-v1_1-base", "models/a")),
+        ("predict.x.stop=[a, b],[]", (["a", "b"], [])),
+        ("train.x.learning_rate=1e-4,0.1,1", (1e-4, 0.1, 1)),
+        ("train.recipes.x={calls: a, evidence: b}", ({"calls": "a", "evidence": "b"},)),
+        ("x='4,8',true,null", ("4,8", True, None)),
+    ],
+)
+def test_values_are_yaml(word: str, expected: tuple) -> None:
+    assert axes([word])[0].values == expected
 
 
 @pytest.mark.parametrize(
@@ -305,7 +321,7 @@ def test_a_path_in_the_graph_is_an_input_of_its_point_alone(project: Repo) -> No
 def test_the_default_is_the_first_trained_system_that_depends_on_the_keys(project: Repo) -> None:
     study = studies.plan(project.root, ["tasks=4"])
     assert (study.target, study.name) == ("predict@supernatinst-tk_instruct", "tasks")
-    study = studies.plan(project.root, ["tasks=4", "seed=1"][:1], recipe="tk_instruct")
+    study = studies.plan(project.root, ["tasks=4"], recipe="tk_instruct")
     assert (study.benchmark, study.recipe, study.name) == ("supernatinst", "tk_instruct", "tasks-tk_instruct")
     params = project.root / "params.yaml"
     present = parse(params.read_text(), params)
