@@ -71,10 +71,10 @@ def text(value: Any) -> str:
 
 def label(values: Mapping[Axis, Any]) -> str:
     """The values of a point as they are shown: of the axes that have several, or of all."""
-    shown = [axis for axis in values if len(axis.values) > 1] or list(values)
-    if len(shown) == 1:
-        return text(values[shown[0]])
-    return ", ".join(f"{axis.name}={text(values[axis])}" for axis in shown)
+    told = [axis for axis in values if len(axis.values) > 1] or list(values)
+    if len(told) == 1:
+        return text(values[told[0]])
+    return ", ".join(f"{axis.name}={text(values[axis])}" for axis in told)
 
 
 def axes(given: Sequence[str]) -> list[Axis]:
@@ -88,7 +88,7 @@ def axes(given: Sequence[str]) -> list[Axis]:
         name, sign, listed = word.partition("=")
         first, *more = KINDS.get(name := name.strip(), (name,))
         key, _, published = first.partition("=")
-        words += more
+        words += more  # the loop reads them too
         where = shown(name, quoted=False)
         try:
             values = parse(f"[{listed if sign else published}]", where)
