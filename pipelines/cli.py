@@ -38,7 +38,7 @@ COMMANDS = {
     "judge": "Let people compare two sets of answers blindly, and score it.",
     "call": "Run one tool call and print its result.",
     "encode": "Print the exact model input of an instance.",
-    "study": "Vary one setting: experiments to a table and a plot.",
+    "study": "Vary settings: experiments to a table and a plot.",
     "diff": "Rows added, removed or changed between two versions.",
     "report": "Compare scores and answers with another version.",
     "trace": "Follow a prediction back to the raw line it came from.",

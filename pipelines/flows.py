@@ -242,9 +242,9 @@ def study(
     wait: bool = False,
 ) -> State[Any]:
     """Run the graph at several values of settings ("KEY=V1,V2"), each as a DVC experiment: see `nightjar study`."""
-    from pipelines.study import flow
+    from pipelines.study.flow import study as run
 
-    return _conduct("study", lambda shown: flow.study(shown, stages, settings, benchmark, recipe, wait))
+    return _conduct("study", lambda shown: run(shown, stages, settings, benchmark, recipe, wait))
 
 
 def _conduct(kind: str, body: Callable[[Shown], End]) -> State[Any]:

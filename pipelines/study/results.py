@@ -1,143 +1,200 @@
-"""The files of a study in data/studies/<name>: study.json, study.md with its tables, and the plots."""
+"""The scores of a study's points, of what their experiments have in the DVC cache, and its files in data/studies."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_text
 from nightjar.core.numbers import counted_as, number
 from pipelines.project.intervals import chance, interval
-from pipelines.project.markdown import table as markdown_table
+from pipelines.study.settings import text
+from pipelines.versions.files import provided
 
-FOLDER = Path("data/studies")
-FILES = ("study.json", "study.md", "plot.png", "plot.svg")
-# Metrics that a table and a plot show of a track, the main one first.
+if TYPE_CHECKING:
+    from pipelines.study.study import Study
+
+FOLDER, SPLIT = Path("data/studies"), "data/split"
+FILES = ("study.json", "study.csv", "plot.png", "plot.svg")
+SCORE = ("track", "metric", "n", "value", "low", "high")
+# The difference from the first point, of a row of `difference_rows`.
+DIFFERENCE = {"difference": "difference", "difference_low": "low", "difference_high": "high", "p": "p"}
+# Metrics that a table shows of a track, the main one first.
 SHOWN = 2
 
 Result = Mapping[str, Any]
+Row = Mapping[str, Any]
 
 
-def tracks(result: Result) -> list[str]:
-    """The tracks that were tested, the English one first."""
-    found = {row["track"] for point in result["points"] for row in point["scores"]}
-    return sorted(found, key=lambda track: (track != "default", track))
+def is_there(root: Path, commit: str, study: Study) -> bool:
+    """Whether the artifacts that are scored of the experiment `commit` are still in the cache."""
+    try:
+        with provided(root, commit, _artifacts(study)):
+            return True
+    except (NightjarError, OSError):
+        return False
 
 
-def track_title(result: Result, track: str) -> str:
-    """The title of a track, as the report has it; its name if it has none."""
-    return str(result.get("tracks", {}).get(track, track))
+def _artifacts(study: Study) -> list[str]:
+    """Questions, predictions, and the split if the study varies it."""
+    names = [f"data/questions/{study.benchmark}", f"data/predict/{study.benchmark}/{study.recipe}"]
+    return [*names, SPLIT] if any(axis.key.startswith("split.") for axis in study.axes) else names
 
 
-def metrics(result: Result, track: str | None = None) -> dict[str, str]:
-    """The titles of the metrics that are shown, by name: the first that a track, or any, has values of."""
-    rows = [row for point in result["points"] for row in point["scores"]]
-    found = {row["metric"] for row in rows if track in (None, row["track"])}
-    return dict([(it["name"], it["title"]) for it in result["metrics"] if it["name"] in found][:SHOWN])
+def collect(
+    root: Path, study: Study, commits: Mapping[str, str], failed: Mapping[str, str]
+) -> dict[str, Any]:
+    """The content of study.json. Points without an experiment are marked as failed or missing.
+
+    Raises NightjarError if two points were tested on different instances.
+    """
+    from nightjar.benchmarks import registry
+    from nightjar.statistics import Bootstrap
+
+    card, bootstrap, artifacts = registry.card(study.benchmark), Bootstrap(), _artifacts(study)
+    points, tests = [], dict[str, str]()
+    with ExitStack() as opened:
+        made = {
+            it.label: opened.enter_context(provided(root, commits[it.name], artifacts))
+            for it in study.points
+            if it.name in commits
+        }
+        first = made.get(study.points[0].label)
+        for point in study.points:
+            entry: dict[str, Any] = {
+                "value": point.label,
+                "values": dict(point.values),
+                "settings": dict(point.settings),
+                "experiment": point.name,
+                "commit": commits.get(point.name),
+                "state": "failed" if point.label in failed else "missing",
+                "error": failed.get(point.label),
+                "scores": [],
+            }
+            points.append(entry)
+            if folder := made.get(point.label):
+                questions, predicted, *split = (folder / name for name in artifacts)
+                tests[point.label] = _digest(questions)
+                if tests[point.label] != next(iter(tests.values())):
+                    what = f"{point.label} was tested on other instances than the points before it"
+                    raise NightjarError(what, study.name, "compare only points that share a test set")
+                before = first / artifacts[1] if first and first != folder else None
+                entry |= {"state": "done", **_scored(study.benchmark, questions, predicted, before)}
+                if split:
+                    rows = tables.part_rows(split[0], contracts.TRAIN)
+                    tasks, instances = sum(map(bool, rows.values())), sum(rows.values())
+                    entry["training side"] = (
+                        f"{counted_as(tasks, 'task')}, {counted_as(instances, 'instance')}"
+                    )
+    varied = [it for it in study.axes if len(it.values) > 1]
+    curves = [it for it in card.curves if [it.study] == [axis.name for axis in varied]]
+    return {
+        "study": study.name,
+        "axes": [{"name": it.name, "key": it.key, "numeric": it.numeric} for it in varied],
+        "benchmark": card.name,
+        "recipe": study.recipe,
+        "commit": study.start.commit,
+        "changed_files": list(study.start.changed),
+        "metrics": {it.name: f"{it.title} (%)" if it.scale == 100 else it.title for it in card.metrics},
+        "tracks": dict(card.tracks),
+        "confidence": bootstrap.confidence,
+        "bootstrap_samples": bootstrap.samples,
+        "test_sha256": next(iter(tests.values()), None),
+        "published": [{"system": it.system, "source": it.source, "points": it.points} for it in curves],
+        "points": points,
+    }
 
 
-def cell(rows: Sequence[Result], track: str, metric: str) -> Result | None:
-    """The one row of a track and metric."""
-    return next((row for row in rows if (row["track"], row["metric"]) == (track, metric)), None)
+def _scored(benchmark: str, questions: Path, predicted: Path, first: Path | None) -> dict[str, Any]:
+    """The scores of predictions by track and metric, with the difference from those of the first point."""
+    from nightjar.benchmarks.score import compare_files, difference_rows, score_files, score_rows
 
-
-def table(result: Result, track: str) -> list[dict[str, str]]:
-    """One row a point: what it was trained on, n, the metrics, and the difference from what it is compared with."""
-    shown = metrics(result, track)
-    names = ("trained with", "evaluated with") if result["study"] == "encodings" else (result["study"],)
-    # A reader has no such counts.
-    about = "trained on" if any(point.get("train_tasks") for point in result["points"]) else "state"
+    found = score_files(benchmark, predicted, questions)
+    compared = difference_rows(compare_files(benchmark, predicted, first, questions)) if first else []
+    by_metric = {(it["track"], it["metric"]): it for it in compared if it["level"] == "overall"}
     rows = []
+    for row in score_rows(found):
+        if row["level"] == "overall":
+            other = by_metric.get((row["track"], row["metric"]), {})
+            difference = {column: other.get(name) for column, name in DIFFERENCE.items()}
+            rows.append({name: row[name] for name in SCORE} | difference)
+    return {"n": found["n"], "missing_predictions": found["missing"], "scores": rows}
+
+
+def _digest(folder: Path) -> str:
+    """A digest of questions with their references."""
+    from nightjar.benchmarks.files import read_questions
+
+    rows = [[it.track, *it.key, dict(it.parts), list(it.references)] for it in read_questions(folder)]
+    return sha256(json.dumps(sorted(rows), sort_keys=True).encode()).hexdigest()
+
+
+def flat(result: Result) -> list[dict[str, Any]]:
+    """A row for each point, track and metric; one for a point without scores."""
+    none = dict.fromkeys((*SCORE, *DIFFERENCE))
+    return [
+        {**point["values"], "experiment": point["experiment"], "state": point["state"], **row}
+        for point in result["points"]
+        for row in point["scores"] or [none]
+    ]
+
+
+def by_track(result: Result) -> dict[str, list[str]]:
+    """The first metrics of each track that was tested; the English track comes first."""
+    found: dict[str, dict[str, None]] = {}
+    for row in (row for point in result["points"] for row in point["scores"]):
+        found.setdefault(row["track"], {})[row["metric"]] = None
+    return {it: list(found[it])[:SHOWN] for it in sorted(found, key=lambda it: (it != "default", it))}
+
+
+def title(result: Result, track: str) -> str:
+    """The title of a track; its name if it has none."""
+    return str(result["tracks"].get(track, track))
+
+
+def table(result: Result, track: str, metrics: Sequence[str]) -> list[dict[str, str]]:
+    """A row for each point: its values, the training side of its split if that varies, n, the metrics, and their
+    differences from the first point.
+    """
+    rows = []
+    sides = any("training side" in point for point in result["points"])
     for point in result["points"]:
-        row = dict(zip(names, point["axes"], strict=True))
-        if result["study"] == "models":
-            row["parameters"] = f"{point['parameters']:,}" if point.get("parameters") else "–"
-        tasks, instances = point.get("train_tasks"), point.get("train_instances")
-        row[about] = (
-            f"{counted_as(tasks, 'task')}, {counted_as(instances, 'instance')}" if tasks else point["state"]
-        )
-        first = cell(point["scores"], track, next(iter(shown), ""))
-        row["n"] = str(first["n"]) if first else "–"
-        for metric, title in shown.items():
-            row[title] = _shown(cell(point["scores"], track, metric))
-        for metric, title in shown.items():
-            row[f"{title}, difference"] = _shown(cell(point["differences"], track, metric), True)
-        if result["study"] == "calls":  # the columns of Toolformer's table 9
-            calls: Result = next((row for row in point["calls"] if row["track"] == track), {})
-            for title, name in (("with a call", "with_call"), ("without a call", "without_call")):
-                row[title] = _number(calls.get(name))
-            row["calling (%)"] = _number(calls.get("share"))
+        row = {name: text(value) for name, value in point["values"].items()}
+        row |= {"training side": point.get("training side", "–")} if sides else {}
+        cells = {it["metric"]: it for it in point["scores"] if it["track"] == track}
+        row["n"] = str(cells[metrics[0]]["n"]) if metrics[0] in cells else point["state"]
+        for kind in ("", ", difference"):
+            for name in metrics:
+                row[f"{result['metrics'].get(name, name)}{kind}"] = _shown(cells.get(name), bool(kind))
         rows.append(row)
     return rows
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else number(value, 1)
-
-
-def _shown(row: Result | None, signed: bool = False) -> str:
-    if row is None:
+def _shown(row: Row | None, difference: bool) -> str:
+    names = tuple(DIFFERENCE)[:3] if difference else SCORE[3:]
+    value, low, high = (row[it] if row else None for it in names)
+    if row is None or value is None:
         return "–"
-    told = f", p {chance(row)}" if row.get("p") is not None else ""
-    return f"{number(row['value'], 1, signed)} {interval(row, 1, signed)}{told}"
+    p = f", p {chance(row)}" if difference and row["p"] is not None else ""
+    ends = interval({"n": row["n"], "low": low, "high": high}, 1, difference)
+    return f"{number(value, 1, difference)} {ends}{p}"
 
 
-def matrices(result: Result, track: str) -> dict[str, list[dict[str, str]]]:
-    """A study of encodings as paper table 4, a table for each metric that is shown, by the metric's title: a row a
-    training, a column an evaluation.
-    """
-    scores = {tuple(point["axes"]): point["scores"] for point in result["points"]}
-    trained, tested = (list(dict.fromkeys(names)) for names in zip(*scores, strict=True))
-    return {
-        title: [
-            {"trained with": row}
-            | {column: _shown(cell(scores.get((row, column), ()), track, metric)) for column in tested}
-            for row in trained
-        ]
-        for metric, title in metrics(result, track).items()
-    }
-
-
-def markdown(result: Result) -> str:
-    """The study for docs: what was done, a table a track."""
-    kind, points = result["study"], result["points"]
-    changed = f" with {len(result['changed_files'])} changed files" if result["changed_files"] else ""
-    percent = [it["title"] for it in result["metrics"] if it["unit"] == "%"]
-    units = "Values" if len(percent) == len(result["metrics"]) else ", ".join(percent) or "No values"
-    against = "the training's own encoding (or the first)" if kind == "encodings" else "the first value"
-    blocks = [
-        [f"# Study: {kind}, recipe {result['recipe']}, benchmark {result['benchmark']}"],
-        [
-            f"Commit {result['commit'][:10]}{changed}; {len(points)} DVC experiments, whose names are in study.json. "
-            f"{units} in percent, with {100 * result['confidence']:g}% intervals from {result['bootstrap_samples']} "
-            f"bootstrap samples. Differences are paired, on the same test instances, from {against}."
-        ],
-    ]
-    for track in tracks(result):
-        title = track_title(result, track)
-        blocks.append([f"## {title[:1].upper()}{title[1:]}"])
-        if kind == "encodings":
-            for title, rows in matrices(result, track).items():
-                blocks += [[f"{title}; columns: evaluated with"], markdown_table(rows)]
-        blocks.append(markdown_table(table(result, track)))
-        blocks.append(_published(result, track, ""))
-    given = {name for one in result.get("published", []) for of in one["points"].values() for name in of}
-    others = sorted(given - {*tracks(result), *result.get("tracks", {}), result.get("average")})
-    blocks += [_published(result, name, f", {name}") for name in others]
-    lost = [point for point in points if point["state"] != "done"]
-    blocks.append([f"- {it['value']}: {it['state']}. {it.get('error') or ''}".rstrip() for it in lost])
-    return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
-
-
-def _published(result: Result, name: str, of_what: str) -> list[str]:
+def published(result: Result) -> list[str]:
     """A line for each published system with its values for a track, or for what a paper gives instead."""
     lines = []
-    for one in result.get("published", []):
-        values = [f"{at}: {number(of[name], 1)}" for at, of in one["points"].items() if name in of]
-        if values:
-            lines.append(f"- Published for {one['system']} ({one['source']}){of_what}: {', '.join(values)}")
+    for one in result["published"]:
+        for of in dict.fromkeys(name for values in one["points"].values() for name in values):
+            listed = [f"{at}: {number(it[of], 1)}" for at, it in one["points"].items() if of in it]
+            lines.append(f"{one['system']} ({one['source']}), {title(result, of)}: {', '.join(listed)}")
     return lines
 
 
@@ -148,11 +205,14 @@ def check_folder(root: Path, name: str) -> None:
 
 
 def write(root: Path, name: str, result: Result) -> Path:
-    """Write study.json, study.md and, where there is something to draw, the plots; returns the folder."""
+    """Write the files of the study, the plot where there is something to draw; returns the folder."""
     from pipelines.study.plot import draw
 
-    folder = root / FOLDER / name
-    write_text(folder / "study.json", json.dumps(result, indent=2, ensure_ascii=False) + "\n")
-    write_text(folder / "study.md", markdown(result))
+    folder, rows, stream = root / FOLDER / name, flat(result), io.StringIO()
+    writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(folder / FILES[0], json.dumps(result, indent=2, ensure_ascii=False, default=str) + "\n")
+    write_text(folder / FILES[1], stream.getvalue())
     draw(result, folder)
     return folder

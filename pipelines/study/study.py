@@ -1,7 +1,7 @@
-"""Studies: one command runs the same graph at several values of one setting, each as a DVC experiment.
+"""Studies: one command runs the same graph at several values of some settings, each point as a DVC experiment.
 
-The name of a point's experiment is made of the study, the value and a digest of all that decides its result (commit,
-changed files, parameters, target). A second start finds the experiments that are done and runs the rest.
+The name of a point's experiment is made of the settings, their values and a digest of all that decides its result
+(commit, changed files, parameters, inputs, target). A second start runs the points that have no experiment.
 """
 
 from __future__ import annotations
@@ -11,51 +11,60 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from copy import deepcopy
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from nightjar.core.config import PARAMS_FILE, parse, read_text
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import shown
-from nightjar.core.params import Params, validate
+from nightjar.core.files import write_text
+from nightjar.core.params import validate
 from pipelines.clone.baseline import Baseline, baseline
 from pipelines.clone.clone import Clone, remove, saved
-from pipelines.execution.profiles import edited, put
+from pipelines.execution.profiles import EVERY_KEY, edited, put
 from pipelines.execution.results import Result
 from pipelines.graph import graph as graphs
 from pipelines.process.lock import rebuild_lock
 from pipelines.project import places
 from pipelines.project.stage_name import StageName
 from pipelines.run.run import Run
-from pipelines.study.kinds import Point, default_system, points
-from pipelines.study.scores import is_there
+from pipelines.study.results import is_there
+from pipelines.study.settings import Axis, axes, chosen, label, settings
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a study: its value on each axis and as it is shown, what it sets, the hashes of the inputs that Git
+    does not have, and the name of its experiment.
+    """
+
+    values: Mapping[str, Any]
+    label: str
+    settings: Mapping[str, Any]
+    inputs: Mapping[str, str]
+    name: str
 
 
 @dataclass(frozen=True)
 class Study:
-    """What a study runs: the points in the order of the runs, each after the one it is compared with.
+    """What a study runs: the points in their order. Each is compared with the first.
 
     Everything that a point's name is made from is fixed here: later changes of the project do not reach its run.
-    `name` is the folder of its results unless another is given, `params` the text of params.yaml, and `inputs` has the
-    hashes of the inputs that Git does not have.
+    `name` is the folder of its results unless another is given, and `params` the text of params.yaml.
     """
 
-    kind: str
+    axes: tuple[Axis, ...]
     benchmark: str
     recipe: str
     name: str
     start: Baseline
     params: str
-    inputs: Mapping[str, str]
     points: tuple[Point, ...]
-
-    @cached_property
-    def settings(self) -> Params:
-        """The parameters."""
-        return validate(parse(self.params, PARAMS_FILE))
 
     @property
     def target(self) -> str:
@@ -68,52 +77,60 @@ class Study:
         return [it for it in self.points if it.name not in done or not is_there(root, done[it.name], self)]
 
 
-def plan(
-    root: Path,
-    kind: str,
-    values: Sequence[str],
-    recipe: str | None = None,
-    evaluated: Sequence[str] = (),
-    benchmark: str | None = None,
-) -> Study:
-    """The study of `values` (none: the published grid, as far as the data allow). Runs nothing.
+def plan(root: Path, given: Sequence[str], benchmark: str | None = None, recipe: str | None = None) -> Study:
+    """The study of `given`, which `settings.axes` reads: the product of their values. Runs nothing.
 
-    If none is given, `benchmark` is the first of the parameters that has a system for the study, `recipe` that of
-    `kinds.default_system`. Raises NightjarError for a value that is not available, an unknown benchmark, a recipe
-    without a prediction stage and a missing input.
+    Raises NightjarError for an unknown key, a value that the parameters refuse, a missing input, and if no system of
+    `benchmark` and `recipe` depends on the settings.
     """
     from nightjar.benchmarks import registry
 
-    start = baseline(root)
+    varied, start = axes(given), baseline(root)
     text = read_text(root / PARAMS_FILE)
-    params = validate(parse(text, root / PARAMS_FILE)).model_dump(mode="json")
-    benchmarks = list(params["benchmarks"])
-    systems = list(params["predict"]["systems"].values())
-    first = next((it for it in benchmarks if default_system(kind, systems, it)), next(iter(benchmarks), ""))
-    benchmark = first if benchmark is None else benchmark
-    if benchmark not in benchmarks:
-        fix = f"params.yaml has: {', '.join(benchmarks)}"
-        raise NightjarError(f"no benchmark {shown(benchmark)}", "--benchmark", fix)
-    registry.card(benchmark)  # an error of the card is reported before anything runs
-    usual = default_system(kind, systems, benchmark)
-    recipe = recipe or usual
-    if recipe is None:
-        what = f"no system of {benchmark} is trained"
-        raise NightjarError(what, "--recipe", "name one of predict.systems, or another --benchmark")
-    chosen = points(root, kind, params, benchmark, recipe, values, evaluated)
-    target = str(StageName.predict(benchmark, recipe))
-    inputs = graphs.inputs(root, target, start.known | {PARAMS_FILE.as_posix()})
-    named = []
-    for point in chosen:
-        whole = deepcopy(params)
-        put(whole, point.settings, PARAMS_FILE, "name a benchmark, and a recipe, that the setting is for")
-        validate(whole)
-        decides = json.dumps([start.digest, inputs, target, whole], sort_keys=True)
+    params = validate(parse(text, root / PARAMS_FILE))
+    present, graph = params.model_dump(mode="json"), graphs.outline(root)
+    system = chosen(graph, params, varied, benchmark, recipe)
+    target = str(StageName.predict(system.benchmark, system.system))
+    names = [*(it.partition("=")[0].strip() for it in given), *filter(None, (benchmark, recipe))]
+    name = "-".join(names)[:200]
+    grid = [dict(zip(varied, values, strict=True)) for values in product(*(axis.values for axis in varied))]
+    sets = [settings(root, graph, start.known, params, values, system) for values in grid]
+    wholes = [deepcopy(present) for _ in sets]
+    for whole, own in zip(wholes, sets, strict=True):
+        put(whole, own, "study", EVERY_KEY)
+        registry.check(validate(whole, "study"), "study")
+    points = []
+    for values, own, whole, read in zip(
+        grid, sets, wholes, _inputs(root, start, target, text, sets), strict=True
+    ):
+        decides = json.dumps([start.digest, read, target, whole], sort_keys=True, default=str)
         digest = sha256(decides.encode()).hexdigest()[:10]
-        slug = re.sub(r"[^a-z0-9_]+", "-", "-on-".join(point.axes).lower())[-60:].strip("-")
-        named.append(replace(point, name=f"{kind}-{slug}-{digest}"))
-    others = [name for name, usually in ((benchmark, first), (recipe, usual)) if name != usually]
-    return Study(kind, benchmark, recipe, "-".join([kind, *others]), start, text, inputs, tuple(named))
+        slug = re.sub(r"[^a-z0-9_]+", "-", f"{name[:60]}-{label(values)[-60:]}".lower()).strip("-")
+        at = {axis.name: value for axis, value in values.items()}
+        points.append(Point(at, label(values), own, read, f"{slug}-{digest}"))
+    return Study(tuple(varied), system.benchmark, system.system, name, start, text, tuple(points))
+
+
+def _inputs(
+    root: Path, start: Baseline, target: str, params: str, grid: Sequence[Mapping[str, Any]]
+) -> list[dict[str, str]]:
+    """The hashes of each point's inputs. A setting with a text may be a path in the graph: then DVC reads the graph of
+    each point, in a clone that is made for this.
+    """
+    if not any(isinstance(it, str | list | dict) for sets in grid for it in sets.values()):
+        return [graphs.inputs(root, target, start.known | {PARAMS_FILE.as_posix()})] * len(grid)
+    found = []
+    with ExitStack() as opened:
+        clone = Clone(root, start)
+        clone.shared = ()
+        clone.folder = clone.path = (
+            Path(opened.enter_context(TemporaryDirectory(prefix="nightjar-"))) / "clone"
+        )
+        opened.enter_context(clone)
+        for sets in grid:
+            write_text(clone.path / PARAMS_FILE, edited(params, sets))
+            found.append(clone.inputs(target))
+    return found
 
 
 def run(
@@ -121,15 +138,17 @@ def run(
     study: Study,
     tell: Callable[[str], None],
     execute: Callable[[Run], dict[str, Result]],
+    stop: threading.Event,
     wait: bool = False,
 ) -> dict[str, str]:
-    """Run the points that are missing, one after another; returns those that failed with the reason.
+    """Run the points that are missing, one after another, until `stop` is set; returns those that failed with the
+    reason.
 
-    `tell` gets a line for every step. A point that fails does not stop the others. Raises NightjarError if a rebuild or
-    another study is running and `wait` is not set.
+    `tell` gets a line for every step, and `execute` runs the stages of a run. A point that fails does not stop the
+    others. Raises NightjarError if a rebuild or another study is running and `wait` is not set.
     """
     failed: dict[str, str] = {}
-    with rebuild_lock(root, wait):
+    with rebuild_lock(root, wait, stop):
         remove(root)
         missing = study.missing(root)
         tell(f"{len(study.points)} experiments, {len(study.points) - len(missing)} of them done already")
@@ -140,11 +159,13 @@ def run(
             tell(f"Not in Git, so not in the study: {', '.join(names[:3])}{more}")
         with Clone(root, study.start) as clone:
             for number, point in enumerate(missing, start=1):
-                tell(f"[{number}/{len(missing)}] {study.kind}: {point.label} ({point.name})")
+                if stop.is_set():
+                    break
+                tell(f"[{number}/{len(missing)}] {point.label} ({point.name})")
                 began = time.monotonic()
                 logs = root / places.STUDY_LOGS / point.name
                 try:
-                    _run(clone, study, point, logs, tell, execute)
+                    _run(clone, study, point, logs, tell, execute, stop)
                     tell(f"    {time.monotonic() - began:.1f} s")
                 except NightjarError as error:
                     failed[point.label] = f"{error} (see {logs.relative_to(root)})"
@@ -159,8 +180,9 @@ def _run(
     logs: Path,
     tell: Callable[[str], None],
     execute: Callable[[Run], dict[str, Result]],
+    stop: threading.Event,
 ) -> None:
-    """Run a point and save its experiment. Raises NightjarError if a stage fails or an input changes."""
+    """Run a point and save its experiment. Raises NightjarError if a stage fails or an input changes, or at a stop."""
     begun: set[str] = set()
 
     def listen(result: Result) -> None:
@@ -172,19 +194,21 @@ def _run(
         elif result.changed:
             tell(f"    {result.stage}: {result.state}, {result.seconds:.1f} s")
 
-    _check_inputs(clone, study)
-    stop = threading.Event()
-    results = clone.run(execute, study.target, edited(study.params, point.settings), logs, listen, stop)
+    params = edited(study.params, point.settings)
+    write_text(clone.path / PARAMS_FILE, params)
+    _check_inputs(clone, study, point)
+    results = clone.run(execute, study.target, params, logs, listen, stop)
+    if stop.is_set():
+        raise NightjarError("stopped", point.label, "start the study again")
     if bad := next((it for it in results.values() if it.state == "failed"), None):
         raise NightjarError(bad.error, bad.stage, "correct it and start the study again")
-    _check_inputs(clone, study)
-    settings = ", ".join(f"{key}={value}" for key, value in point.settings.items())
-    message = f"nightjar study {study.kind}: {settings}"
+    _check_inputs(clone, study, point)
+    message = "nightjar study " + " ".join(f"{key}={value}" for key, value in point.settings.items())
     clone.save(point.name, study.target, message, logs / "exp-save.log", stop)
 
 
-def _check_inputs(clone: Clone, study: Study) -> None:
-    """Raise NightjarError if an input is no longer what the points are named after."""
+def _check_inputs(clone: Clone, study: Study, point: Point) -> None:
+    """Raise NightjarError if an input is no longer what the point is named after."""
     now = clone.inputs(study.target)
-    if moved := sorted(path for path, _ in now.items() ^ study.inputs.items()):
-        raise NightjarError("it changed since the study was started", moved[0], "start the study again")
+    if changed := sorted(path for path, _ in now.items() ^ point.inputs.items()):
+        raise NightjarError("it changed since the study was started", changed[0], "start the study again")

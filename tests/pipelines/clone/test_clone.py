@@ -26,7 +26,7 @@ def project(study_repo: Repo) -> Repo:
 
 
 def name(repo: Repo) -> str:
-    return studies.plan(repo.root, "tasks", ["4"]).points[0].name
+    return studies.plan(repo.root, ["tasks=4"]).points[0].name
 
 
 def test_the_clone_has_what_the_project_had_when_the_study_was_planned(
@@ -39,7 +39,7 @@ def test_the_clone_has_what_the_project_had_when_the_study_was_planned(
     (root / "notes.txt").unlink()
     (root / "notes.txt").symlink_to("more.txt")
     params = (root / "params.yaml").read_text()
-    study = studies.plan(root, "tasks", ["4"])
+    study = studies.plan(root, ["tasks=4"])
 
     # Afterwards everything is edited, taken back or removed.
     (root / "params.yaml").write_text(params.replace("seed: 42", "seed: 43"))
@@ -57,7 +57,7 @@ def test_the_clone_has_what_the_project_had_when_the_study_was_planned(
         assert "# another" not in (self.clone / "made.py").read_text()
         return {"train": Result("train", "failed", error="seen")}
 
-    assert studies.run(root, study, lambda _: None, look)["4"].startswith("train: seen; ")
+    assert studies.run(root, study, lambda _: None, look, threading.Event())["4"].startswith("train: seen; ")
     assert seen == [params.replace("train_tasks: null", "train_tasks: 4")]
 
 
@@ -100,7 +100,7 @@ def test_a_point_whose_input_changes_fails_and_is_not_saved(
     project: Repo, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     raw = project.root / "data/raw/tasks.txt"
-    study = studies.plan(project.root, "tasks", ["2", "4"])
+    study = studies.plan(project.root, ["tasks=2,4"])
     ran: list[str] = []
 
     def run(self: Clone, execute: object, target: str, *_: object) -> dict[str, Result]:
@@ -111,7 +111,7 @@ def test_a_point_whose_input_changes_fails_and_is_not_saved(
     monkeypatch.setattr(Clone, "run", run)
     if when == "before":
         raw.write_text("edited\n")
-    failed = studies.run(project.root, study, lambda _: None, execute)
+    failed = studies.run(project.root, study, lambda _: None, execute, threading.Event())
     assert ran == ([] if when == "before" else [study.target])
     assert list(failed) == ["2", "4"]
     assert "data/raw: it changed since the study was started" in failed["2"]

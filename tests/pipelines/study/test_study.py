@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,11 +17,11 @@ import pytest
 from nightjar.core.config import parse
 from nightjar.core.errors import NightjarError
 from pipelines.study import results
-from pipelines.study import scores as study_scores
 from pipelines.study import study as studies
+from pipelines.study.settings import axes
 from tests.pipelines.conftest import Repo, lives, wait_for
 from tests.pipelines.study_project import commit
-from tests.questions import question
+from tests.questions import question, write_questions
 
 
 @pytest.fixture()
@@ -64,7 +65,7 @@ def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> N
     before = (project.root / "params.yaml").read_text()
     project.write(notes="a change in hand\n")
     Path(os.environ["STUDY_RUNS"] + ".edit").write_text(str(project.root))
-    done = project.nightjar("study", "tasks", "--values", "8,2", "--json")
+    done = project.nightjar("study", "tasks=2,8", "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     # The made model answers as many of 16 instances as it had training tasks.
@@ -75,11 +76,12 @@ def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> N
     assert runs(project) == ["train 2 begins", notes, "train 8 begins", notes]
     assert (project.root / "notes.txt").read_text() == "edited meanwhile"
     project.write(notes="a change in hand\n", params=before)
-    assert [point["train_tasks"] for point in result["points"]] == [2, 8]
-    assert result["test_instances"]["n"] == 16
-    (difference,) = (row for row in result["points"][1]["differences"] if row["metric"] == "exact_match")
-    assert (difference["baseline"], difference["value"], difference["n"]) == ("2", 37.5, 16)
-    assert difference["low"] is None and not difference["moved"], "16 instances are too few"
+    sides = [point["training side"] for point in result["points"]]
+    assert sides == ["2 tasks, 8 instances", "8 tasks, 32 instances"]
+    first, second = (row for row in results.flat(result) if row["metric"] == "exact_match")
+    assert first["difference"] is None
+    assert (second["tasks"], second["difference"], second["n"]) == (8, 37.5, 16)
+    assert second["difference_low"] is None and second["p"] is None, "16 instances are too few"
     nothing_left(project)
     # They are DVC experiments on this commit, each with its parameter.
     shown = json.loads(project.dvc("exp", "show", "--json"))
@@ -93,16 +95,21 @@ def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> N
     assert all(params["encoding"]["definition"] for params in told.values())
 
     folder = project.root / "data/studies/tasks"
-    kept = {name: (folder / name).read_bytes() for name in ("study.json", "study.md", "plot.png", "plot.svg")}
+    kept = {name: (folder / name).read_bytes() for name in results.FILES}
     assert kept["plot.png"].startswith(b"\x89PNG")
-    assert "| 8 | 8 tasks, 32 instances | 16 | 50.0 n<20" in kept["study.md"].decode()
-    again = project.here("study", "tasks", "--values", "2,8")
+    assert (
+        kept["study.csv"]
+        .decode()
+        .startswith("tasks,experiment,state,track,metric,n,value,low,high,difference,")
+    )
+    again = project.here("study", "tasks=2,8")
     assert again.returncode == 0 and "2 of them done already" in again.stderr
+    assert "8      8 tasks, 32 instances  16  50.0 n<20" in again.stdout
     assert {name: (folder / name).read_bytes() for name in kept} == kept
     assert len(runs(project)) == 4
     # Without its files an experiment counts as missing.
     shutil.rmtree(project.root / ".dvc/cache")
-    lost = json.loads(project.here("study", "tasks", "--values", "2,8", "--dry-run", "--json").stdout)
+    lost = json.loads(project.here("study", "tasks=2,8", "--dry-run", "--json").stdout)
     assert [row["done"] for row in lost] == [False, False]
 
 
@@ -115,7 +122,7 @@ def test_a_stopped_study_leaves_nothing_and_one_that_was_killed_goes_on(project:
     def pids() -> list[int]:
         return [int(line[4:]) for line in runs(project) if line.startswith("pid ")]
 
-    stopped = project.start("study", "tasks", "--values", "2,4")
+    stopped = project.start("study", "tasks=2,4")
     wait_for(pids, 300)
     stopped.send_signal(signal.SIGTERM)
     _, err = stopped.communicate(timeout=120)
@@ -124,13 +131,13 @@ def test_a_stopped_study_leaves_nothing_and_one_that_was_killed_goes_on(project:
     nothing_left(project)
     assert len(experiments(project)) == 1
 
-    killed = project.start("study", "tasks", "--values", "2,4")
+    killed = project.start("study", "tasks=2,4")
     wait_for(lambda: len(pids()) == 2, 300)
     killed.kill()
     killed.communicate(timeout=120)
     assert len(experiments(project)) == 1
     slow.write_text("0")
-    done = project.nightjar("study", "tasks", "--values", "2,4", "--json", timeout=300)
+    done = project.nightjar("study", "tasks=2,4", "--json", timeout=300)
     assert done.returncode == 0, done.stderr
     assert not lives(pids()[1])
     nothing_left(project)
@@ -141,90 +148,92 @@ def test_a_stopped_study_leaves_nothing_and_one_that_was_killed_goes_on(project:
 
 
 @pytest.mark.slow
-def test_encodings_train_once_for_all_evaluations(project: Repo) -> None:
-    done = project.nightjar(
-        "study", "encodings", "--values", "def_pos2", "--evaluated", "def,def_pos2", "--json"
-    )
+def test_two_settings_give_the_product_of_their_values(project: Repo) -> None:
+    """Trained with × evaluated with, as table 4 of the paper of Super-NaturalInstructions: one training for both."""
+    evaluated = "predict.supernatinst.encoding=def_pos2,def"
+    done = project.nightjar("study", "encodings=def_pos2", evaluated, "--json", "--name", "table")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     # 6 and 8 of 16 right, and two more because the training had two examples.
-    assert values(result) == {"def_pos2 on def_pos2": 62.5, "def_pos2 on def": 50.0}
+    assert values(result) == {"def_pos2": 62.5, "def": 50.0}
     assert runs(project) == ["train 12 begins", "notes: as committed"]
-    (row,) = (row for row in result["points"][1]["differences"] if row["metric"] == "exact_match")
-    assert (row["baseline"], row["value"]) == ("def_pos2 on def_pos2", -12.5)
-    text = (project.root / "data/studies/encodings/study.md").read_text()
-    assert "| trained with | def_pos2 | def |" in text
+    assert [row["difference"] for row in results.flat(result) if row["metric"] == "exact_match"] == [
+        None,
+        -12.5,
+    ]
+    text = (project.root / "data/studies/table/study.csv").read_text()
+    assert text.startswith("encodings,predict.supernatinst.encoding,experiment,state,track,metric,n,")
+    assert not (project.root / "data/studies/table/plot.png").exists(), "names have no curve"
 
 
 @pytest.mark.slow
-def test_models_are_told_by_their_parameters_and_one_that_fails_does_not_stop_the_others(
-    project: Repo,
-) -> None:
+def test_a_point_that_fails_does_not_stop_the_others(project: Repo) -> None:
     (project.root / "fail.txt").write_text("package:made-3")
     commit(project.root, "a fault")
     models = ("package:made-3", "package:made-16")
-    done = project.nightjar("study", "models", "--values", ",".join(models), "--json", timeout=300)
+    done = project.nightjar("study", f"models={','.join(models)}", "--json", timeout=300)
     assert done.returncode == 1, done.stderr
     result = json.loads(done.stdout)
     failed, good = result["points"]
     assert (failed["value"], failed["state"], failed["scores"]) == (models[0], "failed", [])
     assert "the training broke" in failed["error"]
-    assert (good["state"], good["error"], good["parameters"]) == ("done", None, 32)
+    assert (good["state"], good["error"]) == ("done", None)
     assert values(result) == {models[1]: 100.0}
     (name,) = experiments(project)
     assert "package-made-16" in name
 
 
 def test_points_on_different_test_instances_are_not_compared(
-    project: Repo, monkeypatch: pytest.MonkeyPatch
+    project: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study = studies.plan(project.root, "tasks", ["2", "4"])
-    row = {"task_id": "test", "id": "1", "outputs": ["yes"]}
-    other = {"2": question(row), "4": question(row | {"outputs": ["no"]})}
-    made = {point.name: study_scores.Artifacts([other[point.label]], {}) for point in study.points}
-    monkeypatch.setattr(study_scores, "read", lambda root, commit, study, size: made[commit])
-    commits = {name: name for name in made}
+    study = studies.plan(project.root, ["tasks=2,4"])
+    for point, answer in zip(study.points, ("yes", "no"), strict=True):
+        asked = question({"task_id": "test", "id": "1", "outputs": [answer]})
+        write_questions(tmp_path / point.name / "data/questions/supernatinst", [asked])
+    monkeypatch.setattr(results, "provided", lambda root, commit, names: nullcontext(tmp_path / commit))
+    scored = {"scores": []}
+    monkeypatch.setattr(results, "_scored", lambda *_: scored)
+    monkeypatch.setattr(results, "SPLIT", "data/questions/supernatinst")
+    monkeypatch.setattr("nightjar.core.tables.part_rows", lambda *_: {})
     with pytest.raises(NightjarError, match="4 was tested on other instances"):
-        study_scores.collect(project.root, study, commits, {})
+        results.collect(project.root, study, {it.name: it.name for it in study.points}, {})
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "told"),
+    ("given", "told"),
     [
-        ("tasks", ["4", "13"], "13 is more than there is; there are 12 training tasks"),
-        ("tasks", ["0"], "split.train_tasks = 0 is not allowed"),
-        ("tasks", ["x"], "'x' is not a number"),
-        ("tasks", ["1" * 5000], "is not a number"),
-        ("models", ["hub:"], "hub: names no model"),
-        ("models", ["m" * 5000], "no model there"),
-        ("instances", ["11"], "there are 10 instances in the largest training task"),
-        ("models", [], "no values for models.language_model.source"),
-        ("models", ["nowhere"], "no model there"),
-        ("encodings", ["deff"], "no such encoding"),
-        ("encodings", ["tk_instruct"], "there is none to evaluate with"),
+        (["tasks=0"], "study: split.train_tasks = 0 is not allowed; it should be greater than or equal to 1"),
+        (["split.train_tasks=x"], "split.train_tasks = 'x' is not allowed"),
+        ([f"tasks={'1' * 5000}"], "is no list of values: not valid YAML (Exceeds the limit"),
+        (["tasks=4]"], "tasks: '4]' is no list of values: not valid YAML"),
+        (["tasks="], "tasks: no values; give KEY=A,B"),
+        (["models"], "models: no values"),
+        (["models=nowhere"], "no such model directory"),
+        (["encodings=deff"], "'deff': no such encoding; encodings are input_only"),
+        (["split.train_taks=4"], "unknown key split.train_taks"),
+        (["splt.train_tasks=4"], "no such system depends on 'splt.train_tasks'"),
+        (["split=4"], "split is a group of keys"),
+        (["nightly.stages=report"], "no such system depends on 'nightly.stages'"),
+        (["train.protoqa.epochs=1,2"], "no such system depends on 'train.protoqa.epochs'"),
+        (["tasks=4", "split.train_tasks=8"], "split.train_tasks: it is given twice"),
+        (["encoding.definition=true", "encodings=def"], "encoding.definition: it is given twice"),
     ],
 )
-def test_a_value_that_cannot_be_had_is_refused_before_any_work(
-    project: Repo, kind: str, given: list[str], told: str
-) -> None:
+def test_a_wrong_key_or_value_is_refused_before_any_work(project: Repo, given: list[str], told: str) -> None:
     with pytest.raises(NightjarError, match=re.escape(told)):
-        studies.plan(project.root, kind, given)
+        studies.plan(project.root, given)
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("tasks", "--values", ""), "--values: no value"),
-        (("tasks", "--values", " , "), "--values: no value"),
-        (("encodings", "--values", "def", "--evaluated", ""), "--evaluated: no value"),
+        (("tasks", "--values", "4,8"), "study: No such option '--values'; see nightjar study --help"),
+        ((), "study: Missing argument 'KEY=V1,V2…'"),
         (("tasks", "--name", "n" * 256), "--name: "),
         (("tasks", "--name", "a\nb"), "--name: "),
         (("tasks", "--name", "taken"), "data/studies/taken: not a folder"),
-        (("tasks", "--recipe", "combined"), "predict@supernatinst-combined: no such stage"),
-        (
-            ("tasks", "--benchmark", "other"),
-            "--benchmark: no benchmark 'other'; params.yaml has: supernatinst",
-        ),
+        (("tasks", "--recipe", "combined"), "these depend on it: supernatinst-tk_instruct"),
+        (("tasks", "--benchmark", "other"), "--benchmark, --recipe: no such system depends on 'tasks'"),
     ],
 )
 def test_wrong_options_are_one_line_before_any_work(
@@ -238,96 +247,98 @@ def test_wrong_options_are_one_line_before_any_work(
     assert told in done.stderr and len(done.stderr) < 600
 
 
-def test_the_published_grid_as_far_as_the_data_go(project: Repo) -> None:
-    labels = [point.label for point in studies.plan(project.root, "tasks", []).points]
-    assert labels == ["8", "12"]  # all of them, where the published grid ends with 757 of 757
-    assert [point.label for point in studies.plan(project.root, "instances", []).points] == ["8"]
-    grid = studies.plan(project.root, "encodings", []).points
-    assert len(grid) == 6 * 5
-    assert [point.axes for point in grid if point.against is None][-1] == ("tk_instruct", "def")
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("models=hub:google/t5-v1_1-base, models/a", ("hub:google/t5-v1_1-base", "models/a")),
+        ("predict.x.stop=[a, b],[]", (["a", "b"], [])),
+        ("train.x.learning_rate=1e-4,0.1,1", (1e-4, 0.1, 1)),
+        ("train.recipes.x={calls: a, evidence: b}", ({"calls": "a", "evidence": "b"},)),
+        ("x='4,8',true,null", ("4,8", True, None)),
+    ],
+)
+def test_values_are_yaml(word: str, expected: tuple) -> None:
+    assert axes([word])[0].values == expected
 
 
-def test_a_study_of_calls(project: Repo) -> None:
-    """Table 9 of the Toolformer paper: k is a setting of the prediction alone."""
-    points = studies.plan(project.root, "calls", []).points
-    assert [(point.label, point.against) for point in points] == [
-        ("0", None),
-        ("1", "0"),
-        ("3", "0"),
-        ("10", "0"),
-    ]
-    assert [dict(point.settings) for point in points] == [
-        {"predict.supernatinst.call_top_k": k} for k in (0, 1, 3, 10)
-    ]
-    assert [point.label for point in studies.plan(project.root, "calls", ["5", "00", "2"]).points] == [
-        "0",
-        "2",
-        "5",
-    ]
-    for value, told in (("-1", "is not a number"), ("k", "is not a number"), ("", "is not a number")):
-        with pytest.raises(NightjarError, match=told):
-            studies.plan(project.root, "calls", [value])
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["tasks"], {str(n): {"split.train_tasks": n} for n in (8, 32, 128, 256, 512, 757)}),
+        (["calls"], {str(k): {"predict.supernatinst.call_top_k": k} for k in (0, 1, 3, 10)}),
+        (["tasks=9, 04, 4"], {"9": {"split.train_tasks": 9}, "4": {"split.train_tasks": 4}}),
+        (["split.train_tasks=null"], {"null": {"split.train_tasks": None}}),
+        (
+            ["split.train_tasks=4", "encoding.definition=true,false"],
+            {
+                "true": {"split.train_tasks": 4, "encoding.definition": True},
+                "false": {"split.train_tasks": 4, "encoding.definition": False},
+            },
+        ),
+        (
+            ["tasks=4,8", "seed=1,2"],
+            {
+                f"tasks={n}, seed={seed}": {"split.train_tasks": n, "seed": seed}
+                for n in (4, 8)
+                for seed in (1, 2)
+            },
+        ),
+    ],
+)
+def test_the_points_of_a_study(project: Repo, given: list[str], expected: dict) -> None:
+    dvc = (project.root / "dvc.yaml").read_text()
+    project.write(dvc=dvc.replace("params: [split]", "params: [split, seed]"))
+    plan = studies.plan(project.root, given)
+    assert {it.label: dict(it.settings) for it in plan.points} == expected
+    assert list(expected) == [it.label for it in plan.points], "in the order given"
+    assert len({it.name for it in plan.points}) == len(expected)
+    assert plan.target == "predict@supernatinst-tk_instruct"
 
 
-def test_the_table_of_a_study_of_calls() -> None:
-    row = {"track": "t", "metric": "accuracy", "n": 4, "value": 50.0, "low": None, "high": None}
-    calls = {
-        "track": "t",
-        "metric": "accuracy",
-        "with_call": None,
-        "without_call": 50.0,
-        "share": 0.0,
-        "tools": {},
-    }
-    point = {
-        "value": "0",
-        "axes": ["0"],
-        "state": "done",
-        "scores": [row],
-        "differences": [],
-        "calls": [calls],
-    }
-    result = {
-        "study": "calls",
-        "metrics": [{"name": "accuracy", "title": "accuracy", "unit": "%"}],
-        "points": [point],
-    }
-    (shown,) = results.table(result, "t")
-    assert shown["calls"] == "0" and shown["with a call"] == "–"
-    assert (shown["without a call"], shown["calling (%)"]) == ("50.0", "0.0")
-    assert shown["state"] == "done" and "trained on" not in shown  # it has no counts of training tasks
+def test_a_path_in_the_graph_is_an_input_of_its_point_alone(project: Repo) -> None:
+    dvc = (project.root / "dvc.yaml").read_text()
+    with_corpus = 'params: [ingest.corpus]\n    deps: [made.py, data/raw, "${ingest.corpus.path}"]'
+    project.write(dvc=dvc.replace("deps: [made.py, data/raw]", with_corpus))
+    commit(project.root, "a path")
+    more = project.root / "data/more"
+    (project.root / "data/sample/corpus").mkdir(parents=True)
+    more.mkdir()
+    (more / "a.txt").write_text("a")
+
+    def planned() -> list[studies.Point]:
+        return list(studies.plan(project.root, ["ingest.corpus.path=data/sample/corpus,data/more"]).points)
+
+    first = planned()
+    # The clone of the run has what the present parameters name; any other path is absolute.
+    assert first[1].settings == {"ingest.corpus.path": str(more.resolve())}
+    (more / "a.txt").write_text("b")
+    second = planned()
+    assert [old.name == new.name for old, new in zip(first, second, strict=True)] == [True, False]
+    with pytest.raises(NightjarError, match="data/nowhere: an input is missing"):
+        studies.plan(project.root, ["ingest.corpus.path=data/nowhere"])
 
 
-def test_the_defaults_are_the_first_benchmark_and_its_first_trained_system(project: Repo) -> None:
-    study = studies.plan(project.root, "tasks", ["4"])
+def test_the_default_is_the_first_trained_system_that_depends_on_the_keys(project: Repo) -> None:
+    study = studies.plan(project.root, ["tasks=4"])
     assert (study.target, study.name) == ("predict@supernatinst-tk_instruct", "tasks")
-    params = project.root / "params.yaml"
-    values = parse(params.read_text(), params)
-    first = dict(values["predict"]["systems"].items())
-    values["predict"]["systems"] = {
-        name: first[name] for name in sorted(first, key=lambda name: name != "supernatinst-combined")
-    }
-    params.write_text(json.dumps(values))
-    study = studies.plan(project.root, "tasks", ["4"], recipe="tk_instruct")
+    study = studies.plan(project.root, ["tasks=4"], recipe="tk_instruct")
     assert (study.benchmark, study.recipe, study.name) == ("supernatinst", "tk_instruct", "tasks-tk_instruct")
-    values["predict"]["systems"] = {
-        name: first[name] for name in ("tool_use-untuned", "supernatinst-tk_instruct")
-    }
-    supernatinst = values["benchmarks"].pop("supernatinst")
-    values["benchmarks"]["supernatinst"] = supernatinst
-    params.write_text(json.dumps(values))
-    study = studies.plan(project.root, "tasks", ["4"])
-    assert (study.benchmark, study.name) == ("supernatinst", "tasks"), "the first with a trained system"
-    values["benchmarks"] = {"supernatinst": supernatinst}
-    values["predict"]["systems"] = {"supernatinst-untuned": first["supernatinst-untuned"]}
-    params.write_text(json.dumps(values))
-    with pytest.raises(NightjarError, match="no system of supernatinst is trained"):
-        studies.plan(project.root, "tasks", ["4"])
+    params = project.root / "params.yaml"
+    present = parse(params.read_text(), params)
+    systems, dvc = present["predict"]["systems"], (project.root / "dvc.yaml").read_text()
+    stage = "foreach: [supernatinst-tk_instruct]"
+    more = "foreach: [supernatinst-untuned, supernatinst-tk_instruct]"
+    out = "outs: [data/predict/supernatinst/tk_instruct]\n  never"
+    project.write(dvc=dvc.replace(stage, more).replace(out, 'outs: ["data/predict/${item}"]\n  never'))
+    assert studies.plan(project.root, ["tasks=4"]).recipe == "tk_instruct"
+    systems["supernatinst-tk_instruct"]["weights"] = "models/base/language_model"
+    params.write_text(json.dumps(present))
+    assert studies.plan(project.root, ["tasks=4"]).recipe == "untuned", "no system is trained: the first"
 
 
 def test_names_follow_what_decides_the_result(project: Repo) -> None:
     def name() -> str:
-        return studies.plan(project.root, "tasks", ["4"]).points[0].name
+        return studies.plan(project.root, ["tasks=4"]).points[0].name
 
     first = name()
     assert re.fullmatch(r"tasks-4-[0-9a-f]{10}", first)
@@ -344,10 +355,9 @@ def test_names_follow_what_decides_the_result(project: Repo) -> None:
 def test_the_weights_of_a_directory_are_part_of_the_name(project: Repo) -> None:
     folder = project.root / "models/mine"
     folder.mkdir(parents=True)
-    (folder / "config.json").write_text("{}")
 
     def planned() -> studies.Point:
-        return studies.plan(project.root, "models", ["models/mine"]).points[0]
+        return studies.plan(project.root, ["models=models/mine"]).points[0]
 
     with pytest.raises(NightjarError, match="no weights in this model directory"):
         planned()
@@ -367,15 +377,15 @@ def test_without_a_commit_there_is_one_line(repo: Repo) -> None:
 
 
 def test_the_place_of_the_results_is_checked_before_the_experiments(project: Repo) -> None:
-    words = ("study", "tasks", "--values", "2", "--name")
+    words = ("study", "tasks=2", "--name")
     (project.root / "data/studies").mkdir(parents=True, exist_ok=True)
     (project.root / "data/studies/notes").write_text("precious")
     (project.root / "data/studies/linked").mkdir()
-    (project.root / "data/studies/linked/study.md").symlink_to("../notes")
+    (project.root / "data/studies/linked/study.csv").symlink_to("../notes")
     for name, told in (
         ("notes", "data/studies/notes: not a folder"),
         ("x" * 256, "is not a folder's name"),
-        ("linked", "study.md: a symbolic link to ../notes"),
+        ("linked", "study.csv: a symbolic link to ../notes"),
     ):
         done = project.here(*words, name)
         assert done.returncode == 2 and told in done.stderr and done.stderr.count("\n") == 1, done.stderr
