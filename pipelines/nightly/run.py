@@ -29,7 +29,6 @@ from pipelines.execution.results import End, Listener
 from pipelines.execution.served import serve
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph
-from pipelines.history import entry as ledger_entry
 from pipelines.history import ledger as ledgers
 from pipelines.history import scores as score_history
 from pipelines.nightly import facts as nightly_facts
@@ -150,7 +149,7 @@ def _evaluate(
     seconds = time.monotonic() - began
     stages = list(night.graph.stages.values())
     scores, instances, benchmarks = nightly_facts.scores(night.work, stages)
-    ledger_entry.check_rows(scores, instances)
+    ledgers.check_rows(scores, instances)
     if not instances:
         what = "no stage made a table instance_scores"
         raise NightjarError(what, "nightly.stages", "name stages that evaluate")
@@ -185,6 +184,10 @@ def _report(outcome: Outcome, journal: Journal) -> End:
         cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
         notify(journal.root, event | {"message": message, "worse": cells})
     journal.artifact("markdown", KIND, nightly_text.markdown(facts, outcome.verdicts), facts["message"][:500])
+    try:
+        score_history.keep(journal.root, score_history.overall(outcome.scores), KIND)
+    except OSError as error:
+        journal.log(f"scores not kept: {error}", "warning")
     score_history.show(journal)
     return End("completed" if well else "failed", message)
 
