@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,7 +18,7 @@ from nightjar.core.errors import NightjarError, first_line
 from nightjar.core.tables import UNREADABLE
 from pipelines.graph.graph import opened
 from pipelines.versions import row_diff
-from pipelines.versions.files import Change, cached, changes, commit_of
+from pipelines.versions.files import Hashes, cached, changes, commit_of
 
 # Several tables may have one name, in artifacts of their own.
 CONTRACTS = [it for it in vars(contracts).values() if isinstance(it, contracts.Table)]
@@ -28,8 +28,6 @@ _PART = re.compile(r"(part|data|chunk|shard)?[-_.]?\d+([-_.].*)?")
 
 Progress = Callable[[int, int], None]
 Found = dict[str, Any]
-# The hashes of the files of either version, by their names.
-Hashes = tuple[dict[str, str], dict[str, str]]
 
 
 def diff(
@@ -62,9 +60,13 @@ def diff(
             raise NightjarError("it lies outside the repository", artifact, f"give a path in {root}")
         path = PurePosixPath(full.relative_to(root))
         commits = commit_of(repo, a), commit_of(repo, b)
-        differing = changes(repo, path, *commits)
-        by_table = _by_table(differing, path)
-        files = _files(by_table.pop("", ({}, {})), path)
+        sides = changes(repo, path, *commits)
+        by_table: dict[str, list[dict[str, str]]] = defaultdict(lambda: [{}, {}])
+        for side, hashes in enumerate(sides):
+            for file, digest in sorted(hashes.items()):
+                if not file.endswith("/"):
+                    by_table[_table(PurePosixPath(file), path)][side][file] = digest
+        files = _files(by_table.pop("", [{}, {}]), path)
         if table is not None:
             by_table, files = (
                 {it: by_table[it] for it in by_table if table in (it, PurePosixPath(it).name)},
@@ -76,24 +78,21 @@ def diff(
                 )
         parts = {
             name: [
-                {it: cached(repo, digest, it) if commit else root / it for it, digest in sorted(side.items())}
-                for side, commit in zip(sides, commits, strict=True)
+                {it: cached(repo, digest, it) if commit else root / it for it, digest in side.items()}
+                for side, commit in zip(by_table[name], commits, strict=True)
             ]
-            for name, sides in sorted(by_table.items())
+            for name in sorted(by_table)
         }
-    sizes = {
-        name: sum(it.stat().st_size for side in sides for it in side.values())
-        for name, sides in parts.items()
-    }
+    sizes = {it: sum(one.stat().st_size for side in parts[it] for one in side.values()) for it in parts}
     tables: list[Found] = []
-    for name, sides in parts.items():
-        tables.append(_compare(name, sides, examples))
+    for name, places in parts.items():
+        tables.append(_compare(name, places, examples))
         if progress:
             progress(sum(sizes[it["table"]] for it in tables), sum(sizes.values()))
     return {
         "artifact": str(path),
-        "a": _version(a, commits[0], path, "added", [(it.a, it.b) for it in differing]),
-        "b": _version(b, commits[1], path, "removed", [(it.b, it.a) for it in differing]),
+        "a": _version(a, commits[0], path, sides, "added"),
+        "b": _version(b, commits[1], path, sides[::-1], "removed"),
         "same": not files and all(one["same"] for one in tables),
         "tables": tables,
         "files": files,
@@ -101,33 +100,14 @@ def diff(
 
 
 def _version(
-    revision: str,
-    commit: str | None,
-    path: PurePosixPath,
-    state: str,
-    names: Iterable[tuple[str | None, str | None]],
+    revision: str, commit: str | None, path: PurePosixPath, sides: tuple[Hashes, Hashes], state: str
 ) -> Found:
-    """The facts of a version; with a `note` if only the other one has the artifact. `names` are paths of both."""
+    """The facts of a version; with a `note` if only the other one has the artifact. `sides` begin with its own."""
     found = {"revision": revision, "commit": commit, "there": True}
-    if any(own is None and other and other.rstrip("/") == str(path) for own, other in names):
+    if {str(path), f"{path}/"} & (sides[1].keys() - sides[0].keys()):
         fix = f"run dvc checkout {path} or nightjar rebuild" if commit is None else "commit its dvc.lock"
         note = f"{revision} has no {path}, so everything counts as {state}. If that is wrong, {fix}."
         found |= {"there": False, "note": note}
-    return found
-
-
-def _by_table(differing: Iterable[Change], path: PurePosixPath) -> dict[str, Hashes]:
-    """The files by table; those of no table have the name ""."""
-    found: dict[str, Hashes] = defaultdict(lambda: ({}, {}))
-    for it in differing:
-        ends = [(it.a, it.hash_a), (it.b, it.hash_b)]
-        tables = {_table(PurePosixPath(name), path) for name, _ in ends if name}
-        # A table is the same whatever the names of its parts.
-        if it.hash_a == it.hash_b and len(tables) == 1 and "" not in tables:
-            continue
-        for side, (name, digest) in enumerate(ends):
-            if name and digest and not name.endswith("/"):
-                found[_table(PurePosixPath(name), path)][side][name] = digest
     return found
 
 
@@ -145,14 +125,13 @@ def _table(file: PurePosixPath, artifact: PurePosixPath) -> str:
     return str(table.relative_to(artifact)) if inside else table.name or "data"
 
 
-def _files(sides: Hashes, path: PurePosixPath) -> list[Found]:
+def _files(sides: Sequence[Hashes], path: PurePosixPath) -> list[Found]:
     """The files of no table, with their state and hashes."""
-    found = []
-    for name in sorted({**sides[0], **sides[1]}):
-        old, new = (side.get(name) for side in sides)
+    (old, new), found = sides, []
+    for name in sorted({*old, *new}):
         shown = "" if name == str(path) else str(PurePosixPath(name).relative_to(path))
-        state = "changed" if old and new else "removed" if old else "added"
-        found.append({"path": shown, "state": state, "a": old, "b": new})
+        state = "added" if name not in old else "changed" if name in new else "removed"
+        found.append({"path": shown, "state": state, "a": old.get(name), "b": new.get(name)})
     return found
 
 

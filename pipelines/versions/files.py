@@ -8,7 +8,7 @@ import contextlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import FOLDER, check_input
@@ -21,16 +21,7 @@ WORKSPACE = "workspace"
 # DVC's hash of a directory without files.
 _EMPTY = "d751713988987e9331980363e24189ce.dir"
 
-
-class Change(NamedTuple):
-    """A file or directory that differs: its path and hash in either version, None where that lacks it. With equal
-    hashes only the path differs. DVC ends the path of a directory with "/".
-    """
-
-    a: str | None
-    b: str | None
-    hash_a: str | None
-    hash_b: str | None
+Hashes = dict[str, str]
 
 
 def commit_of(repo: Repo, revision: str) -> str | None:
@@ -49,8 +40,9 @@ def commit_of(repo: Repo, revision: str) -> str | None:
     raise NightjarError("no such revision", revision, fix)
 
 
-def changes(repo: Repo, path: PurePosixPath, a: str | None, b: str | None) -> list[Change]:
-    """What DVC says differs at or below `path` between two commits, or a commit and the workspace (None).
+def changes(repo: Repo, path: PurePosixPath, a: str | None, b: str | None) -> tuple[Hashes, Hashes]:
+    """What DVC says differs at or below `path` between two commits, or a commit and the workspace (None): the hashes in
+    either version by path. The path of a directory ends with "/".
 
     Raises NightjarError if no version has an artifact there, if Git keeps it, for a pipe or a device in the workspace,
     and if the local cache lacks the list of a directory.
@@ -59,21 +51,21 @@ def changes(repo: Repo, path: PurePosixPath, a: str | None, b: str | None) -> li
     if not (a and b):
         for file in (full, *full.rglob("*")):
             check_input(file, FOLDER)  # DVC would wait at a pipe for ever
-    swapped = a is None  # DVC compares a commit with the workspace, not the other way round
     found = _differences(repo, path, [it for it in (a, b) if it])
-    ends = [(None, it["path"], None, it["hash"]) for it in found.get("added", ())]
-    ends += [(it["path"], None, it["hash"], None) for it in found.get("deleted", ())]
-    ends += [(it["path"], it["path"], *it["hash"].values()) for it in found.get("modified", ())]
-    ends += [(*it["path"].values(), it["hash"], it["hash"]) for it in found.get("renamed", ())]
-    # An output that was never made has no hash.
-    differing = [Change(was and old, now and new, was, now) for old, new, was, now in ends]
-    names = {name for it in differing for name in it[:2] if name}
-    for it in differing:
-        folder = it.a or it.b or ""
-        inside = any(name.startswith(folder) and name != folder for name in names)
-        if folder.endswith("/") and not inside and {it.hash_a, it.hash_b} - {None, _EMPTY}:
+    old = {it["path"]: it["hash"] for it in found.get("deleted", ())}
+    new = {it["path"]: it["hash"] for it in found.get("added", ())}
+    for it in found.get("modified", ()):
+        old[it["path"]], new[it["path"]] = it["hash"]["old"], it["hash"]["new"]
+    for it in found.get("renamed", ()):
+        old[it["path"]["old"]] = new[it["path"]["new"]] = it["hash"]
+    names = {*old, *new}
+    for folder in (it for it in names if it.endswith("/")):
+        inside = any(name.startswith(folder) for name in names - {folder})
+        if not inside and {old.get(folder), new.get(folder)} - {None, _EMPTY}:
             raise missing(folder.rstrip("/"))
-    return [Change(it.b, it.a, it.hash_b, it.hash_a) if swapped else it for it in differing]
+    # An output that was never made has no hash. DVC takes a commit first, then the workspace.
+    there = [{name: digest for name, digest in side.items() if digest} for side in (old, new)]
+    return (there[0], there[1]) if a else (there[1], there[0])
 
 
 def _differences(repo: Repo, path: PurePosixPath, commits: list[str]) -> Mapping[str, Sequence[Any]]:
