@@ -59,12 +59,15 @@ def changes(repo: Repo, path: PurePosixPath, a: str | None, b: str | None) -> tu
     for it in found.get("renamed", ()):
         old[it["path"]["old"]] = new[it["path"]["new"]] = it["hash"]
     names = {*old, *new}
-    for folder in (it for it in names if it.endswith("/")):
+    for folder in (it for it in names if it.endswith("/") and PurePosixPath(it).is_relative_to(path)):
         inside = any(name.startswith(folder) for name in names - {folder})
         if not inside and {old.get(folder), new.get(folder)} - {None, _EMPTY}:
             raise missing(folder.rstrip("/"))
     # An output that was never made has no hash. DVC takes a commit first, then the workspace.
-    there = [{name: digest for name, digest in side.items() if digest} for side in (old, new)]
+    there = [
+        {name: it for name, it in side.items() if it and PurePosixPath(name).is_relative_to(path)}
+        for side in (old, new)
+    ]
     return (there[0], there[1]) if a else (there[1], there[0])
 
 
@@ -78,15 +81,15 @@ def _differences(repo: Repo, path: PurePosixPath, commits: list[str]) -> Mapping
     known = outs()
     if not any(path.is_relative_to(it) for it in known):  # a folder, or an output of another version's graph
         known = {it: cached for _ in repo.brancher(revs=commits) for it, cached in outs().items()}
-    whole = [path] if any(path.is_relative_to(it) for it in known) else []
-    targets = whole or [it for it in known if it.is_relative_to(path)]
     if not known.get(path, True):
         raise NightjarError("Git keeps it, not DVC (cache: false)", path, "use git diff or dvc metrics diff")
     try:
         # In a commit DVC finds only paths from the current folder.
         with contextlib.chdir(repo.root_dir), contextlib.suppress(FileNotFoundError):
-            if targets:
-                return repo.diff(*commits, targets=[str(it) for it in targets])
+            if any(path.is_relative_to(it) for it in known):
+                return repo.diff(*commits, targets=[str(path)])
+            if any(it.is_relative_to(path) for it in known):
+                return repo.diff(*commits)  # of all: a second for each target costs more
     except DataIndexDirError:
         raise missing(str(path)) from None
     some = ", ".join(sorted(map(str, known))[:8]) + ", …" * (len(known) > 8) or "none"
