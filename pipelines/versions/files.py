@@ -51,7 +51,7 @@ def changes(repo: Repo, path: PurePosixPath, a: str | None, b: str | None) -> tu
     if not (a and b):
         for file in (full, *full.rglob("*")):
             check_input(file, FOLDER)  # DVC would wait at a pipe for ever
-    found = _differences(repo, path, [it for it in (a, b) if it])
+    found = _differences(repo, path, [it for it in (a, b) if it]) if a or b else {}
     old = {it["path"]: it["hash"] for it in found.get("deleted", ())}
     new = {it["path"]: it["hash"] for it in found.get("added", ())}
     for it in found.get("modified", ()):

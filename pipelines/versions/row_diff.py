@@ -15,6 +15,8 @@ from pyarrow.dataset import Dataset
 
 # Of a batch: its texts are in memory twice.
 ROWS = 1 << 14
+# Stands for null, which is like no text.
+NULL = "\0null"
 
 Row = dict[str, Any]
 
@@ -74,14 +76,16 @@ def _hashed(side: Dataset, key: Sequence[str], values: Sequence[str]) -> pd.Data
 
 def _hash(values: pa.Array) -> Any:
     """A hash of the text of each value, as an array of uint64. The type alone decides how a text is made."""
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
     kind = values.type
     try:
         if not (pa.types.is_primitive(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             raise pa.ArrowNotImplementedError
-        # No text of a table has this sign, so that null is not like one.
-        texts = values.cast(pa.string()).fill_null("\0null").to_numpy(zero_copy_only=False)
+        texts = values.cast(pa.string()).fill_null(NULL).to_numpy(zero_copy_only=False)
     except pa.ArrowNotImplementedError:
-        texts = pd.Series([repr(value) for value in values.to_pylist()], dtype=object).to_numpy()
+        texts = [NULL if value is None else repr(value) for value in values.to_pylist()]
+        texts = pd.Series(texts, dtype=object).to_numpy()
     return pd.util.hash_array(texts, categorize=False)
 
 

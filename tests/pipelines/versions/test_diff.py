@@ -160,11 +160,15 @@ def test_the_other_way_round_added_is_removed(project: Repo) -> None:
 
 def test_the_workspace_is_a_version(project: Repo) -> None:
     assert diff(project.root, "v2", "workspace", "data/split").same
+    assert diff(project.root, "v1", "HEAD~1", "data/split").same
     rows = [row | ({"outputs": ["other"]} if row["id"] == "t2-0" else {}) for row in NEW]
     write_split(project.root, rows, ("broken", "broken", "too long"))
     table = by_name(diff(project.root, "HEAD", "workspace", "data/split"))["train"]
     assert table.rows == {"added": 0, "removed": 0, "changed": 1}
     assert table.columns == {"outputs": 1}
+    assert diff(project.root, "workspace", "workspace", "data/split").same
+    back = by_name(diff(project.root, "workspace", "v1", "data/split"))["train"]
+    assert back.rows == {"added": 7, "removed": 3, "changed": 2}
     assert table.examples["changed"][0]["columns"] == {"outputs": {"a": ["tex"], "b": ["other"]}}
 
 

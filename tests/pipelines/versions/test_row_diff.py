@@ -292,6 +292,25 @@ def test_null_is_no_text(tmp_path: Path) -> None:
     assert compare(*sides, ["id"]).rows["changed"] == 4
 
 
+@pytest.mark.parametrize(
+    ("values", "others"),
+    [
+        (pa.array(["a", None]), pa.array(["a", None]).dictionary_encode()),
+        (pa.array(["a", None]), pa.array(["a", None], pa.large_string())),
+        (pa.array([1, None], pa.int8()), pa.array([1, None], pa.int64())),
+        (pa.nulls(2), pa.array([None, None], pa.string())),
+        (pa.nulls(2), pa.array([None, None], pa.list_(pa.int8()))),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_a_column_may_change_its_type(tmp_path: Path, values: pa.Array, others: pa.Array) -> None:
+    sides = []
+    for name, column in (("a", values), ("b", others)):
+        pq.write_table(pa.table({"id": [1, 2], "value": column}), tmp_path / f"{name}.parquet")
+        sides.append(datasets.dataset(tmp_path / f"{name}.parquet"))
+    assert compare(*sides, ["id"]).rows["changed"] == 0
+
+
 def test_a_broken_page_is_an_error_of_arrow(tmp_path: Path) -> None:
     side = written(tmp_path, "a", rows_of({("t1", n): {"text": "x" * 99} for n in range(50)}), 50, 1)
     data = bytearray((tmp_path / "a-0.parquet").read_bytes())
