@@ -1,4 +1,4 @@
-"""`index.corpus` and `index.dense: none`, as the profile toolformer sets them, through the stages of a small project."""
+"""`index.corpus` and `index.dense: none`, as in the profile toolformer, through the stages of a small project."""
 
 from __future__ import annotations
 
