@@ -23,7 +23,14 @@ def project(tmp_path: Path, tiny_model: Path) -> Path:
     """Its own corpus is about pens; what is searched is in data/knowledge."""
     settings = {"corpus": "data/knowledge", "dense": "none"}
     folder = shard_project.make(tmp_path / "project", tiny_model, index=settings)
-    row = {"dataset": "corpus", "file": "a.jsonl", "id": "moths", "title": "Nightjar", "text": MOTHS, "url": ""}
+    row = {
+        "dataset": "corpus",
+        "file": "a.jsonl",
+        "id": "moths",
+        "title": "Nightjar",
+        "text": MOTHS,
+        "url": "",
+    }
     with ArtifactWriter(folder / "data/knowledge") as writer:
         writer.write(DOCUMENTS, [row | {"date": None}])
     sentence_encoder(folder / "models/base/sentence_encoder")
