@@ -30,10 +30,11 @@ def commit_of(repo: Repo, revision: str) -> str | None:
     Raises NightjarError if DVC knows no such revision, or several.
     """
     from dvc.scm import RevError, resolve_rev
+    from scmrepo.exceptions import SCMError  # of a repository without commits
 
     if revision == WORKSPACE:
         return None
-    with contextlib.suppress(RevError):
+    with contextlib.suppress(RevError, SCMError):
         if revision:  # "" is HEAD for Git
             return str(resolve_rev(repo.scm, revision))
     fix = "give a branch, tag, commit, `workspace` or an experiment, by its full name if several have it"
