@@ -17,8 +17,8 @@ from pipelines.execution.journal import Journal
 from pipelines.execution.results import End, Listener, Result, listeners
 from pipelines.execution.run_stage import dvc
 from pipelines.execution.served import failed, serve
+from pipelines.graph import dvc_adapter, dvc_run, lock_order
 from pipelines.graph import graph as graphs
-from pipelines.graph import lock_order
 from pipelines.graph.graph import Graph
 from pipelines.history import scores
 from pipelines.process import lock
@@ -48,7 +48,8 @@ def rebuild(
     listener = listeners(journal.tell, artifacts.tell, *shown)
     logs = root / places.LOGS / journal.name
     conduct = Conduct(graph, logs, listener, stop, jobs, keep_going)
-    lock_order.remember(graph, targets)
+    with dvc_adapter.opened(root) as project:
+        dvc_run.remember(project, list(targets))
     journal.graph(graph)
     results = conduct.run()
     _bring_back(whole, results, logs, stop)
