@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dvc.dependency import ParamsDependency
+from dvc.dependency.base import Dependency
 from dvc.dvcfile import ProjectFile, load_file
 from dvc.exceptions import DvcException, NotDvcRepoError
 from dvc.lock import Lock, LockError
@@ -43,6 +44,8 @@ class Project:
         self._files: dict[Path, ProjectFile] = {}
         self._values: dict[str, Any] = {}
         self._edges: Any = None
+        # By path and kind of hash, what Output._build found since the lock was taken.
+        self.built: dict[tuple[str, str], Any] = {}
         # The texts of lock files that were checked or written: see lock_entry.
         self.known: dict[Path, str] = {}
 
@@ -55,6 +58,7 @@ class Project:
             except LockError:
                 raise Busy from None
             held.enter_context(self.repo.scm_context(quiet=True))
+            self.built = {}
             if any(_signature(path) != seen for path, seen in self._seen.items()):
                 self.forget()
             yield
@@ -72,8 +76,9 @@ class Project:
         return self.prepared(load_file(self.repo, str(place)).stage)
 
     def prepared(self, stage: Stage) -> Stage:
-        """The stage, with parameters whose file is parsed once for all stages."""
-        stage.deps = [Parameters(dep, self) if type(dep) is ParamsDependency else dep for dep in stage.deps]
+        """The stage, with dependencies that use what the project keeps."""
+        kinds = {ParamsDependency: Parameters, Dependency: Files}
+        stage.deps = [kinds[type(dep)](dep, self) if type(dep) in kinds else dep for dep in stage.deps]
         return stage
 
     def file(self, path: Path) -> ProjectFile:
@@ -143,18 +148,29 @@ class Project:
             self._seen.setdefault(path, _signature(path))
 
 
-class Parameters(ParamsDependency):
-    """A dependency on parameters of a project, which parses their file once for all stages. DVC does it ten times for
-    each.
-    """
+class Kept:
+    """A dependency of a stage, as DVC made it, that uses what its project keeps."""
 
-    def __init__(self, dep: ParamsDependency, project: Project) -> None:
-        super().__init__(dep.stage, dep.def_path, dep.params)
-        self.hash_info = dep.hash_info
+    def __init__(self, dep: Dependency, project: Project) -> None:
+        vars(self).update(vars(dep))
         self._project = project
+
+
+class Parameters(Kept, ParamsDependency):
+    """Parameters, whose file is parsed once for all stages. DVC does it ten times for each."""
 
     def read_params(self, flatten: bool = True, **_: Any) -> dict[str, Any]:
         return self._project.parameters(self)
+
+
+class Files(Kept, Dependency):
+    """Files or folders, which are hashed once while the lock is held. DVC does it ten times for each stage."""
+
+    def _build(self, *args: Any, **options: Any) -> Any:
+        key = (self.fs_path, self.hash_name)
+        if key not in self._project.built:
+            self._project.built[key] = super()._build(*args, **options)
+        return self._project.built[key]
 
 
 def _signature(path: Path) -> Signature:

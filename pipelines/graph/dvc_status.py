@@ -15,7 +15,6 @@ from typing import Any
 
 import networkx
 from dvc.dependency import ParamsDependency
-from dvc.dependency.base import Dependency
 from dvc.output import Output
 from dvc.stage import PipelineStage
 from dvc.stage import Stage as DvcStage
@@ -24,7 +23,7 @@ from dvc.stage.loader import StageLoader
 from dvc.stage.serialize import to_single_stage_lockfile
 
 from pipelines.graph.changes import OPEN, UNTOLD, Reason, State, differences
-from pipelines.graph.dvc_adapter import Project
+from pipelines.graph.dvc_adapter import Files, Project
 from pipelines.graph.graph import Graph, Stage
 from pipelines.graph.keys import stage_keys
 
@@ -193,7 +192,7 @@ class Status:
         """Why DVC's Output.status finds the item changed."""
         what = f"{'output ' * (kind == 'output')}{self._project.path(item)}"
         values: tuple[Any, ...] = ()
-        if type(item) not in (Dependency, Output) or item.protocol != "local":
+        if type(item) not in (Files, Output) or item.protocol != "local":
             state = next(iter(item.status().values()), "")  # a bucket or another repository
         elif item.hash_info and item.use_cache and item.changed_cache():
             state = "not in cache"

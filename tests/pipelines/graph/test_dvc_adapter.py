@@ -199,7 +199,7 @@ def test_parameters_are_those_that_dvc_reads(repo: Repo, key: str, text: str) ->
     dep = ParamsDependency(stage, "params.yaml", [key] if key else [])
     ours = Parameters(dep, project)
     assert outcome(lambda: ours.read_params()) == outcome(lambda: dict(dep.read_params()))
-    if text != "[1]\n" or key:  # an error of another kind
+    if key or "a:" in text:  # a whole file that is no mapping is an error of another kind
         assert outcome(ours.get_hash) == outcome(dep.get_hash) and outcome(ours.status) == outcome(dep.status)
 
 
