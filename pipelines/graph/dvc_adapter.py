@@ -14,10 +14,11 @@ from typing import Any
 
 from dvc.dependency import ParamsDependency
 from dvc.dependency.base import Dependency
-from dvc.dvcfile import ProjectFile, load_file
+from dvc.dvcfile import ProjectFile, is_valid_filename, load_file
 from dvc.exceptions import DvcException, NotDvcRepoError
 from dvc.lock import Lock, LockError
 from dvc.repo import Repo, lock_repo
+from dvc.repo.index import Index
 from dvc.repo.reproduce import get_active_graph
 from dvc.stage import Stage
 from dvc.utils import parse_target
@@ -72,10 +73,10 @@ class Project:
         path, key = parse_target(name)
         place = self.root / (path or "dvc.yaml")
         if place.suffix == ".yaml":
-            return self.prepared(self.file(place).stages[key])
-        return self.prepared(load_file(self.repo, str(place)).stage)
+            return self._prepared(self.file(place).stages[key])
+        return self._prepared(load_file(self.repo, str(place)).stage)
 
-    def prepared(self, stage: Stage) -> Stage:
+    def _prepared(self, stage: Stage) -> Stage:
         """The stage, with dependencies that use what the project keeps."""
         kinds = {ParamsDependency: Parameters, Dependency: Files}
         stage.deps = [kinds[type(dep)](dep, self) if type(dep) in kinds else dep for dep in stage.deps]
@@ -101,14 +102,35 @@ class Project:
         self.file(path).stages.lockfile_data[stage.name] = entry
         self._seen[path.with_suffix(".lock")] = _signature(path.with_suffix(".lock"))
 
-    def edges(self) -> Any:
-        """DVC's graph of the stages: each edge goes from a stage to one that it needs."""
-        if self._edges is None:
+    def edges(self, anew: bool = False) -> Any:
+        """DVC's graph of the stages: each edge goes from a stage to one that it needs. The stages are other objects if
+        they are to be made `anew`.
+        """
+        if anew or self._edges is None:
             self._watch(self.root / ".dvc/config", self.root / ".dvc/config.local", self.root / ".dvcignore")
-            self._edges = get_active_graph(self.repo.index.graph)
-            for path in {Path(stage.path) for stage in self._edges}:
-                self._watch(path, path.with_suffix(".lock"))
+            self._edges = get_active_graph(Index(self.repo, stages=list(self._stages())).graph)
         return self._edges
+
+    def _stages(self) -> Iterator[Stage]:
+        """All stages, found as DVC's collect_files does: not in folders that Git ignores or that stages make."""
+        repo, made = self.repo, set[str]()
+        for folder, folders, files in repo.dvcignore.walk(repo.fs, repo.root_dir, followlinks=False):
+            for name in filter(is_valid_filename, files):
+                path = Path(folder, name)
+                if not repo.scm.is_ignored(str(path)):
+                    for stage in self._of_file(path):
+                        made.update(out.fs_path for out in stage.outs)
+                        yield stage
+            paths = {name: str(Path(folder, name)) for name in folders}
+            folders[:] = [
+                name for name, it in paths.items() if it not in made and not repo.scm.is_ignored(it + os.sep)
+            ]
+
+    def _of_file(self, path: Path) -> list[Stage]:
+        if path.suffix == ".yaml":
+            return [self._prepared(stage) for stage in self.file(path).stages.values()]
+        self._watch(path)
+        return [self._prepared(load_file(self.repo, str(path)).stage)]
 
     def parameters(self, dep: ParamsDependency) -> dict[str, Any]:
         """The values of the keys that `dep` names, as ParamsDependency.read_params gives them."""

@@ -43,15 +43,14 @@ def graph(project: Project, judged: bool = True) -> Graph:
 
 
 def _graph(project: Project, judged: bool) -> Graph:
-    project.forget()  # judging changes the objects
-    edges, status = project.edges(), Status(project)
+    edges, status = project.edges(anew=True), Status(project)  # judging changes the objects
     order = list(networkx.lexicographical_topological_sort(edges.reverse(), key=project.name))
     keys = stage_keys(map(project.name, order))
     stages: dict[str, Stage] = {}
     for stage, (name, key) in zip(order, keys.items(), strict=True):
         upstream = tuple(sorted(project.name(other) for other in edges.successors(stage)))
         waits = [other for other in upstream if stages[other].state in OPEN]
-        state, reasons = status.judge(project.prepared(stage), waits) if judged else ("up to date", ())
+        state, reasons = status.judge(stage, waits) if judged else ("up to date", ())
         stages[name] = Stage(
             name=name,
             command=stage.cmd if isinstance(stage.cmd, str) else "\n".join(stage.cmd or ()),
