@@ -171,6 +171,25 @@ def test_the_adapter_is_made_for_this_version_of_dvc() -> None:
         assert [text.index(call) for call in calls] == sorted(text.index(call) for call in calls), advice
 
 
+def test_the_graph_is_that_of_dvc(empty_repo: Path, tmp_path: Path) -> None:
+    repo = project(tmp_path / "repo", empty_repo)
+    # DVC finds no stages in what a stage makes, and in what Git or DVC ignores.
+    stages = "stages:\n  x: {cmd: touch x, deps: [../a.out], outs: [x]}\n"
+    for folder in ("made", "ignored", "left-out", "sub/further"):
+        (repo.root / folder).mkdir(parents=True)
+        (repo.root / folder / "dvc.yaml").write_text(stages)
+    (repo.root / ".gitignore").write_text("/ignored\n")
+    (repo.root / ".dvcignore").write_text("left-out\n")
+    with repository(repo) as dvc:
+        wanted = {
+            stage.addressing: {it.addressing for it in dvc.index.graph[stage]} for stage in dvc.index.graph
+        }
+        edges = Project(repo.root).edges()
+        found = {stage.addressing: {it.addressing for it in edges[stage]} for stage in edges}
+        wanted["frozen"] = set()  # DVC leaves its dependencies out when it runs stages
+    assert found == wanted and "sub/further/dvc.yaml:x" in found and "made/dvc.yaml:x" not in found
+
+
 def test_reading_waits_for_the_lock_of_dvc_and_a_stage_is_busy(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
