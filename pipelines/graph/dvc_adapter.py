@@ -102,6 +102,10 @@ class Project:
         self.file(path).stages.lockfile_data[stage.name] = entry
         self._seen[path.with_suffix(".lock")] = _signature(path.with_suffix(".lock"))
 
+    def expect(self, out: Any) -> None:
+        """While the lock is held, dependencies on the output find what it records, and not what is there."""
+        self.built[out.fs_path, out.hash_name] = (None, out.meta, out)
+
     def edges(self, anew: bool = False) -> Any:
         """DVC's graph of the stages: each edge goes from a stage to one that it needs. The stages are other objects if
         they are to be made `anew`.
@@ -187,6 +191,10 @@ class Parameters(Kept, ParamsDependency):
 
 class Files(Kept, Dependency):
     """Files or folders, which are hashed once while the lock is held. DVC does it ten times for each stage."""
+
+    @property
+    def exists(self) -> bool:
+        return (self.fs_path, self.hash_name) in self._project.built or bool(super().exists)
 
     def _build(self, *args: Any, **options: Any) -> Any:
         key = (self.fs_path, self.hash_name)
