@@ -224,7 +224,6 @@ def opened(where: Path, locked: bool = True) -> Iterator[Project]:
                 if isinstance(repo.lock, Lock):  # not the lock of core.hardlink_lock
                     repo.lock = Lock(repo.lock.lockfile, wait=True)
                 held.enter_context(project.locked())
-                tidy(repo)
             yield project
 
 

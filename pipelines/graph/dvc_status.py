@@ -21,7 +21,7 @@ from dvc.stage.cache import _can_hash
 from dvc.stage.loader import StageLoader
 
 from pipelines.graph.changes import OPEN, UNTOLD, Kind, Reason, State, differences
-from pipelines.graph.dvc_adapter import Project
+from pipelines.graph.dvc_adapter import Project, tidy
 from pipelines.graph.graph import Graph, Stage
 from pipelines.graph.keys import stage_keys
 
@@ -37,6 +37,8 @@ WORDS = {
 def graph(project: Project, judged: bool = True) -> Graph:
     """The graph of a project; without a wait for its lock, and without states and reasons, if it is not `judged`."""
     with project.locked() if judged else contextlib.nullcontext():
+        if judged:
+            tidy(project.repo)
         return _graph(project, judged)
 
 
