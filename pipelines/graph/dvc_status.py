@@ -8,13 +8,13 @@ stage that would run are not.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import networkx
 from dvc.dependency import ParamsDependency
-from dvc.fs import localfs
 from dvc.stage import PipelineStage
 from dvc.stage import Stage as DvcStage
 from dvc.stage.cache import _can_hash
@@ -129,7 +129,7 @@ class Status:
         return [
             out
             for other, (out, known) in self._future.items()
-            if localfs.overlaps(path, other) and not (known and path == other and not is_params)
+            if _overlap(path, other) and not (known and path == other and not is_params)
         ]
 
     def _reasons(self, stage: DvcStage) -> Iterator[Reason]:
@@ -200,6 +200,11 @@ def _restored(stage: DvcStage) -> bool:
         # DVC also has copies of outputs with `cache: false`, such as metrics, in its cache.
         out.use_cache = True
     return bool(stage.outs_cached())
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether the paths are the same or one lies in the other; localfs.overlaps of DVC takes fifty times as long."""
+    return one == other or one.startswith(other + os.sep) or other.startswith(one + os.sep)
 
 
 def _version(meta: Any, found: Any) -> Any:
