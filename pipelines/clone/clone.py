@@ -124,9 +124,8 @@ class Clone:
         go to `logs`, a folder of the project. Raises NightjarError if DVC or a setting refuses the graph.
         """
         write_text(self.path / PARAMS_FILE, params)
-        graph = graphs.read(self.path).only([target])
-        whole = Graph(self.root, graph.stages)
         with Stages(self.path) as stages:
+            whole = Graph(self.root, stages.graph(stop).only([target]).stages)
             return execute(Run(whole, stages, logs, listen, stop, keep_going=False, clone=self.path))
 
     def save(self, name: str, target: str, message: str, log: Path, stop: threading.Event) -> str:

@@ -54,7 +54,7 @@ def rebuild(
 
     root, code = graphs.find_root(), 0
     with rebuild_lock(root, wait), Stages(root) as worker:
-        whole = graphs.read(root)
+        whole = worker.graph()
         graph = whole.only(stages)
         left = leftovers.find(whole, graph)
         for it in left:

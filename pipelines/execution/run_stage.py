@@ -16,15 +16,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import RawIOBase
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, Self
 
 from nightjar.core import history
+from nightjar.core.errors import NightjarError
 from pipelines.execution.results import Result
 from pipelines.graph import dvc_worker
+from pipelines.graph.graph import Graph
 from pipelines.process.child import GRACE, Child
 from pipelines.project.environment import without
 
@@ -79,6 +81,22 @@ class Stages:
         """
         return self._settled({"do": "look", "stage": stage}, stop)
 
+    def graph(self, stop: threading.Event | None = None) -> Graph:
+        """The graph of the repository, with states and reasons. Raises NightjarError as graph.read does."""
+        return Graph.of_json(self._read({"do": "graph"}, stop))
+
+    def remember(self, targets: Iterable[str], stop: threading.Event | None = None) -> None:
+        """Record what a rebuild of `targets` finds in the lock files: see lock_order. Raises as `graph` does."""
+        self._read({"do": "remember", "targets": list(targets)}, stop)
+
+    def _read(self, request: Message, stop: threading.Event | None) -> Message:
+        answer = self._settled(request, stop or threading.Event())
+        if answer["state"] in ("failed", "stopped"):
+            fix = "fix dvc.yaml, or see `dvc status`"
+            told = {"what": answer["error"], "where": str(self._root.absolute()), "fix": fix}
+            raise NightjarError(**{key: answer.get(key, text) for key, text in told.items()})
+        return answer
+
     def run(
         self,
         stage: str,
@@ -87,14 +105,14 @@ class Stages:
         stop: threading.Event | None = None,
         lease: int | None = None,
         earlier: float = 0.0,
-        afresh: bool = False,
+        force: bool = False,
     ) -> Result:
         """Run `stage` and wait for it, unless DVC finds it unchanged or restores it from the run cache.
 
         The output of its command goes to the file `log`, and in batches to `lines`. When `stop` is set, or `lines`
         raises, the command's process group is ended. If the command ran well, its seconds are added to the local
         history, with the `earlier` seconds of its shares. `lease` is a descriptor that the command inherits (see
-        lease.py). With `afresh` the command runs in any case, and what it makes is not added to DVC's cache. While
+        lease.py). With `force` the command runs in any case, and what it makes is not added to DVC's cache. While
         another DVC process, such as a `dvc repro`, has reserved the stage's files, the stage waits. Raises only what
         `lines` raises, and OSError.
         """
@@ -102,7 +120,7 @@ class Stages:
         began = time.monotonic() - earlier
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("wb", buffering=0) as file:
-            ended = self._run(stage, Output(file, lines), stop, lease, afresh)
+            ended = self._run(stage, Output(file, lines), stop, lease, force)
         seconds = time.monotonic() - began
         if ended["state"] == "ran":
             with contextlib.suppress(OSError):  # the outputs are recorded, even if the disk is full
@@ -111,9 +129,9 @@ class Stages:
         return Result(stage, ended["state"], seconds, error=error, log=str(log), exit_code=code)
 
     def _run(
-        self, stage: str, output: Output, stop: threading.Event, lease: int | None, afresh: bool
+        self, stage: str, output: Output, stop: threading.Event, lease: int | None, force: bool
     ) -> Message:
-        answer = self._settled({"do": "begin", "stage": stage, "afresh": afresh}, stop, output.show)
+        answer = self._settled({"do": "begin", "stage": stage, "force": force}, stop, output.show)
         if answer["state"] != "run":
             return answer
         output.write([f"Running stage '{stage}':"])
@@ -151,7 +169,7 @@ class Stages:
     def _ask(self, request: Message, stop: threading.Event) -> Message:
         """The worker's answer. A worker that was killed fails its stages, and the next stage gets a new one."""
         with self._lock:
-            first = request["do"] in ("look", "begin") and not stop.is_set()
+            first = request["do"] not in ("finish", "abandon") and not stop.is_set()
             if self._connection is not None or first:
                 with contextlib.suppress(OSError, EOFError):
                     if answer := self._exchange(request, stop):

@@ -15,7 +15,6 @@ from pipelines.execution import checks
 from pipelines.execution.headline import report_stages
 from pipelines.execution.results import End, Result, listeners
 from pipelines.execution.run_stage import Stages, dvc
-from pipelines.graph import graph as graphs
 from pipelines.graph import lock_order
 from pipelines.graph.graph import Graph
 from pipelines.history import scores
@@ -55,7 +54,7 @@ def rebuild(
         else:
             held.enter_context(lock.rebuild_lock(shown.root, wait, shown.stop, lock.WAIT_SERVED))
             stages = held.enter_context(Stages(shown.root))
-            whole = graphs.read(shown.root)
+            whole = stages.graph(shown.stop)
         return _rebuild(shown, execute, whole, stages, targets or (), jobs, keep_going)
 
 
@@ -72,7 +71,7 @@ def _rebuild(
     logs = root / places.LOGS / new_name()
     run = Run(graph, stages, logs, listeners(shown.told, artifacts.tell), shown.stop, jobs, keep_going)
     shown.name(name(graph))
-    lock_order.remember(graph, targets)
+    stages.remember(list(targets), shown.stop)
     results = execute(run)
     _bring_back(whole, results, logs, shown.stop)
     if not shown.stop.is_set():  # otherwise time is short, and the rebuild that resumes does both

@@ -369,7 +369,7 @@ def test_a_stage_that_waits_for_the_lock_of_dvc_can_be_stopped(repo: Repo, stage
         assert log_of(repo, stages, "a").state == "ran"
 
 
-def test_afresh_runs_in_any_case_and_adds_nothing_to_the_cache(repo: Repo, stages: Stages) -> None:
+def test_force_runs_in_any_case_and_adds_nothing_to_the_cache(repo: Repo, stages: Stages) -> None:
     repo.write(
         dvc="stages:\n  a:\n    cmd: echo run >> runs; cp source.txt a.out\n"
         "    deps: [source.txt]\n    outs: [a.out]\n",
@@ -379,7 +379,7 @@ def test_afresh_runs_in_any_case_and_adds_nothing_to_the_cache(repo: Repo, stage
     kept = sorted((repo.root / ".dvc/cache").rglob("*"))
     repo.write(source="2")
     for _ in range(2):
-        assert stages.run("a", repo.root / "a.log", afresh=True).state == "ran"
+        assert stages.run("a", repo.root / "a.log", force=True).state == "ran"
     assert (repo.root / "runs").read_text() == "run\n" * 3
     assert sorted((repo.root / ".dvc/cache").rglob("*")) == kept
     assert hashlib.md5(b"2").hexdigest() in (repo.root / "dvc.lock").read_text()
