@@ -17,7 +17,7 @@ from pipelines.commands.options import FILE, POSITIVE, TEXT, prepare_model
 
 if TYPE_CHECKING:
     from nightjar.core.params import Params
-    from stages.predict.asking import Event
+    from nightjar.predict.asking import Event
 
 FORM = 'write one question a line, or JSON Lines {"question": "..."}'
 
@@ -75,16 +75,23 @@ def ask(
         raise NightjarError("the question is empty", "nightjar ask", "write one")
     if (system is None) == (model is None):
         raise NightjarError("give --system or --model", "nightjar ask", "see nightjar ask --help")
-    from stages.predict.trained import folder_of
+    from nightjar.predict.trained import folder_of
 
     folder = folder_of(system) if system is not None else None  # PyTorch takes long to load
     prepare_model()
-    from stages.base_model.given import MODEL, folders
-    from stages.predict.asking import Asker
+    from nightjar.predict.asking import Asker
+    from stages.base_model.given import MODEL, given, ready
 
     with TemporaryDirectory() as made:
-        base, weights = (MODEL, folder) if model is None else folders(model, Path(made))
-        asker = Asker(base, weights, definition, max_tokens, None if as_json else _show, _finder)
+        base = MODEL
+        if model is not None:
+            found = given(model)
+            if found.served:
+                fix = "give a model, or use: nightjar evaluate"
+                raise NightjarError("a server cannot be asked here", model, fix)
+            ready(found, place := Path(made, MODEL.name))
+            base, folder = found.base(place), found.adapter
+        asker = Asker(base, folder, definition, max_tokens, None if as_json else _show, _finder)
     for one in questions:
         if len(questions) > 1 and not as_json:
             say(one)

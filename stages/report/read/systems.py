@@ -118,7 +118,7 @@ def _model(params: Params, benchmark: str, system: str, by_name: Mapping[str, No
         if may_call(params, benchmark, system):
             return f"The language model {model} as it is, without fine-tuning or evidence. It may call tools."
         return f"The language model {model} as it is, without fine-tuning, tool calls or evidence.{disabled}"
-    if path.suffix in (".json", ".jsonl"):
+    if params.predict.systems[f"{benchmark}-{system}"].kind == "file":
         return f"The predictions of the file {path.as_posix()}; no model of this project made them."
     if not (name := recipe(params, benchmark, system)):
         return f"The weights {path.as_posix()}.{disabled}"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from nightjar.tools import Request
+from nightjar.predict import asking
+from nightjar.tools import Request, make
 from pipelines.cli import main
-from stages.predict import asking
 from tests.conftest import ROOT
 from tests.scripted_model import Script, scripted
 
@@ -35,7 +35,7 @@ def script(project: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """The model continues texts by the script that the test puts here; the only tool is the calculator."""
     scripts: list[Script] = []
     monkeypatch.setattr(asking, "load", lambda *_: scripted(tiny_model, scripts[0]))
-    monkeypatch.setattr(asking, "_tools", lambda params: [asking.make("calculator")])
+    monkeypatch.setattr(asking, "tools_of", lambda params: [make("calculator")])
     return scripts
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from pipelines.commands import evaluation
 from tests import tiny_models
 from tests.completions_server import completion, serving
 from tests.conftest import ROOT
-from tests.in_process import run_stage
 from tests.questions import question, write_questions
 
 QUESTIONS = Path("data/questions")
@@ -49,14 +47,6 @@ def project(workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) ->
     write_questions(QUESTIONS / "supernatinst", [question(row, TASK) for row in rows])
     texts = [{"task_id": "wikitext", "id": "w", "input": "x"}]
     write_questions(QUESTIONS / "tool_use", [question(row, TASK, "tool_use") for row in texts])
-
-    def here(command: Sequence[str], output: Path) -> int:
-        assert command[1] == "-m" and command[2].startswith("stages.")
-        done = run_stage(command[2].removeprefix("stages."), *command[3:], cwd=output)
-        print(done.stderr, end="", file=sys.stderr)
-        return done.returncode
-
-    monkeypatch.setattr(evaluation, "_run", here)
     return home
 
 
@@ -322,15 +312,15 @@ def test_two_at_once_into_one_new_folder(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other one is done while the first makes its folder."""
-    make, out = evaluation._prepare_model, project.parent / "run"
+    make, out = evaluation.ready, project.parent / "run"
 
-    def meanwhile(asked: evaluation.Asked, *rest: Any) -> None:
+    def meanwhile(*model: Any) -> Any:
         if not out.exists():
             out.mkdir()
             (out / "evaluation.json").write_text("{}")
-        make(asked, *rest)
+        return make(*model)
 
-    monkeypatch.setattr(evaluation, "_prepare_model", meanwhile)
+    monkeypatch.setattr(evaluation, "ready", meanwhile)
     with serving(count) as served:
         assert (
             run("--model", f"server:{served.url}", "--benchmark", "supernatinst", "--output", "../run") == 2

@@ -14,11 +14,11 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.params import Params
 from nightjar.lm.load import load, prepare
 from nightjar.lm.weights import read_recipe
+from nightjar.predict.model import tools_of
+from nightjar.predict.trained import INSTRUCTED, RECIPE, benchmark_of
 from nightjar.prompts.model_text import model_input
 from nightjar.tools import Call, Toolbox, answers
 from nightjar.tools.decode import Query
-from nightjar.tools.registry import make
-from stages.predict.trained import INSTRUCTED, RECIPE, benchmark_of
 
 DEFINITION = "Answer the question."
 
@@ -88,7 +88,7 @@ class Asker:
         self.definition, self.max_tokens = definition or DEFINITION, max_tokens
         benchmark = benchmark_of(self.params, folder or base)
         self.settings = self.params.predict.benchmark(benchmark)
-        self.toolbox = _Heard(_tools(self.params)) if self.recipe.get("calls") else Toolbox([])
+        self.toolbox = _Heard(tools_of(self.params)) if self.recipe.get("calls") else Toolbox([])
         if isinstance(self.toolbox, _Heard):
             self.toolbox.hear = hear or (lambda event: None)
         self.find = find(self.params, benchmark) if find and self.recipe.get("evidence") else None
@@ -126,9 +126,3 @@ class Asker:
         passages = self.find(question, int(self.recipe["evidence"])) if self.find else []
         tokenizer = self.lm.tokenizer
         return model_input(task, question, options, tokenizer, passages, tokenizer.encoder_decoder)
-
-
-def _tools(params: Params) -> list[Any]:
-    return [
-        make(name, Path(tool.resource), params.tools[name]) for name, tool in params.augment.tools.items()
-    ]
