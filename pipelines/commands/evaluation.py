@@ -36,12 +36,6 @@ from stages.base_model.given import MODEL, Given, given, name_of, ready
 from stages.base_model.prepare import check_complete
 
 LOCK = Path(".nightjar/evaluate.lock")
-# Results beside the predictions that an evaluation does not have.
-_WITHOUT: Mapping[str, Any] = {
-    "readers": {"recipes": {}},
-    "consistency": {"benchmarks": {}},
-    "rerank": {"benchmarks": {}},
-}
 
 
 @dataclass(frozen=True)
@@ -110,11 +104,10 @@ def _plan(asked: Asked, model: Given, params: Params) -> tuple[dict[str, Any], P
     if unknown := [one for one in named if one not in params.benchmarks]:
         fix = f"benchmarks are {', '.join(params.benchmarks)}"
         raise NightjarError("no such benchmark in params.yaml", unknown[0], fix)
-    tasks = {}
     for one in named:
         if not (QUESTIONS / one).is_dir():
             raise NightjarError("its questions are missing", one, f"run: nightjar rebuild questions@{one}")
-        tasks[one] = tasks_of(read_questions(QUESTIONS / one))
+    tasks = {one: tasks_of(read_questions(QUESTIONS / one)) for one in named}
     known = [task for own in tasks.values() for task in own]
     if missing := sorted(set(asked.tasks or ()) - set(known)):
         raise NightjarError(
@@ -136,12 +129,14 @@ def _plan(asked: Asked, model: Given, params: Params) -> tuple[dict[str, Any], P
         if name in card.baselines(registry.settings(card, params.benchmarks[one].settings())):
             name = f"model_{name}"
     values = _values(asked, model, name, list(chosen))
-    folder = Path(asked.model)
-    weights = digest_of_weights(folder) if not model.served and folder.is_dir() else None
-    questions = {one: contents(QUESTIONS / one) for one in chosen}
-    # Without the limit: answers do not depend on how many are asked.
-    told = {"asked": {**asdict(asked), "limit": None}, "weights": weights, "values": values}
-    told["questions"] = questions
+    folders = [] if model.served else [model.adapter, Path(model.source)]
+    told = {
+        # Without the limit: answers do not depend on how many are asked.
+        "asked": {**asdict(asked), "limit": None},
+        "weights": [digest_of_weights(it) for it in folders if it and it.is_dir()],
+        "values": values,
+        "questions": {one: contents(QUESTIONS / one) for one in chosen},
+    }
     record = {
         "asked": asdict(asked),
         "identity": digest(told),
@@ -184,11 +179,9 @@ def _values(asked: Asked, model: Given, name: str, benchmarks: Sequence[str]) ->
             "resource": "data/index" if tools else own,
             "calls": asked.calls,
         }
-    overlay = {**_WITHOUT, "predict": {"systems": systems}}
-    source = asked.model if model.served else model.source
-    overlay["models"] = {"language_model": {"source": source}}
-    for group, own in overlay.items():
-        values[group] = {**values[group], **own}
+    values["predict"]["systems"] = systems
+    values["models"]["language_model"] = {"source": asked.model if model.served else model.source}
+    values["consistency"]["benchmarks"] = {}  # of the project's readers
     values["benchmarks"] = {one: values["benchmarks"][one] for one in benchmarks}
     return values
 

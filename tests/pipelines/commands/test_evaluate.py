@@ -17,7 +17,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.zeroscrolls.examples import built
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
-from nightjar.lm.weights import write_checksums
+from nightjar.lm.weights import digest, write_checksums
 from pipelines.cli import main
 from pipelines.commands import evaluation
 from tests import tiny_models
@@ -83,6 +83,7 @@ def test_a_model_is_answered_scored_and_reported_and_the_project_is_not_changed(
     assert [row["id"] for row in rows] == [one.id for one in questions]
     assert "language_model" in (out / "data/report/index.html").read_text()
     assert str(project) not in (out / "data/report/index.html").read_text()
+    assert not any(path.is_symlink() for path in out.rglob("*"))
 
 
 def test_the_report_names_the_model_and_not_the_project_s(project: Path) -> None:
@@ -106,6 +107,30 @@ def test_the_report_names_the_model_and_not_the_project_s(project: Path) -> None
     assert sources == {"own": "package:its-own", "other": "../copy_demo", "server": f"server:{served.url}"}
     # A baseline of the benchmark has that name.
     assert (project.parent / "other/data/predict/supernatinst/model_copy_demo").is_dir()
+
+
+def test_an_adapter_is_read_where_it_is(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    adapter = tiny_models.adapter(Path("models/base/language_model"), project / "models/train/tk_instruct")
+    config = json.loads((adapter / "adapter_config.json").read_text())
+    config["base_model_name_or_path"] = "models/base/language_model"
+    (adapter / "adapter_config.json").write_text(json.dumps(config))
+    before = files(project)
+    arguments = ("--model", "models/train/tk_instruct", "--benchmark", "supernatinst", "--limit", "1")
+    assert run(*arguments, "--output", "../run") == 0
+    assert files(project) == before
+    rows = tables.read_rows(
+        project.parent / "run/data/predict/supernatinst/tk_instruct", contracts.PREDICTIONS
+    )
+    assert {row["adapter_sha256"] for row in rows} == {digest(adapter)}
+    report = project.parent / "run/data/report"
+    assert "fine-tuned by the recipe tk_instruct" in (report / "provenance.html").read_text()
+    # Other weights are another run.
+    (adapter / "adapter_model.safetensors").write_bytes(
+        (adapter / "adapter_model.safetensors").read_bytes()[:-4] + b"\0\0\0\0"
+    )
+    capsys.readouterr()
+    assert run(*arguments, "--output", "../run") == 2
+    assert "it holds another run (of other parameters, questions or weights)" in capsys.readouterr().err
 
 
 def test_nothing_to_score_is_told_with_the_way_to_the_leaderboard(
