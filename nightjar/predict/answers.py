@@ -12,6 +12,7 @@ from typing import Any
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.core import contracts, tables
+from nightjar.core.journal import digest
 from nightjar.core.params import Encoding
 from nightjar.core.predict_params import PredictBenchmark
 from nightjar.lm.generate import arrange, batches
@@ -38,6 +39,11 @@ class Asked:
     def sha256(self) -> str:
         """Of the prompt's text."""
         return hashlib.sha256(self.prompt.encode()).hexdigest()
+
+    @property
+    def digest(self) -> str:
+        """Of all that is asked."""
+        return digest({"asked": [*self.question.key, self.prompt, self.ids, str(self.question.day)]})
 
 
 def ask(

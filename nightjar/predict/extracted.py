@@ -9,16 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import groupby, islice
 from typing import Any
 
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
-from nightjar.core.journal import code, digest
+from nightjar.core.journal import digest
 from nightjar.core.predict_params import PredictBenchmark
-from nightjar.lm.load import LanguageModel, device_name, load, prepare
+from nightjar.lm.load import LanguageModel, load, prepare
 from nightjar.lm.weights import CONFIG
 from nightjar.predict.answers import Evidence, evidence_of, limit
 from nightjar.predict.predictor import Job, Predictor, Row, about
@@ -90,17 +89,8 @@ class ExtractivePredictor(Predictor):
         prepare(job.params.seed, job.params.threads)
         self._lm = lm = load(job.weights, job.settings.precision)
         self.keys = len(asked)
-        self.decides = {
-            "model": lm.sha256,
-            "settings": job.settings.model_dump(),
-            "machine": [device_name(), job.params.threads],
-            "card": [job.card.name, job.card.version],
-            "code": [
-                code("nightjar/lm", "nightjar/predict", "nightjar/prompts", "nightjar/tools"),
-                *map(version, ("torch", "transformers")),
-            ],
-            "questions": digest({"all": [[*one.question.key, one.text, one.weights] for one in asked]}),
-        }
+        questions = digest({"all": [[*one.question.key, one.text, one.weights] for one in asked]})
+        self.decides = job.decides(model=lm.sha256, questions=questions)
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         size = self._settings.batch_size

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.journal import code, digest
 from nightjar.core.params import Params
-from nightjar.lm.load import device_name, load, prepare
+from nightjar.lm.load import load, prepare
 from nightjar.lm.pretrained import ADAPTER_CONFIG
 from nightjar.lm.tokenizer import is_encoder_decoder
 from nightjar.lm.weights import RECIPE, read_recipe
@@ -23,7 +21,6 @@ from nightjar.tools import Calls, Tool, Toolbox, make
 
 # What tools name that read nothing of their own.
 CORPUS = "data/ingest/corpus"
-PACKAGES = ("torch", "transformers", "peft")
 
 
 class ModelPredictor(Predictor):
@@ -62,35 +59,13 @@ class ModelPredictor(Predictor):
         self._chosen = {n: asked[n] for n, kind in enumerate(kinds) if kind == "choose"}
         self._drawn = {n: asked[n] for n, kind in enumerate(kinds) if kind == "sample"}
         self._window = window(lm, job.encoding.max_source_length) if self._texts else 0
-        self.decides = {
-            "model": [lm.sha256, lm.adapter_sha256],
-            "settings": settings.model_dump(),
-            "calls": [calls, toolbox.versions],
-            "seed": params.seed,
-            "window": self._window,
-            "machine": [device_name(), params.threads],
-            "card": [card.name, card.version],
-            "choices": {
-                it: choices_of(card, it) for it in {n.question.task_id for n in self._chosen.values()}
-            },
-            "code": [
-                code("nightjar/lm", "nightjar/predict", "nightjar/prompts", "nightjar/tools"),
-                *map(version, PACKAGES),
-            ],
-        }
-        self.keys = [
-            digest(
-                {
-                    "asked": [
-                        *it.question.key,
-                        it.prompt,
-                        it.ids,
-                        str(it.question.day) if calls == "on" else None,
-                    ]
-                }
-            )
-            for it in asked
-        ]
+        self.decides = job.decides(
+            model=[lm.sha256, lm.adapter_sha256],
+            calls=[calls, toolbox.versions],
+            window=self._window,
+            choices={it: choices_of(card, it) for it in {n.question.task_id for n in self._chosen.values()}},
+        )
+        self.keys = [one.digest for one in asked]
         self._write = answering(lm, card, asked, settings, toolbox, calls, params.seed)
         self._choose = choosing(lm, card, self._chosen)
         self._draw = sampling(lm, card, self._drawn, settings, params.seed)

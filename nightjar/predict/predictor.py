@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import QUESTIONS, read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
+from nightjar.core.journal import code
 from nightjar.core.params import Encoding, Params
 from nightjar.core.predict_params import PredictBenchmark, System
 from nightjar.prompts.encodings import named
@@ -89,6 +91,22 @@ class Job:
     def key(self, name: str) -> str:
         """The place of a setting of the system in the parameters."""
         return f"predict.systems.{self.item}.{name}"
+
+    def decides(self, **own: Any) -> dict[str, Any]:
+        """All that decides the answers of a model: `own`, and what is the same for every kind."""
+        from nightjar.lm.load import device_name
+
+        return {
+            "settings": self.settings.model_dump(),
+            "seed": self.params.seed,
+            "machine": [device_name(), self.params.threads],
+            "card": [self.card.name, self.card.version],
+            "code": [
+                code("nightjar/lm", "nightjar/predict", "nightjar/prompts", "nightjar/tools"),
+                *map(version, ("torch", "transformers", "peft")),
+            ],
+            **own,
+        }
 
     def check_kind(self, fits: bool, what: str) -> None:
         """Raise NightjarError, if `fits` is false, for weights that are not `what` the system's kind answers with."""

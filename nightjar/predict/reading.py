@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ from nightjar.benchmarks.reader_inputs import Read, pool_of, reading_of, with_de
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
-from nightjar.core.journal import code, digest
+from nightjar.core.journal import digest
 from nightjar.core.reader_params import ReaderRecipe
-from nightjar.lm.load import device_name, prepare
+from nightjar.lm.load import prepare
 from nightjar.lm.reader import (
     AGAIN,
     RECORD,
@@ -56,24 +55,9 @@ class ReaderPredictor(Predictor):
         self._read = read = _inputs(job, self._recipe, self._base.tokens)
         self._ids = ids = [one.ids(self._base.tokens, self._recipe.text_maxlength) for one in read]
         self.keys = len(read)
-        self.decides = {
-            "base": self._base.sha256,
-            "readers": record,
-            "machine": [device_name(), job.params.threads],
-            "card": [job.card.name, job.card.version],
-            "code": [
-                code("nightjar/lm/reader", "nightjar/predict"),
-                *map(version, ("torch", "transformers")),
-            ],
-            "questions": digest(
-                {
-                    "all": [
-                        [*one.key, own, list(made.prior)]
-                        for one, own, made in zip(self.questions, ids, read, strict=True)
-                    ]
-                }
-            ),
-        }
+        made = zip(self.questions, ids, read, strict=True)
+        asked = digest({"all": [[*one.key, own, list(it.prior)] for one, own, it in made]})
+        self.decides = job.decides(base=self._base.sha256, readers=record, questions=asked)
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         job, wanted = self._job, set(numbers)

@@ -16,7 +16,6 @@ from threading import Event
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.journal import code, digest
 from nightjar.lm.server import AT_ONCE, MOST_TOKENS, PREFIX, Address, Server
 from nightjar.lm.tokenizer import load_tokenizer
 from nightjar.predict.answers import answer_row, ask, limit, stops
@@ -42,22 +41,8 @@ class ServerPredictor(Predictor):
         self._tokenizer = load_tokenizer(job.base)
         self._toolbox = toolbox_of(job) if job.system.calls == "on" else Toolbox([])
         self._asked = ask(job.card, self._tokenizer, self.questions, {}, 0, job.encoding)
-        self.decides = {
-            "server": [server.address.url, server.model],
-            "settings": job.settings.model_dump(),
-            "calls": self._toolbox.versions,
-            "card": [job.card.name, job.card.version],
-            "code": code(
-                "nightjar/lm/server.py",
-                "nightjar/lm/http_client.py",
-                "nightjar/predict",
-                "nightjar/prompts",
-                "nightjar/tools",
-            ),
-        }
-        self.keys = [
-            digest({"asked": [*it.question.key, it.prompt, str(it.question.day)]}) for it in self._asked
-        ]
+        self.decides = job.decides(server=[server.address.url, server.model], calls=self._toolbox.versions)
+        self.keys = [one.digest for one in self._asked]
 
     def facts(self) -> Mapping[str, Any]:
         """Calls start where the server's model writes them."""
