@@ -76,22 +76,21 @@ def ask(
     if (system is None) == (model is None):
         raise NightjarError("give --system or --model", "nightjar ask", "see nightjar ask --help")
     from nightjar.predict.trained import folder_of
+    from stages.base_model.given import MODEL, Given, given, ready
 
-    folder = folder_of(system) if system is not None else None  # PyTorch takes long to load
-    prepare_model()
+    # PyTorch takes long to load.
+    named = given(model) if model is not None else Given(folder_of(system or "").as_posix(), MODEL.as_posix())
+    if named.served:
+        fix = "give a model, or use: nightjar evaluate"
+        raise NightjarError("a server cannot be asked here", named.weights, fix)
+    prepare_model(named.source)
     from nightjar.predict.asking import Asker
-    from stages.base_model.given import MODEL, given, ready
 
     with TemporaryDirectory() as made:
-        base = MODEL
-        if model is not None:
-            found = given(model)
-            if found.served:
-                fix = "give a model, or use: nightjar evaluate"
-                raise NightjarError("a server cannot be asked here", model, fix)
-            ready(found, place := Path(made, MODEL.name))
-            base, folder = found.base(place), found.adapter
-        asker = Asker(base, folder, definition, max_tokens, None if as_json else _show, _finder)
+        base, place = named.base(Path(made, MODEL.name)), Path(made, MODEL.name)
+        if base == place:
+            ready(named, place)
+        asker = Asker(base, named.adapter, definition, max_tokens, None if as_json else _show, _finder)
     for one in questions:
         if len(questions) > 1 and not as_json:
             say(one)

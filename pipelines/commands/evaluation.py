@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -30,6 +29,7 @@ from nightjar.core.journal import KEEP, contents, digest
 from nightjar.core.json_text import read
 from nightjar.core.params import Params
 from nightjar.lm.weights import digest as digest_of_weights
+from pipelines.commands.options import prepare_model
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
 from stages.base_model.given import MODEL, Given, given, name_of, ready
@@ -64,8 +64,7 @@ def evaluate(asked: Asked, output: Path) -> dict[str, Any]:
     project = params_module.load()
     before_models(project)
     model = given(asked.model)
-    if not model.source.startswith("hub:"):
-        os.environ["HF_HUB_OFFLINE"] = "1"
+    prepare_model(model.source)
     record, params = _plan(asked, model, project)
     if not known:
         _prepare(model, record, params, output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -168,3 +169,19 @@ def test_wrong_input_is_one_line(
     assert run(*arguments) == 2
     error = capsys.readouterr().err
     assert told in error and error.count("\n") == 1
+
+
+def test_a_model_of_the_hub_may_be_fetched(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offline = []
+
+    def fetch(name: str, **_: Any) -> str:
+        offline.append(os.environ.get("HF_HUB_OFFLINE"))
+        raise OSError("no network")
+
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
+    assert run("Why?", "--model", "hub:made/model@main") == 2
+    assert "cannot be fetched from the hub (no network)" in capsys.readouterr().err
+    assert offline == [None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from pipelines.commands import evaluation
 from tests import tiny_models
 from tests.completions_server import completion, serving
 from tests.conftest import ROOT
+from tests.in_process import captured
 from tests.questions import question, write_questions
 
 QUESTIONS = Path("data/questions")
@@ -31,7 +33,7 @@ TASK = {"definition": ["Count"], "positive_examples": [], "negative_examples": [
 
 @pytest.fixture()
 def project(workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with two tasks of two benchmarks and a language model; stages run in this process."""
+    """A project with two tasks of two benchmarks and a language model."""
     home = workdir / "project"
     home.mkdir()
     monkeypatch.chdir(home)
@@ -51,9 +53,10 @@ def project(workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(["evaluate", *arguments])
-    return int(raised.value.code or 0)
+    done = captured(main, ["evaluate", *arguments])
+    print(done.stdout, end="")
+    print(done.stderr, end="", file=sys.stderr)
+    return done.returncode
 
 
 def files(folder: Path) -> dict[str, bytes]:
