@@ -41,9 +41,9 @@ class Stage:
 
     name: str
     params: Params
-    folder: Path = Path()
     # The share of the work that this run does; it writes no artifact then, only its part of the journal.
     shard: Shard | None = None
+    folder: Path = Path()
     rows_in: int = 0
     rows_out: int = 0
     rows_rejected: int = 0
@@ -199,7 +199,7 @@ def main(
                 f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {wanted}"
             )
         name = f"{folder}@{arguments[0]}" if items else folder
-        stage = Stage(name, params, shard=shard)
+        stage = Stage(name, params, shard)
         if not sys.stderr.isatty():
             os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
         if threads:

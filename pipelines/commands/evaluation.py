@@ -259,5 +259,5 @@ def _run_stages(model: Given, record: Mapping[str, Any], params: Params, output:
         kind = name.partition("@")[0]
         if not (output / metrics_file(name)).is_file():
             run, packages = runs[kind]
-            carry_out(Stage(name, params, output), run, packages, models=kind == "predict")
+            carry_out(Stage(name, params, folder=output), run, packages, models=kind == "predict")
             gc.collect()  # the model of this stage, before the next one is loaded
