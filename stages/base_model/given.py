@@ -90,6 +90,8 @@ def ready(model: Given, made: Path) -> dict[str, Any] | None:
         raise NightjarError(
             "the project's language model is missing", MODEL, "run: nightjar rebuild base_model"
         )
+    if model.adapter:
+        check(model.adapter)
     folder = model.base(made)
     if folder == made:
         return make_ready(ModelSource(source=source), made)
