@@ -84,10 +84,9 @@ def _unscored(record: Mapping[str, Any], output: Path) -> list[str]:
     """What is said of each benchmark none of whose questions has a reference, with the command for its leaderboard."""
     told = []
     for one in record["tasks"]:
-        asked, given = output / QUESTIONS / one, output / "data/predict" / one / record["name"]
-        if nothing := nothing_to_score(
-            registry.card(one), read_questions(asked), f"{given} --questions {asked}"
-        ):
+        asked, answers = output / QUESTIONS / one, output / "data/predict" / one / record["name"]
+        where = f"{answers} --questions {asked}"
+        if nothing := nothing_to_score(registry.card(one), read_questions(asked), where):
             told.append(str(nothing))
     return told
 

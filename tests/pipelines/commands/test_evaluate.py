@@ -108,6 +108,8 @@ def test_the_report_names_the_model_and_not_the_project_s(project: Path) -> None
             text = (project.parent / name / "data/report/index.html").read_text()
             sources[name] = text.partition("Language model: ")[2].partition(" (")[0]
     assert sources == {"own": "package:its-own", "other": "../copy_demo", "server": f"server:{served.url}"}
+    page = (project.parent / "server/data/report/provenance.html").read_text()
+    assert f"The weights server:{served.url}." in page
     # A baseline of the benchmark has that name.
     assert (project.parent / "other/data/predict/supernatinst/model_copy_demo").is_dir()
 
