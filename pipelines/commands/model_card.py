@@ -24,11 +24,11 @@ from nightjar.core.params import load as load_params
 from nightjar.lm.headers import refusing
 from nightjar.lm.sources import find
 from nightjar.lm.weights import read_recipe, verify, weight_files
+from nightjar.predict.trained import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.project.git import try_git
 from pipelines.project.intervals import interval
 from pipelines.project.markdown import plain, table
-from stages.predict.trained import INSTRUCTED, benchmark_of
 
 MODEL, SAMPLE = Path("models/base/language_model"), "data/sample"
 UNKNOWN = "unknown"

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Task
+from nightjar.benchmarks.question import Question
 from nightjar.core import params as params_module
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Params
 from nightjar.lm.load import load, prepare
 from nightjar.lm.weights import read_recipe
+from nightjar.predict.answers import Asked, answering
+from nightjar.predict.model import tools_of
+from nightjar.predict.trained import INSTRUCTED, RECIPE, benchmark_of
 from nightjar.prompts.model_text import model_input
-from nightjar.tools import Call, Toolbox, answers
-from nightjar.tools.decode import Query
-from nightjar.tools.registry import make
-from stages.predict.trained import INSTRUCTED, RECIPE, benchmark_of
+from nightjar.tools import Call, Calls, Toolbox
 
 DEFINITION = "Answer the question."
 
@@ -85,10 +88,13 @@ class Asker:
         if definition is not None and not self.instructed:
             what = f"{folder} was trained on plain text and reads no definition"
             raise NightjarError(what, "--definition", "leave it out")
-        self.definition, self.max_tokens = definition or DEFINITION, max_tokens
+        self.definition = definition or DEFINITION
         benchmark = benchmark_of(self.params, folder or base)
-        self.settings = self.params.predict.benchmark(benchmark)
-        self.toolbox = _Heard(_tools(self.params)) if self.recipe.get("calls") else Toolbox([])
+        # Of the benchmark the settings, and of these what holds for any question.
+        self.card = replace(registry.card(benchmark), tasks={}, other_tasks=Task())
+        greedy = {"temperature": 0.0, "cut_at_full_stop": False, "max_new_tokens": max_tokens}
+        self.settings = self.params.predict.benchmark(benchmark).model_copy(update=greedy)
+        self.toolbox = _Heard(tools_of(self.params)) if self.recipe.get("calls") else Toolbox([])
         if isinstance(self.toolbox, _Heard):
             self.toolbox.hear = hear or (lambda event: None)
         self.find = find(self.params, benchmark) if find and self.recipe.get("evidence") else None
@@ -98,19 +104,14 @@ class Asker:
     def answer(self, question: str) -> Reply:
         """The greedy answer to a question. Raises NightjarError if the prompt is too long for the model."""
         prompt = self.prompt(question)
-        stop = tuple(self.settings.stop)
-        query = Query(prompt, self.max_tokens, stop, date.today())
-        calls = self.toolbox.names and self.settings.call_top_k and self.settings.max_calls
-        ((_, given),) = answers(
-            self.lm,
-            [(0, query)],
-            self.toolbox,
-            calls="on" if calls else "off",
-            top_k=self.settings.call_top_k,
-            max_calls=self.settings.max_calls,
+        asked = Asked(
+            Question("", "", "", {}, (), day=date.today()), prompt, self.lm.tokenizer.encode(prompt)
         )
-        listed = [{"tool": it.tool, "input": it.input, "result": it.result} for it in given.calls]
-        return Reply(question, given.prediction, given.text, listed, prompt, given.tokens)
+        steered = self.toolbox.names and self.settings.call_top_k and self.settings.max_calls
+        calls: Calls = "on" if steered else "off"
+        write = answering(self.lm, self.card, [asked], self.settings, self.toolbox, calls, self.params.seed)
+        ((_, row),) = write([0])
+        return Reply(question, row["answers"][0], row["text"], row["calls"], prompt, row["new_tokens"])
 
     def prompt(self, question: str) -> str:
         """What the model reads."""
@@ -126,9 +127,3 @@ class Asker:
         passages = self.find(question, int(self.recipe["evidence"])) if self.find else []
         tokenizer = self.lm.tokenizer
         return model_input(task, question, options, tokenizer, passages, tokenizer.encoder_decoder)
-
-
-def _tools(params: Params) -> list[Any]:
-    return [
-        make(name, Path(tool.resource), params.tools[name]) for name, tool in params.augment.tools.items()
-    ]

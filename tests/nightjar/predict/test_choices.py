@@ -19,11 +19,11 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.params import Encoding
 from nightjar.core.profiles import read_yaml
 from nightjar.lm.load import LanguageModel, load, prepare
-from stages.predict.choices import choosing
+from nightjar.predict.choices import choosing
 from tests.conftest import ROOT
 from tests.nightjar.lm.test_choices import plain
+from tests.nightjar.predict.test_answers import Asked
 from tests.questions import write_questions
-from tests.stages.predict.test_answers import Asked
 from tests.stages.predict.test_stage import ends_as_unbroken, finish
 from tests.tiny_models import encoder_decoder, sentence_encoder
 

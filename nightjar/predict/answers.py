@@ -6,10 +6,13 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Asking, Question
+from nightjar.core import contracts, tables
+from nightjar.core.journal import digest
 from nightjar.core.params import Encoding
 from nightjar.core.predict_params import PredictBenchmark
 from nightjar.lm.generate import arrange, batches
@@ -18,6 +21,10 @@ from nightjar.lm.row import Prompt
 from nightjar.lm.sample import Sampling, generator_for
 from nightjar.lm.tokenizer import Tokenizer
 from nightjar.tools import Answered, Calls, Query, Toolbox, answers
+from nightjar.tools.by_text import Written
+
+# The passages of each question, best first, by (task_id, id).
+Evidence = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -33,12 +40,17 @@ class Asked:
         """Of the prompt's text."""
         return hashlib.sha256(self.prompt.encode()).hexdigest()
 
+    @property
+    def digest(self) -> str:
+        """Of all that is asked."""
+        return digest({"asked": [*self.question.key, self.prompt, self.ids, str(self.question.day)]})
+
 
 def ask(
     card: Card,
     tokenizer: Tokenizer,
     questions: Sequence[Question],
-    evidence: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]],
+    evidence: Evidence,
     passages: int,
     options: Encoding,
 ) -> list[Asked]:
@@ -53,6 +65,16 @@ def ask(
             ids = tokenizer.fit(ids, options.max_source_length)
         asked.append(Asked(question, text, ids))
     return asked
+
+
+def evidence_of(retrieved: Path | None) -> Evidence:
+    """The passages of the artifact `retrieved` for test questions; none without an artifact."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    rows = tables.read_rows(retrieved, contracts.EVIDENCE) if retrieved else []
+    for row in sorted(rows, key=lambda row: row["rank"]):
+        if row["split"] == "test":
+            found.setdefault((row["task_id"], row["id"]), []).append(row)
+    return found
 
 
 def stops(card: Card, task_id: str, settings: PredictBenchmark) -> list[str]:
@@ -115,7 +137,7 @@ def answering(
             for number, given in answers(lm, ((n, query(n)) for n in own), toolbox, **options):
                 if number in wanted:
                     now = time.monotonic()
-                    yield number, _row(given, settings) | {"seconds": round(now - last, 6)}
+                    yield number, answer_row(given, settings) | {"seconds": round(now - last, 6)}
                     last = now
 
     return answer_these
@@ -137,7 +159,8 @@ def _groups(
     return [[prompt.number for prompt in batch] for batch in made], shared
 
 
-def _row(given: Answered, settings: PredictBenchmark) -> dict[str, Any]:
+def answer_row(given: Answered | Written, settings: PredictBenchmark) -> dict[str, Any]:
+    """The columns of contracts.PREDICTIONS that an answer decides."""
     return {
         "answers": [before_full_stop(given.prediction) if settings.cut_at_full_stop else given.prediction],
         "text": given.text,
@@ -149,15 +172,3 @@ def _row(given: Answered, settings: PredictBenchmark) -> dict[str, Any]:
 def before_full_stop(text: str) -> str:
     """What stands before the first full stop of the stripped text: the published GPT-3 setting (run_gpt3.py)."""
     return text.strip().partition(".")[0]
-
-
-def table_row(asked: Asked, given: Mapping[str, Any], lm: LanguageModel) -> dict[str, Any]:
-    """What `output.publish` takes for a question: a row of contracts.PREDICTIONS without its names, and the seconds."""
-    return {
-        **{name: given[name] for name in ("answers", "text", "calls", "new_tokens", "seconds")},
-        "prompt": asked.prompt,
-        "prompt_sha256": asked.sha256,
-        "prompt_tokens": len(asked.ids),
-        "model_sha256": lm.sha256,
-        "adapter_sha256": lm.adapter_sha256,
-    }

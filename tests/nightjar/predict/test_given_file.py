@@ -32,7 +32,8 @@ def project(workdir: Path) -> Path:
     values["ingest"][BENCHMARK]["path"] = str(ROOT / values["ingest"][BENCHMARK]["path"])
     own = f"data/questions/{BENCHMARK}"
     values["benchmarks"][BENCHMARK]["encoder"] = own
-    system = {"benchmark": BENCHMARK, "system": "others", "weights": FILE, "evidence": own, "resource": own}
+    system = {"benchmark": BENCHMARK, "system": "others", "kind": "file", "weights": FILE}
+    system |= {"evidence": own, "resource": own}
     values["predict"]["systems"] = {ITEM: system}
     Path("params.yaml").write_text(json.dumps(values))
     for stage in ("ingest", "questions"):

@@ -18,8 +18,9 @@ from nightjar.core.predict_params import PredictBenchmark
 from nightjar.lm.generate import generate
 from nightjar.lm.load import LanguageModel, load, prepare
 from nightjar.lm.sample import Sampling, generator_for
+from nightjar.predict.answers import Asked, answering, ask, before_full_stop, limit, stops
+from nightjar.predict.predictor import about
 from nightjar.tools import Toolbox
-from stages.predict.answers import Asked, answering, ask, before_full_stop, limit, stops, table_row
 from tests.questions import question
 
 PARAMS = load_params(Path(__file__).parents[3] / "profiles/sample.yaml")
@@ -136,12 +137,10 @@ def test_the_published_cut_strips_first_and_takes_any_ascii_full_stop(text: str,
 
 def test_a_row_tells_what_made_it(lm: LanguageModel) -> None:
     one = asked(lm)[2]
-    given = {"answers": ["p"], "text": " p", "calls": [], "new_tokens": 2, "seconds": 0.5}
-    row = table_row(one, given, lm)
+    row = about(one.prompt, len(one.ids), lm.sha256, lm.adapter_sha256)
     assert row["prompt_sha256"] == hashlib.sha256(row["prompt"].encode()).hexdigest()
     assert row["prompt_tokens"] == len(lm.tokenizer.encode(row["prompt"]))
     assert (row["model_sha256"], row["adapter_sha256"]) == (lm.sha256, None)
-    assert row["seconds"] == 0.5
 
 
 def test_a_task_has_its_own_limit_and_stop_strings() -> None:

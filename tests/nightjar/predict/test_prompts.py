@@ -11,7 +11,7 @@ import pytest
 
 from nightjar.core import contracts, params, tables
 from nightjar.core.errors import NightjarError
-from stages.predict.prompts import write_prompts
+from nightjar.predict.prompts import write_prompts
 from tests.questions import question, write_questions
 from tests.stages.predict.test_stage import configure, finish, instance, project
 

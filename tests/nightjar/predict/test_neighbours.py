@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
+from nightjar.predict.neighbours import nearest_labels
 from nightjar.search.encoders import load_encoder
-from stages.predict.neighbours import nearest_labels
 from tests.made_card import CARD
 from tests.tiny_models import sentence_encoder
 

@@ -14,8 +14,8 @@ from nightjar.lm.load import LanguageModel
 from nightjar.lm.row import Prompt
 from nightjar.lm.sample import Sampling, generator_for
 from nightjar.lm.samples import stream_samples
-from stages.predict.answers import Asked, limit, stops
-from stages.predict.ranked import ranked_row, ranking_of
+from nightjar.predict.answers import Asked, limit, stops
+from nightjar.predict.ranked import ranked_row, ranking_of
 
 
 def sampling(

@@ -13,14 +13,13 @@ from nightjar.core import contracts, params, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.harness import Stage
-from nightjar.lm.server import Address
+from nightjar.predict.served import at_once
 from stages.predict.__main__ import run
-from stages.predict.served import at_once, is_served, read_record, write_record
 from tests.completions_server import completion, serving
 from tests.conftest import ROOT
 from tests.questions import question, write_questions
 
-ITEM, WEIGHTS = "supernatinst-served", Path("models/served")
+ITEM = "supernatinst-served"
 TASK = {"definition": ["Count"], "positive_examples": [], "negative_examples": []}
 
 
@@ -28,7 +27,7 @@ def project(folder: Path, model: Path, url: str, benchmark: str = "supernatinst"
     """Four questions, the tokenizer of `model`, and a system behind the server."""
     values = read_yaml(ROOT / "profiles/sample.yaml")
     own = f"data/questions/{benchmark}"
-    system = {"benchmark": benchmark, "system": "served", "weights": WEIGHTS.as_posix(), "evidence": own}
+    system = {"benchmark": benchmark, "system": "served", "weights": f"server:{url}", "evidence": own}
     settings = {key: changes.pop(key) for key in ("temperature", "cut_at_full_stop") if key in changes}
     values["predict"][benchmark].update(settings)
     values["predict"]["systems"] = {
@@ -41,7 +40,6 @@ def project(folder: Path, model: Path, url: str, benchmark: str = "supernatinst"
     (folder / "models/base").mkdir(parents=True, exist_ok=True)
     if not (folder / "models/base/language_model").exists():
         (folder / "models/base/language_model").symlink_to(model)
-    write_record(folder / WEIGHTS, Address.parse(f"server:{url}"))
 
 
 def finish() -> tuple[Stage, list[dict[str, Any]]]:
@@ -172,16 +170,3 @@ def test_a_task_that_needs_log_probabilities_is_refused(workdir: Path, tiny_mode
     write_questions(Path("data/questions/tool_use"), [row])
     with pytest.raises(NightjarError, match="wikitext: a server gives no log-probabilities of a given text"):
         run(Stage("predict@tool_use-served", params.load()))
-
-
-def test_a_record_keeps_the_name_of_a_model(workdir: Path) -> None:
-    address = Address.parse("server:http://h:1#a%2525%23b")
-    write_record(workdir, address)
-    assert address.model == "a%25#b" and read_record(workdir) == address
-
-
-def test_a_record_that_names_no_server(workdir: Path) -> None:
-    assert not is_served(workdir)
-    (workdir / "server.json").write_text('{"url": 1}')
-    with pytest.raises(NightjarError, match="it names no server"):
-        read_record(workdir)

@@ -11,8 +11,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.lm.choices import continuation_sums, continued
 from nightjar.lm.forward import causal_only
 from nightjar.lm.load import LanguageModel
-from stages.predict.answers import Asked
-from stages.predict.output import NOTHING_WRITTEN
+from nightjar.predict.answers import Asked
+from nightjar.predict.predictor import NOTHING_WRITTEN
 
 
 def choosing(

@@ -17,7 +17,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.predict_params import System
 from nightjar.lm.load import load, prepare
 from nightjar.lm.perplexity import text_loss
-from stages.predict.prompts import write_prompts
+from nightjar.predict.prompts import write_prompts
 from tests.questions import write_questions
 from tests.stages.predict.test_stage import ROOT, ends_as_unbroken, finish
 
@@ -112,15 +112,15 @@ def test_what_a_system_says_of_calls_comes_before_its_recipe(
 ) -> None:
     """The untuned weights, once as they are and once with calls disabled."""
     given: list[str] = []
-    import stages.predict.answers as answers
+    import nightjar.predict.model as model
 
-    real = answers.answering
+    real = model.answering
 
     def noted(*arguments: Any) -> Any:
         given.extend(it for it in arguments if isinstance(it, str))
         return real(*arguments)
 
-    monkeypatch.setattr(answers, "answering", noted)
+    monkeypatch.setattr(model, "answering", noted)
     base = {"weights": "models/base/language_model"}
     folder = project(tmp_path, tiny_model, disabled=base | {"calls": "disabled"}, steered=base)
     for system in ("disabled", "steered"):

@@ -2,72 +2,57 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.card import Card
-from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question, questions_of
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.core.harness import Stage
-from nightjar.core.predict_params import System
 from nightjar.lm.weights import CONFIG, RECIPE
-from nightjar.search.encoders import Encoder, load_encoder
-from stages.predict.output import NOTHING_WRITTEN, publish
-from stages.predict.prompts import MODEL
-
-ENCODER = Path("models/base/sentence_encoder")
+from nightjar.predict.predictor import NOTHING_WRITTEN, Job, Predictor, Row, about
+from nightjar.search.encoders import RECORD, Encoder, load_encoder
 
 
-def is_encoder(weights: Path) -> bool:
-    """Whether these are the weights of a k-NN system: the project's encoder, or a model's folder that no stage made."""
-    given = (weights / CONFIG).is_file() and not (weights / RECIPE).is_file()
-    return weights == ENCODER or (given and weights != MODEL)
-
-
-def run(stage: Stage, card: Card, system: System, source: Path) -> None:
-    """Predict with the encoder in system.weights: a row of contracts.PREDICTIONS for each question of `source`.
+class NeighbourPredictor(Predictor):
+    """The labels of training questions, by the encoder in `weights`.
 
     Raises NightjarError for a benchmark without training questions, for a task that has none, and for weights of which
     no encoder can be made.
     """
-    if stage.shard:
-        return  # the run that publishes takes seconds
-    neighbours = stage.params.predict.benchmark(card.name).neighbours
-    questions = read_questions(source)
-    if not (source / contracts.TRAIN_QUESTIONS.name).exists():
-        fix = "use a benchmark whose card has training questions"
-        raise NightjarError("no training questions to compare with", source, fix)
-    train = questions_of(tables.read_rows(source, contracts.TRAIN_QUESTIONS))
-    encoder = load_encoder(Path(system.weights), stage.params.threads)
-    started = time.monotonic()
-    answers = nearest_labels(card, encoder, questions, train, neighbours)
-    seconds = (time.monotonic() - started) / max(1, len(questions))
-    digest = str(encoder.identity.get("sha256", ""))
-    rows = [
-        {
-            "answers": [answer],
-            **NOTHING_WRITTEN,
-            "seconds": round(seconds, 6),
-            "prompt": (text := card.query(question.parts)),
-            "prompt_sha256": hashlib.sha256(text.encode()).hexdigest(),
-            "prompt_tokens": 0,
-            "model_sha256": digest,
-            "adapter_sha256": None,
-        }
-        for question, answer in zip(questions, answers, strict=True)
-    ]
-    publish(stage, system, questions, rows)
-    stage.reads(source, Path(system.weights))
-    stage.details["neighbours"] = neighbours
+
+    def __init__(self, job: Job) -> None:
+        weights = job.weights
+        trained = (weights / RECIPE).is_file() or not (weights / CONFIG).is_file()
+        job.check_kind(not trained or (weights / RECORD).is_file(), "the vectors of an encoder")
+        if not (job.asked / contracts.TRAIN_QUESTIONS.name).exists():
+            fix = "use a benchmark whose card has training questions"
+            raise NightjarError("no training questions to compare with", job.asked, fix)
+        self.questions = job.questions
+        self.keys = len(self.questions)
+        self._job = job
+        self._sha256 = ""
+
+    def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        train = questions_of(tables.read_rows(self._job.asked, contracts.TRAIN_QUESTIONS))
+        encoder = load_encoder(self._job.weights, self._job.params.threads)
+        self._sha256 = str(encoder.identity.get("sha256", ""))
+        started, asked = time.monotonic(), [self.questions[number] for number in numbers]
+        answers = nearest_labels(self._job.card, encoder, asked, train, self._job.settings.neighbours)
+        seconds = round((time.monotonic() - started) / max(1, len(asked)), 6)
+        for number, answer in zip(numbers, answers, strict=True):
+            yield number, {"answers": [answer], **NOTHING_WRITTEN, "seconds": seconds}
+
+    def about(self, number: int) -> Row:
+        return about(self._job.card.query(self.questions[number].parts), 0, self._sha256)
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"neighbours": self._job.settings.neighbours}
 
 
 def nearest_labels(

@@ -10,7 +10,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Question
 from nightjar.core.params import load as load_params
 from nightjar.lm.load import load
-from stages.predict import extracted
+from nightjar.predict import extracted
 
 ROOT = Path(__file__).parents[3]
 

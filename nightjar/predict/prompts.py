@@ -1,29 +1,18 @@
-"""The prompts of a benchmark's questions: what the untuned model is shown, and a file of them for other models."""
+"""A file of the prompts of a benchmark's questions, for other models to answer."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.files import ids, read_questions
+from nightjar.benchmarks.files import QUESTIONS, ids, read_questions
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.files import check_output, write_lines
-from nightjar.core.params import Encoding, Params
-from nightjar.prompts.encodings import named
+from nightjar.core.params import Params
+from nightjar.predict.predictor import MODEL, encoding_of
 
-QUESTIONS = Path("data/questions")
-MODEL = Path("models/base/language_model")
 # Kinds of tasks whose answers are text that a model writes after the prompt.
 WRITTEN = ("generate", "sample")
-
-
-def encoding_of(params: Params, benchmark: str, encoding: str | None = None) -> Encoding:
-    """The encoding of a benchmark's prompts: the one of this name, or by the parameters.
-
-    Raises NightjarError for an unknown encoding, and for a benchmark without settings.
-    """
-    name = encoding if encoding is not None else params.predict.benchmark(benchmark).encoding
-    return params.encoding if name is None else named(params.encoding, name)
 
 
 def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | None = None) -> int:
@@ -47,7 +36,7 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
     settings = params.predict.benchmark(benchmark)
     # Here, not above: the tokenizer's library takes long to load.
     from nightjar.lm.tokenizer import load_tokenizer
-    from stages.predict.answers import ask, limit, stops
+    from nightjar.predict.answers import ask, limit, stops
 
     questions = [one for one in read_questions(source) if card.task(one.task_id).kind in WRITTEN]
     asked = ask(card, load_tokenizer(MODEL), questions, {}, 0, options)

@@ -8,7 +8,8 @@ from typing import Any
 from nightjar.lm.forward import causal_only
 from nightjar.lm.load import LanguageModel
 from nightjar.lm.perplexity import text_loss
-from stages.predict.answers import Asked
+from nightjar.predict.answers import Asked
+from nightjar.predict.predictor import NOTHING_WRITTEN
 
 
 def window(lm: LanguageModel, most: int) -> int:
@@ -25,10 +26,4 @@ def answer_text(lm: LanguageModel, asked: Asked, window: int) -> dict[str, Any]:
     started = time.monotonic()
     ids = asked.ids[len(lm.tokenizer.begin) :]
     answers = [f"{text_loss(lm, ids, window):.6f} {len(ids)}"] if ids else []
-    return {
-        "answers": answers,
-        "text": "",
-        "calls": [],
-        "new_tokens": 0,
-        "seconds": round(time.monotonic() - started, 6),
-    }
+    return {"answers": answers, **NOTHING_WRITTEN, "seconds": round(time.monotonic() - started, 6)}

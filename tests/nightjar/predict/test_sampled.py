@@ -21,15 +21,15 @@ from nightjar.core.params import load as load_params
 from nightjar.lm.load import load, prepare
 from nightjar.lm.sample import generator_for
 from nightjar.lm.samples import Ends
+from nightjar.predict.prompts import write_prompts
+from nightjar.predict.ranked import ranked_again
+from nightjar.predict.sampled import sampling
 from nightjar.tools.lines import lines
 from nightjar.tools.question_answering import HEAD, prompt
-from stages.predict.prompts import write_prompts
-from stages.predict.ranked import ranked_again
-from stages.predict.sampled import sampling
 from tests.conftest import ROOT
 from tests.nightjar.lm.test_samples import HEAT, TOP_P, alone
+from tests.nightjar.predict.test_answers import Asked
 from tests.questions import write_questions
-from tests.stages.predict.test_answers import Asked
 from tests.stages.predict.test_stage import ends_as_unbroken, finish
 
 BENCHMARK = CARD.name
@@ -49,10 +49,12 @@ def project(folder: Path, model: Path, **changes: Any) -> Path:
     small |= {"samples": 12, "keep": 4, "require_full_stop": False}
     values["predict"][BENCHMARK] = values["predict"]["tool_use"] | small | changes
     source = f"data/questions/{BENCHMARK}"
-    for name, evidence in (("untuned", source), ("retrieval", f"data/retrieve/{BENCHMARK}")):
+    kinds = [("untuned", "model", source), ("retrieval", "extractive", f"data/retrieve/{BENCHMARK}")]
+    for name, kind, evidence in kinds:
         values["predict"]["systems"][f"{BENCHMARK}-{name}"] = {
             "benchmark": BENCHMARK,
             "system": name,
+            "kind": kind,
             "weights": "models/base/language_model",
             "evidence": evidence,
             "resource": source,
