@@ -181,7 +181,7 @@ DRIVER = """
 import sys
 from pathlib import Path
 from nightjar.core.errors import NightjarError
-from pipelines.execution.run_stage import Stages
+from pipelines.run.run_stage import Stages
 from pipelines.graph import graph as graphs, lock_order
 root = graphs.find_root()
 with Stages(root) as stages:

@@ -17,8 +17,8 @@ from nightjar.core.files import write_text
 from nightjar.core.json_text import shown
 from nightjar.core.params import validate
 from nightjar.core.profiles import BASE, PROFILES, Change, changes, lay_over, own, unpin
-from pipelines.execution.preflight import check_project
 from pipelines.project.places import PARAMS_BEFORE
+from pipelines.run.preflight import check_project
 
 # Of a value of --set, in characters.
 LONGEST_VALUE = 10_000

@@ -12,8 +12,8 @@ import pytest
 
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from pipelines.execution import preflight
 from pipelines.graph.graph import Graph, Stage, State
+from pipelines.run import preflight
 from tests.conftest import ROOT
 
 

@@ -11,10 +11,6 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.execution import checks
-from pipelines.execution.headline import report_stages
-from pipelines.execution.results import End, Result, listeners
-from pipelines.execution.run_stage import Stages, dvc
 from pipelines.graph import lock_order
 from pipelines.graph.graph import Graph
 from pipelines.history import scores
@@ -22,8 +18,12 @@ from pipelines.process import lock
 from pipelines.project import places
 from pipelines.project.notify import notify
 from pipelines.project.run_name import new_name
-from pipelines.rebuild.artifacts import Artifacts
+from pipelines.run import checks
+from pipelines.run.artifacts import Artifacts
+from pipelines.run.headline import report_stages
+from pipelines.run.results import End, Result, listeners
 from pipelines.run.run import Run
+from pipelines.run.run_stage import Stages, dvc
 
 if TYPE_CHECKING:
     from pipelines.flows import Shown

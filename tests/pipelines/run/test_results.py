@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from nightjar.core.errors import NightjarError
-from pipelines.execution.results import End, Result, ending, listeners
 from pipelines.process import lock
+from pipelines.run.results import End, Result, ending, listeners
 
 
 @pytest.mark.parametrize("fault", [ValueError("no such style"), BrokenPipeError(), SystemExit(1)])

@@ -20,11 +20,11 @@ from pathlib import Path
 from nightjar.core.config import PARAMS_FILE, Model
 from nightjar.core.driver_params import Shards, load_shards
 from nightjar.core.errors import NightjarError
-from pipelines.execution.results import Result
-from pipelines.execution.run_stage import Lines, Output, environment, run_command
 from pipelines.graph.graph import Graph, Stage
 from pipelines.process.child import GRACE, Child
+from pipelines.run.results import Result
 from pipelines.run.room import Needs
+from pipelines.run.run_stage import Lines, Output, environment, run_command
 
 # Characters that have a meaning for a shell. A command with one of them is not split into arguments.
 _SHELL = frozenset("|&;<>()$`*?[]{}~\n")
@@ -94,7 +94,7 @@ def share(
     states = log.with_name(f"{log.stem}.shards.log")
     log.parent.mkdir(parents=True, exist_ok=True)
     # -P: a folder `pipelines` of the repository must not be imported instead of this package.
-    command = [sys.executable, "-P", "-m", "pipelines.execution.shards_run", work.model_dump_json()]
+    command = [sys.executable, "-P", "-m", "pipelines.run.shards_run", work.model_dump_json()]
     with states.open("wb", buffering=0) as file:
         output = Output(file, tell)
         # Its shares need the grace to end, and it ends after them.

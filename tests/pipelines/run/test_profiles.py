@@ -14,8 +14,8 @@ from nightjar.benchmarks import registry
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import check_training, load, validate
-from pipelines.execution import profiles
-from pipelines.execution.profiles import Change, apply
+from pipelines.run import profiles
+from pipelines.run.profiles import Change, apply
 from tests.conftest import ROOT
 
 NAMES = sorted(path.stem for path in (ROOT / "profiles").glob("*.yaml"))

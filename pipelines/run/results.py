@@ -2,7 +2,7 @@
 
 A stage is waiting (for the GPU) or running. It ends as ran, restored (from the run cache), unchanged, failed (itself or
 a check of its outputs), skipped (a stage before it failed) or stopped. A run ends as completed, failed, cancelled or
-skipped (another run holds its lock). All other modules use these words; prefect_view/show.py maps them to Prefect's.
+skipped (another run holds its lock). All other modules use these words; pipelines/flows.py maps them to Prefect's.
 """
 
 from __future__ import annotations

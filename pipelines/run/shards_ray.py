@@ -14,9 +14,9 @@ from ray.exceptions import RayError, RayTaskError
 
 from nightjar.core.driver_params import Shards
 from nightjar.core.errors import NightjarError, first_line
-from pipelines.execution.shards import Work
-from pipelines.execution.shards_run import KILLED, POLL_SECONDS, Run, here
 from pipelines.process.child import GRACE
+from pipelines.run.shards import Work
+from pipelines.run.shards_run import KILLED, POLL_SECONDS, Run, here
 
 CONNECT_SECONDS = 10.0
 FIX = "every worker must see the project's folder under the same path, and have the same environment (docs/scaling.md)"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipelines.execution import checks
-from pipelines.execution.results import GOOD, Result
 from pipelines.graph.graph import Graph
+from pipelines.run import checks
+from pipelines.run.results import GOOD, Result
 
 HEADLINE = Path("data/report/headline.txt")
 REPORT = Path("data/report/index.html")

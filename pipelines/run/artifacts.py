@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core.json_text import recorded
-from pipelines.execution.headline import HEADLINE, REPORT, stale
-from pipelines.execution.results import GOOD, Result
 from pipelines.graph.graph import Graph
 from pipelines.graph.keys import CHECK
+from pipelines.run.headline import HEADLINE, REPORT, stale
+from pipelines.run.results import GOOD, Result
 
 if TYPE_CHECKING:
     from pipelines.flows import Shown

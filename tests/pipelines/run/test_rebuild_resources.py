@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipelines.conftest import Repo, lives, wait_for
-from tests.pipelines.rebuild.test_run import lines
+from tests.pipelines.run.test_rebuild import lines
 
 pytestmark = pytest.mark.slow
 

@@ -21,11 +21,11 @@ from nightjar.core.driver_params import Shards
 from nightjar.core.errors import NightjarError
 from pipelines.commands.plan import plan
 from pipelines.commands.rebuild import rebuild
-from pipelines.execution import shards
-from pipelines.execution.results import Result
-from pipelines.execution.shards import simple
 from pipelines.graph import graph as graphs
+from pipelines.run import shards
+from pipelines.run.results import Result
 from pipelines.run.room import Needs
+from pipelines.run.shards import simple
 from tests.conftest import ROOT
 from tests.pipelines.conftest import Repo, lives, wait_for
 
@@ -214,7 +214,7 @@ def test_gpus_without_ray_are_an_error_in_one_line(repo: Repo) -> None:
 
 
 def test_a_folder_that_is_not_the_project_is_an_error_in_one_line(tmp_path: Path) -> None:
-    shards_ray = pytest.importorskip("pipelines.execution.shards_ray", exc_type=ImportError)
+    shards_ray = pytest.importorskip("pipelines.run.shards_ray", exc_type=ImportError)
     log = tmp_path / ".nightjar/logs/run/work.log"
     work = shards.Work(command=["touch", "begun"], folder=tmp_path, log=log, settings=Shards(count=2))
     with pytest.raises(

@@ -25,11 +25,11 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from nightjar.core import history
-from pipelines.execution import run_stage as stage_runs
-from pipelines.execution.results import Result
-from pipelines.execution.run_stage import Stages
 from pipelines.graph import dvc_worker
 from pipelines.process.identity import alive, identity
+from pipelines.run import run_stage as stage_runs
+from pipelines.run.results import Result
+from pipelines.run.run_stage import Stages
 from tests.pipelines.conftest import Repo, environment, lives, wait_for
 
 pytestmark = pytest.mark.slow
@@ -247,7 +247,7 @@ def test_stopping_ends_the_whole_group_even_if_it_does_not_listen(repo: Repo, st
 
 ORCHESTRATOR = """
 from pathlib import Path
-from pipelines.execution.run_stage import Stages
+from pipelines.run.run_stage import Stages
 Stages(Path()).run("a", Path("a.log"))
 """
 

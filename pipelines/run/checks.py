@@ -19,9 +19,9 @@ from nightjar.core.facts import ROWS, fault
 from nightjar.core.files import FILE, METRICS, kind, metrics_file, safe_name, write_text
 from nightjar.core.json_text import exact, parse, recorded, shown
 from nightjar.core.numbers import counted_as
-from pipelines.execution.results import Result
 from pipelines.graph.graph import Graph, Stage
 from pipelines.project import places
+from pipelines.run.results import Result
 
 if TYPE_CHECKING:
     from nightjar.core.checks import Finding

@@ -1,6 +1,6 @@
 """The process that runs the shares of a stage: processes of this machine, or tasks of a Ray cluster.
 
-    python -P -m pipelines.execution.shards_run WORK     WORK is a shards.Work as JSON
+    python -P -m pipelines.run.shards_run WORK     WORK is a shards.Work as JSON
 
 Ray starts threads, sets signal handlers, writes to the standard streams, and ends the process that loses its cluster:
 the run itself must not be that process. When the run dies, its guard ends this process, which ends the shares.
@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from nightjar.core import display
 from nightjar.core.errors import NightjarError
-from pipelines.execution.shards import Work
 from pipelines.process.child import last_line
+from pipelines.run.shards import Work
 
 POLL_SECONDS = 0.1
 # A command that was killed has the exit status 128 + the number of the signal.
@@ -47,7 +47,7 @@ def main() -> None:
     run: Run = here
     try:
         if work.settings.address is not None:
-            from pipelines.execution.shards_ray import connect
+            from pipelines.run.shards_ray import connect
 
             run = connect(work.settings)
         for number in (signal.SIGTERM, signal.SIGINT):  # after Ray, which has a handler of its own

@@ -24,11 +24,11 @@ from typing import Any, Self
 
 from nightjar.core import history
 from nightjar.core.errors import NightjarError
-from pipelines.execution.results import Result
 from pipelines.graph import dvc_worker
 from pipelines.graph.graph import Graph
 from pipelines.process.child import GRACE, Child
 from pipelines.project.environment import without
+from pipelines.run.results import Result
 
 BATCH_SECONDS = 0.5
 BATCH_LINES = 200

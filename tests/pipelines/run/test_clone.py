@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.errors import NightjarError
-from pipelines.clone.baseline import baseline
-from pipelines.clone.clone import Clone
-from pipelines.execution.lease import Gpu, lease_file
-from pipelines.execution.results import Result
+from pipelines.run.baseline import baseline
+from pipelines.run.clone import Clone
+from pipelines.run.lease import Gpu, lease_file
+from pipelines.run.results import Result
 from pipelines.run.run import Run
 from pipelines.study import study as studies
 from tests.pipelines.conftest import Repo

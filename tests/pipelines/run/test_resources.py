@@ -11,8 +11,8 @@ from ruamel.yaml import YAML
 
 from nightjar.core.driver_params import Rebuild, load_rebuild
 from nightjar.core.errors import NightjarError
-from pipelines.execution import resources
 from pipelines.graph import graph as graphs
+from pipelines.run import resources
 from pipelines.run.room import Limits, Needs
 from tests.pipelines.conftest import Repo
 

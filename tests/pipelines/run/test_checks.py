@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.contracts import TRAIN
-from pipelines.execution import checks as verify
-from pipelines.execution.results import Result
 from pipelines.graph.graph import outline
 from pipelines.project import places
+from pipelines.run import checks as verify
+from pipelines.run.results import Result
 from tests.pipelines.conftest import Api, Repo, wait_for
 
 DVC = """

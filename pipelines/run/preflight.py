@@ -13,8 +13,8 @@ from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.driver_params import load_checks, load_rebuild
 from nightjar.core.errors import NightjarError
 from nightjar.core.params import Params, check_training, load
-from pipelines.execution import resources, shards
 from pipelines.project.stage_name import StageName
+from pipelines.run import resources, shards
 
 if TYPE_CHECKING:
     from pipelines.graph.graph import Graph

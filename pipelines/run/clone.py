@@ -19,15 +19,15 @@ from typing import Self
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
-from pipelines.clone.baseline import LOCK_FILE, Baseline
-from pipelines.execution.results import Listener, Result
-from pipelines.execution.run_stage import Stages, dvc
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph
 from pipelines.process.child import GRACE
 from pipelines.project import places
 from pipelines.project.git import git, try_git
+from pipelines.run.baseline import LOCK_FILE, Baseline
+from pipelines.run.results import Listener, Result
 from pipelines.run.run import Run
+from pipelines.run.run_stage import Stages, dvc
 from pipelines.versions.files import cache_dir
 
 _AUTHOR = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.execution.counts import counted
+from pipelines.run.counts import counted
 
 
 @pytest.mark.parametrize(
