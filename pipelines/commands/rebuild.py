@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import Any
 
 import click
 
-from nightjar.core.numbers import counted_as
+from nightjar.core import history
+from nightjar.core.numbers import counted_as, duration
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
 from pipelines.graph import graph as graphs
@@ -66,7 +68,8 @@ def rebuild(
 
             preflight.check(graph)
             if unchanged := len(graph.stages) - len(ahead):
-                say(f"{counted_as(unchanged, 'stage')} unchanged, {len(ahead)} to look at.", err=as_json)
+                told = f"{counted_as(unchanged, 'stage')} unchanged, {len(ahead)} to look at"
+                say(f"{told}{_about(root, ahead)}.", err=as_json)
             with show.Progress(graph, ahead, verbose, as_json) as progress:
 
                 def ended(end: End) -> None:
@@ -94,6 +97,13 @@ def rebuild(
                 say(f"Nothing to do: {counted_as(len(graph.stages), 'stage')} up to date.")
                 _scores(graph, graph.stages, stale)
     raise SystemExit(code)
+
+
+def _about(root: Path, ahead: Collection[str]) -> str:
+    """The expected time of stages, as far as `nightjar plan` knows it."""
+    known = history.expected(root)
+    seconds = sum(known.get(name, 0.0) for name in ahead)
+    return f", about {duration(seconds)}" if seconds and known.keys() >= set(ahead) else ""
 
 
 def _facts(name: str, result: Result | None) -> dict[str, Any]:
