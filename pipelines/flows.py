@@ -12,7 +12,6 @@ the only cache.
 import contextlib
 import contextvars
 import logging
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -23,9 +22,10 @@ from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
 
-from prefect import Task, flow, get_client, get_run_logger, task
+from prefect import Flow, Task, flow, get_client, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import FlowRun
 from prefect.context import FlowRunContext
 from prefect.events.worker import EventsWorker
 from prefect.futures import PrefectFuture
@@ -42,6 +42,7 @@ from pipelines.project.notify import notify
 from pipelines.project.stage_name import StageName
 from pipelines.run.run import Run
 from pipelines.serving import attend, marks
+from pipelines.serving.api import Api
 
 # How many stages a flow may run at once. None could start with fewer than one, and the run would never end.
 Jobs = Annotated[int, Field(ge=1, le=64)]
@@ -201,7 +202,13 @@ def _wait(future: PrefectFuture[Any], run: Run, name: str) -> str:
     return ""
 
 
-@flow(name="rebuild", persist_result=False, task_runner=RUNNER)
+def crashed(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
+    """Notify that the process of a deployment's run was killed. Called by the runner or worker that had started it."""
+    if flow_run.deployment_id:
+        marks.crashed(Path.cwd(), flow.name, str(flow_run.id), state.message or "")
+
+
+@flow(name="rebuild", persist_result=False, task_runner=RUNNER, on_crashed=[crashed])
 def rebuild(
     targets: list[str] | None = None,
     jobs: Jobs | None = None,
@@ -220,7 +227,7 @@ def rebuild(
     return _conduct("rebuild", lambda shown: run.rebuild(shown, stages, targets, jobs, wait, keep_going))
 
 
-@flow(name="nightly", persist_result=False, task_runner=RUNNER)
+@flow(name="nightly", persist_result=False, task_runner=RUNNER, on_crashed=[crashed])
 def nightly(pull: bool = False, jobs: Jobs = 2, wait: bool = True, accept: bool = False) -> State[Any]:
     """Evaluate every benchmark again with the current model and data, append to the ledger, and give a verdict.
 
@@ -234,7 +241,7 @@ def nightly(pull: bool = False, jobs: Jobs = 2, wait: bool = True, accept: bool 
     return _conduct("nightly", lambda shown: run.night(shown, stages, asked, _due()))
 
 
-@flow(name="study", persist_result=False, task_runner=RUNNER)
+@flow(name="study", persist_result=False, task_runner=RUNNER, on_crashed=[crashed])
 def study(
     settings: list[str],
     benchmark: str | None = None,
@@ -258,6 +265,8 @@ def _conduct(kind: str, body: Callable[[Shown], End]) -> State[Any]:
     shown = Shown(root, kind, run, stop, terminal.told if terminal else lambda result: None)
     shown.told, shown.prepared = listeners(_logged, shown.told), terminal and terminal.prepared
     _SHOWN.set(shown)
+    if terminal is None:
+        marks.settle(root, Api(shown.url))
 
     def failed(message: str) -> None:
         if terminal is None:
@@ -278,9 +287,7 @@ def _conduct(kind: str, body: Callable[[Shown], End]) -> State[Any]:
         mark({"type": state.type.value, "name": str(state.name), "message": end.message})
         if terminal:
             terminal.end(end, run, shown.tasks)
-        elif (
-            "PREFECT__FLOW_RUN_ID" in os.environ
-        ):  # a process of a runner or a worker, which only runs this flow
+        elif context.flow_run.deployment_id:  # a process of a runner or a worker, which only runs this flow
             attend.end_soon(0)
     return state
 
